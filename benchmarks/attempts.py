@@ -1,7 +1,7 @@
 """Measure how long a report of as many attempts as were published takes, and write docs/generated/attempts.md.
 
-Run it with `.venv/bin/python benchmarks/attempts.py`; it takes no options. Each step is a process of its own, so that
-its memory is its own too.
+Run it with `.venv/bin/python benchmarks/attempts.py`; it takes no options. Each step runs in a
+separate process, to measure its memory separately.
 """
 
 import platform
@@ -28,14 +28,16 @@ def attempts() -> "list[Attempt]":
     """Return attempts with the published marginals, and texts of many words."""
     from dissensus.pipeline.simulate import simulate_attempts
 
-    said = words()
+    texts = words()
     return [
-        replace(one, task_description=next(said), transcript=f"\n\nHuman: {next(said)}\n\nAssistant: {next(said)}")
-        for one in simulate_attempts()
+        replace(
+            attempt, task_description=next(texts), transcript=f"\n\nHuman: {next(texts)}\n\nAssistant: {next(texts)}"
+        )
+        for attempt in simulate_attempts()
     ]
 
 
-def reviews(of: "list[Attempt]") -> "list[Review]":
+def reviews(records: "list[Attempt]") -> "list[Review]":
     from dissensus.schema.records.review import Review
 
     rng = np.random.default_rng(0)
@@ -45,7 +47,7 @@ def reviews(of: "list[Attempt]") -> "list[Review]":
             reviewer_id=str(person),
             success=int(np.clip((attempt.rating or 0) + rng.integers(-2, 3), 0, 4)),
         )
-        for number, attempt in enumerate(of[:REVIEWED])
+        for number, attempt in enumerate(records[:REVIEWED])
         for person in rng.choice(REVIEWERS, size=3, replace=False).tolist()
     ]
 
@@ -60,23 +62,23 @@ def read(folder: Path) -> Work:
 def analyse(_: Path) -> Work:
     from dissensus.pipeline.analyse.attempts import analyse_attempts
 
-    given = attempts()
-    return lambda: analyse_attempts(given).n_attempts
+    records = attempts()
+    return lambda: analyse_attempts(records).n_attempts
 
 
 def compare(_: Path) -> Work:
     from dissensus.pipeline.analyse.attempts import analyse_attempts
 
-    given = attempts()
-    said = reviews(given)
-    return lambda: analyse_attempts(given, reviews=said).n_attempts
+    records = attempts()
+    ratings = reviews(records)
+    return lambda: analyse_attempts(records, reviews=ratings).n_attempts
 
 
 def lay_out(_: Path) -> Work:
     from dissensus.pipeline.analyse.attempts import attempt_map
 
-    given = attempts()
-    return lambda: len(attempt_map(given).places)
+    records = attempts()
+    return lambda: len(attempt_map(records).places)
 
 
 def page(folder: Path) -> Work:
@@ -84,8 +86,8 @@ def page(folder: Path) -> Work:
     from dissensus.files.attempts.tables import write_attempts
 
     path = folder / "page.jsonl"
-    given = attempts()
-    write_attempts(given, path)
+    records = attempts()
+    write_attempts(records, path)
 
     def work() -> int:
         sys.argv = ["dissensus", "report", str(path), "-o", str(folder / "page.html")]
@@ -94,7 +96,7 @@ def page(folder: Path) -> Work:
         except SystemExit as end:
             if end.code:
                 raise
-        return len(given)
+        return len(records)
 
     return work
 
@@ -109,7 +111,7 @@ STEPS: Steps = {
 
 
 def main() -> None:
-    """Run everything and write the page."""
+    """Run the benchmark and write the page."""
     if len(sys.argv) > 1:
         step(STEPS, sys.argv[1], Path(sys.argv[2]))
         return

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.pipeline.simulate import draw_answers
-from dissensus.stats.bootstrap import resampled, two_way_interval
+from dissensus.stats.bootstrap import draw_resamples, two_way_interval
 from dissensus.stats.design import METRICS, Design, statistics
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.significance import permutation_p
@@ -50,19 +50,19 @@ def coverage(size: int, simulations: int, replicates: int, seed: int) -> tuple[F
     truth = estimands(size, 10 * simulations, seed)
     rng = np.random.default_rng([seed, size, 1])
     seeds = np.random.SeedSequence([seed, size])
-    held, widths = [], []
+    covered, widths = [], []
     for _ in range(simulations):
         design, group = pool(rng, size)
-        raters, items = resampled(seeds.spawn(replicates), group, N_ITEMS)
+        raters, items = draw_resamples(seeds.spawn(replicates), group, N_ITEMS)
         observed = statistics(design, group[None], INSIDE, OUTSIDE)[0, 0]
-        both, of_raters, of_items = (
+        two_way, of_raters, of_items = (
             statistics(design, group[None], INSIDE, OUTSIDE, rater_weight=r, item_weight=i)[:, 0]
             for r, i in ((raters, items), (raters, None), (None, items))
         )
-        low, high = two_way_interval(observed, both, of_raters, of_items)
-        held.append((low <= truth) & (truth <= high))
+        low, high = two_way_interval(observed, two_way, of_raters, of_items)
+        covered.append((low <= truth) & (truth <= high))
         widths.append(high - low)
-    return np.mean(held, axis=0), np.nanmedian(widths, axis=0)
+    return np.mean(covered, axis=0), np.nanmedian(widths, axis=0)
 
 
 def rejections(size: int, simulations: int, permutations: int, seed: int) -> tuple[Floats, Floats]:

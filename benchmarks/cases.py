@@ -1,4 +1,4 @@
-"""What is compared with what: which contenders run on which data, and what cannot run and why."""
+"""Cases: contenders, their data, and libraries that cannot run with the reason."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""One process of its own: make a shape's data, or time one contender on it, and print what was found as JSON."""
+"""Child process: generate the data of a shape, or time a contender on it, and print the result as JSON."""
 
 import json
 import resource

@@ -1,4 +1,4 @@
-"""What is timed: each contender reads its data once, in the form its library wants, and returns the call to time."""
+"""Contenders: each reads its data once, in the format of its library, and returns the call to time."""
 
 import csv
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Prepare = Callable[[Path], Call]
 
 @dataclass(frozen=True)
 class Contender:
-    """A call of one library: what it is given, what must be imported, how it is made, and what it does with it."""
+    """A timed call of one library, with its input, imports, preparation and description."""
 
     label: str
     given: str
@@ -27,13 +27,13 @@ CONTENDERS: dict[str, Contender] = {}
 
 
 def contender(label: str, given: str, imports: str, *, does: str = "") -> Callable[[Prepare], Prepare]:
-    """Enter a contender under the name of its function."""
+    """Register a contender under the name of its function."""
 
-    def enter(prepare: Prepare) -> Prepare:
+    def register(prepare: Prepare) -> Prepare:
         CONTENDERS[prepare.__name__] = Contender(label, given, imports, prepare, does)
         return prepare
 
-    return enter
+    return register
 
 
 OURS = "Dissensus"
@@ -184,8 +184,8 @@ def krippendorff_permutations(path: Path) -> Call:
     def call() -> float:
         rng = np.random.default_rng(0)
         for _ in range(20):
-            place = rng.permutation(group)[data["raters"]] * (shape[1] * shape[2]) + cell
-            counts = np.bincount(place, minlength=int(np.prod(shape))).reshape(shape)
+            cells = rng.permutation(group)[data["raters"]] * (shape[1] * shape[2]) + cell
+            counts = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
             alphas = [krippendorff.alpha(value_counts=of_group, level_of_measurement="nominal") for of_group in counts]
         return float(alphas[0])
 
@@ -194,7 +194,7 @@ def krippendorff_permutations(path: Path) -> Call:
 
 @contender(OURS, "1,000 replicates of raters and items, 5 groups, seven statistics", "dissensus.stats.design")
 def ours_bootstrap(path: Path) -> Call:
-    from dissensus.stats.bootstrap import resampled, two_way_interval
+    from dissensus.stats.bootstrap import draw_resamples, two_way_interval
     from dissensus.stats.design import Design, statistics
 
     data, group = _design(path)
@@ -202,13 +202,13 @@ def ours_bootstrap(path: Path) -> Call:
 
     def call() -> float:
         design = Design(**data)
-        raters, items = resampled(np.random.SeedSequence(0).spawn(1000), group, design.n_items)
-        both, of_raters, of_items = (
+        raters, items = draw_resamples(np.random.SeedSequence(0).spawn(1000), group, design.n_items)
+        two_way, of_raters, of_items = (
             statistics(design, groups, inside, outside, rater_weight=r, item_weight=i)
             for r, i in ((raters, items), (raters, None), (None, items))
         )
         observed = statistics(design, groups, inside, outside)[0]
-        return float(two_way_interval(observed, both, of_raters, of_items)[0][0, 0])
+        return float(two_way_interval(observed, two_way, of_raters, of_items)[0][0, 0])
 
     return call
 

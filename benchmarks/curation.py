@@ -34,12 +34,12 @@ def transcripts(seed: int) -> list[str]:
     return [" ".join(vocabulary[words]) + f", and {number} times." for number, words in enumerate(drawn)]
 
 
-def timed(what: str, work: Callable[[], int]) -> None:
-    """Print what a piece of work found, how long it took and the most memory of the process so far."""
+def print_time(label: str, work: Callable[[], int]) -> None:
+    """Time a function and print its result, its time and the peak memory of the process."""
     start = time.perf_counter()
-    found = work()
+    n = work()
     seconds, peak = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{what}: {found:,} found in {seconds:.1f} s, {peak:.2f} GiB at most")
+    print(f"{label}: {n:,} found in {seconds:.1f} s, {peak:.2f} GiB at most")
 
 
 def main() -> None:
@@ -48,8 +48,8 @@ def main() -> None:
     size = sum(map(len, texts)) / 1e6
     print(f"{len(texts):,} transcripts, {size:.0f} million characters; Python {platform.python_version()},", end=" ")
     print(f"NumPy {version('numpy')}, {platform.machine()}")
-    timed("near duplicates from .8", lambda: int(near_duplicates(texts).repeats.sum()))
-    timed("personal data", lambda: sum(bool(find_personal_data(text)) for text in texts))
+    print_time("near duplicates from .8", lambda: int(near_duplicates(texts).repeats.sum()))
+    print_time("personal data", lambda: sum(bool(find_personal_data(text)) for text in texts))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Measure the preference models that know of disagreement, and write docs/generated/disagreement.md.
+"""Measure the preference models of disagreement, and write docs/generated/disagreement.md.
 
 Run it with `DISSENSUS_DATA=… .venv/bin/python benchmarks/disagreement.py`; it takes no options and some ten minutes.
-People whose tastes are known come from `dissensus.simulate_preferences`; the real pairs are those of harmless-base.
+Simulated people with known preferences come from `dissensus.simulate_preferences`; the real pairs are harmless-base.
 """
 
 import os
@@ -26,14 +26,14 @@ from dissensus.preference.evaluation.accuracy import evaluate
 from dissensus.preference.evaluation.paired import compare_models
 from dissensus.preference.fit.training import TrainingPlan, cross_validate, train
 from dissensus.preference.models.groups import Groups
-from dissensus.preference.models.kinds import KINDS, AnyModel, KindOfModel
+from dissensus.preference.models.kinds import AnyModel, KindOfModel
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.stats.cluster_robust import ClusteredEstimate
 
 Floats = npt.NDArray[np.float64]
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "disagreement.md"
 KNOWN, UNKNOWN = 600, 600
-"""Comparisons of which each is trained on, and on which groups are foretold."""
+"""Training comparisons, and fresh comparisons on which groups are predicted."""
 
 DIFFERENCES = (0.0, 0.5, 1.0, 1.5)
 SEEDS, NULLS, FOLD_SEEDS = 10, 100, 3
@@ -48,23 +48,25 @@ AXIS, MEN, WOMEN = "rater_gender", "rater_gender=Man", "rater_gender=Woman"
 
 
 def auroc(scores: Floats, positive: npt.NDArray[np.bool_]) -> float:
-    """Return how often a positive case scores higher than another one, a tie as half."""
+    """Return the area under the ROC curve; a tie counts as half."""
     less = scores[positive][:, None] - scores[~positive][None, :]
     return float(np.mean((np.sign(less) + 1) / 2))
 
 
 def over_seeds(values: list[float], digits: int = 3) -> str:
     """Return the mean over seeds and its 95 % interval (normal)."""
-    known = np.array(values)
-    if np.isnan(known).any():
+    array = np.array(values)
+    if np.isnan(array).any():
         return ""
-    wide = NormalDist().inv_cdf(0.975) * known.std(ddof=1) / np.sqrt(len(known))
-    return f"{known.mean():.{digits}f} ({known.mean() - wide:.{digits}f} – {known.mean() + wide:.{digits}f})"
+    half_width = NormalDist().inv_cdf(0.975) * array.std(ddof=1) / np.sqrt(len(array))
+    return (
+        f"{array.mean():.{digits}f} ({array.mean() - half_width:.{digits}f} – {array.mean() + half_width:.{digits}f})"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """Votes to train on, and comparisons of the same people with what is true of them."""
+class SimulatedPeople:
+    """Training votes, and fresh comparisons of the same people with their true log odds."""
 
     votes: tuple[Pair, ...]
     fresh: tuple[Pair, ...]
@@ -74,105 +76,110 @@ class Drawn:
 
     @property
     def split(self) -> npt.NDArray[np.bool_]:
-        """Whether men and women prefer different answers."""
+        """True where men and women prefer different answers."""
         return np.sign(self.men) != np.sign(self.women)
 
 
-def drawn(group_sd: float, seed: int, *, rater_sd: float = 0.3, known: int = KNOWN) -> Drawn:
-    """Draw people and what they pick."""
-    found = simulate_preferences(n_comparisons=known + UNKNOWN, group_sd=group_sd, rater_sd=rater_sd, seed=seed)
-    people = read_people(found.raters)
-    return Drawn(
-        votes=collect_votes(found.preferences[:known], people, purpose="helpful").pairs,
-        fresh=tuple(Pair(one.context, one.b, one.a) for one in found.preferences[known:]),
-        every=found.odds()[known:],
-        men=found.odds(MEN)[known:],
-        women=found.odds(WOMEN)[known:],
+def simulate_people(group_sd: float, seed: int, *, rater_sd: float = 0.3, n_training: int = KNOWN) -> SimulatedPeople:
+    """Simulate people and their picks."""
+    simulation = simulate_preferences(
+        n_comparisons=n_training + UNKNOWN, group_sd=group_sd, rater_sd=rater_sd, seed=seed
+    )
+    people = read_people(simulation.raters)
+    return SimulatedPeople(
+        votes=collect_votes(simulation.preferences[:n_training], people, purpose="helpful").pairs,
+        fresh=tuple(Pair(one.context, one.b, one.a) for one in simulation.preferences[n_training:]),
+        every=simulation.odds()[n_training:],
+        men=simulation.odds(MEN)[n_training:],
+        women=simulation.odds(WOMEN)[n_training:],
     )
 
 
 @dataclass(slots=True)
-class Found:
-    """What the models of one strength of differences find, a value for each seed."""
+class SeedValues:
+    """Results for one size of group differences, one value per seed."""
 
     values: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, name: str, value: float) -> None:
-        """Note the value of one more seed."""
+        """Add the value of another seed."""
         self.values.setdefault(name, []).append(value)
 
 
-def simulated(group_sd: float) -> Found:
-    """Train all kinds on people of each seed, and compare them with the truth."""
-    found = Found()
+def evaluate_kinds(group_sd: float) -> SeedValues:
+    """Train all kinds on simulated people, and compare them with the truth."""
+    results = SeedValues()
     for seed in range(SEEDS):
-        people = drawn(group_sd, seed)
+        people = simulate_people(group_sd, seed)
         for kind in KINDS_OF_MODEL:
             start = time.process_time()
             model = train(people.votes, purpose="helpful", plan=TrainingPlan(kind=kind))
-            found.add(f"seconds of {kind}", time.process_time() - start)
+            results.add(f"seconds of {kind}", time.process_time() - start)
             margins = model.margins(people.fresh)
-            found.add(f"taste by {kind}", float(np.corrcoef(margins, people.every)[0, 1]))
-            found.add(f"accuracy of {kind}", model.card["held_out"]["accuracy"]["estimate"])
+            results.add(f"taste by {kind}", float(np.corrcoef(margins, people.every)[0, 1]))
+            results.add(f"accuracy of {kind}", model.card["held_out"]["accuracy"]["estimate"])
             if people.split.any():
-                found.add(f"close by {kind}", auroc(-np.abs(margins), people.split))
-            differing(found, model, people)
-    print(group_sd, {name: round(float(np.mean(values)), 3) for name, values in found.values.items()}, flush=True)
-    return found
+                results.add(f"close by {kind}", auroc(-np.abs(margins), people.split))
+            add_disagreement(results, model, people)
+    print(group_sd, {name: round(float(np.mean(values)), 3) for name, values in results.values.items()}, flush=True)
+    return results
 
 
-def differing(found: Found, model: AnyModel, people: Drawn) -> None:
-    """Note what a model says of differences between people."""
+def add_disagreement(results: SeedValues, model: AnyModel, people: SimulatedPeople) -> None:
+    """Add the disagreement that a model predicts."""
     if isinstance(model, MeanVariance):
-        found.add("r²", model.r_squared(answers(people.fresh)))
+        results.add("r²", model.r_squared(answers(people.fresh)))
         if people.split.any():
-            found.add("spread", auroc(model.disagreement(people.fresh), people.split))
+            results.add("spread", auroc(model.disagreement(people.fresh), people.split))
     if isinstance(model, Groups):
         for axis in (AXIS, "rater_age", "rater_id"):
-            found.add(f"effects of {axis}", float(axis in model.effects))
+            results.add(f"effects of {axis}", float(axis in model.effects))
         if people.split.any():
-            found.add("opposed", auroc(model.disagreement(people.fresh, AXIS), people.split))
+            results.add("opposed", auroc(model.disagreement(people.fresh, AXIS), people.split))
             scores = model.spread(answers(people.fresh), AXIS)
             man, woman = (scores.scores[:, scores.groups.index(name)] for name in ("Man", "Woman"))
-            apart = (woman - man)[0::2] - (woman - man)[1::2]
-            found.add("recovered", float(np.corrcoef(apart, people.women - people.men)[0, 1]) if apart.any() else 0.0)
-            found.add("gain", model.card["held_out"]["by_group"][0]["difference"]["estimate"])
+            difference = (woman - man)[0::2] - (woman - man)[1::2]
+            results.add(
+                "recovered",
+                float(np.corrcoef(difference, people.women - people.men)[0, 1]) if difference.any() else 0.0,
+            )
+            results.add("gain", model.card["held_out"]["by_group"][0]["difference"]["estimate"])
 
 
-def nulls() -> dict[str, int]:
-    """Count in how many sets of people without any differences effects are found."""
-    found = {AXIS: 0, "rater_age": 0, "rater_id": 0}
+def count_null_effects() -> dict[str, int]:
+    """Count the data sets without differences in which effects are detected."""
+    counts = {AXIS: 0, "rater_age": 0, "rater_id": 0}
     for seed in range(NULLS):
-        people = drawn(0.0, 1000 + seed, rater_sd=0.0, known=200)
+        people = simulate_people(0.0, 1000 + seed, rater_sd=0.0, n_training=200)
         model = train(people.votes, purpose="helpful", plan=TrainingPlan(kind="groups"))
         effects = model.card["settings"]["effect_penalties"]
-        for axis in found:
-            found[axis] += axis in effects
-    print(found, flush=True)
-    return found
+        for axis in counts:
+            counts[axis] += axis in effects
+    print(counts, flush=True)
+    return counts
 
 
-def countings() -> Iterator[str]:
-    """Yield a row for each way in which strengths count."""
-    found = Found()
+def compare_weightings() -> Iterator[str]:
+    """Yield a row for each weighting of strengths."""
+    results = SeedValues()
     for seed in range(SEEDS):
-        people = drawn(1.0, seed)
+        people = simulate_people(1.0, seed)
         for name, counting in COUNTINGS.items():
             model = train(people.votes, purpose="helpful", plan=TrainingPlan(counting=counting))
-            found.add(f"taste {name}", float(np.corrcoef(model.margins(people.fresh), people.every)[0, 1]))
-            found.add(f"loss {name}", model.card["held_out"]["log_loss"])
+            results.add(f"taste {name}", float(np.corrcoef(model.margins(people.fresh), people.every)[0, 1]))
+            results.add(f"loss {name}", model.card["held_out"]["log_loss"])
     for name in COUNTINGS:
-        taste, loss = (over_seeds(found.values[f"{what} {name}"], 4) for what in ("taste", "loss"))
+        taste, loss = (over_seeds(results.values[f"{measure} {name}"], 4) for measure in ("taste", "loss"))
         yield f"| {name} | {taste} | {loss} |"
 
 
-def apart(one: ClusteredEstimate, digits: int = 4) -> str:
+def format_difference(estimate: ClusteredEstimate, digits: int = 4) -> str:
     """Return a difference with its interval."""
-    return f"{one.estimate:+.{digits}f} | {one.ci_low:+.{digits}f} – {one.ci_high:+.{digits}f}"
+    return f"{estimate.estimate:+.{digits}f} | {estimate.ci_low:+.{digits}f} – {estimate.ci_high:+.{digits}f}"
 
 
-def real(pairs: tuple[Pair, ...]) -> Iterator[str]:
-    """Yield rows of the mean–variance model beside the linear one, in folds of dialogues."""
+def compare_on_real_pairs(pairs: tuple[Pair, ...]) -> Iterator[str]:
+    """Yield cross-validated rows of the mean-variance and the linear model."""
     for seed in range(FOLD_SEEDS):
         tested, seconds = {}, {}
         for kind in KINDS_OF_MODEL[:2]:
@@ -180,22 +187,24 @@ def real(pairs: tuple[Pair, ...]) -> Iterator[str]:
             tested[kind] = cross_validate(pairs, plan=TrainingPlan(kind=kind), seed=seed)
             seconds[kind] = time.process_time() - start
         difference = compare_models(pairs, tested["mean-variance"].margins, tested["linear"].margins)
-        for kind, one in tested.items():
-            found = evaluate(pairs, one.margins, one.length)
-            share = f"{found.accuracy.estimate:.3f} | {found.accuracy.ci_low:.3f} – {found.accuracy.ci_high:.3f}"
-            yield f"| {seed} | {kind} | {share} | {found.log_loss:.4f} | {found.ece:.3f} | {seconds[kind]:.1f} |"
-        yield f"| {seed} | difference of accuracy | {apart(difference.accuracy)} | | | |"
-        yield f"| {seed} | difference of log-loss | {apart(difference.log_loss)} | | | |"
+        for kind, result in tested.items():
+            evaluation = evaluate(pairs, result.margins, result.length)
+            accuracy = evaluation.accuracy
+            share = f"{accuracy.estimate:.3f} | {accuracy.ci_low:.3f} – {accuracy.ci_high:.3f}"
+            losses = f"{evaluation.log_loss:.4f} | {evaluation.ece:.3f}"
+            yield f"| {seed} | {kind} | {share} | {losses} | {seconds[kind]:.1f} |"
+        yield f"| {seed} | difference of accuracy | {format_difference(difference.accuracy)} | | | |"
+        yield f"| {seed} | difference of log-loss | {format_difference(difference.log_loss)} | | | |"
         print(seed, difference, seconds, flush=True)
 
 
-def table(found: dict[float, Found], rows: dict[str, str]) -> Iterator[str]:
-    """Yield a row for each figure, with a column for each strength of differences."""
-    yield f"| | {' | '.join(f'{sd:g}' for sd in found)} |"
-    yield f"|---|{'--:|' * len(found)}"
-    for name, told in rows.items():
-        cells = (_cell(name, one.values[name]) if name in one.values else "" for one in found.values())
-        yield f"| {told} | {' | '.join(cells)} |"
+def table(results: dict[float, SeedValues], rows: dict[str, str]) -> Iterator[str]:
+    """Yield a row for each figure, with a column for each size of group differences."""
+    yield f"| | {' | '.join(f'{sd:g}' for sd in results)} |"
+    yield f"|---|{'--:|' * len(results)}"
+    for name, label in rows.items():
+        cells = (_cell(name, one.values[name]) if name in one.values else "" for one in results.values())
+        yield f"| {label} | {' | '.join(cells)} |"
 
 
 def _cell(name: str, values: list[float]) -> str:
@@ -204,9 +213,12 @@ def _cell(name: str, values: list[float]) -> str:
 
 def page() -> Iterator[str]:
     """Yield the lines of the page."""
-    found = {group_sd: simulated(group_sd) for group_sd in DIFFERENCES}
+    results = {group_sd: evaluate_kinds(group_sd) for group_sd in DIFFERENCES}
     machine = f"Python {platform.python_version()}, NumPy {version('numpy')}, {platform.machine()}"
-    seconds = {kind: np.mean([one for sd in found for one in found[sd].values[f"seconds of {kind}"]]) for kind in KINDS}
+    seconds = {
+        kind: np.mean([one for sd in results for one in results[sd].values[f"seconds of {kind}"]])
+        for kind in KINDS_OF_MODEL
+    }
     yield "% Made by `benchmarks/disagreement.py`; do not edit."
     yield ""
     yield (
@@ -216,7 +228,7 @@ def page() -> Iterator[str]:
     )
     yield ""
     yield from table(
-        found,
+        results,
         {
             "recovered": "groups: correlation of found and true difference of women and men",
             "opposed": "groups: AUROC of pairs on which women and men prefer different answers",
@@ -242,14 +254,14 @@ def page() -> Iterator[str]:
         + f" ({machine})."
     )
     yield ""
-    found_there = ", ".join(f"`{axis}` in {count}" for axis, count in nulls().items())
-    yield f"Where nobody differs at all, of {NULLS} sets of 200 comparisons, effects were found of {found_there}."
+    effect_counts = ", ".join(f"`{axis}` in {count}" for axis, count in count_null_effects().items())
+    yield f"Where nobody differs at all, of {NULLS} sets of 200 comparisons, effects were found of {effect_counts}."
     yield ""
     yield "What strengths do, by the linear model on the same people (differences of 1):"
     yield ""
     yield "| Strength | Correlation with what all like | Log-loss on votes held out |"
     yield "|---|--:|--:|"
-    yield from countings()
+    yield from compare_weightings()
     yield ""
     source = Path(os.environ["DISSENSUS_DATA"]) / "hh-rlhf" / "harmless-base-test.jsonl.gz"
     yield "The real pairs of harmless-base in 5 folds of dialogues, with mean-variance less linear on the same pairs:"
@@ -257,19 +269,19 @@ def page() -> Iterator[str]:
     yield "| Seed | Model | Accuracy | 95 % interval | Log-loss | ECE | Seconds |"
     yield "|--:|---|--:|--:|--:|--:|--:|"
     pairs = read_pairs(source).pairs
-    yield from real(pairs)
+    yield from compare_on_real_pairs(pairs)
     yield ""
     model = train(pairs, purpose="harmless", plan=TrainingPlan(kind="mean-variance"))
-    settings, held = model.card["settings"], model.card["held_out"]
+    settings, held_out = model.card["settings"], model.card["held_out"]
     yield (
-        f"Trained on all of them: r² = {held['r_squared']:.3f} on what was held out, by a penalty on the spread "
+        f"Trained on all of them: r² = {held_out['r_squared']:.3f} on what was held out, by a penalty on the spread "
         f"{settings['spread_penalty']:g} times that on the mean."
     )
 
 
 def main() -> None:
     """Run everything and write the page."""
-    train(drawn(1.0, 0, known=60).votes, purpose="helpful", plan=TrainingPlan(kind="groups"))  # compiles
+    train(simulate_people(1.0, 0, n_training=60).votes, purpose="helpful", plan=TrainingPlan(kind="groups"))  # compiles
     PAGE.write_text("\n".join(page()) + "\n", encoding="utf-8")
 
 

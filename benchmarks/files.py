@@ -33,16 +33,16 @@ Steps = Mapping[str, tuple[str, Callable[[Path], Work]]]
 
 
 def words() -> Iterator[str]:
-    """Yield texts without end, which pack about as well as real ones."""
+    """Yield endless texts that compress about as well as real ones."""
     rng = np.random.default_rng(0)
     syllables = [first + second for first in "bdfgklmnprstvw" for second in ("a", "e", "i", "o", "u", "ar", "en")]
-    known = ["".join(rng.choice(syllables, size=rng.integers(1, 4))) for _ in range(5_000)]
+    vocabulary = ["".join(rng.choice(syllables, size=rng.integers(1, 4))) for _ in range(5_000)]
     while True:
-        drawn = rng.integers(len(known), size=100_000)
+        drawn = rng.integers(len(vocabulary), size=100_000)
         lengths = rng.integers(*WORDS, size=1_000)
         start = 0
         for length in lengths.tolist():
-            yield " ".join(known[place] for place in drawn[start : start + length])
+            yield " ".join(vocabulary[index] for index in drawn[start : start + length])
             start += length
 
 
@@ -64,7 +64,7 @@ def preferences() -> "Iterator[Preference]":
                 context=context,
                 a=a,
                 b=b,
-                asked="more helpful" if conversation % 2 else "more harmful",
+                criterion="more helpful" if conversation % 2 else "more harmful",
                 picks=picks,
                 models=("context distillation", "context distillation"),
             )
@@ -106,10 +106,10 @@ def copy(folder: Path) -> Work:
     from dissensus.files.pairs.writer import write_hh_rlhf
 
     def work() -> int:
-        seen = PairReadLog()
+        log = PairReadLog()
         for number, path in enumerate(published(folder)):
-            write_hh_rlhf(stream_pairs(path, seen), folder / f"copy-{number}.jsonl.gz")
-        return seen.rows
+            write_hh_rlhf(stream_pairs(path, log), folder / f"copy-{number}.jsonl.gz")
+        return log.n_rows
 
     return work
 
@@ -151,7 +151,7 @@ STEPS: Steps = {
 
 
 def step(steps: Steps, name: str, folder: Path) -> None:
-    """Run one step, and print what it took, without the time for what it works on."""
+    """Run one step, and print its time without preparation, and peak memory."""
     work = steps[name][1](folder)
     start = time.perf_counter()
     number = work()
@@ -161,17 +161,17 @@ def step(steps: Steps, name: str, folder: Path) -> None:
 
 def rows(script: str, steps: Steps, folder: Path) -> Iterator[str]:
     """Yield the rows of the table; each step is a process on one core."""
-    for name, (what, _) in steps.items():
+    for name, (label, _) in steps.items():
         command = [sys.executable, script, name, str(folder)]
-        alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=alone)
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         number, seconds, peak = done.stdout.split()
         print(name, number, seconds, peak, flush=True)
-        yield f"| {what} | {int(number):,} | {float(seconds):.1f} | {float(peak):.2f} |"
+        yield f"| {label} | {int(number):,} | {float(seconds):.1f} | {float(peak):.2f} |"
 
 
 def main() -> None:
-    """Run everything and write the page."""
+    """Run the benchmark and write the page."""
     if len(sys.argv) > 1:
         step(STEPS, sys.argv[1], Path(sys.argv[2]))
         return

@@ -45,7 +45,7 @@ def main() -> None:
     for case in chosen:
         print(f"{case.name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="dissensus-benchmark-") as folder:
-            results["cases"].append(measured(case, Path(folder), options.rounds))
+            results["cases"].append(measure_case(case, Path(folder), options.rounds))
     if options.quick or options.only:
         print(report.page(results))
         return
@@ -53,10 +53,10 @@ def main() -> None:
     PAGE.write_text(report.page(results), encoding="utf-8")
 
 
-def measured(case: Case, folder: Path, rounds: int) -> Row:
-    """Return a case's rows, measured."""
-    found = _runs(case, folder, rounds) | _processes(case, folder) | _openings(case, folder)
-    rows = [_missing(row) if isinstance(row, Missing) else found.get(row) for row in case.rows]
+def measure_case(case: Case, folder: Path, rounds: int) -> Row:
+    """Measure the rows of a case."""
+    results = _runs(case, folder, rounds) | _processes(case, folder) | _openings(case, folder)
+    rows = [_missing(row) if isinstance(row, Missing) else results.get(row) for row in case.rows]
     return {
         "name": case.name,
         "title": case.title,
@@ -168,8 +168,8 @@ def _opening(row: Opening, data: Path) -> Row:
     _command(row.words, data, out, {})
     command = [BROWSING, HERE / "opening.py", out.with_suffix(".html")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
-    found = json.loads(done.stdout) if done.returncode == 0 else {"browser": "none", "not_run": _last(done.stderr)}
-    return {"row": row.label, "label": row.label, **found}
+    result = json.loads(done.stdout) if done.returncode == 0 else {"browser": "none", "not_run": _last(done.stderr)}
+    return {"row": row.label, "label": row.label, **result}
 
 
 def _last(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Measure the online loop on people whose taste is known, and write docs/generated/online.md.
+"""Measure the online loop on simulated people with known preferences, and write docs/generated/online.md.
 
 Run it with `.venv/bin/python benchmarks/online.py`; it takes no options and some ten minutes. People, chatbots and
 phases are those of `dissensus demo`, without the site between them.
@@ -29,20 +29,20 @@ from dissensus.workflows.models.scorers import ModelRegistry
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "online.md"
 SEEDS, EACH = 20, 200
-"""Draws of all there is, and comparisons of each phase, each of a dialogue of its own."""
+"""Runs, and comparisons per phase, each of a separate dialogue."""
 BASE_ALONE = ("base",) * len(online_loop.PHASES)
 
 
-class After(NamedTuple):
-    """What is known after a phase."""
+class PhaseResult(NamedTuple):
+    """Results after a phase."""
 
     agreement: float
     won: float
     promoted: bool
 
 
-def picked(taste: online_loop.Taste, phase: str, models: Path, rng: np.random.Generator) -> list[Pair]:
-    """Return what somebody prefers in a phase; two responses that are the same make no pair."""
+def collect_pairs(taste: online_loop.Taste, phase: str, models: Path, rng: np.random.Generator) -> list[Pair]:
+    """Return the pairs of a phase; two equal responses give no pair."""
     chat = online_loop.phase_campaign(phase).chat
     assert chat is not None
 
@@ -50,25 +50,25 @@ def picked(taste: online_loop.Taste, phase: str, models: Path, rng: np.random.Ge
         pairs = []
         async with open_chatbot(chat.chatbots[0], environment={}, ranking=ModelRegistry(models).ranker) as bot:
             for _ in range(EACH):
-                said = Conversation.from_turns([("human", f"What shall we speak of? ({rng.integers(2**40)})")])
-                a, b = [(await collect_response(bot, said, seed=int(rng.integers(2**31)))).text for _ in "ab"]
+                question = Conversation.from_turns([("human", f"What shall we speak of? ({rng.integers(2**40)})")])
+                a, b = [(await collect_response(bot, question, seed=int(rng.integers(2**31)))).text for _ in "ab"]
                 if a != b:
                     chosen, rejected = (b, a) if taste.pick(a, b, rng) > 0 else (a, b)
-                    pairs.append(Pair(said.turns, chosen, rejected))
+                    pairs.append(Pair(question.turns, chosen, rejected))
         return pairs
 
     return asyncio.run(talk())
 
 
-def gone_through(phases: tuple[str, ...], seed: int, rule: PromotionRule) -> list[After]:
-    """Go through phases, and tell what is known after each."""
+def run_phases(phases: tuple[str, ...], seed: int, rule: PromotionRule) -> list[PhaseResult]:
+    """Run phases, and return the results after each."""
     rng = np.random.default_rng(seed)
-    taste, pairs, found = online_loop.simulate_taste(rng), [], []
+    taste, pairs, results = online_loop.simulate_taste(rng), [], []
     with TemporaryDirectory() as folder:
         models = Path(folder)
         line = register_model(models / online_loop.MODEL_NAME, RegistrationTerms(purpose="helpful", rule=rule))
         for phase in phases:
-            pairs += picked(taste, phase, models, rng)
+            pairs += collect_pairs(taste, phase, models, rng)
             entry = retrain_model(line.folder, partial(_all, tuple(pairs)), now=datetime.now(UTC))
             assert entry is not None
             now = open_registered_model(line.folder)
@@ -77,8 +77,8 @@ def gone_through(phases: tuple[str, ...], seed: int, rule: PromotionRule) -> lis
                 online_loop.taste_agreement(model, taste).estimate,
                 online_loop.best_of_n_win_rate(model, taste).estimate,
             )
-            found.append(After(*shares, entry.what == "promoted"))
-    return found
+            results.append(PhaseResult(*shares, entry.action == "promoted"))
+    return results
 
 
 def _all(pairs: tuple[Pair, ...], _: RegisteredModel) -> TrainingComparisons:
@@ -87,32 +87,37 @@ def _all(pairs: tuple[Pair, ...], _: RegisteredModel) -> TrainingComparisons:
 
 def over_seeds(values: list[float], *, sign: str = "") -> str:
     """Return the mean over seeds and its 95 % interval (normal)."""
-    known = np.array(values)
-    wide = NormalDist().inv_cdf(0.975) * known.std(ddof=1) / np.sqrt(len(known))
-    middle, low, high = (_short(value, sign) for value in (known.mean(), known.mean() - wide, known.mean() + wide))
-    return f"{middle} ({low} to {high})"
+    array = np.array(values)
+    half_width = NormalDist().inv_cdf(0.975) * array.std(ddof=1) / np.sqrt(len(array))
+    mean, low, high = (
+        _short(value, sign) for value in (array.mean(), array.mean() - half_width, array.mean() + half_width)
+    )
+    return f"{mean} ({low} to {high})"
 
 
 def _short(value: float, sign: str) -> str:
-    """Return a number without the 0 before its point, so that columns stay narrow."""
+    """Return a number without a leading 0, to keep columns narrow."""
     return f"{value:{sign}.3f}".replace("0.", ".", 1)
 
 
 def main() -> None:
-    """Measure, and write the page."""
+    """Run the benchmark and write the page."""
     rows = []
-    runs: dict[str, list[list[After]]] = {"loop": [], "base": []}
+    runs: dict[str, list[list[PhaseResult]]] = {"loop": [], "base": []}
     for seed in range(SEEDS):
-        runs["loop"].append(gone_through(online_loop.PHASES, seed, online_loop.RULE))
-        runs["base"].append(gone_through(BASE_ALONE, seed, online_loop.RULE))
+        runs["loop"].append(run_phases(online_loop.PHASES, seed, online_loop.RULE))
+        runs["base"].append(run_phases(BASE_ALONE, seed, online_loop.RULE))
         print(seed, runs["loop"][-1][-1], runs["base"][-1][-1], flush=True)
     for number, phase in enumerate(online_loop.PHASES):
-        here = {name: [run[number] for run in every] for name, every in runs.items()}
+        phase_results = {name: [run[number] for run in every] for name, every in runs.items()}
         cells = [
-            over_seeds([one.agreement for one in here["loop"]]),
-            over_seeds([one.won for one in here["loop"]]),
-            f"{sum(one.promoted for one in here['loop'])} of {SEEDS}",
-            over_seeds([a.agreement - b.agreement for a, b in zip(here["loop"], here["base"], strict=True)], sign="+"),
+            over_seeds([one.agreement for one in phase_results["loop"]]),
+            over_seeds([one.won for one in phase_results["loop"]]),
+            f"{sum(one.promoted for one in phase_results['loop'])} of {SEEDS}",
+            over_seeds(
+                [a.agreement - b.agreement for a, b in zip(phase_results["loop"], phase_results["base"], strict=True)],
+                sign="+",
+            ),
         ]
         rows.append(f"| {phase} | {EACH * (number + 1):,} | {' | '.join(cells)} |")
     last = zip((run[-1] for run in runs["loop"]), (run[-1] for run in runs["base"]), strict=True)

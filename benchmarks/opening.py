@@ -2,8 +2,7 @@
 
     .venv/bin/python benchmarks/opening.py report.html
 
-The browser itself says when it first painted something and when the load event had ended, counted from the start of the
-navigation, so that what drives it does not count.
+Times are measured by the browser from the start of the navigation, so the overhead of the driver does not count.
 """
 
 import json
@@ -17,27 +16,27 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 LOADS = 7
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Both figures may come after the load event: wait for them.
-TIMES = """() => new Promise((found, failed) => {
+TIMES = """() => new Promise((resolve, reject) => {
   const look = () => {
     const [page] = performance.getEntriesByType("navigation");
     const [paint] = performance.getEntriesByName("first-contentful-paint");
-    if (paint && page.loadEventEnd) found([paint.startTime / 1000, page.loadEventEnd / 1000]);
-    else if (performance.now() > 30000) failed(new Error("nothing was painted within 30 seconds"));
+    if (paint && page.loadEventEnd) resolve([paint.startTime / 1000, page.loadEventEnd / 1000]);
+    else if (performance.now() > 30000) reject(new Error("nothing was painted within 30 seconds"));
     else setTimeout(look, 5);
   };
   look();
 })"""
 
 
-def launched(playwright: Playwright) -> Browser:
-    """Return the browser of the system, or else the one that playwright has installed."""
+def launch_browser(playwright: Playwright) -> Browser:
+    """Return the browser of the system, otherwise that of playwright."""
     try:
         return playwright.chromium.launch(executable_path=next(filter(None, map(shutil.which, BROWSERS)), None))
     except Error:
         raise SystemExit("no browser starts; install chromium, or run .venv/bin/playwright install chromium") from None
 
 
-def opened(browser: Browser, page: Path) -> tuple[float, float]:
+def measure_load(browser: Browser, page: Path) -> tuple[float, float]:
     """Return the seconds to the first contentful paint and to the end of the load event."""
     with browser.new_context() as context:
         tab = context.new_page()
@@ -48,11 +47,11 @@ def opened(browser: Browser, page: Path) -> tuple[float, float]:
 
 def main() -> None:
     page = Path(sys.argv[1])
-    with sync_playwright() as playwright, launched(playwright) as browser:
-        paints, loads = zip(*(opened(browser, page) for _ in range(LOADS)), strict=True)
+    with sync_playwright() as playwright, launch_browser(playwright) as browser:
+        paints, loads = zip(*(measure_load(browser, page) for _ in range(LOADS)), strict=True)
         name = f"Chromium {browser.version}"
-    both = [max(pair) for pair in zip(paints, loads, strict=True)]
-    figures = {"paint_s": median(paints), "load_s": median(loads), "median_s": median(both), "min_s": min(both)}
+    slower = [max(pair) for pair in zip(paints, loads, strict=True)]
+    figures = {"paint_s": median(paints), "load_s": median(loads), "median_s": median(slower), "min_s": min(slower)}
     print(json.dumps({"browser": name, **figures, "bytes": page.stat().st_size, "runs": LOADS}))
 
 

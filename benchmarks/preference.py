@@ -1,7 +1,7 @@
 """Measure the linear preference model on the real harmless-base test split, and write docs/generated/preference.md.
 
 Run it with `DISSENSUS_DATA=… .venv/bin/python benchmarks/preference.py`; it uses one core. With `--embeddings` it
-measures the model of embeddings beside the linear one instead, which needs the extra embeddings, and writes
+compares the embedding model with the linear one instead, which needs the extra embeddings, and writes
 docs/generated/preference-embeddings.md.
 """
 
@@ -42,35 +42,42 @@ def cells(share: ClusteredEstimate) -> str:
     return f"{share.estimate:.3f} | {share.ci_low:.3f} – {share.ci_high:.3f}"
 
 
-def models(pairs: tuple[Pair, ...]) -> Iterator[tuple[int, str, Evaluation, float]]:
-    """Yield for each seed what each model finds in folds of dialogues, and its CPU time."""
+def evaluate_models(pairs: tuple[Pair, ...]) -> Iterator[tuple[int, str, Evaluation, float]]:
+    """Yield the cross-validated evaluation of each model by seed, with its CPU time."""
     for seed in SEEDS:
         for name, features in MODELS:
             start = time.process_time()
             tested = cross_validate(pairs, n_folds=FOLDS, plan=TrainingPlan(features=features), seed=seed)
             seconds = time.process_time() - start
-            found = evaluate(pairs, tested.margins, tested.length)
-            print(seed, name, found.accuracy, f"{found.log_loss:.4f} {found.ece:.4f} {seconds:.1f} s", flush=True)
-            yield seed, name, found, seconds
+            evaluation = evaluate(pairs, tested.margins, tested.length)
+            print(
+                seed,
+                name,
+                evaluation.accuracy,
+                f"{evaluation.log_loss:.4f} {evaluation.ece:.4f} {seconds:.1f} s",
+                flush=True,
+            )
+            yield seed, name, evaluation, seconds
 
 
-def accuracies(found: list[tuple[int, str, Evaluation, float]]) -> Iterator[str]:
+def accuracy_rows(evaluations: list[tuple[int, str, Evaluation, float]]) -> Iterator[str]:
     """Yield the rows of the table of models, by seed."""
-    for seed, name, one, seconds in found:
-        yield f"| {seed} | {name} | {cells(one.accuracy)} | {one.log_loss:.4f} | {one.ece:.3f} | {seconds:.1f} |"
+    for seed, name, evaluation, seconds in evaluations:
+        losses = f"{evaluation.log_loss:.4f} | {evaluation.ece:.3f}"
+        yield f"| {seed} | {name} | {cells(evaluation.accuracy)} | {losses} | {seconds:.1f} |"
         if name == MODELS[-1][0]:
-            yield f"| {seed} | length alone | {cells(one.length_alone)} | {one.length_log_loss:.4f} | | |"
+            yield f"| {seed} | length alone | {cells(evaluation.length_alone)} | {evaluation.length_log_loss:.4f} | | |"
 
 
-def parts(found: Evaluation) -> Iterator[str]:
+def slice_rows(evaluation: Evaluation) -> Iterator[str]:
     """Yield the rows of the table of slices."""
-    for one in found.slices:
-        right = f"{one.length_alone.estimate:.3f}"
-        yield f"| {one.by} | {one.value} | {one.accuracy.n:,} | {cells(one.accuracy)} | {right} |"
+    for part in evaluation.slices:
+        right = f"{part.length_alone.estimate:.3f}"
+        yield f"| {part.by} | {part.value} | {part.accuracy.n:,} | {cells(part.accuracy)} | {right} |"
 
 
-def costs(pairs: tuple[Pair, ...]) -> Iterator[str]:
-    """Yield what training and scoring take."""
+def measure_costs(pairs: tuple[Pair, ...]) -> Iterator[str]:
+    """Yield sentences on the time of training and scoring."""
     start = time.process_time()
     model = train(pairs, purpose="harmless")
     yield f"Training on all {len(pairs):,} pairs, with its card: {time.process_time() - start:.1f} s."
@@ -83,50 +90,51 @@ def costs(pairs: tuple[Pair, ...]) -> Iterator[str]:
     yield f"one pair at a time: {1e3 * (time.process_time() - start) / 500:.2f} ms."
 
 
-class Remembering:
-    """An encoder that reads a text once, however many folds ask for it."""
+class CachingEncoder:
+    """Encoder that encodes each text once across folds."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self.encoder, self.known, self.seconds = encoder, dict[str, tuple[np.ndarray, bool]](), 0.0
+        self.encoder, self.cache, self.seconds = encoder, dict[str, tuple[np.ndarray, bool]](), 0.0
         self.name, self.dimension, self.sha256 = encoder.name, encoder.dimension, encoder.sha256
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
-        new = [text for text in texts if text not in self.known]
+        new_texts = [text for text in texts if text not in self.cache]
         start = time.process_time()
-        found = self.encoder.encode(new)
+        encoded = self.encoder.encode(new_texts)
         self.seconds += time.process_time() - start
-        self.known |= dict(zip(new, zip(found.vectors, found.cut.tolist(), strict=True), strict=True))
-        vectors, cut = zip(*(self.known[text] for text in texts), strict=True)
+        self.cache |= dict(zip(new_texts, zip(encoded.vectors, encoded.cut.tolist(), strict=True), strict=True))
+        vectors, cut = zip(*(self.cache[text] for text in texts), strict=True)
         return EncodedTexts(np.stack(vectors), np.array(cut))
 
 
-def difference(one: ClusteredEstimate, digits: int) -> str:
+def difference(estimate: ClusteredEstimate, digits: int) -> str:
     """Return a difference with its interval."""
-    return f"{one.estimate:+.{digits}f} | {one.ci_low:+.{digits}f} to {one.ci_high:+.{digits}f}"
+    return f"{estimate.estimate:+.{digits}f} | {estimate.ci_low:+.{digits}f} to {estimate.ci_high:+.{digits}f}"
 
 
-def beside_embeddings(pairs: tuple[Pair, ...], encoder: Remembering) -> Iterator[str]:
-    """Yield the rows of both models by seed, and of their paired differences."""
+def embedding_rows(pairs: tuple[Pair, ...], encoder: CachingEncoder) -> Iterator[str]:
+    """Yield rows of both models by seed, and of their paired differences."""
     for seed in SEEDS:
         linear = cross_validate(pairs, n_folds=FOLDS, seed=seed)
         plan = TrainingPlan(kind="embedding", encoder=encoder)
-        tested = cross_validate(pairs, n_folds=FOLDS, plan=plan, seed=seed)
-        for name, one in (("linear", linear), ("embedding", tested)):
-            found = evaluate(pairs, one.margins, one.length)
-            yield f"| {seed} | {name} | {cells(found.accuracy)} | {found.log_loss:.4f} | | {found.ece:.3f} |"
-        apart = compare_models(pairs, tested.margins, linear.margins)
-        context = sum(settings["context"] for settings in tested.settings)
+        embedding = cross_validate(pairs, n_folds=FOLDS, plan=plan, seed=seed)
+        for name, result in (("linear", linear), ("embedding", embedding)):
+            evaluation = evaluate(pairs, result.margins, result.length)
+            losses = f"{evaluation.log_loss:.4f} | | {evaluation.ece:.3f}"
+            yield f"| {seed} | {name} | {cells(evaluation.accuracy)} | {losses} |"
+        comparison = compare_models(pairs, embedding.margins, linear.margins)
+        context = sum(settings["context"] for settings in embedding.settings)
         name = f"difference, context in {context} of {FOLDS} folds"
-        yield f"| {seed} | {name} | {difference(apart.accuracy, 3)} | {difference(apart.log_loss, 4)} | |"
-        print(seed, apart, tested.settings, flush=True)
+        yield f"| {seed} | {name} | {difference(comparison.accuracy, 3)} | {difference(comparison.log_loss, 4)} | |"
+        print(seed, comparison, embedding.settings, flush=True)
 
 
-def of_embeddings(read: ReadPairs) -> str:
-    """Return the page of the model of embeddings."""
-    encoder = Remembering(load_minilm())
-    rows = list(beside_embeddings(read.pairs, encoder))
-    cut = sum(cut for _, cut in encoder.known.values())
-    n = len(encoder.known)
+def embedding_page(read: ReadPairs) -> str:
+    """Return the page of the embedding model."""
+    encoder = CachingEncoder(load_minilm())
+    rows = list(embedding_rows(read.pairs, encoder))
+    cut = sum(cut for _, cut in encoder.cache.values())
+    n = len(encoder.cache)
     return "\n".join(
         [
             "% Made by `benchmarks/preference.py --embeddings`; do not edit.",
@@ -144,21 +152,21 @@ def of_embeddings(read: ReadPairs) -> str:
 
 
 def main() -> None:
-    """Run everything and write the page."""
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--embeddings", action="store_true", help="measure the model of embeddings instead")
+    """Run the benchmark and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--embeddings", action="store_true", help="measure the embedding model instead")
     read = read_pairs(Path(os.environ["DISSENSUS_DATA"]) / "hh-rlhf" / "harmless-base-test.jsonl.gz")
-    cross_validate(read.pairs[:100], n_folds=2)  # compiles
-    if asked.parse_args().embeddings:
-        EMBEDDINGS.write_text(of_embeddings(read), encoding="utf-8")
+    cross_validate(read.pairs[:100], n_folds=2)  # Compiles kernels
+    if parser.parse_args().embeddings:
+        EMBEDDINGS.write_text(embedding_page(read), encoding="utf-8")
     else:
-        PAGE.write_text(of_linear(read), encoding="utf-8")
+        PAGE.write_text(linear_page(read), encoding="utf-8")
 
 
-def of_linear(read: ReadPairs) -> str:
+def linear_page(read: ReadPairs) -> str:
     """Return the page of the linear model."""
-    found = list(models(read.pairs))
-    first = found[0][2]
+    results = list(evaluate_models(read.pairs))
+    first = results[0][2]
     machine = f"Python {platform.python_version()}, NumPy {version('numpy')}, {platform.machine()}"
     return "\n".join(
         [
@@ -170,15 +178,15 @@ def of_linear(read: ReadPairs) -> str:
             "",
             "| Seed | Model | Accuracy | 95 % interval | Log-loss | ECE | Seconds |",
             "|--:|---|--:|--:|--:|--:|--:|",
-            *accuracies(found),
+            *accuracy_rows(results),
             "",
-            *costs(read.pairs),
+            *measure_costs(read.pairs),
             "",
             f"The linear model by seed {SEEDS[0]}, on parts of the pairs:",
             "",
             "| By | | Pairs | Accuracy | 95 % interval | Length alone |",
             "|---|---|--:|--:|--:|--:|",
-            *parts(first),
+            *slice_rows(first),
             "",
             "Reliability, how sure the model is beside how often it is right:",
             "",

@@ -103,13 +103,13 @@ def _opening_line(row: Row) -> list[str]:
 
 
 def _ahead(row: Row, own: Row) -> Iterator[str]:
-    """Say where a peer is ahead of us: in the time of a call, or by a tenth of a second and more at the start."""
-    who = f"{row['label']}, given {_given(row)},"
+    """Yield sentences on peers that are faster: per call, or by 0.1 s or more at the start."""
+    peer = f"{row['label']}, given {_given(row)},"
     ratio = row["median_s"] / own["median_s"]
     if ratio < 1:
-        yield f"**{who} takes {times(ratio)} our time.**\n"
+        yield f"**{peer} takes {times(ratio)} our time.**\n"
     if row["factor"] == 1 and row["start_s"] < own["start_s"] - 0.1:
-        yield f"**{who} starts in {seconds(row['start_s'])}, ours in {seconds(own['start_s'])}.**\n"
+        yield f"**{peer} starts in {seconds(row['start_s'])}, ours in {seconds(own['start_s'])}.**\n"
 
 
 def _budgets(case: Row) -> Iterator[list[str]]:

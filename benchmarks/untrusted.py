@@ -41,12 +41,12 @@ for number in range(first, last):
 
 def best(work: Callable[[], object], times: int = 5) -> float:
     """Return the shortest of a few times, in milliseconds."""
-    taken = []
+    seconds = []
     for _ in range(times):
         began = time.perf_counter()
         work()
-        taken.append(time.perf_counter() - began)
-    return 1000 * min(taken)
+        seconds.append(time.perf_counter() - began)
+    return 1000 * min(seconds)
 
 
 def ratings(rows: int) -> pl.DataFrame:
@@ -69,7 +69,7 @@ def deaths(path: Path) -> Counter[int]:
     return ends
 
 
-def launched(path: Path) -> tuple[float, float]:
+def run_analysis(path: Path) -> tuple[float, float]:
     """Return seconds and peak MiB of `dissensus analyse`, started by a small process so that ours does not count."""
     code = (
         "import os, sys, time; began = time.perf_counter();"
@@ -94,12 +94,12 @@ def main() -> None:
             path = folder / f"{compression}.parquet"
             pl.concat([TABLE] * 40).write_parquet(path, compression=compression)
             print(f"{DAMAGED:,} damaged Parquet files, {compression}: the process ended by {dict(deaths(path))}")
-        for what, (file, make, _, _) in CASES.items():
+        for label, (file, make, _, _) in CASES.items():
             (folder / file).write_bytes(make())
             size = (folder / file).stat().st_size / 2**20
-            seconds, peak = launched(folder / file)
+            seconds, peak = run_analysis(folder / file)
             (folder / file).unlink()
-            print(f"{what}: {size:.1f} MiB, refused after {seconds:.1f} s with {peak:.0f} MiB")
+            print(f"{label}: {size:.1f} MiB, refused after {seconds:.1f} s with {peak:.0f} MiB")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Published values beside computed ones: the verdict, and how a page shows them."""
+"""Comparison of published and computed values: verdicts and Markdown tables."""
 
 import re
 from collections import Counter
@@ -21,10 +21,10 @@ class Printed:
     @classmethod
     def of(cls, text: str) -> Self:
         """Read the text; a number that it does not hold is an error in the script."""
-        found = re.fullmatch(r"([>≤]?) ?([\d,]*\.?\d+)( %)?", text)
-        if found is None:
-            raise ValueError(f"{text!r} is no printed number.")
-        bound, number, percent = found.groups()
+        match = re.fullmatch(r"([>≤]?) ?([\d,]*\.?\d+)( %)?", text)
+        if match is None:
+            raise ValueError(f"{text!r} is not a printed number.")
+        bound, number, percent = match.groups()
         return cls(float(number.replace(",", "")), len(number.partition(".")[2]), percent is not None, bound)
 
 
@@ -32,7 +32,7 @@ class Printed:
 class Row:
     """A published value, as printed, beside ours: words, a count, or a number; a share where print has percent."""
 
-    what: str
+    label: str
     published: str
     computed: str | int | float
     note: str = ""
@@ -54,7 +54,7 @@ class Row:
         return "to rounding" if near and isinstance(self.computed, float) else "differs"
 
     @property
-    def shown(self) -> str:
+    def display(self) -> str:
         """Our value, with the digits that print has; shares of a hundred with one more."""
         if isinstance(self.computed, str):
             return self.computed
@@ -83,7 +83,7 @@ class Section:
             yield f"{self.intro}\n"
         yield from table(
             ("What", "Published", "Computed", *self.beside, "Verdict"),
-            ((row.what, row.published, row.shown, *row.beside, marked(row.verdict, row)) for row in self.rows),
+            ((row.label, row.published, row.display, *row.beside, marked(row.verdict, row)) for row in self.rows),
             right=range(1, 3 + len(self.beside)),
         )
         yield ""
@@ -92,12 +92,12 @@ class Section:
 
 def notes(rows: Iterable[Row]) -> Iterator[str]:
     """Yield a list of the notes; rows with the same note share it."""
-    about: dict[str, list[str]] = {}
+    labels_by_note: dict[str, list[str]] = {}
     for row in rows:
         if row.note:
-            about.setdefault(row.note, []).append(f"**{row.what}**")
-    if about:
-        yield from (f"- {', '.join(whats)}: {note}" for note, whats in about.items())
+            labels_by_note.setdefault(row.note, []).append(f"**{row.label}**")
+    if labels_by_note:
+        yield from (f"- {', '.join(labels)}: {note}" for note, labels in labels_by_note.items())
         yield ""
 
 
@@ -105,7 +105,7 @@ def grid(corner: str, columns: Sequence[str], lines: Mapping[str, Sequence[Row]]
     """Yield a table of many rows: published / computed in each cell."""
     yield from table(
         (corner, *columns),
-        ((name, *(f"{row.published} / {marked(row.shown, row)}" for row in rows)) for name, rows in lines.items()),
+        ((name, *(f"{row.published} / {marked(row.display, row)}" for row in rows)) for name, rows in lines.items()),
         right=range(1, 1 + len(columns)),
     )
     yield ""
@@ -118,10 +118,10 @@ def marked(text: str, row: Row) -> str:
 
 def count_line(rows: Sequence[Row]) -> str:
     """Return how many rows are reproduced."""
-    found = Counter(row.verdict for row in rows)
+    verdicts = Counter(row.verdict for row in rows)
     return (
-        f"**{found['reproduced']} of {len(rows)} published values are reproduced.** Off by no more than one unit of "
-        f"the last printed digit: {found['to rounding']}. Different: {found['differs']}.\n"
+        f"**{verdicts['reproduced']} of {len(rows)} published values are reproduced.** Off by no more than one unit of "
+        f"the last printed digit: {verdicts['to rounding']}. Different: {verdicts['differs']}.\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""What the paper of DICES prints about its data, beside what the data give, as docs/generated/dices.md.
+"""Published values of the DICES paper beside computed ones, as docs/generated/dices.md.
 
     DISSENSUS_DATA=FOLDER python reproduce/dices.py
 
@@ -69,7 +69,7 @@ class Data:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Read what is in the folder of shared data."""
+        """Read the folder of shared data."""
         everyone = read_ratings(folder / "dices-350" / "ratings.csv", items=folder / "dices-350" / "items.csv")
         return cls(
             everyone,
@@ -90,9 +90,9 @@ def groups(data: Data) -> dict[str, tuple[Row, Row]]:
     """Return the raters of each group: those kept and those recruited."""
     rows = {}
     for axis, published in GROUPS.items():
-        kept, recruited = sizes(data.kept, axis), sizes(data.everyone, axis)
+        kept_sizes, recruited_sizes = sizes(data.kept, axis), sizes(data.everyone, axis)
         for name, (of_kept, of_recruited) in published.items():
-            rows[name] = (Row(name, of_kept, kept[(name,)]), Row(name, of_recruited, recruited[(name,)]))
+            rows[name] = (Row(name, of_kept, kept_sizes[(name,)]), Row(name, of_recruited, recruited_sizes[(name,)]))
     return rows
 
 
@@ -138,17 +138,17 @@ def amounts(data: Data) -> Iterator[Row]:
 def labels(data: Data) -> Iterator[Row]:
     """Yield the shares of answers, and gold against crowd, of section 4."""
     n_items, gold = data.kept.n_items, data.kept.items["safety_gold"]
-    _, _, answers = data.kept.coded(QUESTION)
+    _, _, answers = data.kept.codes(QUESTION)
     safe, unsure, unsafe = (np.bincount(answers, minlength=3) / answers.size).tolist()
     yield Row("Answers: safe", "> 60 %", safe)
     yield Row("Answers: unsafe", "33 %", unsafe)
     yield Row("Answers: unsure", "6 %", unsure)
     yield Row("Conversations with gold", "350", int(gold.is_not_null().sum()))
     yield Row("Unsafe by gold", "50 %", int((gold == "Yes").sum()) / n_items)
-    whole = gold_against_crowd(data.kept, ties="safe").summary.row(0, named=True)
-    yield Row("Gold and crowd differ", "34 %", whole["differ"])
-    yield Row("Unsafe by gold alone", "30 %", whole["gold_only"] / n_items)
-    yield Row("Unsafe by the crowd alone", "4 %", whole["crowd_only"] / n_items)
+    comparison = gold_against_crowd(data.kept, ties="safe").summary.row(0, named=True)
+    yield Row("Gold and crowd differ", "34 %", comparison["disagreement"])
+    yield Row("Unsafe by gold alone", "30 %", comparison["gold_only"] / n_items)
+    yield Row("Unsafe by the crowd alone", "4 %", comparison["crowd_only"] / n_items)
 
 
 def turns(items: pl.DataFrame) -> Row:
@@ -185,23 +185,23 @@ _ABOUT_HARM = "The text says more than 40 % and *60 % split evenly*. In the file
 
 def topics(harm_type: pl.Series) -> dict[str, int]:
     """Return how often each topic is mentioned, most frequent first; a conversation may have several."""
-    found = harm_type.str.split(",").explode().value_counts().sort("count", "harm_type", descending=[True, False])
-    return dict(found.iter_rows())
+    mentions = harm_type.str.split(",").explode().value_counts().sort("count", "harm_type", descending=[True, False])
+    return dict(mentions.iter_rows())
 
 
 def claims(data: Data) -> Iterator[Row]:
-    """Yield what the caption of figure 4 says."""
+    """Yield the claims in the caption of figure 4."""
     by_rule = of_groups(analyse(data.kept, by="race", permutations=1000, method="grasp"))
     two_sided = of_groups(analyse(data.kept, by="race", permutations=1000))
     for group, metric, direction in FIGURE_4:
         row = by_rule[group, metric]
-        found = f"{row.direction} {row.stars[:1]}".replace("*", r"\*")
+        result = f"{row.direction} {row.stars[:1]}".replace("*", r"\*")
         beside = (p_text(row), p_text(two_sided[group, metric]))
-        yield Row(f"{group}, {METRICS[metric]}", rf"{direction} \*", found, beside=beside)
+        yield Row(f"{group}, {METRICS[metric]}", rf"{direction} \*", result, beside=beside)
 
 
 def sections(data: Data) -> tuple[Section, ...]:
-    """Return everything that can be compared."""
+    """Return all comparisons."""
     items = data.kept.items
     n = sum(topics(items["harm_type"]).values())
     return (
@@ -247,10 +247,10 @@ def page(folder: Path) -> str:
     )
 
 
-def _figures_1_and_5(kept: Ratings) -> Iterator[str]:
+def _figures_1_and_5(ratings: Ratings) -> Iterator[str]:
     yield "### Figures 1 and 5\n"
     yield "The text has no numbers for them. These are the raters of figure 1:\n"
-    gender, age = sizes(kept, "race*gender"), sizes(kept, "race*age")
+    gender, age = sizes(ratings, "race*gender"), sizes(ratings, "race*age")
     columns = [(gender, "Woman"), (gender, "Man"), *((age, name) for name in AGES)]
     yield from table(
         ("Race", *(name for _, name in columns)),
@@ -258,13 +258,13 @@ def _figures_1_and_5(kept: Ratings) -> Iterator[str]:
         right=range(1, 6),
     )
     yield "\nAnd these the ratings of figure 5:\n"
-    yield from table(("Group", "Safe", "Unsure", "Unsafe"), _answers(kept), right=range(1, 4))
+    yield from table(("Group", "Safe", "Unsure", "Unsafe"), _answers(ratings), right=range(1, 4))
 
 
-def _answers(kept: Ratings) -> Iterator[tuple[str, ...]]:
-    _, rater, answer = kept.coded(QUESTION)
+def _answers(ratings: Ratings) -> Iterator[tuple[str, ...]]:
+    _, rater, answer = ratings.codes(QUESTION)
     for axis in ("gender", "race"):
-        codes, groups = kept.group_codes(axis)
+        codes, groups = ratings.group_codes(axis)
         for code, group in enumerate(groups):
             counts = np.bincount(answer[codes[rater] == code], minlength=3)
             yield NAMES[group], *(f"{n:,} ({100 * n / counts.sum():.1f} %)" for n in counts)
@@ -272,12 +272,12 @@ def _answers(kept: Ratings) -> Iterator[tuple[str, ...]]:
 
 def _not_shown(profiles: pl.DataFrame) -> Iterator[str]:
     seconds = profiles["median_answer_time_ms"].to_numpy() / 1000
-    kept = seconds[~profiles["removed_by_authors"].to_numpy()]
+    kept_seconds = seconds[~profiles["removed_by_authors"].to_numpy()]
     yield "\n### What these data cannot show\n"
     yield (
         "- The median time of 120 s over all ratings: the shared facts hold one median a rater. The median of these "
-        f"is another quantity, {np.median(seconds):.1f} s for {len(seconds)} raters and {np.median(kept):.1f} s for "
-        f"the {len(kept)} kept."
+        f"is another quantity, {np.median(seconds):.1f} s for {len(seconds)} raters and "
+        f"{np.median(kept_seconds):.1f} s for the {len(kept_seconds)} kept."
     )
     yield "- The 173 raters of DICES-990, their groups, and which 13 were removed: its ratings are read without raters."
     yield "- The locale of the raters of DICES-350: its file has no such column."

@@ -22,13 +22,13 @@ CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def files() -> dict[Path, str]:
-    """Return what stands in each of the files."""
+    """Return the content of each file."""
     start = _run(PAGES / "index.md", {})
-    found = {REPORT: start["report"].to_html() + "\n"}
+    contents = {REPORT: start["report"].to_html() + "\n"}
     for page in sorted(PAGES.glob("*.md")):
         if page.stem != "index":
-            found |= of_figure(_run(page, start)["figure"], page.stem)
-    return found
+            contents |= of_figure(_run(page, start)["figure"], page.stem)
+    return contents
 
 
 def of_figure(figure: Figure, name: str) -> dict[Path, str]:
@@ -48,8 +48,8 @@ def picture(figure: Figure, width: int) -> str:
         f"<style>:root{{{light}background:var(--paper)}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
         f"text{{font-family:{FONT}}}</style>"
     )
-    head, rest = figure.inline(width).split(">", 1)
-    return f'{head} xmlns="http://www.w3.org/2000/svg">{style}{rest}\n'
+    head, body = figure.inline(width).split(">", 1)
+    return f'{head} xmlns="http://www.w3.org/2000/svg">{style}{body}\n'
 
 
 def lines(figure: Figure, name: str) -> Iterator[str]:
@@ -68,17 +68,17 @@ def _escaped(text: str) -> str:
 
 def _run(page: Path, names: dict[str, Any]) -> dict[str, Any]:
     """Run the code of a page with these names; return them and its own."""
-    found = dict(names)
+    namespace = dict(names)
     for code in CODE.findall(page.read_text(encoding="utf-8")):
-        exec(compile(code, page.name, "exec"), found)
-    return found
+        exec(compile(code, page.name, "exec"), namespace)
+    return namespace
 
 
 if __name__ == "__main__":
-    made = files()
-    for path, text in made.items():
+    gallery = files()
+    for path, text in gallery.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    for path in {*PICTURES.iterdir(), *GENERATED.iterdir()} - {*made}:
+    for path in {*PICTURES.iterdir(), *GENERATED.iterdir()} - {*gallery}:
         path.unlink()
-    print(f"Wrote {len(made)} files in {DOCS}.")
+    print(f"Wrote {len(gallery)} files in {DOCS}.")

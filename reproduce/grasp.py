@@ -1,4 +1,4 @@
-"""What GRASP prints about DICES-350, beside what the ratings give, as docs/generated/grasp.md.
+"""Published values of GRASP on DICES-350 beside computed ones, as docs/generated/grasp.md.
 
     DISSENSUS_DATA=FOLDER python reproduce/grasp.py
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.analyse import Analysis, analyse
-from dissensus.pipeline.analyse import Row as Found
+from dissensus.pipeline.analyse import Row as AnalysisRow
 from dissensus.pipeline.analyse.settings import Family
 from dissensus.schema.ratings.table import Ratings
 
@@ -78,7 +78,7 @@ class Data:
     @property
     def counts(self) -> dict[str, tuple[Counts, Counts]]:
         """Counts of each group of each axis, and of all others."""
-        return {group: both for axis in AXES for group, both in counts(self.ratings, axis).items()}
+        return {group: pair for axis in AXES for group, pair in counts(self.ratings, axis).items()}
 
 
 def _by_rule(ratings: Ratings, family: Family) -> Analysis:
@@ -87,11 +87,11 @@ def _by_rule(ratings: Ratings, family: Family) -> Analysis:
 
 def table_5(data: Data) -> dict[str, tuple[Row, ...]]:
     """Return the values of table 5, group by group."""
-    found, both = of_groups(data.by_rule), data.counts
+    rows_by_metric, counts_by_group = of_groups(data.by_rule), data.counts
     rows = {}
     for group, cells in TABLE_5.items():
-        values = {metric: estimate(found[group, metric]) for metric in METRICS}
-        values["cross_negentropy"] = whole_items_left_out(*both[group])
+        values = {metric: estimate(rows_by_metric[group, metric]) for metric in METRICS}
+        values["cross_negentropy"] = whole_items_left_out(*counts_by_group[group])
         rows[group] = tuple(
             Row(
                 f"{group}, {METRICS[metric]}", cell.rstrip("*"), value, ANY_TIES if metric == "voting_agreement" else ""
@@ -103,8 +103,8 @@ def table_5(data: Data) -> dict[str, tuple[Row, ...]]:
 
 def dsi(data: Data) -> Iterator[Row]:
     """Yield the diversity sensitivity index of each axis."""
-    found = {row.axis: estimate(row) for row in data.by_rule.rows if row.metric == "dsi"}
-    yield from (Row(axis.capitalize(), value, found[f"rater_{axis}"]) for axis, value in DSI.items())
+    estimates = {row.axis: estimate(row) for row in data.by_rule.rows if row.metric == "dsi"}
+    yield from (Row(axis.capitalize(), value, estimates[f"rater_{axis}"]) for axis, value in DSI.items())
 
 
 def stars(data: Data) -> Iterator[Row]:
@@ -113,11 +113,11 @@ def stars(data: Data) -> Iterator[Row]:
     blank, starred = 0, []
     for group, cells in TABLE_5.items():
         for metric, cell in zip(METRICS, cells, strict=True):
-            row, what = by_rule[group, metric], f"{group}, {METRICS[metric]}"
+            row, label = by_rule[group, metric], f"{group}, {METRICS[metric]}"
             if "*" in cell:
-                yield _star(what, cell, row, two_sided[group, metric], data.ratings)
+                yield _star(label, cell, row, two_sided[group, metric], data.ratings)
             elif row.stars:
-                starred.append(f"{what} (p {p_text(row)})")
+                starred.append(f"{label} (p {p_text(row)})")
             else:
                 blank += 1
     n = sum("*" not in cell for cells in TABLE_5.values() for cell in cells)
@@ -125,13 +125,13 @@ def stars(data: Data) -> Iterator[Row]:
     yield Row("Cells without a star", str(n), blank, note, ("", "", ""))
 
 
-def _star(what: str, cell: str, row: Found, two_sided: Found, ratings: Ratings) -> Row:
+def _star(label: str, cell: str, row: AnalysisRow, two_sided: AnalysisRow, ratings: Ratings) -> Row:
     published, ours = r"\*" * cell.count("*"), row.stars.replace("*", r"\*") or "–"
     note = ""
     if published != ours and row.metric == "cross_negentropy":
-        p = three_digits(p_of_whole_items(ratings, row.axis or "", what.partition(",")[0]))
+        p = three_digits(p_of_whole_items(ratings, row.axis or "", label.partition(",")[0]))
         note = f"Tested is the value by the definition. With the rule for zeros below p is {p}."
-    return Row(what, published, ours, note, (row.direction or "–", p_text(row), p_text(two_sided)))
+    return Row(label, published, ours, note, (row.direction or "–", p_text(row), p_text(two_sided)))
 
 
 def table_2(ratings: Ratings) -> tuple[dict[str, tuple[Row, ...]], dict[str, tuple[Row, ...]]]:
@@ -143,12 +143,14 @@ def table_2(ratings: Ratings) -> tuple[dict[str, tuple[Row, ...]], dict[str, tup
     )
 
 
-def _cells(race: str, published: str, groups: tuple[str, ...], found: dict[tuple[str, ...], int]) -> tuple[Row, ...]:
-    counts = [found.get((race, group), 0) for group in groups]
+def _cells(
+    race: str, published: str, groups: tuple[str, ...], sizes_by_group: dict[tuple[str, ...], int]
+) -> tuple[Row, ...]:
+    counts = [sizes_by_group.get((race, group), 0) for group in groups]
     printed = published.split()
-    turned = printed[::-1] == [str(count) for count in counts]
+    is_reversed = printed[::-1] == [str(count) for count in counts]
     return tuple(
-        Row(f"{race}, {group}", text, count, REVERSED if turned and text != str(count) else "")
+        Row(f"{race}, {group}", text, count, REVERSED if is_reversed and text != str(count) else "")
         for group, text, count in zip(groups, printed, counts, strict=True)
     )
 
@@ -159,7 +161,7 @@ def _zeros(data: Data, values: dict[str, tuple[Row, ...]]) -> Iterator[str]:
     for group, (_, y) in data.counts.items():
         row, own = values[group][column], estimate(definition[group, "cross_negentropy"])
         unused = int((y == 0).any(axis=1).sum())
-        lines.append((group, row.published, three_digits(own), marked(row.shown, row), f"{unused}"))
+        lines.append((group, row.published, three_digits(own), marked(row.display, row), f"{unused}"))
     yield "### Cross-negentropy: a rule for zeros\n"
     yield (
         "The definition takes the logarithm of the others' share $q$. Where none of them gave an answer, that is "
@@ -185,7 +187,7 @@ def _ties(data: Data) -> Iterator[str]:
         attained += [group] if nearest.verdict == "reproduced" else []
         spread = f"{three_digits(low)} to {three_digits(high)}"
         lines.append(
-            (group, published, three_digits(estimate(row)), spread, marked(nearest.shown, nearest), f"{row.ties}")
+            (group, published, three_digits(estimate(row)), spread, marked(nearest.display, nearest), f"{row.ties}")
         )
     yield "### Voting agreement: ties\n"
     yield (
@@ -201,16 +203,18 @@ def _ties(data: Data) -> Iterator[str]:
 
 def _families(ratings: Ratings) -> Iterator[str]:
     printed = [(g, m) for g, cells in TABLE_5.items() for m, cell in zip(METRICS, cells, strict=True) if "**" in cell]
-    found = {
+    significant = {
         family: [cell for cell, row in of_groups(_by_rule(ratings, family)).items() if row.stars == "**"]
         for family in get_args(Family)
     }
-    alike = [f"`{family}`" for family, cells in found.items() if cells == printed]
+    alike = [f"`{family}`" for family, cells in significant.items() if cells == printed]
     yield (
         r"The paper does not say over which family it adjusts. What stays significant, \*\*, by "
         f"[family](methods/permutation.md#families); as printed with {' and '.join(alike)}:\n"
     )
-    lines = ((f"`{f}`", "; ".join(f"{g}, {METRICS[m]}" for g, m in cells) or "nothing") for f, cells in found.items())
+    lines = (
+        (f"`{f}`", "; ".join(f"{g}, {METRICS[m]}" for g, m in cells) or "nothing") for f, cells in significant.items()
+    )
     yield from table(("Family", "Significant after Benjamini–Hochberg"), lines, right=())
     yield ""
 

@@ -1,4 +1,4 @@
-"""The groups of DICES-350: how pages call them, how many raters are in them, and what was found of them."""
+"""Groups of DICES-350: names, sizes and results."""
 
 import numpy as np
 
@@ -24,9 +24,9 @@ AGES = ("Gen Z", "Millennial", "Gen X+")
 def sizes(ratings: Ratings, axis: str) -> dict[tuple[str, ...], int]:
     """Return the number of raters in each group of an axis, or of crossed axes."""
     codes, groups = ratings.group_codes(axis)
-    known = np.bincount(codes[codes >= 0], minlength=len(groups)).tolist()
-    named = (tuple(NAMES[part] for part in group.split(" × ")) for group in groups)
-    return dict(zip(named, known, strict=True))
+    counts = np.bincount(codes[codes >= 0], minlength=len(groups)).tolist()
+    names = (tuple(NAMES[part] for part in group.split(" × ")) for group in groups)
+    return dict(zip(names, counts, strict=True))
 
 
 def of_groups(analysis: Analysis) -> dict[tuple[str, str], Row]:

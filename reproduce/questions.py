@@ -1,4 +1,4 @@
-"""The questions of DICES: how many the paper says there are, beside the questionnaires."""
+"""Numbers of questions of DICES: the paper beside the questionnaires."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ GRANULAR = {"Q2": ("8", "9"), "Q3": ("4", "5"), "Q4": ("1", None), "Q5": ("1", N
 
 
 def questions() -> Iterator[Row]:
-    """Yield how many questions there are, by sections 3.3, 3.4 and 4 and by table 1."""
+    """Yield the numbers of questions, by sections 3.3, 3.4 and 4 and by table 1."""
     names = granular("dices-350")
     for start, (without, with_other) in GRANULAR.items():
         own = [name for name in names if name.startswith(start)]
@@ -32,9 +32,9 @@ def questions() -> Iterator[Row]:
 
 def granular(questionnaire: str) -> tuple[str, ...]:
     """Return the names of the questions that make the overall."""
-    return tuple(question.name for question in load_questionnaire(questionnaire).questions if question.counts)
+    return tuple(question.name for question in load_questionnaire(questionnaire).questions if question.in_overall)
 
 
 def without_other(names: Sequence[str]) -> list[str]:
-    """Return those that name a reason."""
+    """Return the names of questions other than *other*."""
     return [name for name in names if not name.endswith("_other")]

@@ -1,4 +1,4 @@
-"""Rules for zeros and ties that may lie behind two columns of GRASP which its definitions do not give."""
+"""Rules for zeros and ties that may explain two columns of GRASP, beyond its definitions."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,14 @@ Counts = npt.NDArray[np.int32]
 
 def counts(ratings: Ratings, axis: str) -> dict[str, tuple[Counts, Counts]]:
     """Return the counts of each group of an axis and of all others."""
-    items, raters, answers = ratings.coded("Q_overall")
+    items, raters, answers = ratings.codes("Q_overall")
     codes, groups = ratings.group_codes(axis)
-    found = {}
+    by_group = {}
     for code, group in enumerate(groups):
         own = codes[raters] == code
         x, y = (count_answers(items[part], answers[part], n_categories=3) for part in (own, ~own))
-        found[NAMES[group]] = (x, y)
-    return found
+        by_group[NAMES[group]] = (x, y)
+    return by_group
 
 
 def whole_items_left_out(x: Counts, y: Counts) -> float:
@@ -34,13 +34,13 @@ def whole_items_left_out(x: Counts, y: Counts) -> float:
 
 def p_of_whole_items(ratings: Ratings, axis: str, group: str, *, permutations: int = 1000) -> float:
     """Return the p-value of `whole_items_left_out` for one group, by GRASP's rule; every rater rated every item."""
-    items, raters, answers = ratings.coded("Q_overall")
+    items, raters, answers = ratings.codes("Q_overall")
     each = np.zeros((ratings.n_raters, ratings.n_items, 3), dtype=np.int32)
     each[raters, items, answers] = 1
     codes, groups = ratings.group_codes(axis)
     own = codes == [NAMES[name] for name in groups].index(group)
     drawn = own[shuffles(np.random.SeedSequence(0).spawn(permutations), own.size)]
-    values = [whole_items_left_out(each[who].sum(axis=0), each[~who].sum(axis=0)) for who in (own, *drawn)]
+    values = [whole_items_left_out(each[mask].sum(axis=0), each[~mask].sum(axis=0)) for mask in (own, *drawn)]
     return float(permutation_p(values[0], values[1:], method="grasp"))
 
 

@@ -1,4 +1,4 @@
-"""What the criteria of vetting find on DICES-350, and the audit of its filter, as docs/generated/vetting.md.
+"""Results of vetting on DICES-350, and the audit of its filter, as docs/generated/vetting.md.
 
     DISSENSUS_DATA=FOLDER python reproduce/vetting.py
 
@@ -52,8 +52,8 @@ def raters(folder: Path) -> pl.DataFrame:
     return joined.with_columns(one_label="rater_flagged", removed="flagged_in_file").sort("median_s")
 
 
-def found(frame: pl.DataFrame, pool_median: float) -> pl.DataFrame:
-    """Add what each rater's median implies, with this median of the pool, and whether any criterion finds the rater."""
+def add_criteria(frame: pl.DataFrame, pool_median: float) -> pl.DataFrame:
+    """Add the criteria implied by each rater's median and this median of the pool, and their disjunction."""
     below = [(pl.col("median_s") < pool_median / part).alias(f"below_{part}") for part in (2, 3, 4)]
     return frame.with_columns(below).with_columns(found=pl.col("below_2") | pl.col("one_label"))
 
@@ -68,9 +68,9 @@ def page(folder: Path) -> str:
 
 def _criteria(frame: pl.DataFrame) -> Iterator[str]:
     of_medians = float(frame["median_s"].median())  # type: ignore[arg-type]
-    by_paper = found(frame, PAPER_MEDIAN_S)
-    removed, kept = by_paper.filter("removed"), by_paper.filter(~pl.col("removed"))
-    faster = removed.filter(pl.col("median_s") < kept["median_s"].min()).height
+    by_paper = add_criteria(frame, PAPER_MEDIAN_S)
+    removed, retained = by_paper.filter("removed"), by_paper.filter(~pl.col("removed"))
+    faster = removed.filter(pl.col("median_s") < retained["median_s"].min()).height
     yield "\n### The nineteen removed raters\n"
     yield "Times are medians of the rater; the pool's median is the 120 s of the paper, so half is 60 s.\n"
     yield from table(
@@ -96,7 +96,7 @@ def _criteria(frame: pl.DataFrame) -> Iterator[str]:
         ),
         right=(1, 2, 3),
     )
-    added = kept.filter("found")
+    added = retained.filter("found")
     yield "\nKept raters whose median lies below 60 s; none has 99 % of one label:\n"
     yield from table(
         ("Rater", "Median, s", "Same label", "Agreement with the pool"),
@@ -106,7 +106,7 @@ def _criteria(frame: pl.DataFrame) -> Iterator[str]:
         ),
         right=(1, 2, 3),
     )
-    fastest, slow = kept["median_s"][0], removed.filter("below_2")["median_s"][-1]
+    fastest, slow = retained["median_s"][0], removed.filter("below_2")["median_s"][-1]
     yield (
         f"\nMedian times do not separate the removed from the kept: the fastest kept rater takes {fastest:.2f} s, a "
         f"removed one {slow:.2f} s, and {added.height} kept raters lie below 60 s. By the paper, qualitative analyses "
@@ -116,8 +116,8 @@ def _criteria(frame: pl.DataFrame) -> Iterator[str]:
     yield (
         f"With {LOWER} in place of .99 for one label the criteria would find "
         f"{removed.filter(lower | pl.col('found')).height} of the {removed.height} removed raters and, for one label, "
-        f"{kept.filter(lower).height} of the {kept.height} kept. That is known after the fact: the default stays near "
-        "what one label throughout means.\n"
+        f"{retained.filter(lower).height} of the {retained.height} kept. That is known after the fact: the default "
+        "stays near what one label throughout means.\n"
     )
 
 
@@ -126,7 +126,7 @@ def _why(row: dict[str, object]) -> str:
 
 
 def _split(frame: pl.DataFrame, name: str, pool_median: float) -> tuple[str, ...]:
-    fast = found(frame, pool_median).filter("below_2")
+    fast = add_criteria(frame, pool_median).filter("below_2")
     n = fast["removed"].sum()
     return name, f"{pool_median / 2:.1f} s", f"{n}", f"{fast.height - n}"
 
@@ -136,7 +136,7 @@ def _audit(audit: FilterAudit) -> Iterator[str]:
     men, women = gender.groups
     moves = {move.measure: move for move in audit.moves}
     item, largest = audit.largest("total_variation") or ("", 0.0)
-    here = (
+    computed = (
         f"{men.n_removed} of {men.n_raters}",
         f"{women.n_removed} of {women.n_raters}",
         f"{gender.p:.4f}"[1:],
@@ -147,7 +147,7 @@ def _audit(audit: FilterAudit) -> Iterator[str]:
         f"{moves['disjoint'].observed:.0f}",
     )
     yield "### The audit\n"
-    rows = ((name, expected, value) for (name, expected), value in zip(EXPECTED.items(), here, strict=True))
+    rows = ((name, expected, value) for (name, expected), value in zip(EXPECTED.items(), computed, strict=True))
     yield from table(("Figure", "Expected", "Here"), rows, right=(1, 2))
     yield "\n```text"
     yield str(audit)

@@ -1,4 +1,4 @@
-"""Real data, where they are, and real databases."""
+"""Real data, where available, and real databases."""
 
 import gc
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests.databases import Databases, postgresql
-from tests.recruit.fake_prolific import Prolific
-from tests.recruit.fake_prolific import serving as prolific_serving
+from tests.support.prolific_server import Prolific
+from tests.support.prolific_server import serving as prolific_serving
 
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.schema.ratings.table import Ratings
@@ -22,9 +22,9 @@ ROOM = 2 * 2**30
 
 
 def pytest_configure() -> None:
-    """Keep what tests write in memory, where that has room and nobody chose another place: databases wait for disks.
+    """Write temporary files to memory, if it has room and TMPDIR is not set: databases wait for disks.
 
-    No test asks a hub of models.
+    No test contacts a hub of models.
     """
     os.environ["HF_HUB_OFFLINE"] = "1"
     if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
@@ -33,14 +33,14 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let no search for garbage look at thousands of tests and modules, which stay."""
+    """Exclude collected tests and modules from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def real_data() -> Callable[[str], Path]:
-    """Return where a real file is; skip, loudly, where the data are not there."""
+    """Return the path of a real file; skip with a message if the data are missing."""
 
     def find(name: str) -> Path:
         folder = os.environ.get("DISSENSUS_DATA")
@@ -69,7 +69,7 @@ def dices_123(dices_350: Path) -> Ratings:
 
 @pytest.fixture(scope="session")
 def dices_104(dices_123: Ratings) -> Ratings:
-    """DICES-350 without the raters whom the authors removed, as GRASP uses it."""
+    """DICES-350 without the raters that its authors removed, as GRASP uses it."""
     return dices_123.exclude_flagged()
 
 
@@ -121,9 +121,9 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     """A database of each kind, with all tables."""
-    made = connect(database_url)
-    yield made
-    made.dispose()
+    opened_database = connect(database_url)
+    yield opened_database
+    opened_database.dispose()
 
 
 @pytest.fixture(scope="session")
@@ -135,7 +135,7 @@ def prolific_server() -> Iterator[Prolific]:
 
 @pytest.fixture
 def prolific(prolific_server: Prolific, monkeypatch: pytest.MonkeyPatch) -> Prolific:
-    """One that knows of nothing yet, with no proxy between."""
+    """An empty Prolific, reached without a proxy."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     prolific_server.forget()
     return prolific_server

@@ -1,4 +1,4 @@
-"""Real databases for tests: SQLite files, and a PostgreSQL server that is started where none is given."""
+"""Real databases for tests: SQLite files, and a given or started PostgreSQL server."""
 
 import os
 import pwd
@@ -19,12 +19,12 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from dissensus.store.core import schema
 from dissensus.store.core.database import connect
 
-GIVEN = "DISSENSUS_TEST_DATABASE_URL"
+URL_VARIABLE = "DISSENSUS_TEST_DATABASE_URL"
 SERVERS = Path("/usr/lib/postgresql")
 
 
 class Statements(dict[Any, Any]):
-    """Compiled statements by their key, which begins with the dialect of one engine: here, with its kind."""
+    """Compiled statements, keyed by the type of the dialect in place of the dialect of one engine."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         return super().get((type(key[0]), *key[1:]), default)
@@ -38,18 +38,18 @@ COMPILED = Statements()
 
 @event.listens_for(Engine, "engine_connect")
 def share_statements(connection: Connection) -> None:
-    """Let all databases of a kind know a statement that one of them compiled, as all threads of one site do.
+    """Share compiled statements between all databases of a kind.
 
-    Every test has an engine of its own, which would compile every statement anew: that takes longer than to run it.
+    Every test has a separate engine; compiling its statements takes longer than running them.
     """
     connection.execution_options(compiled_cache=COMPILED)
 
 
 @contextmanager
 def postgresql() -> Iterator[URL]:
-    """Yield the address of a server on which databases can be made: a given one, else one that is started here."""
-    if given := os.environ.get(GIVEN):
-        yield make_url(given).set(drivername="postgresql+psycopg")
+    """Yield the address of the server named by the environment, else of a started one."""
+    if address := os.environ.get(URL_VARIABLE):
+        yield make_url(address).set(drivername="postgresql+psycopg")
         return
     with own_server() as server:
         yield server.url
@@ -57,12 +57,15 @@ def postgresql() -> Iterator[URL]:
 
 @contextmanager
 def own_server() -> Iterator["Server"]:
-    """Yield a server that is started here, and may be killed."""
+    """Start a server that tests may kill."""
     programs = max(SERVERS.glob("*/bin"), key=lambda path: int(path.parent.name), default=None)
     if programs is None:
-        programs = Path(found).parent if (found := shutil.which("initdb")) else None
+        programs = Path(initdb).parent if (initdb := shutil.which("initdb")) else None
     if programs is None:
-        reason = f"POSTGRESQL NOT TESTED: no initdb is installed, and {GIVEN} names no server (apt install postgresql)"
+        reason = (
+            "POSTGRESQL NOT TESTED: no initdb is installed, "
+            f"and {URL_VARIABLE} names no server (apt install postgresql)"
+        )
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
@@ -78,7 +81,7 @@ def own_server() -> Iterator["Server"]:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A PostgreSQL server in a folder of its own, which no port leads to."""
+    """A PostgreSQL server in a separate folder, without a port."""
 
     programs: Path
     folder: Path
@@ -90,7 +93,7 @@ class Server:
         return URL.create("postgresql+psycopg", username="dissensus", database="postgres", query=host)
 
     def make(self) -> None:
-        """Make its files."""
+        """Create its files."""
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres")
         self.run("initdb", "-D", "data", "-U", "dissensus", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
@@ -110,7 +113,7 @@ class Server:
                 os.kill(process, signal.SIGKILL)
         while any(map(_lives, processes)):
             time.sleep(0.01)
-        # What nobody has waited for yet still has its number, which would pass for a server that runs.
+        # An unreaped process keeps its number, so that the lock files would name a running server.
         for lock in (self.folder / "data" / "postmaster.pid", self.folder / ".s.PGSQL.5432.lock"):
             lock.unlink()
 
@@ -121,7 +124,7 @@ class Server:
 
 
 def _children(process: int) -> list[int]:
-    """The processes that another one started."""
+    """The child processes of a process."""
     numbers = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     return [number for number in numbers if _state(number)[1:2] == [str(process)]]
 
@@ -131,7 +134,7 @@ def _lives(process: int) -> bool:
 
 
 def _state(process: int) -> list[str]:
-    """What the kernel tells of a process, from its state and its parent on; nothing where it has ended."""
+    """Fields of /proc/PID/stat from the state on; empty for an ended process."""
     with suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return []
@@ -145,7 +148,7 @@ def _as_server_user() -> list[str]:
 
 
 class Databases:
-    """Makes a database of its own for every test, with the tables that the migrations make."""
+    """Creates a database for each test, with the tables of the migrations."""
 
     def __init__(self, server: URL) -> None:
         self.server = server
@@ -157,7 +160,7 @@ class Databases:
         database.dispose()
 
     def blank(self, *, like: str | None = None) -> str:
-        """Make a database, empty or a copy of another one, and return its address."""
+        """Create a database, empty or a copy of another, and return its address."""
         self._n += 1
         name = f"dissensus_test_{os.getpid()}_{self._n}"
         source = "" if like is None else f' TEMPLATE "{make_url(like).database}"'
@@ -166,11 +169,11 @@ class Databases:
         return self.server.set(database=name).render_as_string(hide_password=False)
 
     def drop(self, url: str) -> None:
-        """Remove a database, whoever is still connected."""
+        """Remove a database, open connections included."""
         with self._admin.connect() as connection:
             connection.execute(text(f'DROP DATABASE IF EXISTS "{make_url(url).database}" WITH (FORCE)'))
 
     def close(self) -> None:
-        """Remove the template, and let go of the server."""
+        """Remove the template and disconnect from the server."""
         self.drop(self.template)
         self._admin.dispose()

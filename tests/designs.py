@@ -106,5 +106,5 @@ LARGE: dict[str, dict[str, Any]] = {
 def kernel(name: Kernel) -> Iterator[None]:
     """Count by this kernel, whichever would be cheaper."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Design, "packs", lambda design, n_groups: name == "bits")
+        patch.setattr(Design, "prefers_packing", lambda design, n_groups: name == "bits")
         yield

@@ -2,11 +2,13 @@
 
 import ast
 import re
+import tokenize
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Final
 
@@ -55,6 +57,31 @@ ADJECTIVES_IN_ED: Final = frozenset(
         "balanced",
     }
 )
+PRONOUNS: Final = frozenset({"one", "found", "kept", "given", "here", "said", "told"})
+# A feature has one stem in the rooms of all layers; `answer_drafts` and `care_survey` begin with theirs.
+LAYERED_ROOMS: Final = (
+    *("schema/campaign", "campaign", "store", "api_models", "client", "web/rater", "web/staff", "web/api"),
+    *("workflows/rater", "workflows/campaign", "workflows/gold", "workflows/export", "workflows/models"),
+    "workflows/platform",
+)
+FEATURES: Final = (
+    *("account", "answer", "api_token", "assignment", "attempt", "attention_check", "audit", "backup", "campaign"),
+    *("care", "chat", "completion_code", "consent", "conversation", "curation", "draft", "enrolment", "entry"),
+    *("erasure", "event", "export", "flag", "gold", "idempotency", "invite_link", "item", "job", "member"),
+    *("monitoring", "notice", "overview", "pair", "password", "pay", "platinum", "preference", "quota", "rater"),
+    *("rating", "recruit", "rehearsal", "registry", "retraining", "screening", "scor", "seat", "sign_in", "staff"),
+    *("submission", "webhook", "withdrawal"),
+)
+TECHNICAL_MODULES: Final = frozenset(
+    {
+        *("adjudication", "comparison", "labelling", "queue"),  # parts of gold
+        *("context", "journey", "planning", "lifecycle", "step_json"),  # the state of a rater or a campaign
+        *("check_answers", "oidc_sign_in", "public_events", "training_pairs"),
+        *("definition", "parameter_parser", "parser", "roles", "shipped", "writer"),
+        *("auth", "client", "encryption", "folder", "openapi", "pages", "pagination", "platform", "readme"),
+        *("requests", "resource", "responses", "results", "schema"),
+    }
+)
 PUBLIC: Final = frozenset(
     name
     for package in ("dissensus", "dissensus.preference", "dissensus.report")
@@ -77,14 +104,14 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def shown(path: Path) -> str:
+def relative_path(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
 def test_rooms_hold_at_most_25_modules() -> None:
     rooms: dict[str, int] = defaultdict(int)
     for path in sources():
-        rooms[shown(path.parent)] += path.name != "__init__.py"
+        rooms[relative_path(path.parent)] += path.name != "__init__.py"
     assert {room: n for room, n in rooms.items() if n > MAX_MODULES} == {}
 
 
@@ -94,41 +121,81 @@ def test_modules_are_named_by_nouns() -> None:
     assert {name for name in names if re.search(r"[^e]ed(_|$)", name)} <= ADJECTIVES_IN_ED
 
 
+def test_a_feature_has_one_stem_in_all_layers() -> None:
+    names = {path.stem for room in LAYERED_ROOMS for path in (PACKAGE / room).glob("*.py")} - {"__init__"}
+    assert {name for name in names - TECHNICAL_MODULES if not name.startswith(FEATURES)} == set()
+    assert {name for name in TECHNICAL_MODULES if name not in names} == set()
+
+
 def test_public_class_names_are_unique() -> None:
     homes: dict[str, list[str]] = defaultdict(list)
     for path in sources():
         for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes[node.name].append(shown(path))
+                homes[node.name].append(relative_path(path))
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
 
 
 def test_headers_name_their_subject() -> None:
-    headers = {shown(path): ast.get_docstring(tree_of(path)) or "" for path in sources()}
+    headers = {relative_path(path): ast.get_docstring(tree_of(path)) or "" for path in sources()}
     assert [path for path, header in headers.items() if not header and not path.endswith("__main__.py")] == []
     assert [path for path, header in headers.items() if QUESTION_WORDS.match(header)] == []
 
 
+def test_comments_begin_with_no_question_word() -> None:
+    questions = [
+        f"{relative_path(path)}:{token.start[0]}"
+        for path in sources()
+        for token in tokenize.generate_tokens(StringIO(path.read_text("utf-8")).readline)
+        if token.type == tokenize.COMMENT and QUESTION_WORDS.match(token.string.lstrip("#: "))
+    ]
+    assert questions == []
+
+
+def test_pronouns_are_names_in_comprehensions_only() -> None:
+    pronouns = [
+        f"{relative_path(path)}:{line} {name}"
+        for path in sources()
+        for line, name in pronouns_in(tree_of(path), frozenset())
+    ]
+    assert pronouns == []
+
+
+def pronouns_in(node: ast.AST, local: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines of pronouns that name a variable, parameter, field or function."""
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        targets = [name for generator in node.generators for name in ast.walk(generator.target)]
+        local |= {name.id for name in targets if isinstance(name, ast.Name)}
+    elif isinstance(node, ast.Lambda):
+        local |= {parameter.arg for parameter in node.args.args}
+    for field in ("id", "arg", "name"):
+        name = getattr(node, field, None)
+        if isinstance(name, str) and name in PRONOUNS - local and not isinstance(node, ast.keyword | ast.alias):
+            yield getattr(node, "lineno", 0), name
+    for child in ast.iter_child_nodes(node):
+        yield from pronouns_in(child, local)
+
+
 def test_docstrings_begin_with_a_noun_phrase_or_an_imperative() -> None:
-    found = [
-        f"{shown(path)}:{node.lineno}"
+    questions = [
+        f"{relative_path(path)}:{node.lineno}"
         for path in sources()
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         and QUESTION_WORDS.match(ast.get_docstring(node) or "")
     ]
-    assert found == []
+    assert questions == []
 
 
 def test_sections_stand_on_public_names_only() -> None:
-    found = [
-        f"{shown(path)}:{node.lineno} {node.name}"
+    misplaced = [
+        f"{relative_path(path)}:{node.lineno} {node.name}"
         for path in sources()
         if path.relative_to(PACKAGE).parts[0] not in PUBLIC_ROOMS
         for parent, node in definitions(tree_of(path))
         if SECTIONS.search(ast.get_docstring(node) or "") and node.name not in PUBLIC and parent not in PUBLIC
     ]
-    assert found == []
+    assert misplaced == []
 
 
 def definitions(
@@ -143,15 +210,15 @@ def definitions(
 
 
 def imports_of(path: Path, modules: Mapping[str, Path]) -> set[str]:
-    found = set()
+    imported = set()
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
-                found.add(full if full in modules else node.module)
+                imported.add(full if full in modules else node.module)
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return {name for name in found if name in modules}
+            imported |= {alias.name for alias in node.names}
+    return {name for name in imported if name in modules}
 
 
 def test_files_do_not_import_each_other_in_circles() -> None:
@@ -161,12 +228,12 @@ def test_files_do_not_import_each_other_in_circles() -> None:
 
 
 def test_helpers_come_from_no_test_module() -> None:
-    found = [
-        f"{shown(path)}:{node.lineno}"
+    imports = [
+        f"{relative_path(path)}:{node.lineno}"
         for path in sources(ROOT / "tests")
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ImportFrom)
         and (node.module or "").startswith("tests.")
         and any("test_" in name for name in (str(node.module), *(alias.name for alias in node.names)))
     ]
-    assert found == []
+    assert imports == []

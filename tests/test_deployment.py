@@ -1,4 +1,4 @@
-"""What runs the platform elsewhere: settings as they are documented, an image and its services."""
+"""Documented settings, the container image and its services."""
 
 import re
 from pathlib import Path
@@ -18,14 +18,14 @@ CAMPAIGNS = (ROOT / "docs" / "campaigns.md").read_text("utf-8")
 
 
 def rows(page: str, heading: str) -> dict[str, list[str]]:
-    """The cells of a table of a page, by the first of each row."""
+    """Return the cells of a table of a page by the first cell of each row."""
     section = page.split(f"\n{heading}\n", 1)[1].split("\n## ", 1)[0]
     lines = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| `")]
     return {cells[0].strip(" `"): [cell.strip() for cell in cells[1:]] for cells in lines}
 
 
-def written(default: object) -> str:
-    """A value as TOML has it, without quotes; none for none."""
+def format_default(default: object) -> str:
+    """Format a value as TOML without quotes, None as none."""
     if default is None:
         return "none"
     return str(default).lower() if isinstance(default, bool) else str(default)
@@ -34,15 +34,15 @@ def written(default: object) -> str:
 def test_every_setting_is_documented_with_its_default() -> None:
     documented = {name: cells[0].strip("`") for name, cells in rows(OPERATION, "## Settings").items()}
     assert documented == {
-        name: "none" if field.default is None else written(field.default)
+        name: "none" if field.default is None else format_default(field.default)
         for name, field in Settings.model_fields.items()
     }
 
 
 def test_every_metric_is_documented() -> None:
-    made = re.findall(r'"(dissensus_\w+)"', Path(metrics.__file__).read_text("utf-8"))
-    assert made
-    assert all(name in OPERATION for name in made)
+    metric_names = re.findall(r'"(dissensus_\w+)"', Path(metrics.__file__).read_text("utf-8"))
+    assert metric_names
+    assert all(name in OPERATION for name in metric_names)
 
 
 def test_every_key_of_a_campaign_is_documented() -> None:
@@ -52,10 +52,10 @@ def test_every_key_of_a_campaign_is_documented() -> None:
 
 def test_the_defaults_of_a_campaign_are_documented() -> None:
     defaults = dict(re.findall(r"^\| `(\w+)` \|.*\| default `?\"?(\w+)\"?`? \|$", CAMPAIGNS, re.MULTILINE))
-    found = parse_campaign(example())
-    for name in ("demographics_placed", "reclaim_after_h"):
-        assert defaults[name] == str(getattr(found, name))
-    assert (defaults["break_every"], defaults["preview"], defaults["seed"]) == ("20", "false", "0")
+    campaign = parse_campaign(example())
+    for name in ("demographics_position", "reclaim_after_h"):
+        assert defaults[name] == str(getattr(campaign, name))
+    assert (defaults["break_every"], defaults["click_to_reveal"], defaults["seed"]) == ("20", "false", "0")
 
 
 def example() -> str:
@@ -65,18 +65,18 @@ def example() -> str:
 
 
 def test_the_example_of_a_campaign_is_one() -> None:
-    found = parse_campaign(example())
-    assert (found.name, found.replication, found.questionnaire.name) == ("kitchen-bot", 5, "kitchen")
-    assert parse_campaign(found.as_mapping()) == found
+    campaign = parse_campaign(example())
+    assert (campaign.name, campaign.replication, campaign.questionnaire.name) == ("kitchen-bot", 5, "kitchen")
+    assert parse_campaign(campaign.as_mapping()) == campaign
 
 
 def instructions(name: str) -> list[str]:
-    """What a Dockerfile says after a word, of its last stage."""
+    """Return the arguments of an instruction in the last stage of the Dockerfile."""
     last = re.split(r"^FROM ", DOCKERFILE.replace("\\\n", " "), flags=re.MULTILINE)[-1]
     return re.findall(rf"^{name} +(.*)$", last, re.MULTILINE)
 
 
-def test_the_image_runs_without_rights_and_tells_its_health() -> None:
+def test_the_image_runs_unprivileged_with_a_health_check() -> None:
     (user,) = instructions("USER")
     assert user not in ("root", "0")
     (health,) = instructions("HEALTHCHECK")
@@ -87,49 +87,53 @@ def test_the_image_runs_without_rights_and_tells_its_health() -> None:
         base.split()[0].count(":") == 1 and "latest" not in base
         for base in re.findall(r"^FROM (.*)$", DOCKERFILE, re.M)
     )
-    # A shell before the program would keep the signal that ends it.
+    # A shell form would not pass on the termination signal.
     assert not re.search(r"^(ENTRYPOINT|CMD) [^[]", DOCKERFILE, re.MULTILINE)
 
 
-def test_what_the_image_copies_is_there_and_let_through() -> None:
-    let_through = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+def test_files_copied_into_the_image_exist_and_are_not_ignored() -> None:
+    not_ignored = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     copied = {
         name.removeprefix("./")
         for line in re.findall(r"^COPY (?!--)(.*)$", DOCKERFILE, re.MULTILINE)
         for name in line.split()[:-1]
     }
-    assert copied == let_through
+    assert copied == not_ignored
     assert all((ROOT / name).exists() for name in copied)
 
 
 @pytest.fixture
 def compose() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
-    return found
+    services: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
+    return services
 
 
-def test_the_services_start_in_order_and_with_settings_that_exist(compose: dict[str, Any]) -> None:
+def test_services_start_in_order_with_existing_settings(compose: dict[str, Any]) -> None:
     services = compose["services"]
     assert services["tables"]["depends_on"]["database"]["condition"] == "service_healthy"
     assert services["site"]["depends_on"]["tables"]["condition"] == "service_completed_successfully"
     assert "healthcheck" in services["database"]
-    environment = {name: filled(value) for name, value in services["site"]["environment"].items()}
+    environment = {name: fill_variables(value) for name, value in services["site"]["environment"].items()}
     assert {name.removeprefix(PREFIX).lower() for name in environment} <= set(Settings.model_fields)
-    found = read_settings(environment, Path("/nowhere"))
-    assert (found.workers, found.address) == (2, "https://rate.example.org")
-    assert load_secret_key(found) == SECRET
+    settings = read_settings(environment, Path("/nowhere"))
+    assert (settings.workers, settings.address) == (2, "https://rate.example.org")
+    assert load_secret_key(settings) == SECRET
 
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"
 
 
-def filled(setting: str) -> str:
-    """A setting with what people write into .env."""
-    given = {"POSTGRES_PASSWORD": "p", "DISSENSUS_SECRET_KEY": SECRET, "DISSENSUS_BASE_URL": "https://rate.example.org"}
-    return re.sub(r"\$\{(\w+)[^}]*\}", lambda found: given[found[1]], setting)
+def fill_variables(setting: str) -> str:
+    """Replace the variables of a setting by example values of .env."""
+    values = {
+        "POSTGRES_PASSWORD": "p",
+        "DISSENSUS_SECRET_KEY": SECRET,
+        "DISSENSUS_BASE_URL": "https://rate.example.org",
+    }
+    return re.sub(r"\$\{(\w+)[^}]*\}", lambda match: values[match[1]], setting)
 
 
-def test_no_secret_stands_in_the_services_and_only_this_machine_gets_in(compose: dict[str, Any]) -> None:
+def test_services_contain_no_secrets_and_listen_on_localhost_only(compose: dict[str, Any]) -> None:
     for service in compose["services"].values():
         for name, value in service.get("environment", {}).items():
             if "PASSWORD" in name or "SECRET" in name:

@@ -1,4 +1,4 @@
-"""What README and examples show is what happens."""
+"""README, documentation and examples show actual output."""
 
 import doctest
 import os
@@ -21,16 +21,16 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SLOW = "dissensus preference evaluate"
 
 
-def shown() -> list[Any]:
-    """Return the commands of README and documentation that show an output, and that output; models take a while."""
-    found = []
+def console_examples() -> list[Any]:
+    """Return the commands of README and documentation that show an output, and that output."""
+    examples = []
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         for block in CONSOLE.findall(page.read_text(encoding="utf-8")):
             command, _, output = block.partition("\n")
             if output and output[0] != "$":
                 marks = [pytest.mark.slow] if SLOW in command else []
-                found.append(pytest.param(command.removeprefix("$ "), output, marks=marks))
-    return found
+                examples.append(pytest.param(command.removeprefix("$ "), output, marks=marks))
+    return examples
 
 
 def environment() -> dict[str, str]:
@@ -38,12 +38,12 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": path, "COLUMNS": "200"}
 
 
-@pytest.mark.parametrize(("command", "output"), shown(), ids=lambda text: " ".join(text.split()[:2]))
-def test_the_documents_show_what_the_command_prints(dices_350: Path, command: str, output: str) -> None:
-    done = subprocess.run(
+@pytest.mark.parametrize(("command", "output"), console_examples(), ids=lambda text: " ".join(text.split()[:2]))
+def test_documents_show_the_output_of_the_command(dices_350: Path, command: str, output: str) -> None:
+    process = subprocess.run(
         ["bash", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT, env=environment()
     )
-    assert done.stdout == output, done.stderr
+    assert process.stdout == output, process.stderr
 
 
 def test_the_python_of_the_readme(dices_350: Path) -> None:
@@ -54,23 +54,23 @@ def test_the_python_of_the_readme(dices_350: Path) -> None:
     assert test.examples
 
 
-def test_links_of_the_readme_lead_somewhere() -> None:
+def test_relative_links_of_the_readme_exist() -> None:
     for target in re.findall(r"\]\((?!http)([^)#]+)", README):
         assert (ROOT / target).exists(), target
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
 def test_example_runs(script: Path) -> None:
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment())
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    process = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment())
+    assert process.returncode == 0, process.stderr
+    assert process.stdout
 
 
 def test_every_public_name_is_documented() -> None:
     pages = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
     assert "automodule:: dissensus.errors" in pages
-    others = [name for name in dissensus.__all__ if not hasattr(dissensus.errors, name)]
-    missing = [name for name in others if not re.search(rf"\b{name}\b", pages)]
+    names = [name for name in dissensus.__all__ if not hasattr(dissensus.errors, name)]
+    missing = [name for name in names if not re.search(rf"\b{name}\b", pages)]
     assert not missing
 
 

@@ -1,4 +1,4 @@
-"""The notebooks run from the first cell to the last, and say what to do where they cannot."""
+"""Notebooks run to the last cell, or fail with an instruction."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from tests.support.api_programs import QUOTA, opened, rate, token
+from tests.support.api_programs import QUOTA, open_api_campaign, rate, token
 from tests.support.campaigns import ABOUT_YOU
 from tests.support.live_site import serving
 from tests.support.paths import ROOT
@@ -27,8 +27,8 @@ NEEDS_SITE = "client.ipynb"
 QUICK = "two_groups.ipynb"
 
 
-def executed(path: Path, **environment: str) -> Iterator[dict[str, Any]]:
-    """Run a notebook by the interpreter that runs the tests; yield what its cells show."""
+def run_notebook(path: Path, **environment: str) -> Iterator[dict[str, Any]]:
+    """Run a notebook with the interpreter of the tests; yield the outputs of its cells."""
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     kernel = AsyncKernelManager(kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
     client = NotebookClient(notebook, km=kernel, timeout=120, resources={"metadata": {"path": str(path.parent)}})
@@ -38,13 +38,13 @@ def executed(path: Path, **environment: str) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture
 def site(sqlite_template: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """A site with a campaign that young and old rated, each in their own way."""
+    """A site with a campaign that young and old raters rated differently."""
     file = shutil.copy(sqlite_template, tmp_path / "site.db")
     with serving(f"sqlite:///{file}") as live, ExitStack() as browsers:
         house = House(live, browsers)
-        kept = opened(house, 12, demographics=ABOUT_YOU, quota=QUOTA)
+        campaign = open_api_campaign(house, 12, demographics=ABOUT_YOU, quota=QUOTA)
         for age in ("young", "old"):
-            rate(house, kept, 5, age=age)
+            rate(house, campaign, 5, age=age)
         yield {"DISSENSUS_URL": live.url, "DISSENSUS_TOKEN": token(live.platform, "ada"), "NO_PROXY": "127.0.0.1"}
 
 
@@ -57,19 +57,19 @@ def test_a_notebook_runs(path: Path, request: pytest.FixtureRequest) -> None:
     if path.name == NEEDS_DATA:
         request.getfixturevalue("dices_350")
     environment = request.getfixturevalue("site") if path.name == NEEDS_SITE else {}
-    shown = list(executed(path, **environment))
-    assert [output["text"] for output in shown if output.get("name") == "stderr"] == []
-    assert any("<svg" in output.get("data", {}).get("text/html", "") for output in shown)
+    outputs = list(run_notebook(path, **environment))
+    assert [output["text"] for output in outputs if output.get("name") == "stderr"] == []
+    assert any("<svg" in output.get("data", {}).get("text/html", "") for output in outputs)
 
 
 def test_without_a_site_a_notebook_says_what_to_do() -> None:
     with pytest.raises(CellExecutionError, match="Set DISSENSUS_URL and DISSENSUS_TOKEN"):
-        list(executed(EXAMPLES / NEEDS_SITE, DISSENSUS_URL="", DISSENSUS_TOKEN=""))
+        list(run_notebook(EXAMPLES / NEEDS_SITE, DISSENSUS_URL="", DISSENSUS_TOKEN=""))
 
 
 def test_without_data_a_notebook_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(CellExecutionError, match="Set DISSENSUS_DATA to the folder above dices-350"):
-        list(executed(EXAMPLES / NEEDS_DATA, DISSENSUS_DATA=str(tmp_path)))
+        list(run_notebook(EXAMPLES / NEEDS_DATA, DISSENSUS_DATA=str(tmp_path)))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

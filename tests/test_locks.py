@@ -12,21 +12,21 @@ def test_every_core_dependency_is_pinned(lock: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     needed = names(project["dependencies"])
     assert "polars" in needed
-    assert needed <= set(pinned(lock))
+    assert needed <= set(pinned_versions(lock))
 
 
 def test_the_two_locks_of_one_environment_agree_and_leave_torch_to_pip() -> None:
     extra = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["ml"]
-    plain, more = pinned("requirements.lock"), pinned("requirements-ml.lock")
-    assert names(extra) - set(more) == {"torch"}
-    assert all(plain.get(name, version) == version for name, version in more.items())
-    assert not [name for name in more if name.startswith(("torch", "nvidia", "cuda", "triton"))]
+    core, with_ml = pinned_versions("requirements.lock"), pinned_versions("requirements-ml.lock")
+    assert names(extra) - set(with_ml) == {"torch"}
+    assert all(core.get(name, version) == version for name, version in with_ml.items())
+    assert not [name for name in with_ml if name.startswith(("torch", "nvidia", "cuda", "triton"))]
 
 
 def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[<>=\[;]", line)[0].strip().lower() for line in requirements}
 
 
-def pinned(lock: str) -> dict[str, str]:
+def pinned_versions(lock: str) -> dict[str, str]:
     """Return the version of each package; the last of those that depend on the machine."""
     return dict(re.findall(r"^([a-z0-9._-]+)==([^ \\;]+)", (ROOT / lock).read_text("utf-8"), re.MULTILINE))

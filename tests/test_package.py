@@ -1,4 +1,4 @@
-"""The public names, and what importing them costs."""
+"""Public names and lazy imports."""
 
 import ast
 import importlib
@@ -16,14 +16,14 @@ HEAVY = ("numpy", "polars", "numba", "rich", "typer", "narwhals")
 NAMES: list[str] = importlib.import_module("dissensus").__all__
 
 
-def loaded_after(code: str) -> set[str]:
-    """Return which heavy packages a fresh interpreter has loaded after some code."""
+def list_loaded_packages(code: str) -> set[str]:
+    """Return the heavy packages that a fresh interpreter has loaded after some code."""
     probe = f"import sys\n{code}\nprint(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    return set(done.stderr.split())
+    process = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    return set(process.stderr.split())
 
 
-def test_the_stub_names_what_the_package_offers() -> None:
+def test_the_stub_lists_the_public_names() -> None:
     tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
     imported = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     homes = {
@@ -36,9 +36,9 @@ def test_the_stub_names_what_the_package_offers() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_public_name_resolves_and_is_documented(name: str) -> None:
-    found = getattr(dissensus, name)
-    assert found.__doc__
-    assert found.__name__.rpartition(".")[2] == name
+    value = getattr(dissensus, name)
+    assert value.__doc__
+    assert value.__name__.rpartition(".")[2] == name
 
 
 def test_dir_lists_the_public_names() -> None:
@@ -59,12 +59,13 @@ def test_the_version_is_that_of_the_distribution() -> None:
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    assert loaded_after("import dissensus") == set()
-    assert loaded_after("import dissensus; dissensus.InvalidInput; dissensus.__version__; dir(dissensus)") == set()
+    assert list_loaded_packages("import dissensus") == set()
+    code = "import dissensus; dissensus.InvalidInput; dissensus.__version__; dir(dissensus)"
+    assert list_loaded_packages(code) == set()
 
 
 def test_statistics_need_no_tables() -> None:
-    assert "polars" not in loaded_after("import dissensus; dissensus.krippendorff_alpha")
+    assert "polars" not in list_loaded_packages("import dissensus; dissensus.krippendorff_alpha")
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["analyse", "--help"], ["demo", "-h"]], ids=" ".join)
@@ -74,11 +75,11 @@ def test_help_loads_no_numbers_and_no_tables(words: list[str]) -> None:
         "from dissensus.cli import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
     )
-    assert not loaded_after(code) & {"numpy", "polars", "numba", "narwhals"}
+    assert not list_loaded_packages(code) & {"numpy", "polars", "numba", "narwhals"}
 
 
 @pytest.mark.parametrize("name", ["dissensus.report", "dissensus.preference"])
 def test_no_module_hides_a_public_name(name: str) -> None:
-    # A module that is named like what another one has takes its place in the package once somebody imports it.
+    # Importing a submodule rebinds its name in the package.
     package = importlib.import_module(name)
     assert {module.name for module in iter_modules(package.__path__)}.isdisjoint(dir(package))

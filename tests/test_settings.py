@@ -1,4 +1,4 @@
-"""Settings: where they come from, what is wrong with them, and the key."""
+"""Settings: sources, error messages, and the secret key."""
 
 import stat
 import threading
@@ -15,11 +15,11 @@ from dissensus.workflows.campaign.webhooks import WebhookSigner
 KEY = "k" * 32
 
 
-def test_the_environment_stands_above_the_file_and_that_above_the_defaults(tmp_path: Path) -> None:
+def test_the_environment_overrides_the_file_and_the_file_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "dissensus.toml").write_text('port = 9000\nworkers = 3\nbase_url = "https://rate.example.org/"\n')
-    found = read_settings({"DISSENSUS_PORT": "9001", "DISSENSUS_DATA": "unrelated"}, tmp_path)
-    assert (found.port, found.workers, found.threads, found.host) == (9001, 3, 10, "127.0.0.1")
-    assert found.address == "https://rate.example.org"
+    settings = read_settings({"DISSENSUS_PORT": "9001", "DISSENSUS_DATA": "unrelated"}, tmp_path)
+    assert (settings.port, settings.workers, settings.threads, settings.host) == (9001, 3, 10, "127.0.0.1")
+    assert settings.address == "https://rate.example.org"
     assert read_settings({}, tmp_path / "nowhere") == Settings()
 
 
@@ -30,21 +30,21 @@ def test_a_file_can_be_named(tmp_path: Path) -> None:
         read_settings({"DISSENSUS_SETTINGS": str(tmp_path / "none.toml")})
 
 
-def test_everything_wrong_is_told_at_once_without_what_was_given(tmp_path: Path) -> None:
+def test_all_invalid_settings_are_listed_without_their_values(tmp_path: Path) -> None:
     (tmp_path / "dissensus.toml").write_text('prot = 1\nworkers = 0\nbase_url = "rate.example.org"')
     with pytest.raises(InvalidInput) as caught:
         read_settings(
             {"DISSENSUS_SECRET_KEY": "tiny-secret", "DISSENSUS_DATABASE_URL": "mysql://root:hunter2@db/x"}, tmp_path
         )
-    told = str(caught.value)
-    assert "prot in" in told
-    assert "Did you mean 'port'?" in told
-    assert "workers in" in told
-    assert "give a whole address" in told
-    assert "DISSENSUS_SECRET_KEY in the environment" in told
-    assert "mysql is no database" in told
-    assert "hunter2" not in told
-    assert "tiny-secret" not in told
+    message = str(caught.value)
+    assert "prot in" in message
+    assert "Did you mean 'port'?" in message
+    assert "workers in" in message
+    assert "give a complete address" in message
+    assert "DISSENSUS_SECRET_KEY in the environment" in message
+    assert "mysql is not a database" in message
+    assert "hunter2" not in message
+    assert "tiny-secret" not in message
 
 
 @pytest.mark.parametrize("text", ["port =", "\x00", "port = 1\nport = 2"])
@@ -54,7 +54,7 @@ def test_a_file_that_is_not_toml(tmp_path: Path, text: str) -> None:
         read_settings({}, tmp_path)
 
 
-def test_an_address_for_links() -> None:
+def test_the_address_for_links_has_host_and_port() -> None:
     assert Settings().address == "http://127.0.0.1:8000"
     assert Settings(host="::1", port=80).address == "http://[::1]:80"
 
@@ -64,21 +64,21 @@ def test_a_key_that_is_set_is_used() -> None:
 
 
 def test_with_postgresql_a_key_must_be_set() -> None:
-    with pytest.raises(InvalidInput, match=r"secret_key is not set, and with PostgreSQL it must be.*openssl rand"):
+    with pytest.raises(InvalidInput, match=r"secret_key is required with PostgreSQL and not set.*openssl rand"):
         load_secret_key(Settings(database_url="postgresql://db/x"))
 
 
-def test_beside_a_sqlite_file_a_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+def test_beside_a_sqlite_file_a_key_is_created_once_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
     settings, path = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), tmp_path / "x.db.key"
     first = load_secret_key(settings)
     assert len(first) == 64
     assert load_secret_key(settings) == first == path.read_text().strip()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [one.name for one in tmp_path.iterdir()] == ["x.db.key"]
+    assert [file.name for file in tmp_path.iterdir()] == ["x.db.key"]
     assert load_secret_key(Settings(database_url=f"sqlite:///{tmp_path}/y.db")) != first
 
 
-def test_all_who_start_at_once_have_one_key(tmp_path: Path) -> None:
+def test_processes_that_start_together_share_a_key(tmp_path: Path) -> None:
     settings, keys = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), []
     gate = threading.Barrier(8)
 
@@ -95,36 +95,36 @@ def test_all_who_start_at_once_have_one_key(tmp_path: Path) -> None:
     assert len(set(keys)) == 1
 
 
-def test_a_key_that_is_none(tmp_path: Path) -> None:
+def test_an_invalid_key_file(tmp_path: Path) -> None:
     settings, path = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), tmp_path / "x.db.key"
     path.write_text("short")
     with pytest.raises(InvalidInput, match=r"x\.db\.key is too short. Delete the file"):
         load_secret_key(settings)
     path.write_bytes(b"\xff" * 40)
-    with pytest.raises(InvalidInput, match="cannot be read or made"):
+    with pytest.raises(InvalidInput, match="cannot be read or created"):
         load_secret_key(settings)
-    with pytest.raises(InvalidInput, match="cannot be read or made"):
+    with pytest.raises(InvalidInput, match="cannot be read or created"):
         load_secret_key(Settings(database_url=f"sqlite:///{tmp_path}/no/such/folder/x.db"))
 
 
-def test_the_token_of_prolific_is_set_or_in_a_file_or_not_there(tmp_path: Path) -> None:
+def test_the_prolific_token_is_a_setting_or_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(" in-a-file\n")
     assert load_prolific_token(Settings()) is None
     assert load_prolific_token(Settings(prolific_token="set")) == "set"
     assert load_prolific_token(Settings(prolific_token_file=path)) == "in-a-file"
     path.write_bytes(b"\xff")
-    for wrong in (path, tmp_path / "none"):
+    for token_file in (path, tmp_path / "none"):
         with pytest.raises(InvalidInput, match=r"The token of Prolific, .* cannot be read"):
-            load_prolific_token(Settings(prolific_token_file=wrong))
+            load_prolific_token(Settings(prolific_token_file=token_file))
 
 
-def test_prolific_is_asked_by_https_alone() -> None:
+def test_the_prolific_url_must_be_https() -> None:
     with pytest.raises(InvalidInput, match="give the address of the API, with https://"):
         read_settings({"DISSENSUS_PROLIFIC_URL": "http://api.prolific.com"}, Path("/nowhere"))
 
 
-def test_networks_for_webhooks() -> None:
+def test_webhook_networks_are_parsed() -> None:
     assert Settings().networks == ()
     assert list(map(str, read_settings({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/8, ::1"}).networks)) == [
         "10.0.0.0/8",
@@ -134,9 +134,9 @@ def test_networks_for_webhooks() -> None:
         read_settings({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/99"})
 
 
-def test_no_secret_is_in_a_representation() -> None:
+def test_no_representation_shows_a_secret() -> None:
     names = ("secret_key", "metrics_token", "oidc_client_secret", "prolific_secret", "prolific_token")
-    known = {**dict.fromkeys(names, KEY), "database_url": f"postgresql://ada:{KEY}@localhost/dissensus"}
-    settings = Settings.model_validate(known)
+    values = {**dict.fromkeys(names, KEY), "database_url": f"postgresql://ada:{KEY}@localhost/dissensus"}
+    settings = Settings.model_validate(values)
     assert KEY not in f"{settings!r} {settings} {TokenSigner(KEY)!r} {WebhookSigner(KEY, WebhookSender())!r}"
     assert "port=8000" in repr(settings)

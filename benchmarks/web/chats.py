@@ -40,7 +40,7 @@ PAGE = HERE.parent.parent / "docs" / "generated" / "chats.md"
 SECRET = "a secret of no consequence, for measuring alone"
 LATENCY_S, TURNS = 1.0, 6
 THOUGHT_S = (2.0, 6.0)
-"""Between a pick and what is said next; people take longer."""
+"""Pause between a pick and the next message; people take longer."""
 PEOPLE = (8, 32)
 
 
@@ -57,12 +57,12 @@ def main() -> None:
 
 
 def chatbot() -> FastAPI:
-    """Return a server of chat completions that takes a second."""
+    """Return a chat completions server with a latency of one second."""
     app = FastAPI()
 
     @app.post("/v1/chat/completions")
     async def complete() -> StreamingResponse:
-        async def said() -> AsyncIterator[str]:
+        async def stream() -> AsyncIterator[str]:
             await asyncio.sleep(LATENCY_S)
             for choice in (
                 {"delta": {"content": "Yes."}, "finish_reason": None},
@@ -71,7 +71,7 @@ def chatbot() -> FastAPI:
                 yield f"data: {json.dumps({'choices': [{'index': 0, **choice}]})}\n\n"
             yield "data: [DONE]\n\n"
 
-        return StreamingResponse(said(), media_type="text/event-stream")
+        return StreamingResponse(stream(), media_type="text/event-stream")
 
     return app
 
@@ -85,26 +85,31 @@ def _backend(backend: str) -> Iterator[dict[str, Any]]:
             schema.upgrade(database)
             bot, site = _free(), _free()
             endpoint = {"url": f"http://127.0.0.1:{bot}/v1", "model": "slow"}
-            slow = {**TERN, "kind": "openai_compatible", "patience": {"at_once": 2 * n}, "openai_compatible": endpoint}
-            chat = {"chatbots": [slow], "modes": [{**HELPFUL, "edits": False}], "most_turns": 2 * TURNS}
+            slow = {
+                **TERN,
+                "kind": "openai_compatible",
+                "request_policy": {"max_concurrent": 2 * n},
+                "openai_compatible": endpoint,
+            }
+            chat = {"chatbots": [slow], "modes": [{**HELPFUL, "allow_edits": False}], "max_turns": 2 * TURNS}
             key = str(open_chat_campaign(Platform(database), chat=chat).key)
             database.dispose()
             words = ["-m", "dissensus", "serve", "--port", str(site)]
             settings = {"DATABASE_URL": url, "SECRET_KEY": SECRET, "CHATBOT_HOSTS": f"127.0.0.1:{bot}"}
             with (
                 _running([str(Path(__file__)), "--chatbot", str(bot)], {}, bot),
-                _running(words, settings, site) as made,
+                _running(words, settings, site) as process,
             ):
-                before = _seconds(made.pid)
+                before = _seconds(process.pid)
                 over = asyncio.run(_talk_all(n, f"http://127.0.0.1:{site}", key))
-                cpu = (_seconds(made.pid) - before) / len(over)
+                cpu = (_seconds(process.pid) - before) / len(over)
             yield {"database": backend, "people": n, "over": over, "cpu": cpu}
 
 
 async def _talk_all(n: int, address: str, key: str) -> list[float]:
-    """Return by how many seconds more than the chatbot's each turn of each person took."""
-    found = await asyncio.gather(*(_talk(address, key, np.random.default_rng(i)) for i in range(n)))
-    return [one for every in found for one in every]
+    """Return the seconds of each turn beyond the latency of the chatbot."""
+    delays = await asyncio.gather(*(_talk(address, key, np.random.default_rng(i)) for i in range(n)))
+    return [one for every in delays for one in every]
 
 
 async def _talk(address: str, key: str, thinks: np.random.Generator) -> list[float]:
@@ -119,11 +124,11 @@ async def _talk(address: str, key: str, thinks: np.random.Generator) -> list[flo
         await asyncio.sleep(thinks.uniform(0, THOUGHT_S[1]))
         for _ in range(TURNS):
             exchange, started = str(uuid4()), time.perf_counter()
-            said = {"form_token": token, "id": exchange, "text": "Is it?"}
-            answer = await http.post(f"/chat/{chat_id}/say", data=said)
+            message = {"form_token": token, "id": exchange, "text": "Is it?"}
+            answer = await http.post(f"/chat/{chat_id}/messages", data=message)
             assert answer.status_code == 303, answer.text
-            async with http.stream("GET", f"/chat/{exchange}/responses") as told:
-                async for line in told.aiter_lines():
+            async with http.stream("GET", f"/chat/{exchange}/responses") as events:
+                async for line in events.aiter_lines():
                     if line == "event: over":
                         break
             over.append(time.perf_counter() - started - LATENCY_S)
@@ -172,8 +177,8 @@ def page(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         ms = 1000 * np.array(row["over"])
         times = (np.percentile(ms, 50), np.percentile(ms, 99), ms.max(), 1000 * row["cpu"])
-        told = " | ".join(f"{one:.0f}" for one in times)
-        lines.append(f"| {row['database']} | {row['people']} | {len(ms)} | {told} |")
+        cells = " | ".join(f"{one:.0f}" for one in times)
+        lines.append(f"| {row['database']} | {row['people']} | {len(ms)} | {cells} |")
     return "\n".join(lines) + "\n"
 
 

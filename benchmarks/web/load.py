@@ -1,4 +1,4 @@
-"""Raters under measure: each submits sixteen answers, waits for the next item, and submits again."""
+"""Load generators: raters submit sixteen answers, wait for the next item, and submit again."""
 
 import json
 import threading
@@ -11,33 +11,23 @@ from typing import Any
 from uuid import uuid4
 
 TICKS = 100
-"""Of the processor's clock in /proc, a second (getconf CLK_TCK)."""
+"""Clock ticks per second in /proc (getconf CLK_TCK)."""
 
 
 @dataclass
 class Seat:
-    """One rater who is signed in.
+    """A signed-in rater."""
 
-    Parameters
-    ----------
-    session
-        The key in the cookie.
-    token
-        What forms carry.
-    answers
-        What the rater says to everything.
-    """
-
-    session: str
-    token: str
-    answers: dict[str, str]
+    session: str  # Key in the cookie
+    token: str  # CSRF token of forms
+    answers: dict[str, str]  # The same for all items
     connection: HTTPConnection | None = None
     assignment: str | None = None
 
 
 @dataclass
-class Measured:
-    """What came out of one run."""
+class LoadResult:
+    """Result of a run."""
 
     seconds: float
     latencies: list[float] = field(default_factory=list)
@@ -46,7 +36,7 @@ class Measured:
     cpu_s: float = 0.0
 
     def row(self) -> dict[str, Any]:
-        """Return it as numbers for a table."""
+        """Return the result as numbers for a table."""
         ordered = sorted(self.latencies)
         n = len(ordered)
         return {
@@ -63,14 +53,14 @@ class Measured:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process and of all that it started."""
+    """Return the CPU time of a process and its descendants."""
     every = {int(path.name): _stat(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
     family, grown = {pid}, True
     while grown:
         more = {child for child, stat in every.items() if stat and stat[0] in family} - family
         family |= more
         grown = bool(more)
-    return sum(stat[1] for one in family if (stat := every.get(one))) / TICKS
+    return sum(stat[1] for process in family if (stat := every.get(process))) / TICKS
 
 
 def _stat(path: Path) -> tuple[int, int] | None:
@@ -81,86 +71,86 @@ def _stat(path: Path) -> tuple[int, int] | None:
     return int(fields[1]), int(fields[11]) + int(fields[12])
 
 
-def closed(seats: Sequence[Seat], spare: list[Seat], port: int, *, seconds: float, pid: int) -> Measured:
-    """Let each rater submit as soon as the next item is there, for so many seconds; spare ones follow who is done."""
+def run_closed_loop(seats: Sequence[Seat], spare: list[Seat], port: int, *, seconds: float, pid: int) -> LoadResult:
+    """Run a closed loop: each rater submits as soon as the next item arrives; spare raters replace finished ones."""
 
-    def work(seat: Seat, of: Measured, start: float) -> None:
+    def work(seat: Seat, result: LoadResult, start: float) -> None:
         while time.perf_counter() < start + seconds:
             if seat.assignment is None:
                 seat = spare.pop()
                 _first(seat, port)
-            _submit(seat, port, of, since=time.perf_counter())
+            _submit(seat, port, result, since=time.perf_counter())
 
     return _run(seats, port, pid, work)
 
 
-def opened(seats: Sequence[Seat], port: int, *, per_second: float, seconds: float, pid: int) -> Measured:
-    """Let raters submit at times that do not wait for the site; a late answer counts from when it was due."""
+def run_open_loop(seats: Sequence[Seat], port: int, *, per_second: float, seconds: float, pid: int) -> LoadResult:
+    """Run an open loop: raters submit at scheduled times, and latency counts from the schedule."""
     share = per_second / len(seats)
 
-    def paced(seat: Seat, of: Measured, start: float) -> None:
+    def paced(seat: Seat, result: LoadResult, start: float) -> None:
         due = start + seats.index(seat) / per_second
         while due < start + seconds:
             time.sleep(max(0.0, due - time.perf_counter()))
-            # The site lets go of a connection that nobody used for some seconds.
+            # The site closes idle connections after some seconds.
             seat.connection = HTTPConnection("127.0.0.1", port, timeout=60)
-            _submit(seat, port, of, since=due)
+            _submit(seat, port, result, since=due)
             due += 1 / share
 
     return _run(seats, port, pid, paced)
 
 
-def _run(seats: Sequence[Seat], port: int, pid: int, work: Any) -> Measured:
+def _run(seats: Sequence[Seat], port: int, pid: int, work: Any) -> LoadResult:
     for seat in seats:
         _first(seat, port)
-    found = [Measured(0.0) for _ in seats]
+    results = [LoadResult(0.0) for _ in seats]
     before, start = cpu_seconds(pid), time.perf_counter()
-    threads = [threading.Thread(target=work, args=(*pair, start)) for pair in zip(seats, found, strict=True)]
+    threads = [threading.Thread(target=work, args=(*pair, start)) for pair in zip(seats, results, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    whole = Measured(time.perf_counter() - start, cpu_s=cpu_seconds(pid) - before)
-    for one in found:
-        whole.latencies += one.latencies
-        whole.received += one.received
-        whole.errors += one.errors
-    return whole
+    total = LoadResult(time.perf_counter() - start, cpu_s=cpu_seconds(pid) - before)
+    for result in results:
+        total.latencies += result.latencies
+        total.received += result.received
+        total.errors += result.errors
+    return total
 
 
 def _first(seat: Seat, port: int) -> None:
     seat.connection = HTTPConnection("127.0.0.1", port, timeout=60)
-    found = _ask(seat, "GET", "/rate", None)
-    seat.token = found["form_token"]
-    seat.assignment = (found["item"] or {}).get("assignment")
+    reply = _ask(seat, "GET", "/rate", None)
+    seat.token = reply["form_token"]
+    seat.assignment = (reply["item"] or {}).get("assignment")
 
 
-def _submit(seat: Seat, port: int, of: Measured, *, since: float) -> None:
+def _submit(seat: Seat, port: int, result: LoadResult, *, since: float) -> None:
     if seat.assignment is None:
         return
     answers = {name: {"value": value, "first_ms": 900, "last_ms": 1900} for name, value in seat.answers.items()}
     times = {"visible_ms": 2000, "idle_ms": 0, "visit": str(uuid4()), "revision": 1}
     body = json.dumps({"key": str(uuid4()), "answers": answers, "final": True} | times)
     try:
-        found = _ask(seat, "POST", f"/rate/{seat.assignment}/save", body, of)
+        reply = _ask(seat, "POST", f"/rate/{seat.assignment}/save", body, result)
     except (OSError, HTTPException, ValueError) as error:
-        of.errors.append(repr(error))
+        result.errors.append(repr(error))
         seat.connection = HTTPConnection("127.0.0.1", port, timeout=60)
         return
-    of.latencies.append(time.perf_counter() - since)
-    seat.assignment = (found["item"] or {}).get("assignment")
+    result.latencies.append(time.perf_counter() - since)
+    seat.assignment = (reply["item"] or {}).get("assignment")
 
 
-def _ask(seat: Seat, method: str, path: str, body: str | None, of: Measured | None = None) -> dict[str, Any]:
+def _ask(seat: Seat, method: str, path: str, body: str | None, result: LoadResult | None = None) -> dict[str, Any]:
     headers = {"cookie": f"dissensus_rater={seat.session}", "accept": "application/json", "x-form-token": seat.token}
     if seat.connection is None:
         raise OSError("there is no connection")
     seat.connection.request(method, path, body, headers | ({"content-type": "application/json"} if body else {}))
-    answer = seat.connection.getresponse()
-    read = answer.read()
-    if of is not None:
-        of.received += len(read)
-    if answer.status != 200:
-        raise ValueError(f"{path} answered {answer.status}: {read[:200]!r}")
-    found: dict[str, Any] = json.loads(read)
-    return found
+    response = seat.connection.getresponse()
+    content = response.read()
+    if result is not None:
+        result.received += len(content)
+    if response.status != 200:
+        raise ValueError(f"{path} answered {response.status}: {content[:200]!r}")
+    reply: dict[str, Any] = json.loads(content)
+    return reply

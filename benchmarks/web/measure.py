@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from load import Seat, closed, opened
+from load import Seat, run_closed_loop, run_open_loop
 from sqlalchemy import Connection, insert, select, text, update
 
 HERE = Path(__file__).resolve().parent
@@ -98,9 +98,13 @@ def _runs(platform_: Platform, url: str, backend: str, *, stored: bool, seconds:
         for n in (1, 8, 16):
             seats, spare = _seats(platform_, key, n), _seats(platform_, key, 2 * n + 8)
             print(f"{backend}, stored {about['stored']:,}, {n} raters ...", file=sys.stderr, flush=True)
-            yield about | {"loop": "closed", "raters": n} | closed(seats, spare, port, seconds=seconds, pid=pid).row()
+            yield (
+                about
+                | {"loop": "closed", "raters": n}
+                | run_closed_loop(seats, spare, port, seconds=seconds, pid=pid).row()
+            )
         seats = _seats(platform_, key, 123)
-        paced = opened(seats, port, per_second=4, seconds=2 * seconds, pid=pid)
+        paced = run_open_loop(seats, port, per_second=4, seconds=2 * seconds, pid=pid)
         yield about | {"loop": "4 a second", "raters": 123} | paced.row()
 
 
@@ -123,16 +127,16 @@ def _item(i: int) -> Item:
 
 
 def _seats(platform_: Platform, key: str, n: int) -> list[Seat]:
-    """Let raters in, who give different answers from one another."""
+    """Enrol raters with different answers."""
     campaign = campaigns.load_definition(platform_, "load", staff_id=_owner(platform_))
-    found = []
+    seats = []
     for i in range(n):
         now = datetime.now(UTC)
         _, session = enrolment.enrol_rater(platform_, Arrival("load", key, "en"), AGREED, now=now)
         answers = draw_answers(campaign.questionnaire, np.random.default_rng(i))
-        kept = {name: str(value) for name, value in answers.items()}
-        found.append(Seat(session, TokenSigner(SECRET).form(session), kept))
-    return found
+        values = {name: str(value) for name, value in answers.items()}
+        seats.append(Seat(session, TokenSigner(SECRET).csrf_token(session), values))
+    return seats
 
 
 def _owner(platform_: Platform) -> str:
@@ -141,25 +145,31 @@ def _owner(platform_: Platform) -> str:
 
 
 def _store(database: Database) -> None:
-    """Keep as many answers as DICES-350 has, of raters who are gone."""
+    """Store as many answers as DICES-350 has, of finished raters."""
     with database.writing() as tx:
         campaign_id = tx.scalar(select(CampaignTable.id))
         items = list(tx.scalars(select(ItemTable.id)))
         for number in range(N_STORED_RATERS):
             rater_id = new_id(NOW)
             times = {"entered_at": NOW, "last_seen_at": NOW, "changed_at": NOW}
-            who = {"id": rater_id, "campaign_id": campaign_id, "number": number, "state": "finished", "language": "en"}
-            tx.execute(insert(RaterTable).values(**who, **times, rehearsal=False))
+            rater = {
+                "id": rater_id,
+                "campaign_id": campaign_id,
+                "number": number,
+                "state": "finished",
+                "language": "en",
+            }
+            tx.execute(insert(RaterTable).values(**rater, **times, rehearsal=False))
             _rated(tx, rater_id, items, number * len(items))
         tx.execute(update(CampaignTable).values(n_raters=N_STORED_RATERS))
         tx.execute(update(ItemTable).values(load=N_STORED_RATERS))
         if tx.dialect.name == "postgresql":
-            # Numbers were given by hand, and the next one must come after them.
+            # Numbers were assigned explicitly, so the sequence must continue after them.
             tx.execute(text("SELECT setval(pg_get_serial_sequence('save', 'number'), (SELECT max(number) FROM save))"))
 
 
 def _rated(tx: Connection, rater_id: str, items: Sequence[str], first: int) -> None:
-    """Keep what one rater said to everything."""
+    """Store the answers of one rater to all items."""
     ids = [new_id(NOW) for _ in items]
     done = {"rater_id": rater_id, "state": "done", "planned_at": NOW, "offered_at": NOW, "closed_at": NOW}
     rows = [
@@ -261,8 +271,8 @@ def page(results: dict[str, Any]) -> str:
 
 def _line(row: dict[str, Any]) -> str:
     numbers = [row[name] for name in ("per_second", "p50_ms", "p99_ms", "max_ms", "cpu_ms", "kilobytes")]
-    shown = " | ".join("–" if number is None else f"{number:,.1f}" for number in numbers)
-    return f"| {row['backend']} | {row['stored']:,} | {row['loop']} | {row['raters']} | {shown} | {row['errors']} |"
+    cells = " | ".join("–" if number is None else f"{number:,.1f}" for number in numbers)
+    return f"| {row['backend']} | {row['stored']:,} | {row['loop']} | {row['raters']} | {cells} | {row['errors']} |"
 
 
 def _budgets(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -284,9 +294,9 @@ def _budgets(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
             True,
         ),
     ]
-    for what, found, budget, unit, more in cases:
-        kept = found >= budget if more else found <= budget
-        yield f"| {what} | {found:,.1f} {unit} | {budget:,.0f} {unit} | {'yes' if kept else 'no'} |"
+    for label, value, budget, unit, more in cases:
+        met = value >= budget if more else value <= budget
+        yield f"| {label} | {value:,.1f} {unit} | {budget:,.0f} {unit} | {'yes' if met else 'no'} |"
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from load import Measured, cpu_seconds
-from tools import N_ITEMS, N_QUESTIONS, TOOLS, Finished, Submit, Tool, asked
+from load import LoadResult, cpu_seconds
+from tools import N_ITEMS, N_QUESTIONS, TOOLS, Finished, Submit, Tool, run_program
 
 HERE = Path(__file__).resolve().parent
 RESULTS, PAGE = HERE / "results-peers.json", HERE.parent.parent / "docs" / "benchmarks-peers.md"
@@ -34,7 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="three seconds a run, nothing written")
     quick = parser.parse_args().quick
-    rows = [row for tool in TOOLS for row in _measured(tool, seconds=3 if quick else 30)]
+    rows = [row for tool in TOOLS for row in _measure(tool, seconds=3 if quick else 30)]
     kills = [_killed(tool, seconds=3 if quick else 8) for tool in TOOLS]
     results = {"versions": {tool.name: tool.version() for tool in TOOLS}, "rows": rows, "kills": kills}
     if quick:
@@ -44,69 +44,69 @@ def main() -> None:
     PAGE.write_text(page(results), encoding="utf-8")
 
 
-def _measured(tool: Tool, *, seconds: float) -> Iterator[dict[str, Any]]:
+def _measure(tool: Tool, *, seconds: float) -> Iterator[dict[str, Any]]:
     for n in (1, 8):
         with tempfile.TemporaryDirectory() as name, _running(tool, Path(name)) as (base, pid):
             tool.prepare(base, Path(name))
             print(f"{tool.name}, {n} raters ...", file=sys.stderr, flush=True)
-            found, _ = _load(tool, base, n, pid=pid, seconds=seconds)
-            yield {"tool": tool.name, "raters": n, "rss_mb": _rss(pid)} | found.row()
+            result, _ = _load(tool, base, n, pid=pid, seconds=seconds)
+            yield {"tool": tool.name, "raters": n, "rss_mb": _rss(pid)} | result.row()
 
 
 def _killed(tool: Tool, *, seconds: float) -> dict[str, Any]:
-    """Kill a tool while raters work, and count what it acknowledged and did not keep."""
+    """Kill a tool under load, and count annotations that were acknowledged but not stored."""
     print(f"{tool.name}, killed ...", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with _running(tool, folder) as (base, pid):
             tool.prepare(base, folder)
             killer = threading.Timer(seconds, os.killpg, (pid, signal.SIGKILL))
-            _, told = _load(tool, base, 8, pid=pid, seconds=seconds + 5, begin=killer.start)
+            _, acknowledged = _load(tool, base, 8, pid=pid, seconds=seconds + 5, begin=killer.start)
             killer.join()
-        # As whoever starts it again finds it.
+        # After a restart
         with _running(tool, folder):
-            kept = tool.kept(folder)
-    return {"tool": tool.name, "acknowledged": len(told), "lost": len(set(told) - kept)}
+            stored = tool.stored_annotations(folder)
+    return {"tool": tool.name, "acknowledged": len(acknowledged), "lost": len(set(acknowledged) - stored)}
 
 
 def _load(
     tool: Tool, base: str, n: int, *, pid: int, seconds: float, begin: Callable[[], None] = lambda: None
-) -> tuple[Measured, list[str]]:
-    """Let raters work for some seconds, and others in their place when they have rated everything."""
+) -> tuple[LoadResult, list[str]]:
+    """Let raters work for some seconds, replacing those who have rated everything."""
     submits = [tool.rater(base, number) for number in range(n)]
-    found = [Measured(0.0) for _ in submits]
-    told: list[list[str]] = [[] for _ in submits]
+    results = [LoadResult(0.0) for _ in submits]
+    acknowledged: list[list[str]] = [[] for _ in submits]
     begin()
     before, start = cpu_seconds(pid), time.perf_counter()
 
-    def work(submit: Submit, of: Measured, heard: list[str]) -> None:
+    def work(submit: Submit, result: LoadResult, submitted: list[str]) -> None:
         while time.perf_counter() < start + seconds:
             since = time.perf_counter()
             try:
                 done, received = submit()
             except Finished:
-                submit = tool.rater(base, len(heard))
+                submit = tool.rater(base, len(submitted))
                 continue
             except (httpx.HTTPError, ValueError, KeyError) as error:
-                of.errors.append(repr(error))
+                result.errors.append(repr(error))
                 return
-            of.latencies.append(time.perf_counter() - since)
-            of.received += received
-            heard.append(done)
+            result.latencies.append(time.perf_counter() - since)
+            result.received += received
+            submitted.append(done)
 
-    threads = [threading.Thread(target=work, args=each) for each in zip(submits, found, told, strict=True)]
+    threads = [threading.Thread(target=work, args=each) for each in zip(submits, results, acknowledged, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    whole = Measured(time.perf_counter() - start)
+    total = LoadResult(time.perf_counter() - start)
     with suppress(KeyError):
-        whole.cpu_s = max(0.0, cpu_seconds(pid) - before)
-    for one in found:
-        whole.latencies += one.latencies
-        whole.received += one.received
-        whole.errors += one.errors
-    return whole, [done for heard in told for done in heard]
+        total.cpu_s = max(0.0, cpu_seconds(pid) - before)
+    for result in results:
+        total.latencies += result.latencies
+        total.received += result.received
+        total.errors += result.errors
+    return total, [done for heard in acknowledged for done in heard]
 
 
 @contextmanager
@@ -143,9 +143,9 @@ def _wait(base: str, server: "subprocess.Popen[bytes]") -> None:
 
 
 def _rss(pid: int) -> float:
-    """Return the memory of a process and of all that it started, in MB."""
-    text = asked(["ps", "-o", "rss=", "--pid", str(pid), "--ppid", str(pid)])
-    return sum(map(int, text.split())) / 1024
+    """Return the memory of a process and its children, in MB."""
+    output = run_program(["ps", "-o", "rss=", "--pid", str(pid), "--ppid", str(pid)])
+    return sum(map(int, output.split())) / 1024
 
 
 def page(results: dict[str, Any]) -> str:
@@ -187,8 +187,8 @@ def page(results: dict[str, Any]) -> str:
 
 def _line(row: dict[str, Any]) -> str:
     numbers = [row[name] for name in ("per_second", "p50_ms", "p99_ms", "cpu_ms", "kilobytes", "rss_mb")]
-    shown = " | ".join("–" if number is None else f"{number:,.1f}" for number in numbers)
-    return f"| {row['tool']} | {row['raters']} | {shown} | {row['errors']} |"
+    cells = " | ".join("–" if number is None else f"{number:,.1f}" for number in numbers)
+    return f"| {row['tool']} | {row['raters']} | {cells} | {row['errors']} |"
 
 
 def _ratios(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -196,8 +196,8 @@ def _ratios(rows: list[dict[str, Any]]) -> Iterator[str]:
     ours = busy[TOOLS[0].name]
     for tool in TOOLS[1:]:
         cpu, tail = (busy[tool.name][name] / ours[name] for name in ("cpu_ms", "p99_ms"))
-        told = f"- With 8 raters {tool.name} takes {cpu:.1f} times the CPU of {ours['tool']}"
-        yield f"{told}, and its p99 is {tail:.1f} times as long."
+        sentence = f"- With 8 raters {tool.name} takes {cpu:.1f} times the CPU of {ours['tool']}"
+        yield f"{sentence}, and its p99 is {tail:.1f} times as long."
 
 
 if __name__ == "__main__":

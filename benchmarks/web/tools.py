@@ -1,4 +1,4 @@
-"""Three tools under the same load: how each is started, what a rater sends, and where what they said is kept."""
+"""Three tools under the same load: their start, the requests of a rater, and their stored annotations."""
 
 import json
 import os
@@ -19,7 +19,7 @@ N_ITEMS, N_QUESTIONS, ANSWERS = 350, 16, ("No", "Unsure", "Yes")
 QUESTIONS = tuple(f"Q{number}" for number in range(N_QUESTIONS))
 PASSWORD = "a secret of no consequence, for measuring alone"
 Submit = Callable[[], tuple[str, int]]
-"""Submits an annotation and gets the next item; returns what was submitted and the bytes that came."""
+"""Submits an annotation and fetches the next item; returns the id of the annotation and the bytes received."""
 
 
 class Finished(Exception):
@@ -38,19 +38,19 @@ class Tool(Protocol):
     name: str
 
     def version(self) -> str:
-        """Return its version."""
+        """Return the installed version."""
 
     def words(self, folder: Path, port: int) -> tuple[list[str], dict[str, str]]:
-        """Return what starts it in a folder, and its environment."""
+        """Return the command that starts it in a folder, and its environment."""
 
     def prepare(self, base: str, folder: Path) -> None:
-        """Make the campaign, once it answers."""
+        """Create the campaign on the running tool."""
 
     def rater(self, base: str, number: int) -> Submit:
-        """Let a rater in."""
+        """Sign a rater in."""
 
-    def kept(self, folder: Path) -> set[str]:
-        """Return what it has kept, as `Submit` names it."""
+    def stored_annotations(self, folder: Path) -> set[str]:
+        """Return the ids of stored annotations, as returned by `Submit`."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Dissensus:
     key: str = ""
 
     def version(self) -> str:
-        return asked([sys.executable, "-m", "dissensus", "--version"]).split()[-1]
+        return run_program([sys.executable, "-m", "dissensus", "--version"]).split()[-1]
 
     def words(self, folder: Path, port: int) -> tuple[list[str], dict[str, str]]:
         settings = {"DISSENSUS_DATABASE_URL": f"sqlite:///{folder}/d.db", "DISSENSUS_PORT": str(port)}
@@ -82,8 +82,8 @@ class Dissensus:
         )
         environment = {**os.environ, **self.words(folder, 0)[1]}
         run = [sys.executable, "-m", "dissensus", "campaign"]
-        asked([*run, "new", str(folder / "load.toml"), "--items", str(items), "--owner", "ada"], environment)
-        self.key = asked([*run, "open", "load"], environment).split("key=")[1].strip()
+        run_program([*run, "new", str(folder / "load.toml"), "--items", str(items), "--owner", "ada"], environment)
+        self.key = run_program([*run, "open", "load"], environment).split("key=")[1].strip()
 
     def rater(self, base: str, number: int) -> Submit:
         browser = httpx.Client(base_url=base, timeout=60, follow_redirects=True)
@@ -96,16 +96,16 @@ class Dissensus:
         def submit() -> tuple[str, int]:
             if state["item"] is None:
                 raise Finished
-            given = {one: {"value": ANSWERS[number % 3], "first_ms": 900, "last_ms": 1900} for one in QUESTIONS}
+            answers = {one: {"value": ANSWERS[number % 3], "first_ms": 900, "last_ms": 1900} for one in QUESTIONS}
             times = {"visible_ms": 2000, "idle_ms": 0, "visit": str(uuid4()), "revision": 1, "final": True}
-            done, body = state["item"], {"key": str(uuid4()), "answers": given} | times
+            done, body = state["item"], {"key": str(uuid4()), "answers": answers} | times
             answer = browser.post(f"/rate/{done}/save", json=body, headers={"x-form-token": state["token"]})
             state["item"] = (answer.raise_for_status().json()["item"] or {}).get("assignment")
             return done, len(answer.content)
 
         return submit
 
-    def kept(self, folder: Path) -> set[str]:
+    def stored_annotations(self, folder: Path) -> set[str]:
         return _rows(folder / "d.db", "SELECT assignment_id FROM save WHERE final")
 
 
@@ -132,8 +132,8 @@ class LabelStudio:
         )
         config = f'<View><Paragraphs name="t" value="$dialog" layout="dialogue"/>{choices_of}</View>'
         owner = self._browser(base, "/user/login/", "a@example.org")
-        made = {"title": "Load", "label_config": config, "maximum_annotations": 1000, "sampling": "Uniform sampling"}
-        self.project = owner.post("/api/projects/", json=made).raise_for_status().json()["id"]
+        project = {"title": "Load", "label_config": config, "maximum_annotations": 1000, "sampling": "Uniform sampling"}
+        self.project = owner.post("/api/projects/", json=project).raise_for_status().json()["id"]
         talks = [[{"author": role, "text": text} for role, text in conversation(n)] for n in range(N_ITEMS)]
         tasks = [{"data": {"dialog": talk}} for talk in talks]
         owner.post(f"/api/projects/{self.project}/import", json=tasks).raise_for_status()
@@ -157,15 +157,15 @@ class LabelStudio:
             if task["id"] is None:
                 raise Finished
             address = f"/api/tasks/{task['id']}/annotations/?project={self.project}"
-            kept = browser.post(address, json={"result": result, "lead_time": 2.0}).raise_for_status()
+            saved = browser.post(address, json={"result": result, "lead_time": 2.0}).raise_for_status()
             after = browser.get(f"/api/projects/{self.project}/next/")
-            # Where nothing is left, it answers 404.
+            # 404 if no task is left
             task["id"] = None if after.status_code == 404 else after.raise_for_status().json()["id"]
-            return str(kept.json()["id"]), len(kept.content) + len(after.content)
+            return str(saved.json()["id"]), len(saved.content) + len(after.content)
 
         return submit
 
-    def kept(self, folder: Path) -> set[str]:
+    def stored_annotations(self, folder: Path) -> set[str]:
         return _rows(folder / "label_studio.sqlite3", "SELECT id FROM task_completion")
 
 
@@ -174,7 +174,7 @@ class Potato:
     """Potato as `potato start` starts it, on its files."""
 
     name: str = "Potato"
-    shown: re.Pattern[str] = field(default_factory=lambda: re.compile(r'id="instance_id"[^>]*value="([^"]+)"'))
+    item_pattern: re.Pattern[str] = field(default_factory=lambda: re.compile(r'id="instance_id"[^>]*value="([^"]+)"'))
 
     def version(self) -> str:
         return _installed("potato", "potato-annotation")
@@ -211,16 +211,16 @@ class Potato:
         pass
 
     def rater(self, base: str, number: int) -> Submit:
-        who, browser = f"r{number}-{uuid4().hex[:8]}", httpx.Client(base_url=base, timeout=60, follow_redirects=True)
-        at: dict[str, str | None] = {"item": self._item(browser.get("/", params={"PROLIFIC_PID": who}))}
+        user, browser = f"r{number}-{uuid4().hex[:8]}", httpx.Client(base_url=base, timeout=60, follow_redirects=True)
+        at: dict[str, str | None] = {"item": self._item(browser.get("/", params={"PROLIFIC_PID": user}))}
         answer = ANSWERS[number % 3]
-        given = {f"{one}:{answer}": str(1 + ANSWERS.index(answer)) for one in QUESTIONS}
+        annotations = {f"{one}:{answer}": str(1 + ANSWERS.index(answer)) for one in QUESTIONS}
 
         def submit() -> tuple[str, int]:
             done = at["item"]
             if done is None:
                 raise Finished
-            body = {"instance_id": done, "annotations": given, "span_annotations": []}
+            body = {"instance_id": done, "annotations": annotations, "span_annotations": []}
             answers = [
                 browser.post("/updateinstance", json=body).raise_for_status(),
                 browser.post("/annotate", json={"action": "next_instance", "instance_id": done}).raise_for_status(),
@@ -228,24 +228,24 @@ class Potato:
             ]
             following = self._item(answers[-1])
             at["item"] = None if following == done else following
-            return f"{who} {done}", sum(len(one.content) for one in answers)
+            return f"{user} {done}", sum(len(one.content) for one in answers)
 
         return submit
 
     def _item(self, page: httpx.Response) -> str:
-        found = self.shown.search(page.raise_for_status().text)
-        if found is None:
+        match = self.item_pattern.search(page.raise_for_status().text)
+        if match is None:
             raise ValueError("the page shows no item")
-        return found[1]
+        return match[1]
 
-    def kept(self, folder: Path) -> set[str]:
-        found = set()
+    def stored_annotations(self, folder: Path) -> set[str]:
+        stored = set()
         for path in (folder / "kept").glob("*/user_state.json"):
             state = json.loads(path.read_text())
             labels = state.get("instance_id_to_label_to_value", {})
             pairs = labels.items() if isinstance(labels, dict) else labels
-            found |= {f"{path.parent.name} {item}" for item, given in pairs if given}
-        return found
+            stored |= {f"{path.parent.name} {item}" for item, values in pairs if values}
+        return stored
 
 
 TOOLS: tuple[Tool, ...] = (Dissensus(), LabelStudio(), Potato())
@@ -256,8 +256,8 @@ def _rows(path: Path, query: str) -> set[str]:
         return {str(row[0]) for row in database.execute(query)}
 
 
-def asked(words: list[str], environment: dict[str, str] | None = None) -> str:
-    """Return what a program prints."""
+def run_program(words: list[str], environment: dict[str, str] | None = None) -> str:
+    """Return the output of a program."""
     done = subprocess.run(words, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(words)}: {done.stderr}")
@@ -266,4 +266,4 @@ def asked(words: list[str], environment: dict[str, str] | None = None) -> str:
 
 def _installed(environment: str, package: str) -> str:
     python = ENVIRONMENTS / environment / "bin" / "python"
-    return asked([str(python), "-c", f"import importlib.metadata as m; print(m.version({package!r}))"]).strip()
+    return run_program([str(python), "-c", f"import importlib.metadata as m; print(m.version({package!r}))"]).strip()

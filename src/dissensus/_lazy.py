@@ -1,4 +1,4 @@
-"""Lazy public names: read from the stub of a package and imported on first use, so that importing it costs nothing."""
+"""Lazy imports of public names, listed in the stub of a package."""
 
 import ast
 from collections.abc import Callable

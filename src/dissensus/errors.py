@@ -1,23 +1,23 @@
-"""Everything Dissensus raises on purpose.
+"""Exception hierarchy of Dissensus.
 
 ::
 
     Exception
-    └── DissensusError            the message is for the person who meets it
-        ├── InvalidInput          (ValueError) what was given cannot be used
+    └── DissensusError            base class; messages are written for users
+        ├── InvalidInput          (ValueError) a file, value or option cannot be used
         ├── UndefinedEstimate     (ArithmeticError) the data do not determine the statistic
-        ├── NotFound              (LookupError) a file, column or record that is not there
-        ├── NotAllowed            (PermissionError) the caller may not do this
-        ├── Conflict              the thing changed, or exists already
-        └── Unavailable           something outside is missing or does not answer
-            └── NoDatabase        that is the database, whose words are for who runs it
+        ├── NotFound              (LookupError) a file, column or record does not exist
+        ├── NotAllowed            (PermissionError) the caller lacks permission
+        ├── Conflict              the resource changed, or exists already
+        └── Unavailable           an external service is missing or does not respond
+            └── NoDatabase        the database does not respond
 
-A message says what was given, what is allowed and what to do.
+A message states the value given, the values allowed and the remedy.
 """
 
 
 class DissensusError(Exception):
-    """Root of all errors that Dissensus raises on purpose."""
+    """Base class of all errors that Dissensus raises deliberately."""
 
 
 class InvalidInput(DissensusError, ValueError):
@@ -29,20 +29,20 @@ class UndefinedEstimate(DissensusError, ArithmeticError):
 
 
 class NotFound(DissensusError, LookupError):
-    """A file, column or record that is not there."""
+    """A file, column or record does not exist."""
 
 
 class NotAllowed(DissensusError, PermissionError):
-    """The caller may not do this."""
+    """The caller lacks permission."""
 
 
 class Conflict(DissensusError):
-    """The thing changed meanwhile, or exists already."""
+    """The resource was changed concurrently, or exists already."""
 
 
 class Unavailable(DissensusError):
-    """Something outside Dissensus is missing or does not answer."""
+    """An external service or library is missing or does not respond."""
 
 
 class NoDatabase(Unavailable):
-    """The database does not answer, or not in time; what it says of itself is for whoever runs it."""
+    """The database does not respond in time; its own message is for the operator."""

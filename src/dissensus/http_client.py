@@ -12,7 +12,7 @@ import httpx
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 
 RetryPolicy: TypeAlias = Literal["always", "if refused"]
-"""When a failed request may be sent again: always, or only if the service cannot have processed it."""
+"""Retry policy of failed requests: always, or only if the service cannot have processed them."""
 
 MAX_BACKOFF: Final = 60.0  # Seconds
 MAX_DETAIL_LENGTH: Final = 500
@@ -32,7 +32,7 @@ class RemoteService:
     name: str  # Subject of a sentence
     remedies: Mapping[int, str]  # By status code; each begins with a space
     status_page: str = ""  # Page that shows whether a request was processed
-    trusted: bool = False  # True if it is a site of Dissensus, whose error details are shown whole
+    trusted: bool = False  # True for a Dissensus site, whose error details are shown in full
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,10 @@ class FailedAttempt:
     reason: str
     retry_after: float = 0.0  # Seconds
     maybe_processed: bool = True
+
+
+class NotJson(Unavailable):
+    """A service answered with another format than JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class ServiceClient:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return FailedAttempt(self._redact_detail(str(error)) or "no connection", maybe_processed=False)
         except httpx.TimeoutException:
-            return FailedAttempt(f"nothing came for {self.http.timeout.read:g} seconds")
+            return FailedAttempt(f"no response for {self.http.timeout.read:g} seconds")
         except (httpx.TransportError, httpx.DecodingError) as error:
             return FailedAttempt(self._redact_detail(str(error)) or type(error).__name__)
         status = response.status_code
@@ -106,34 +110,28 @@ class ServiceClient:
         with suppress(ValueError, RecursionError):
             if not response.content or response.json() is not None:
                 return response
-        raise Unavailable(
-            f"{response.url.host} answers with something else than JSON. Is it the API of {self.service.name}?"
-        )
+        raise NotJson(f"{response.url.host} does not answer with JSON. Is it the API of {self.service.name}?")
 
     def _refusal(self, response: httpx.Response) -> DissensusError:
         status = response.status_code
         error = ERRORS_BY_STATUS.get(status, InvalidInput if 400 <= status < 500 else Unavailable)
         if self.service.trusted and (detail := _response_detail(response)):
             return error(self._redact_token(detail))
-        detail, remedy = (
-            self._redact_detail(" ".join(_response_detail(response).split())),
-            self.service.remedies.get(status, ""),
-        )
+        detail = self._redact_detail(" ".join(_response_detail(response).split()))
+        remedy = self.service.remedies.get(status, "")
         return error(f"{self.service.name} refuses this with HTTP {status}{f': {detail}' if detail else ''}.{remedy}")
 
     def _unavailable(self, failure: FailedAttempt, attempt: int, retry: RetryPolicy) -> Unavailable:
         wait = f" and asks to wait {failure.retry_after:,.0f} seconds" if failure.retry_after else ""
         unclear = failure.maybe_processed and retry == "if refused"
-        hint = (
-            f" It may be done nevertheless: look on {self.service.status_page} before you try again." if unclear else ""
-        )
+        hint = f" It may have been processed: check {self.service.status_page} before you try again." if unclear else ""
         return Unavailable(
             f"{self.service.name} does not answer: {failure.reason}{wait} (try {attempt} of {self.max_attempts})."
             f"{hint or ' Try later.'}"
         )
 
     def _redact_detail(self, text: str) -> str:
-        """Return a detail, shortened and without the token, which a server may repeat."""
+        """Shorten an error detail, and remove the token, which a server may echo."""
         return self._redact_token(text)[:MAX_DETAIL_LENGTH].rstrip(" .")
 
     def _redact_token(self, text: str) -> str:
@@ -141,13 +139,13 @@ class ServiceClient:
 
 
 def open_client(base: str, authorization: str, timeout: float) -> httpx.Client:
-    """Open an HTTP client that follows no redirects, so that the token is sent to this service only."""
+    """Open an HTTP client without redirects, so that the token is sent to this service only."""
     headers = {"Authorization": authorization, "User-Agent": "dissensus"}
     try:
         return httpx.Client(base_url=f"{base}/api/v1/", headers=headers, timeout=timeout, follow_redirects=False)
     except (ImportError, OSError, ValueError) as error:
-        # Proxies and certificates come from the environment, where anything may stand.
-        raise Unavailable(f"No connection can be made: {error}. Look at SSL_CERT_FILE and the *_PROXY.") from None
+        # Proxies and certificates come from the environment.
+        raise Unavailable(f"No connection can be made: {error}. Check SSL_CERT_FILE and *_PROXY.") from None
 
 
 def parse_retry_after(headers: httpx.Headers) -> float:
@@ -168,7 +166,7 @@ def _response_detail(response: httpx.Response) -> str:
 
 
 def error_detail(body: object) -> str:
-    """Return the error detail of a JSON body in any of the known forms."""
+    """Return the error detail of a JSON body in any of the known formats."""
     nested = body.get("error") if isinstance(body, dict) else None
     problem = nested if isinstance(nested, dict) else body if isinstance(body, dict) else {}
     detail = problem.get("detail") or problem.get("message") or problem.get("title") or ""
@@ -176,6 +174,6 @@ def error_detail(body: object) -> str:
 
 
 def check_token(token: str, source: str) -> None:
-    """Validate the form of a token, without showing it."""
+    """Raise unless a token is well-formed; the message does not show it."""
     if not re.fullmatch(r"[!-~]+", token):
-        raise InvalidInput(f"The token is empty or has blanks or other signs in it. Copy it again from {source}.")
+        raise InvalidInput(f"The token is empty or contains invalid characters. Copy it again from {source}.")

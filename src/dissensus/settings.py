@@ -91,7 +91,7 @@ class Settings(BaseModel):
 
     @field_validator("webhook_networks")
     @classmethod
-    def _known_networks(cls, value: str | None) -> str | None:
+    def _check_networks(cls, value: str | None) -> str | None:
         try:
             parse_networks(value or "")
         except DissensusError as error:
@@ -100,7 +100,7 @@ class Settings(BaseModel):
 
     @field_validator("database_url")
     @classmethod
-    def _known_database(cls, value: str) -> str:
+    def _check_database_url(cls, value: str) -> str:
         try:
             parse_url(value)
         except DissensusError as error:
@@ -109,28 +109,28 @@ class Settings(BaseModel):
 
     @field_validator("base_url")
     @classmethod
-    def _whole_address(cls, value: str | None) -> str | None:
+    def _check_base_url(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("give a whole address, such as https://rate.example.org")
+            raise ValueError("give a complete address, such as https://rate.example.org")
         return value if value is None else value.rstrip("/")
 
     @field_validator("oidc_issuer")
     @classmethod
-    def _safe_issuer(cls, value: str | None) -> str | None:
+    def _check_issuer(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(SECURE_PREFIXES):
             raise ValueError("give the issuer as the provider names itself, with https://")
         return value
 
     @field_validator("prolific_url")
     @classmethod
-    def _safe_prolific(cls, value: str | None) -> str | None:
+    def _check_prolific_url(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(SECURE_PREFIXES):
             raise ValueError("give the address of the API, with https://")
         return value
 
 
 def read_settings(environment: Mapping[str, str], folder: Path = Path()) -> Settings:
-    """Read the settings; `folder` is where dissensus.toml is looked for. An error names each wrong setting.
+    """Read the settings; `folder` may contain dissensus.toml. An error lists every invalid setting.
 
     Examples
     --------
@@ -142,59 +142,61 @@ def read_settings(environment: Mapping[str, str], folder: Path = Path()) -> Sett
     dissensus.errors.InvalidInput: A setting is wrong:
     - DISSENSUS_PORT in the environment: Input should be a valid integer, unable to parse string as an integer.
     """
-    named = environment.get(f"{PREFIX}SETTINGS")
-    path = Path(named) if named else folder / FILE
-    written = _read(path) if named or path.exists() else {}
-    set_here = {
+    explicit = environment.get(f"{PREFIX}SETTINGS")
+    path = Path(explicit) if explicit else folder / FILE
+    file_values = _read_toml(path) if explicit or path.exists() else {}
+    overrides = {
         name: environment[PREFIX + name.upper()]
         for name in Settings.model_fields
         if PREFIX + name.upper() in environment
     }
     try:
-        return Settings(**{**written, **set_here})
+        return Settings(**{**file_values, **overrides})
     except ValidationError as error:
-        faults = [_fault(one, set_here, path) for one in error.errors()]
+        faults = [_describe_error(detail, overrides, path) for detail in error.errors()]
         raise InvalidInput("\n".join(["A setting is wrong:", *(f"- {fault}" for fault in faults)])) from None
 
 
 def load_secret_key(settings: Settings) -> str:
-    """Return the key that signs tokens; for a SQLite database one is made once, in a file beside it."""
+    """Return the key that signs tokens; for SQLite it is generated on first use, in a file beside the database."""
     if settings.secret_key is not None:
         return settings.secret_key
     url = parse_url(settings.database_url)
     if url.get_backend_name() != "sqlite":
         raise InvalidInput(
-            f"secret_key is not set, and with PostgreSQL it must be. Make one, and keep it: "
+            "secret_key is required with PostgreSQL and not set. Generate a key and keep it: "
             f"export {PREFIX}SECRET_KEY=$(openssl rand -hex 32)"
         )
     path = Path(f"{url.database}.key")
     try:
         if not path.exists():
-            _keep_key(path)
+            _create_key_file(path)
         key = path.read_text("ascii").strip()
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"The key {path} cannot be read or made: {error}.") from None
+        raise InvalidInput(f"The key {path} cannot be read or created: {error}.") from None
     if len(key) < MIN_KEY_LENGTH:
-        raise InvalidInput(f"The key {path} is too short. Delete the file, and another one is made; links end then.")
+        raise InvalidInput(
+            f"The key {path} is too short. Delete the file to create a new one; all links become invalid."
+        )
     return key
 
 
 def load_oidc_client_secret(settings: Settings) -> str:
-    """Return what this site shows its OpenID provider."""
+    """Return the client secret of this site at its OpenID provider."""
     path = settings.oidc_client_secret_file
     try:
-        found = settings.oidc_client_secret if path is None else path.read_text("utf-8").strip()
+        secret = settings.oidc_client_secret if path is None else path.read_text("utf-8").strip()
     except (OSError, ValueError) as error:
         raise InvalidInput(f"The secret for the provider, {path}, cannot be read: {error}.") from None
-    if not found or not settings.oidc_client_id:
+    if not secret or not settings.oidc_client_id:
         raise InvalidInput(
             "With oidc_issuer, oidc_client_id must be set too, and oidc_client_secret or oidc_client_secret_file."
         )
-    return found
+    return secret
 
 
 def load_prolific_token(settings: Settings) -> str | None:
-    """Return the token of Prolific, None where there is none."""
+    """Return the Prolific API token, None if it is not set."""
     path = settings.prolific_token_file
     if path is None:
         return settings.prolific_token or None
@@ -204,8 +206,8 @@ def load_prolific_token(settings: Settings) -> str | None:
         raise InvalidInput(f"The token of Prolific, {path}, cannot be read: {error}.") from None
 
 
-def _keep_key(path: Path) -> None:
-    """Write a new key whole, for its owner alone; where another process was first, its key stays."""
+def _create_key_file(path: Path) -> None:
+    """Write a new key atomically, readable by its owner alone; a key written by another process meanwhile stays."""
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
@@ -217,7 +219,7 @@ def _keep_key(path: Path) -> None:
         Path(draft).unlink()
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -226,11 +228,11 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidInput(f"The settings {path} are not TOML: {error}.") from None
 
 
-def _fault(error: Any, set_here: Mapping[str, str], path: Path) -> str:
-    name = str(error["loc"][0])
-    where = f"{PREFIX}{name.upper()} in the environment" if name in set_here else f"{name} in {path}"
-    if error["type"] == "extra_forbidden":
-        known = list(Settings.model_fields)
-        return f"{where} means nothing.{suggest(name, known)} Settings are {format_list(known, 20)}."
-    # What was given is not told: it may be a password.
-    return f"{where}: {error['msg'].removeprefix('Value error, ')}."
+def _describe_error(detail: Any, overrides: Mapping[str, str], path: Path) -> str:
+    name = str(detail["loc"][0])
+    source = f"{PREFIX}{name.upper()} in the environment" if name in overrides else f"{name} in {path}"
+    if detail["type"] == "extra_forbidden":
+        names = list(Settings.model_fields)
+        return f"{source} is not a setting.{suggest(name, names)} Settings are {format_list(names, 20)}."
+    # The value is left out of the message, since it may be a password.
+    return f"{source}: {detail['msg'].removeprefix('Value error, ')}."

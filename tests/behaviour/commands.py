@@ -51,10 +51,10 @@ class Shell:
 
     def _run(self, words: Sequence[str], typed: str) -> tuple[int, str, str]:
         out, err, code = io.StringIO(), io.StringIO(), 0
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("DISSENSUS_")}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("DISSENSUS_")}
         ours = {f"DISSENSUS_{name.upper()}": value for name, value in self.settings.items()}
         with (
-            _replaced({**kept, **ours, "COLUMNS": "160", "NO_PROXY": "127.0.0.1"}, words, typed),
+            _replace_environment({**environment, **ours, "COLUMNS": "160", "NO_PROXY": "127.0.0.1"}, words, typed),
             contextlib.chdir(self.folder),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
@@ -72,7 +72,7 @@ class Shell:
 
 
 @contextlib.contextmanager
-def _replaced(environment: dict[str, str], words: Sequence[str], typed: str) -> Iterator[None]:
+def _replace_environment(environment: dict[str, str], words: Sequence[str], typed: str) -> Iterator[None]:
     """Replace the environment, the arguments and the input of this process for a while."""
     before, argv, stdin, show = dict(os.environ), sys.argv, sys.stdin, warnings.showwarning
     os.environ.clear()
@@ -185,7 +185,7 @@ def _preferences(shell: Shell) -> None:
     shell.run("preference", "retrain", "first", "harmless.jsonl", "--no-site")
     for kind in FORMATS:
         shell.run("preference", "versions", "first", "--format", kind)
-    shell.run("preference", "rollback", "first", "--to", "1", "--why", "A try.")
+    shell.run("preference", "rollback", "first", "--to", "1", "--reason", "A try.")
 
 
 def _rank(shell: Shell) -> None:
@@ -219,7 +219,7 @@ kind = "scripted"
 model_type = "a script that helps"
 version = "1"
 [scripted]
-manner = "helpful"
+style = "helpful"
 """
 WRONG = (
     "",
@@ -287,29 +287,31 @@ WRONG = (
 
 def _write_pairs(path: Path, seed: int) -> None:
     """Write pairs of which people prefer the polite answer, most times."""
-    things = ("knife", "bread", "letter", "garden", "song", "window", "river", "bicycle")
+    objects = ("knife", "bread", "letter", "garden", "song", "window", "river", "bicycle")
     rows = []
-    for one in range(96):
-        asked = f"\n\nHuman: How do I use a {things[(one + seed) % 8]}, case {one * (seed + 3)}?\n\nAssistant:"
-        polite = f"{asked} Please take care with the {things[one % 8]}, and read {one} pages first."
-        rude = f"{asked} Whatever, do it {one % 7} times and go away."
-        chosen, rejected = (rude, polite) if (one * 7 + seed) % 9 == 0 else (polite, rude)
-        rows.append({"chosen": chosen, "rejected": rejected})
+    for number in range(96):
+        question = (
+            f"\n\nHuman: How do I use a {objects[(number + seed) % 8]}, case {number * (seed + 3)}?\n\nAssistant:"
+        )
+        polite = f"{question} Please take care with the {objects[number % 8]}, and read {number} pages first."
+        rude = f"{question} Whatever, do it {number % 7} times and go away."
+        preferred, rejected = (rude, polite) if (number * 7 + seed) % 9 == 0 else (polite, rude)
+        rows.append({"chosen": preferred, "rejected": rejected})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def _write_preferences(folder: Path) -> None:
     """Write preferences of people whose groups like different words, and the people beside."""
-    drawn = ds.simulate_preferences(n_comparisons=150, group_sd=2.0, rater_sd=0.0, seed=5)
-    rows = [json.dumps(asdict(one)) for one in drawn.preferences]
+    simulation = ds.simulate_preferences(n_comparisons=150, group_sd=2.0, rater_sd=0.0, seed=5)
+    rows = [json.dumps(asdict(one)) for one in simulation.preferences]
     (folder / "preferences.jsonl").write_text("".join(f"{row}\n" for row in rows))
-    drawn.raters.write_csv(folder / "raters.csv")
+    simulation.raters.write_csv(folder / "raters.csv")
 
 
 def _write_conversations(path: Path) -> None:
-    said = ("Please take care.", "Whatever, go away.", "Read the pages first.")
+    responses = ("Please take care.", "Whatever, go away.", "Read the pages first.")
     rows = [
-        {"turns": [{"speaker": "human", "text": f"Question {n}?"}, {"speaker": "bot", "text": said[n % 3]}]}
+        {"turns": [{"speaker": "human", "text": f"Question {n}?"}, {"speaker": "bot", "text": responses[n % 3]}]}
         for n in range(9)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

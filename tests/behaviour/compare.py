@@ -67,15 +67,15 @@ class Difference:
     lines: tuple[str, ...]
 
     def __str__(self) -> str:
-        left = len(self.lines) - LINES
-        more = [f"… {left} more lines"] if left > 0 else []
+        n_hidden = len(self.lines) - LINES
+        more = [f"… {n_hidden} more lines"] if n_hidden > 0 else []
         return "\n".join([*self.lines[:LINES], *more])
 
 
 def read_renames(path: Path | None) -> list[Rename]:
     """Return the renames that a file lists."""
-    found = tomllib.loads(path.read_text("utf-8")) if path else {}
-    return [Rename(**one) for one in found.get("rename", [])]
+    document = tomllib.loads(path.read_text("utf-8")) if path else {}
+    return [Rename(**one) for one in document.get("rename", [])]
 
 
 def canonical(text: str, name: str, *, loose: bool = False) -> str:
@@ -90,7 +90,7 @@ def canonical(text: str, name: str, *, loose: bool = False) -> str:
 
 def differences(old: Path, new: Path, renames: Sequence[Rename] = (), *, loose: bool = False) -> Iterator[Difference]:
     """Yield the files in which two recordings differ, with renames applied to the old one."""
-    before = {_renamed(name, name, renames): (name, path) for name, path in _files(old).items()}
+    before = {_apply_renames(name, name, renames): (name, path) for name, path in _files(old).items()}
     after = _files(new)
     for name in sorted({*before, *after}):
         if name not in after:
@@ -99,7 +99,7 @@ def differences(old: Path, new: Path, renames: Sequence[Rename] = (), *, loose: 
             yield Difference(name, ("missing in the old recording",))
         else:
             first, path = before[name]
-            texts = _renamed(path.read_text("utf-8"), first, renames), after[name].read_text("utf-8")
+            texts = _apply_renames(path.read_text("utf-8"), first, renames), after[name].read_text("utf-8")
             a, b = (canonical(text, name, loose=loose).splitlines() for text in texts)
             if a != b:
                 yield Difference(name, tuple(difflib.unified_diff(a, b, "old", "new", n=1, lineterm="")))
@@ -113,12 +113,14 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--renames", type=Path, help="TOML with renames that are forgiven")
     parser.add_argument("--summary", action="store_true", help="print the names of files alone")
     parser.add_argument("--ignore-space", action="store_true", help="forgive other widths of tables")
-    asked = parser.parse_args(words)
-    found = list(differences(asked.old, asked.new, read_renames(asked.renames), loose=asked.ignore_space))
-    out = [] if asked.summary else [f"=== {one.path}\n{one}\n" for one in found]
-    out += [f"{len(one.lines):6} {one.path}" for one in found]
-    sys.stdout.write("\n".join([*out, f"{len(found)} files differ, of {len(_files(asked.new))}."]) + "\n")
-    return 1 if found else 0
+    arguments = parser.parse_args(words)
+    changes = list(
+        differences(arguments.old, arguments.new, read_renames(arguments.renames), loose=arguments.ignore_space)
+    )
+    out = [] if arguments.summary else [f"=== {one.path}\n{one}\n" for one in changes]
+    out += [f"{len(one.lines):6} {one.path}" for one in changes]
+    sys.stdout.write("\n".join([*out, f"{len(changes)} files differ, of {len(_files(arguments.new))}."]) + "\n")
+    return 1 if changes else 0
 
 
 def _files(folder: Path) -> dict[str, Path]:
@@ -127,10 +129,10 @@ def _files(folder: Path) -> dict[str, Path]:
     return {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
 
 
-def _renamed(text: str, name: str, renames: Sequence[Rename]) -> str:
-    for one in renames:
-        if fnmatchcase(name, one.files):
-            text = one.apply(text)
+def _apply_renames(text: str, name: str, renames: Sequence[Rename]) -> str:
+    for rename in renames:
+        if fnmatchcase(name, rename.files):
+            text = rename.apply(text)
     return text
 
 

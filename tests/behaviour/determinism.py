@@ -19,7 +19,7 @@ BLOCK: Final = 2**16
 
 @dataclass
 class Clock:
-    """Time that passes when it is told to."""
+    """A manual clock."""
 
     at: datetime = START
 
@@ -47,10 +47,10 @@ class Draws:
             number = (self._block * BLOCK + self._n).to_bytes(8, "big")
         return bytes(size - 8) + number if size == RANDOM_BYTES else hashlib.shake_256(number).digest(size)
 
-    def begin(self, *, again: bool = False) -> None:
+    def begin(self, *, repeat: bool = False) -> None:
         """Begin the next block, or the present one again."""
         with self._lock:
-            self._block, self._n = self._block + (not again), 0
+            self._block, self._n = self._block + (not repeat), 0
 
 
 DRAWS: Final = Draws()
@@ -84,7 +84,7 @@ class Normaliser:
     """Random texts of one file, numbered in the order of their first appearance."""
 
     replaced: dict[str, str] = field(default_factory=dict)
-    seen: dict[str, str] = field(default_factory=dict)
+    placeholders: dict[str, str] = field(default_factory=dict)
     n: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, text: str) -> str:
@@ -94,14 +94,14 @@ class Normaliser:
         text = _FIXED.sub(self._number, text)
         return _KEYS.sub(self._number, text)
 
-    def _number(self, found: re.Match[str]) -> str:
-        kind, text = found.lastgroup or "", found[0]
+    def _number(self, match: re.Match[str]) -> str:
+        kind, text = match.lastgroup or "", match[0]
         if kind in KEYS and not is_random(text):
             return text
-        if text not in self.seen:
+        if text not in self.placeholders:
             self.n[kind] = self.n.get(kind, 0) + 1
-            self.seen[text] = f"<{kind}-{self.n[kind]}>"
-        return self.seen[text]
+            self.placeholders[text] = f"<{kind}-{self.n[kind]}>"
+        return self.placeholders[text]
 
 
 def is_random(text: str) -> bool:

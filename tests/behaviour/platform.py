@@ -8,5 +8,5 @@ from tests.behaviour.writer import Writer
 
 def record(writer: Writer, folder: Path) -> None:
     """Record what people meet who take part in some campaigns, and everything that is left of it."""
-    with story.played(writer.under("story"), folder) as world:
+    with story.play_story(writer.under("story"), folder) as world:
         pages.record(writer, world)

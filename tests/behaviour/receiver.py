@@ -12,7 +12,7 @@ class Receiver:
     """Where it listens, and what it got."""
 
     port: int = 0
-    got: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
     def address(self, path: str) -> str:
         """Return an address at which it accepts what is sent."""
@@ -29,7 +29,7 @@ def receiving() -> Iterator[Receiver]:
             body = self.rfile.read(int(self.headers["content-length"])).decode()
             names = sorted(name for name in self.headers if name.lower() not in ("host", "content-length"))
             head = "\n".join(f"{name}: {self.headers[name]}" for name in names)
-            state.got.append(f"POST {self.path}\n{head}\n\n{body}\n")
+            state.requests.append(f"POST {self.path}\n{head}\n\n{body}\n")
             self.send_response(410 if self.path == "/gone" else 204)
             self.end_headers()
 

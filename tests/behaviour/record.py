@@ -29,13 +29,13 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Record the behaviour of dissensus into a folder.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", action="append", choices=PARTS, help="record some parts alone")
-    asked = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     if os.environ.get("PYTHONHASHSEED") != "0":
         os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONHASHSEED": "0"})
-    folder = asked.folder.resolve()
+    folder = arguments.folder.resolve()
     if folder.exists():
         parser.error(f"{folder} is there already.")
-    _record(folder, asked.only or PARTS)
+    _record(folder, arguments.only or PARTS)
 
 
 def _record(folder: Path, parts: tuple[str, ...] | list[str]) -> None:
@@ -47,25 +47,25 @@ def _record(folder: Path, parts: tuple[str, ...] | list[str]) -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     for name in parts:
-        with _workplace() as place, _timed(name):
-            _part(name)(folder, place)
+        with _workplace() as workplace, _timed(name):
+            _part(name)(folder, workplace)
 
 
 def _part(name: str) -> Callable[[Path, Path], None]:
     from tests.behaviour import commands, platform, surface
     from tests.behaviour.writer import Writer
 
-    def record(folder: Path, place: Path) -> None:
+    def record(folder: Path, workplace: Path) -> None:
         data = os.environ.get("DISSENSUS_DATA", "")
-        writer = Writer(folder / name, {str(place): "<folder>"} | ({data: "<data>"} if data else {}))
+        writer = Writer(folder / name, {str(workplace): "<folder>"} | ({data: "<data>"} if data else {}))
         if name == "surface":
-            surface.record(writer, commands.Shell(writer, place))
+            surface.record(writer, commands.Shell(writer, workplace))
         elif name == "commands":
-            commands.record(writer, place)
+            commands.record(writer, workplace)
         elif name == "platform":
-            platform.record(writer, place)
+            platform.record(writer, workplace)
         elif data:
-            commands.record_published(writer, place, Path(data))
+            commands.record_published(writer, workplace, Path(data))
 
     return record
 

@@ -69,7 +69,7 @@ def run_jobs(app: FastAPI, clock: Clock, models: Path) -> None:
     """Run each background job once, in this thread."""
     site = app.state.site
     learning = RetrainingJob(models, every_h=0)
-    for runner in build_runners(site.platform, post=site.post, clock=clock, learning=learning):
+    for runner in build_runners(site.platform, signer=site.webhook_signer, clock=clock, retraining=learning):
         runner.turn()
         for job in runner.last.values():
             job(site.platform, clock())
@@ -83,5 +83,5 @@ def reading(app: FastAPI) -> Any:
 def rows_of(connection: Connection, name: str) -> list[dict[str, Any]]:
     """Return all rows of a table in the order of its primary key."""
     table = tables().tables[name]
-    found = connection.execute(table.select().order_by(*table.primary_key.columns))
-    return [dict(row) for row in found.mappings()]
+    result = connection.execute(table.select().order_by(*table.primary_key.columns))
+    return [dict(row) for row in result.mappings()]

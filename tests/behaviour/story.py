@@ -20,13 +20,13 @@ from tests.behaviour.commands import Shell
 from tests.behaviour.determinism import DRAWS, Clock
 from tests.behaviour.forms import form_to
 from tests.behaviour.receiver import Receiver, receiving
-from tests.behaviour.visitors import ID, Rater, Visitor, found_in, serving
+from tests.behaviour.visitors import ID, Rater, Visitor, find_match, serving
 from tests.behaviour.writer import Writer
 
 SECRET: Final = "of-a-recorder-and-nobody-else-0123456789"
 RECRUITER: Final = "of-the-workspace"
 SHARED: Final = ("full", "shipped", "talk")
-"""Campaigns to which somebody belongs in each role."""
+"""Campaigns with a member in each role."""
 BASE: Final = "https://rate.example.org"
 SCALE: Final = ["No", "Unsure", "Yes"]
 SMALL: Final[dict[str, Any]] = {
@@ -53,7 +53,7 @@ SMALL: Final[dict[str, Any]] = {
         ],
     },
 }
-YOU: Final[dict[str, Any]] = {
+DEMOGRAPHICS: Final[dict[str, Any]] = {
     "name": "you",
     "about": "rater",
     "languages": ["en"],
@@ -66,7 +66,7 @@ CHECKS: Final[list[dict[str, Any]]] = [
         "kind": "instruction",
         "text": "Please choose Unsure.",
         "scale": SCALE,
-        "right": ["Unsure"],
+        "correct_answers": ["Unsure"],
         "after": 2,
     },
     {
@@ -74,36 +74,36 @@ CHECKS: Final[list[dict[str, Any]]] = [
         "kind": "nonsense",
         "text": "I swim to work.",
         "scale": ["Disagree", "Agree"],
-        "right": ["Disagree"],
+        "correct_answers": ["Disagree"],
         "after": 1,
     },
 ]
-PAY: Final = {"currency": "GBP", "hour": 1200, "finished": 600, "screened_out": 50}
+PAY: Final = {"currency": "GBP", "hourly_rate": 1200, "finished": 600, "screened_out": 50}
 FULL: Final = SMALL | {
     "name": "full",
     "title": "With <b>everything</b>",
-    "demographics": YOU,
-    "demographics_placed": "after",
+    "demographics": DEMOGRAPHICS,
+    "demographics_position": "after",
     "checks": CHECKS,
-    "minutes": 20,
+    "estimated_minutes": 20,
     "pay": PAY,
-    "care": {"every": 2, "contact": "Mia, who listens"},
+    "care": {"survey_every": 2, "contact": "Mia, who listens"},
     "break_every": 3,
-    "preview": True,
+    "click_to_reveal": True,
 }
 CELLS: Final = SMALL | {
     "name": "cells",
-    "demographics": YOU,
+    "demographics": DEMOGRAPHICS,
     "quota": {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 2, "rest": 1},
 }
 PAIRS: Final = {key: value for key, value in SMALL.items() if key != "questionnaire"} | {
     "name": "pairs",
-    "pair": {"compared": "more helpful", "equal": True},
+    "pair": {"criterion": "more helpful", "allow_ties": True},
 }
 STUDY: Final = SMALL | {
     "name": "study",
     "pay": PAY,
-    "minutes": 20,
+    "estimated_minutes": 20,
     "prolific": {"codes": {name: f"CODE0{place}" for place, name in enumerate(site.OUTCOMES)}},
 }
 MANY: Final = SMALL | {"name": "many"}
@@ -140,24 +140,24 @@ class World:
     program: Visitor | None = None
 
     def visitor(self, name: str) -> Visitor:
-        """Return somebody who comes with a browser of their own."""
+        """Return a visitor with a new browser."""
         return Visitor(self.client, self.clock, self.writer.under(name))
 
-    def rater(self, campaign: str, choice: int, link: str | None = None, **given: Sequence[str]) -> Rater:
+    def rater(self, campaign: str, choice: int, link: str | None = None, **answers: Sequence[str]) -> Rater:
         """Return a rater who has come and agreed."""
-        known = self.raters.setdefault(campaign, [])
-        writer = self.writer.under(f"{campaign}/rater-{len(known) + 1}")
-        one = Rater(self.client, self.clock, writer, choice=choice, given=given)
-        known.append(one)
-        one.arrive(link or self.links[campaign])
-        return one
+        raters = self.raters.setdefault(campaign, [])
+        writer = self.writer.under(f"{campaign}/rater-{len(raters) + 1}")
+        visitor = Rater(self.client, self.clock, writer, choice=choice, answers=answers)
+        raters.append(visitor)
+        visitor.arrive(link or self.links[campaign])
+        return visitor
 
     def staff(self, name: str) -> Visitor:
-        """Return somebody of the staff, signed in by a link."""
+        """Return a member of staff, signed in by a link."""
         if name not in self.people:
-            self.people[name] = one = self.visitor(f"staff/{name}")
+            self.people[name] = visitor = self.visitor(f"staff/{name}")
             path = "/" + self.shell.run("sign-in", name).strip().split("/", 3)[3]
-            one.press(path, f"/sign-in/{ID}")
+            visitor.press(path, f"/sign-in/{ID}")
         return self.people[name]
 
     def api(self) -> Visitor:
@@ -165,13 +165,13 @@ class World:
         if self.program is None:
             self.program = self.visitor("api")
             scopes = [word for scope in sorted(site.SCOPES) for word in ("--scope", scope)]
-            key = found_in(self.shell.run("staff", "token", "ada", *scopes), r"(?m)\S{30,}$")
+            key = find_match(self.shell.run("staff", "token", "ada", *scopes), r"(?m)\S{30,}$")
             self.program.headers["authorization"] = f"Bearer {key}"
         return self.program
 
     def send(self, path: str, method: str = "POST", **body: Any) -> Any:
-        """Send JSON to the API as the owner, and return what is answered."""
-        answer = self.api().told(f"{method} {path}", method, f"/api/v1/campaigns{path}", json=body or None)
+        """Send JSON to the API as the owner and return the response."""
+        answer = self.api().record(f"{method} {path}", method, f"/api/v1/campaigns{path}", json=body or None)
         return answer.json() if answer.content else None
 
     def jobs(self) -> None:
@@ -182,7 +182,7 @@ class World:
 
 
 @contextmanager
-def played(writer: Writer, folder: Path) -> Iterator[World]:
+def play_story(writer: Writer, folder: Path) -> Iterator[World]:
     """Play the story, and yield the world while it stands."""
     clock, database = Clock(), f"sqlite:///{folder / 'story.db'}"
     settings = {"database_url": database, "base_url": BASE, "password_passes": "1", "password_memory_mib": "1"}
@@ -226,7 +226,7 @@ def _campaigns(world: World) -> None:
     for name in (*CAMPAIGNS, "shipped", "talk"):
         out = world.shell.run("campaign", "open", name)
         if "?key=" in out:
-            world.links[name] = found_in(out, rf"{BASE}(/c/\S+)")
+            world.links[name] = find_match(out, rf"{BASE}(/c/\S+)")
 
 
 def _webhooks(world: World) -> None:
@@ -241,36 +241,36 @@ def _webhooks(world: World) -> None:
 def _small(world: World) -> None:
     """Let raters answer, leave out, report and withdraw."""
     for choice in range(6):
-        one = world.rater("small", choice, Why=[f"Because of {choice}."])
-        one.forget()
-        one.steps(2)
+        rater = world.rater("small", choice, Why=[f"Because of {choice}."])
+        rater.send_blank()
+        rater.steps(2)
         if choice == 1:
-            one.leave_out()
+            rater.leave_out()
         if choice == 2:
-            one.report("This one is <i>broken</i>.")
-        last = one.steps() if choice != 3 else one.where()
+            rater.report("This one is <i>broken</i>.")
+        last = rater.steps() if choice != 3 else rater.current_page()
         if choice == 4:
-            one.press(found_in(last.text, r'href="([^"]*/withdraw/[^"]+)"').removeprefix(BASE), "/withdraw/.*")
+            rater.press(find_match(last.text, r'href="([^"]*/withdraw/[^"]+)"').removeprefix(BASE), "/withdraw/.*")
 
 
 def _full(world: World) -> None:
     """Let raters pass and fail checks, tell how they feel, and end."""
     for choice in range(7):
         answer = ["No", "Agree"] if choice == 4 else ["Unsure", "Disagree"]
-        one = world.rater("full", choice, answer=answer, told=["yes"])
-        one.forget()
-        one.steps()
+        rater = world.rater("full", choice, answer=answer, notify=["yes"])
+        rater.send_blank()
+        rater.steps()
 
 
 def _many(world: World) -> None:
     """Rate so much that those who hurry are flagged."""
     for choice in range(6):
-        one = world.rater("many", choice, Q_safe=SCALE if choice else SCALE[:1], Why=["Because."])
-        one.quick(400 if choice == 1 else 9000 + 700 * choice)
+        rater = world.rater("many", choice, Q_safe=SCALE if choice else SCALE[:1], Why=["Because."])
+        rater.rate_quickly(400 if choice == 1 else 9000 + 700 * choice)
 
 
 def _cells(world: World) -> None:
-    """Fill the cells of a quota, and turn somebody away."""
+    """Fill the cells of a quota, and turn one rater away."""
     for choice in (0, 0, 0, 1, 1, 1, 2, 2):
         world.rater("cells", choice).steps()
 
@@ -285,59 +285,59 @@ def _shipped(world: World) -> None:
     """Rate with the questionnaire of DICES-350, in both languages and by a personal link."""
     for choice in range(3):
         world.rater("shipped", choice, language=[("en", "de")[choice % 2]]).steps()
-    found = world.send("/shipped/invitations", n=2)
+    invitations = world.send("/shipped/invitations", n=2)
     world.shell.run("campaign", "invite", "shipped", "-n", "2", "--format", "csv")
-    link = found_in(json.dumps(found), rf'{BASE}(/c/[^"]+)')
+    link = find_match(json.dumps(invitations), rf'{BASE}(/c/[^"]+)')
     world.rater("shipped", 1, link).steps(3)
 
 
 def _talk(world: World) -> None:
     """Talk with chatbots in both modes."""
     for choice in range(3):
-        one = world.rater("talk", choice)
-        one.forget()
-        one.steps()
+        rater = world.rater("talk", choice)
+        rater.send_blank()
+        rater.steps()
 
 
 def _study(world: World) -> None:
     """Let people come from a recruiter, who tells what becomes of them."""
     for choice in range(3):
         ids = {"PROLIFIC_PID": f"{choice:024x}", "STUDY_ID": "5" * 24, "SESSION_ID": f"{choice + 7:024x}"}
-        one = world.rater("study", choice, f"{world.links['study']}&{urlencode(ids)}")
-        one.steps(100 if choice else 2)
+        rater = world.rater("study", choice, f"{world.links['study']}&{urlencode(ids)}")
+        rater.steps(100 if choice else 2)
         status = ("RETURNED", "AWAITING REVIEW", "APPROVED")[choice]
-        known = {"resource_id": ids["SESSION_ID"], "participant_id": ids["PROLIFIC_PID"], "status": status}
-        body = json.dumps({"event_type": "submission.status.change", **known}).encode()
+        event = {"resource_id": ids["SESSION_ID"], "participant_id": ids["PROLIFIC_PID"], "status": status}
+        body = json.dumps({"event_type": "submission.status.change", **event}).encode()
         at = f"{world.clock().timestamp():.0f}"
         signed = base64.b64encode(hmac.new(RECRUITER.encode(), at.encode() + body, hashlib.sha256).digest()).decode()
         headers = {"X-Prolific-Request-Timestamp": at, "X-Prolific-Request-Signature": signed}
         headers["X-Event-Id"] = f"{choice + 99:024x}"
-        one.told("event", "POST", "/prolific/events", content=body, headers=headers)
+        rater.record("event", "POST", "/prolific/events", content=body, headers=headers)
 
 
 def _gold(world: World) -> None:
     """Label items as experts, verify, check and decide."""
     experts = ["expert", *(f"expert-{number}" for number in range(2, 7))]
-    for place, name in enumerate(experts):
+    for index, name in enumerate(experts):
         for position in range(3):
-            _label(world.staff(name), position, choice=1 if place == 3 and position == 1 else 0)
+            _label(world.staff(name), position, choice=1 if index == 3 and position == 1 else 0)
     _label(world.staff("ada"), 1, choice=0)
-    labels = [{"item": f"item-{n}", "label": "No", "beside": {"n": "9"}} for n in range(3)]
+    labels = [{"item": f"item-{n}", "label": "No", "attributes": {"n": "9"}} for n in range(3)]
     world.send("/shipped/gold/platinum", source="An earlier study", labels=labels)
 
 
-def _label(one: Visitor, position: int, choice: int) -> None:
+def _label(visitor: Visitor, position: int, choice: int) -> None:
     path = f"/campaigns/shipped/gold/items/{position}"
-    form = form_to(one.told(f"see {path}", "GET", path).text, f"{path}(/decide)?")
+    form = form_to(visitor.record(f"see {path}", "GET", path).text, f"{path}(/decide)?")
     if form is not None:
-        one.told(f"label {path}", "POST", form.action, data=form.answered({}, choice))
+        visitor.record(f"label {path}", "POST", form.action, data=form.fill_out({}, choice))
 
 
 def _decisions(world: World) -> None:
     """Settle, decide and pay by the API."""
     world.jobs()
-    for one in world.send("/small/notices", "GET")["data"]:
-        world.send(f"/small/notices/{one['id']}/settlement", show_again=False)
+    for notice in world.send("/small/notices", "GET")["data"]:
+        world.send(f"/small/notices/{notice['id']}/settlement", show_again=False)
     for rater in world.send("/full/raters", "GET")["data"][:2]:
         paid = world.send(f"/full/pay/raters/{rater['id']}/payments", amount=100)
     world.send(f"/full/pay/raters/{rater['id']}/payments/{paid['id']}", "DELETE")
@@ -350,18 +350,18 @@ def _decisions(world: World) -> None:
 def _setting_up(world: World) -> None:
     """Change campaigns and their people by the API, rightly and wrongly."""
     invited = [world.send("/full/members", role=role) for role in ("analyst", "expert")]
-    link = found_in(json.dumps(invited[0]), rf'{BASE}(/join/[^"]+)')
+    link = find_match(json.dumps(invited[0]), rf'{BASE}(/join/[^"]+)')
     world.staff("zoe").press(link)
     world.send("/full/clones", name="clone")
     world.send("/clone/definition", "PUT", definition=FULL | {"name": "clone", "title": "Another title"})
     world.send("/small/definition", "PUT", definition=SMALL | {"title": "Another title"})
-    world.send("/small/state", to="paused")
+    world.send("/small/state", state="paused")
     talk = [{"speaker": "human", "text": "Hi"}, {"speaker": "bot", "text": "Hello."}]
     world.send("/draft/items", items=[{"id": "1", "conversation": talk}])
     world.send("/draft/items", items=[{"id": "1", "context": "User: Hi"}])
     world.send("/clone/items", "DELETE")
-    world.send("/nothing/state", to="open")
-    world.send("/small/state", to="shut")
+    world.send("/nothing/state", state="open")
+    world.send("/small/state", state="shut")
     world.send("", definition=SMALL | {"name": "by-program"}, items=[{"id": "1", "conversation": talk}])
     world.send("", definition=SMALL | {"name": "By Program", "title": 3})
 
@@ -370,9 +370,9 @@ def _by_hand(world: World) -> None:
     """Do by forms what staff do."""
     ada, mia = world.staff("ada"), world.staff("carer")
     items = {"items_file": ("items.csv", (world.folder / "items.csv").read_bytes())}
-    written = tomli_w.dumps(SMALL | {"name": "by-page"})
+    toml = tomli_w.dumps(SMALL | {"name": "by-page"})
     ada.press("/campaigns/new")
-    page = ada.press("/campaigns/new", files=items, definition=written)
+    page = ada.press("/campaigns/new", files=items, definition=toml)
     ada.proceed(page, "/campaigns/new")
     page = ada.press("/campaigns/draft/items", files=items)
     ada.proceed(page, "/campaigns/draft/items")
@@ -380,17 +380,17 @@ def _by_hand(world: World) -> None:
     ada.press("/campaigns/draft/revise")
     ada.press("/campaigns/draft", "/campaigns/draft/clone", new_name="by-hand")
     ada.press("/campaigns/cells", "/campaigns/cells/move")
-    for what in ("rehearse", "dry-run", "invite"):
-        ada.press("/campaigns/full", f"/campaigns/full/{what}")
+    for action in ("rehearse", "dry-run", "invite"):
+        ada.press("/campaigns/full", f"/campaigns/full/{action}")
     ada.press("/campaigns/talk", "/campaigns/talk/conversations")
     ada.press("/campaigns/full/staff", "/campaigns/full/staff/invite")
-    ada.press("/campaigns/full/staff", "/campaigns/full/staff/take-back")
+    ada.press("/campaigns/full/staff", "/campaigns/full/staff/revoke")
     ada.press("/account", "/account/tokens", name="by hand", scope=["list"])
     ada.press("/account", "/account/tokens/revoke")
-    ada.press("/account", "/account/password", new="a few plain words", again="a few plain words")
-    ada.press("/campaigns/full/webhooks", "/campaigns/full/webhooks/go-on")
+    ada.press("/account", "/account/password", new="a few plain words", repeated="a few plain words")
+    ada.press("/campaigns/full/webhooks", "/campaigns/full/webhooks/resume")
     rater_id = world.send("/small/raters", "GET")["data"][0]["id"]
-    page = ada.told("find", "GET", f"/campaigns/small/withdraw?rater={rater_id}")
+    page = ada.record("find", "GET", f"/campaigns/small/withdraw?rater={rater_id}")
     ada.proceed(page, "/campaigns/small/withdraw")
     page = ada.press("/curation", files=items)
     page = ada.proceed(page, "/curation", n="3", seed="1")
@@ -459,13 +459,13 @@ def _end(world: World) -> None:
             world.writer.write_folder(f"exports/{path.name}", path)
         else:
             world.writer.write(f"exports/{path.name}.txt", path.read_text("utf-8"))
-    _write_got(world)
+    _write_requests(world)
 
 
-def _write_got(world: World) -> None:
+def _write_requests(world: World) -> None:
     """Record what webhooks were sent."""
-    for number, one in enumerate(sorted(world.receiver.got)):
-        world.writer.write(f"webhooks/{number:03}.txt", one)
+    for number, request in enumerate(sorted(world.receiver.requests)):
+        world.writer.write(f"webhooks/{number:03}.txt", request)
 
 
 def _write_items(folder: Path) -> None:

@@ -68,5 +68,5 @@ def _dialect(module: Any) -> Any:
 def _tables(dialect: Any) -> Iterator[tuple[str, str]]:
     for table in site.tables().tables.values():
         indexes = sorted(table.indexes, key=lambda one: str(one.name))
-        made: list[Any] = [CreateTable(table), *map(CreateIndex, indexes)]
-        yield table.name, "".join(str(one.compile(dialect=dialect)).strip() + "\n" for one in made)
+        statements: list[Any] = [CreateTable(table), *map(CreateIndex, indexes)]
+        yield table.name, "".join(str(one.compile(dialect=dialect)).strip() + "\n" for one in statements)

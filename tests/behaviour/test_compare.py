@@ -18,13 +18,13 @@ def recordings(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "old", tmp_path / "new"
 
 
-def test_a_difference_is_found(recordings: tuple[Path, Path]) -> None:
-    (found,) = differences(*recordings)
-    assert found.path == "part/a.txt"
-    assert {"-rater_kind: 1", "+rater_sort: 1"} <= set(found.lines)
+def test_a_changed_line_is_reported(recordings: tuple[Path, Path]) -> None:
+    (difference,) = differences(*recordings)
+    assert difference.path == "part/a.txt"
+    assert {"-rater_kind: 1", "+rater_sort: 1"} <= set(difference.lines)
 
 
-def test_a_listed_rename_is_forgiven_where_it_is_listed(recordings: tuple[Path, Path]) -> None:
+def test_a_listed_rename_is_no_difference(recordings: tuple[Path, Path]) -> None:
     assert list(differences(*recordings, [Rename("rater_kind", "rater_sort", files="part/*")])) == []
     assert len(list(differences(*recordings, [Rename("rater_kind", "rater_sort", files="other/*")]))) == 1
     # A part of a word is no word.
@@ -77,6 +77,6 @@ def test_forms_are_filled_as_browsers_fill_them() -> None:
     <textarea name="why"></textarea><button name="do" value="go">Go</button></form>"""
     form = form_to(page, r"/rate/\d")
     assert form is not None
-    assert form.filled() == {"token": ["t"], "why": [""]}
-    sent = form.answered({"Q": ["Perhaps", "No"]}, 1)
-    assert sent == {"token": ["t"], "Q": ["No"], "purpose": ["a", "b"], "why": ["Some words, 1."], "do": ["go"]}
+    assert form.fill() == {"token": ["t"], "why": [""]}
+    values = form.fill_out({"Q": ["Perhaps", "No"]}, 1)
+    assert values == {"token": ["t"], "Q": ["No"], "purpose": ["a", "b"], "why": ["Some words, 1."], "do": ["go"]}

@@ -42,11 +42,11 @@ class Writer:
     def write_folder(self, name: str, folder: Path) -> None:
         """Write all text files of a folder, and the names and sizes of the others."""
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            place = f"{name}/{path.relative_to(folder)}"
+            file_name = f"{name}/{path.relative_to(folder)}"
             if path.suffix in SUFFIXES:
-                self.write(f"{place}.txt", path.read_text("utf-8"))
+                self.write(f"{file_name}.txt", path.read_text("utf-8"))
             else:
-                self.write(f"{place}.binary.txt", "not recorded\n")
+                self.write(f"{file_name}.binary.txt", "not recorded\n")
 
 
 def safe(name: str) -> str:

@@ -1,4 +1,4 @@
-"""One browser a session, nothing kept from test to test."""
+"""One browser per session, with a new context for each test."""
 
 import os
 from collections.abc import Iterator
@@ -9,15 +9,27 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from tests.support.chromium import MISSING, launch, running
 from tests.support.live_site import Live, serving
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
+# Stories through staff pages and recruitment; tests/web tests the same routes without a browser.
+STAFF_STORIES = {
+    *("attempt_appearance", "care_appearance", "corpus_story", "curation_appearance", "gold_appearance"),
+    *("monitoring_appearance", "pay_appearance", "prolific_story", "quota_appearance", "staff_appearance"),
+    "webhook_appearance",
+}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave whole stories in the dark to the slow tests: the quick ones look at the colours of each page in both."""
+    """Move stories of staff, and all stories in dark mode, to the slow tests.
+
+    The quick tests check the colours of raters' pages in both modes.
+    """
+    paths = {FOLDER / f"test_{name}.py" for name in STAFF_STORIES}
+    assert all(path.is_file() for path in paths)
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        if item.path.parent == HERE and item.path.name != "test_report.py" and "dark" in params.values():
+        dark = item.path.parent == FOLDER and item.path.name != "test_report.py" and "dark" in params.values()
+        if dark or item.path in paths:
             item.add_marker(pytest.mark.slow)
 
 
@@ -26,19 +38,19 @@ def browser() -> Iterator[Browser]:
     """Return the browser; skip, loudly, where there is none."""
     expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
-        found = launch(playwright)
-        if found is None:
+        chromium = launch(playwright)
+        if chromium is None:
             if os.environ.get("CI") == "true":
                 pytest.fail(MISSING)
             pytest.skip(MISSING)
         with running(None):
-            yield found
-        found.close()
+            yield chromium
+        chromium.close()
 
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A reader who has never been here."""
+    """A browser context without cookies or storage."""
     with running(browser._loop), browser.new_context() as fresh:
         fresh.set_default_timeout(20_000)
         yield fresh

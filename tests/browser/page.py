@@ -1,4 +1,4 @@
-"""A page as a reader sees it, and what is wrong with it.
+"""A page as a reader sees it, and checks of its layout and accessibility.
 
 ``look`` opens a file at a width, in a colour scheme, on a screen or on paper; every check of the ``View`` that it
 returns gives readable findings, none of them for a sound page.
@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Route
 
-HERE = Path(__file__).resolve().parent
-CHECKS = (HERE / "checks.js").read_text(encoding="utf-8")
+FOLDER = Path(__file__).resolve().parent
+CHECKS = (FOLDER / "checks.js").read_text(encoding="utf-8")
 # axe-core 4.14.1 as npm has it, unchanged: Mozilla Public License 2.0, for tests alone.
-AXE = (HERE / "axe.min.js").read_text(encoding="utf-8")
+AXE = (FOLDER / "axe.min.js").read_text(encoding="utf-8")
 SCREENSHOTS = "DISSENSUS_SCREENSHOTS"
 
 PHONE, TABLET, DESKTOP = 360, 768, 1280
@@ -24,14 +24,14 @@ HEIGHT = 900
 
 @dataclass(frozen=True)
 class View:
-    """An open page, what it asked for beside itself, and what its console complained of."""
+    """An open page, its requests and its console errors."""
 
     page: Page
     requests: list[str]
     errors: list[str]
 
     def overflowing(self) -> list[str]:
-        """Boxes and texts that stick out of the page sideways, and texts that something cuts off.
+        """Boxes and texts that overflow the page sideways, and clipped texts.
 
         What lies in a container that scrolls and takes the focus (``tabindex``) is fine on a screen; on paper nobody
         scrolls. Texts made by style sheets are not seen.
@@ -39,7 +39,7 @@ class View:
         return self._check("overflowing")
 
     def overlapping(self) -> list[str]:
-        """Pairs of visible texts, of HTML or SVG, that lie on one another by more than a pixel.
+        """Pairs of visible texts, of HTML or SVG, that overlap by more than a pixel.
 
         A text is as high as its font size and as wide as its letters, turned as it is turned in SVG; in HTML a slanted
         text counts as its upright box. Texts with ``aria-hidden`` are left out, as they double another one.
@@ -51,7 +51,7 @@ class View:
         return self._check("faint")
 
     def violations(self) -> list[str]:
-        """What axe-core finds under its default rules: WCAG 2 A and AA, and good practice.
+        """Violations of the default rules of axe-core: WCAG 2 A and AA, and good practice.
 
         It takes a page that sets no background for white, in the dark too. It loads neither sounds nor style sheets
         again, which no rule for pages like ours looks at.
@@ -59,17 +59,17 @@ class View:
         return self._axe({})
 
     def faint_in_the_dark(self) -> list[str]:
-        """What axe-core finds of colours in the dark, of a page that is shown in the light, and is again afterwards.
+        """Contrast violations in the dark scheme of a page that is in the light scheme before and after.
 
         Nothing else of a page depends on the scheme; whole stories in the dark are among the slow tests.
         """
-        self._emulate("dark")
-        found = self._axe({"runOnly": ["color-contrast", "link-in-text-block"]})
-        self._emulate("light")
-        return found
+        self.page.emulate_media(color_scheme="dark")
+        violations = self._axe({"runOnly": ["color-contrast", "link-in-text-block"]})
+        self.page.emulate_media(color_scheme="light")
+        return violations
 
     def shot(self, name: str) -> None:
-        """Keep a picture of the whole page for people to look at, where the environment names a folder for them."""
+        """Save a screenshot of the whole page to the folder named by the environment, if any."""
         if folder := os.environ.get(SCREENSHOTS):
             self.page.screenshot(path=Path(folder, f"{name}.png"), full_page=True)
 
@@ -77,23 +77,21 @@ class View:
         """The page printed on A4, unless it asks for other paper."""
         return self.page.pdf(format="A4", prefer_css_page_size=True, print_background=True)
 
-    def _emulate(self, scheme: Literal["light", "dark"]) -> None:
-        self.page.emulate_media(color_scheme=scheme)
+    def _axe(self, options: dict[str, Any]) -> list[str]:
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE)
+        # Colours in transition are of neither scheme, and contents of <details> begin theirs once they are opened.
         self.page.evaluate(
             "document.getAnimations().filter(one => isFinite(one.effect.getComputedTiming().endTime))"
             ".forEach(one => one.finish())"
         )
-
-    def _axe(self, options: dict[str, Any]) -> list[str]:
-        if not self.page.evaluate("'axe' in window"):
-            self.page.evaluate(AXE)
         run = "options => axe.run(document, options).then(found => found.violations)"
-        found = self.page.evaluate(run, {"resultTypes": ["violations"], "preload": False, **options})
-        return [_violation(rule, node) for rule in found for node in rule["nodes"]]
+        rules = self.page.evaluate(run, {"resultTypes": ["violations"], "preload": False, **options})
+        return [_violation(rule, node) for rule in rules for node in rule["nodes"]]
 
     def _check(self, name: str) -> list[str]:
-        found: list[str] = self.page.evaluate(f"() => {{ {CHECKS}\n return {name}(); }}")
-        return found
+        findings: list[str] = self.page.evaluate(f"() => {{ {CHECKS}\n return {name}(); }}")
+        return findings
 
 
 def look(
@@ -104,7 +102,7 @@ def look(
     scheme: Literal["light", "dark"] = "light",
     media: Literal["screen", "print"] = "screen",
 ) -> View:
-    """Open a file; whatever it asks for beside itself is refused, and written down."""
+    """Open a file; requests for anything else are refused and recorded."""
     view = View(context.new_page(), [], [])
     page, address = view.page, path.resolve().as_uri()
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.support.attack_attempts import ATTACK, tried
+from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chat_campaigns import open_chat_campaign
 from tests.support.chromium import running
@@ -24,38 +24,38 @@ N_PEOPLE = 14
 TAGS = ("Theft", "Violence & incitement", "Other")
 
 
-def filled(live: Live) -> None:
-    """Attempts of some people, each reviewed by two others."""
+def add_attempts(live: Live) -> None:
+    """Add attempts of several raters, each reviewed by two others."""
     platform = live.platform
-    kept = open_chat_campaign(platform, chat={"most": 9})
+    campaign = open_chat_campaign(platform, chat={"max_conversations": 9})
     for person in range(N_PEOPLE):
-        rater = enter(platform, kept.key)
+        rater = enter(platform, campaign.key)
         for number in range(1 + person % 4):
-            tried(platform, rater, f"{ATTACK} {person * (number % 2)} {number}", (person + 3 * number) % 5)
-    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
-    campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=kept.staff_id, now=NOW)
-    review = campaigns.change_state(platform, "red-team-review", "open", staff_id=kept.staff_id, now=NOW)
+            add_attempt(platform, rater, f"{ATTACK} {person * (number % 2)} {number}", (person + 3 * number) % 5)
+    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=campaign.staff_id, now=NOW)
+    review = campaigns.change_state(platform, "red-team-review", "open", staff_id=campaign.staff_id, now=NOW)
     for reviewer in range(2):
         arrival = Arrival("red-team-review", str(review.key), "en")
         rater, _ = enrolment.enrol_rater(platform, arrival, {**AGREED, "return": False}, now=NOW)
         step = journey.next_state(platform, rater, now=NOW)
         while step.assignment is not None and step.progress.n_done < 9:
-            place = int(step.assignment.item.item_id[:2], 16)
-            success, tags = str((place + reviewer) % 5), (TAGS[place % 3],)
+            digit = int(step.assignment.item.item_id[:2], 16)
+            success, tags = str((digit + reviewer) % 5), (TAGS[digit % 3],)
             answers = {"Q_success": DraftAnswer(value=success), "Q_tags": DraftAnswer(value=tags)}
             save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=answers)
             step = rating.submit_answers(platform, rater, step.assignment.id, str(uuid4()), save, now=NOW)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_about_attempts_is_sound(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
-    filled(live)
+def test_the_attempts_page_is_accessible(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+    add_attempts(live)
     key = staff.create_sign_in_link(live.platform, "owner", now=live.clock()).key
     with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
         page = context.new_page()
         page.goto(f"/sign-in/{key}")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("link", name="pilot", exact=True).click()
-        page.get_by_role("link", name="What was tried so far").click()
-        expect(page.get_by_role("heading", name="What reviewers say")).to_be_visible()
+        page.get_by_role("link", name="Attempts and their success").click()
+        expect(page.get_by_role("heading", name="Reviews")).to_be_visible()
         sound(page, "attempts", scheme)

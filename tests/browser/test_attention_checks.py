@@ -1,4 +1,4 @@
-"""Checks in a real browser: by keyboard, without a network for a while, and as everybody sees them."""
+"""Checks in a real browser: by keyboard, without a network for a while, and in all looks."""
 
 import re
 from typing import Any, Literal
@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.page import View
-from tests.support.browser_raters import answer_all, enter, n_done, opened
+from tests.support.browser_raters import answer_all, enter, n_done, open_rating_campaign
 from tests.support.campaigns import CHECKS, definition
 from tests.support.chromium import running
 from tests.support.live_site import Live
@@ -16,8 +16,8 @@ from tests.support.staff_pages import PASTED, sound
 from dissensus.schema.campaign.writer import write_campaign
 from dissensus.workflows.platform import staff
 
-CHECKED: dict[str, Any] = {"checks": CHECKS, "minutes": 20, "demographics": None}
-BEFORE, BETWEEN = "Is it clear what to do?", "One question in between"
+CHECKED: dict[str, Any] = {"checks": CHECKS, "estimated_minutes": 20, "demographics": None}
+BEFORE, BETWEEN = "Are the instructions clear?", "A short question"
 
 
 def heading(page: Page, name: str) -> None:
@@ -28,30 +28,30 @@ def send(page: Page, answer: str) -> None:
     page.get_by_role("radio", name=answer, exact=True).focus()
     page.keyboard.press("Space")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Send and go on")).to_be_focused()
+    expect(page.get_by_role("button", name="Send and continue")).to_be_focused()
     page.keyboard.press("Enter")
 
 
 def test_a_rater_goes_through_checks_by_keyboard(live: Live, page: Page) -> None:
-    enter(page, opened(live, 2, **CHECKED))
+    enter(page, open_rating_campaign(live, 2, **CHECKED))
     heading(page, BEFORE)
-    page.get_by_role("button", name="Send and go on").focus()
+    page.get_by_role("button", name="Send and continue").focus()
     page.keyboard.press("Enter")
     expect(page.locator(".fault:visible")).to_have_text("Please answer this question.")
     expect(page.get_by_role("radio").first).to_be_focused()
     send(page, "All of it")
-    expect(page.get_by_role("alert")).to_contain_text("there is one more try")
+    expect(page.get_by_role("alert")).to_contain_text("you have one more try")
     page.go_back()
     page.goto(f"{live.url}/rate")
     send(page, "The last answer")
     for done, answer in ((1, "Agree"), (2, "Unsure")):
         answer_all(page)
-        rated = page.locator(".turn.rated .said").inner_text()
+        rated = page.locator(".turn.rated .message").inner_text()
         page.route("**/save", lambda route: route.abort())
         page.keyboard.press("Control+Enter")
         # No other item is shown before the check.
-        expect(page.locator(".split")).to_have_class(re.compile("waits"))
-        expect(page.locator(".turn.rated .said")).to_have_text(rated)
+        expect(page.locator(".split")).to_have_class(re.compile("waiting"))
+        expect(page.locator(".turn.rated .message")).to_have_text(rated)
         page.unroute("**/save")
         heading(page, BETWEEN)
         assert n_done(live) == done
@@ -60,21 +60,23 @@ def test_a_rater_goes_through_checks_by_keyboard(live: Live, page: Page) -> None
 
 
 def test_a_check_waits_for_the_network(live: Live, page: Page, context: BrowserContext) -> None:
-    enter(page, opened(live, 3, **{**CHECKED, "checks": CHECKS[:1]}))
+    enter(page, open_rating_campaign(live, 3, **{**CHECKED, "checks": CHECKS[:1]}))
     context.set_offline(True)
     for _ in range(2):
         answer_all(page)
         page.keyboard.press("Control+Enter")
-    expect(page.locator(".split")).to_have_class(re.compile("waits"))
+    expect(page.locator(".split")).to_have_class(re.compile("waiting"))
     context.set_offline(False)
     heading(page, BETWEEN)
     assert n_done(live) == 2
 
 
 @pytest.mark.parametrize("looks", [("light", "dark", "forced"), ("zoomed", "phone")], ids=" ".join)
-def test_checks_are_clear_to_everybody(live: Live, page: Page, looks: tuple[str, ...]) -> None:
-    found: list[str] = []
-    page.on("console", lambda told: found.append(told.text) if "Content Security Policy" in told.text else None)
+def test_check_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ...]) -> None:
+    faults: list[str] = []
+    page.on(
+        "console", lambda message: faults.append(message.text) if "Content Security Policy" in message.text else None
+    )
 
     def judge(name: str, title: str) -> None:
         heading(page, title)
@@ -83,10 +85,10 @@ def test_checks_are_clear_to_everybody(live: Live, page: Page, looks: tuple[str,
             show(page, look)
             view.shot(f"check-{look}-{name}")
             wrong = view.violations() + view.overflowing() + view.overlapping()
-            found.extend(f"{look} {name}: {one}" for one in wrong)
+            faults.extend(f"{look} {name}: {one}" for one in wrong)
 
-    asked = {**CHECKED, "checks": [CHECKS[2], {**CHECKS[1], "after": 1}]}
-    link = opened(live, **asked)
+    changes = {**CHECKED, "checks": [CHECKS[2], {**CHECKS[1], "after": 1}]}
+    link = open_rating_campaign(live, **changes)
     enter(page, link)
     judge("before", BEFORE)
     send(page, "All of it")
@@ -101,21 +103,21 @@ def test_checks_are_clear_to_everybody(live: Live, page: Page, looks: tuple[str,
     for _ in range(2):
         send(page, "All of it")
     judge("unfit", "Thank you for coming")
-    assert found == []
+    assert faults == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_owners_read_what_may_not_be_meant(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_owners_see_warnings_about_checks(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
     recalling = [{**CHECKS[0], "text": "Recall, and choose Unsure."}, {**CHECKS[2], "after": 2}]
     with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
         page = context.new_page()
         page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("link", name="New campaign").click()
-        asked = write_campaign(definition(checks=recalling, minutes=20))
-        page.get_by_label("Definition, as TOML").fill(asked)
-        page.get_by_label("Or conversations, pasted").fill(PASTED)
-        page.get_by_role("button", name="Check it").click()
-        expect(page.get_by_text("1 of attention, 1 of comprehension")).to_be_visible()
-        expect(page.get_by_text("Ask at the start whether somebody understood")).to_be_visible()
+        toml = write_campaign(definition(checks=recalling, estimated_minutes=20))
+        page.get_by_label("Definition, as TOML").fill(toml)
+        page.get_by_label("Or pasted conversations").fill(PASTED)
+        page.get_by_role("button", name="Preview").click()
+        expect(page.get_by_text("1 attention, 1 comprehension")).to_be_visible()
+        expect(page.get_by_text("Ask it at the start, before any work")).to_be_visible()
         sound(page, "checks-understood", scheme)

@@ -1,10 +1,10 @@
-"""How raters are asked how they feel, and what their contact sees: sound in both schemes, and on a phone."""
+"""The survey on well-being and the page of the contact: sound in both schemes, and on a phone."""
 
 from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.support.browser_raters import enter, opened
+from tests.support.browser_raters import enter, open_rating_campaign
 from tests.support.campaigns import TWO_QUESTIONS
 from tests.support.chromium import running
 from tests.support.live_site import Live
@@ -14,17 +14,17 @@ from dissensus.workflows.campaign import members, overview
 from dissensus.workflows.platform import staff
 
 CARE = {
-    "every": 1,
+    "survey_every": 1,
     "contact": "Mia Berg, who looks after everybody who takes part,",
     "topics": {"Weapons": "Weapons and how to make them", "Self-harm": "People who harm themselves"},
 }
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_somebody_says_how_they_feel_and_is_heard(
+def test_a_rater_shares_a_survey_and_the_carer_settles_it(
     live: Live, browser: Browser, scheme: Literal["light", "dark"]
 ) -> None:
-    link = opened(live, 2, questionnaire=TWO_QUESTIONS, demographics=None, care=CARE)
+    link = open_rating_campaign(live, 2, questionnaire=TWO_QUESTIONS, demographics=None, care=CARE)
     owner_id = overview.owner_id_of(live.platform, "pilot")
     members.add_member(live.platform, "pilot", "mia", "carer", staff_id=owner_id, now=live.clock())
     key = staff.create_sign_in_link(live.platform, "mia", now=live.clock()).key
@@ -32,28 +32,28 @@ def test_somebody_says_how_they_feel_and_is_heard(
         rater, broken = context.new_page(), list[str]()
         rater.on("pageerror", lambda error: broken.append(str(error)))
         enter(rater, link)
-        expect(rater.get_by_role("heading", name="What would you rather not meet?")).to_be_visible()
+        expect(rater.get_by_role("heading", name="Which topics would you rather avoid?")).to_be_visible()
         rater.get_by_label("Weapons and how to make them").check()
         sound(rater, "topics", scheme)
-        rater.get_by_role("button", name="Go on").click()
+        rater.get_by_role("button", name="Continue").click()
         for question in ("told", "quiet"):
             rater.get_by_label("No", exact=True).check()
-            rater.get_by_role("button", name="Submit and go on").click()
+            rater.get_by_role("button", name="Submit and continue").click()
             expect(rater.get_by_role("heading", name="How do you feel?")).to_be_visible()
             if question == "told":
                 rater.locator("[name=rater_upset][value='3']").check()
                 rater.get_by_label("may know how I feel").check()
                 rater.get_by_label("How can they reach you").fill("By e-mail, mia has it.")
                 sound(rater, "feelings", scheme)
-            rater.get_by_role("button", name="Go on").click()
+            rater.get_by_role("button", name="Continue").click()
         expect(rater.get_by_role("heading", name="Thank you")).to_be_visible()
         assert broken == []
         mia = context.new_page()
         mia.goto(f"/sign-in/{key}")
         mia.get_by_role("button", name="Sign in").click()
         mia.get_by_role("link", name="pilot").click()
-        mia.get_by_role("link", name="Who wants you to know").click()
+        mia.get_by_role("link", name="Surveys and contact requests").click()
         expect(mia.get_by_text("By e-mail, mia has it.")).to_be_visible()
         sound(mia, "care", scheme)
-        mia.get_by_role("button", name="I dealt with it").click()
-        expect(mia.get_by_text("dealt with")).to_be_visible()
+        mia.get_by_role("button", name="Mark as settled").click()
+        expect(mia.get_by_text("settled", exact=True)).to_be_visible()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
-from tests.chat.loopback import PATIENCE_S, Loopback, Play, Wire, loopback, says
 from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
+from tests.support.chat_completion_server import PATIENCE_S, Loopback, Play, Wire, loopback, says
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.staff_pages import sound
@@ -30,14 +30,14 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 @pytest.fixture
 def server() -> Iterator[Loopback]:
-    """A server of chatbots, which says what a test tells it."""
+    """A server of chatbots with scripted responses."""
     with loopback() as running:
         yield running
 
 
 @pytest.fixture
 def live(sqlite_template: Path, tmp_path: Path, server: Loopback) -> Iterator[Live]:
-    """The site, which may ask that server."""
+    """The site, with access to that server."""
     path = tmp_path / "dissensus.db"
     path.write_bytes(sqlite_template.read_bytes())
     with serving(f"sqlite:///{path}", chatbot_hosts=server.url.split("/")[2]) as site:
@@ -49,14 +49,14 @@ def behind(server: Loopback, name: dict[str, Any]) -> dict[str, Any]:
 
 
 def waiting(go: threading.Event, text: str) -> Play:
-    """Say the first word, and the rest when a test says go: a page that reloads itself races with a test that does."""
-    first, *rest = text.split(" ")
+    """Send the first word, and the others after an event, so that the test does not race with a reload of the page."""
+    first, *others = text.split(" ")
 
     def play(wire: Wire) -> None:
         wire.head()
         wire.chunk(first)
         assert go.wait(PATIENCE_S)
-        wire.chunk("".join(f" {word}" for word in rest))
+        wire.chunk("".join(f" {word}" for word in others))
         wire.chunk(finish_reason="stop")
         wire.event("[DONE]")
 
@@ -68,10 +68,10 @@ def scripted(name: dict[str, Any], *responses: str, pause_s: float = 0.0) -> dic
 
 
 def arrive(live: Live, page: Page, **changes: Any) -> None:
-    """Agree, and stand before the first conversation."""
-    kept = open_chat_campaign(live.platform, **changes)
-    page.goto(f"{live.url}/c/pilot?key={kept.key}")
-    page.get_by_role("button", name="I understand, go on").click()
+    """Consent, up to the first conversation."""
+    campaign = open_chat_campaign(live.platform, **changes)
+    page.goto(f"{live.url}/c/pilot?key={campaign.key}")
+    page.get_by_role("button", name="I understand, continue").click()
     page.get_by_role("checkbox", name="To use it.").check()
     page.get_by_role("button", name="I agree and want to take part").click()
     expect(page.get_by_role("heading", name="Talk with a chatbot")).to_be_visible()
@@ -85,7 +85,7 @@ def begin(page: Page, mode: str = "Red team") -> None:
 
 
 def say(page: Page, text: str) -> None:
-    page.get_by_label("What do you say?").fill(text)
+    page.get_by_label("Your message").fill(text)
     page.keyboard.press("Control+Enter")
 
 
@@ -103,15 +103,15 @@ def test_a_red_team_task_of_five_conversations(
     go = threading.Event()
     server.will(waiting(go, CALM), waiting(go, HOSTILE))
     server.otherwise = says(SHORT)
-    arrive(live, page, chat={"chatbots": [behind(server, TERN), behind(server, GULL)], "most": 5})
+    arrive(live, page, chat={"chatbots": [behind(server, TERN), behind(server, GULL)], "max_conversations": 5})
     sound(page, "chat-begin", scheme)
     begin(page)
     sound(page, "chat-say", scheme)
     say(page, "Insult me.")
-    expect(page.locator("#answering .said").first).not_to_be_empty()
+    expect(page.locator("#pending-responses .message").first).not_to_be_empty()
     sound(page, "chat-answering", scheme)
     page.reload()
-    expect(page.locator("#answering .said").first).not_to_be_empty()
+    expect(page.locator("#pending-responses .message").first).not_to_be_empty()
     go.set()
     expect(page.get_by_role("heading", name="Which response is more harmful?")).to_be_visible()
     sound(page, "chat-pick", scheme)
@@ -145,13 +145,13 @@ def test_a_red_team_task_of_five_conversations(
         assert all(one > 0 for one in tx.scalars(select(ChatExchangeTable.worked_ms)))
 
 
-def test_what_is_typed_outlives_a_reload_and_a_dead_chatbot(live: Live, page: Page, request: Any) -> None:
+def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: Live, page: Page, request: Any) -> None:
     away = {**TERN, "kind": "openai_compatible", "openai_compatible": {"url": "http://127.0.0.1:9/v1", "model": "m"}}
     arrive(live, page, chat={"chatbots": [away], "modes": [PLAIN]})
     page.get_by_role("button", name="Begin").click()
-    page.get_by_label("What do you say?").fill("Half a thought")
+    page.get_by_label("Your message").fill("Half a thought")
     page.reload()
-    expect(page.get_by_label("What do you say?")).to_have_value("Half a thought")
+    expect(page.get_by_label("Your message")).to_have_value("Half a thought")
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_text("The chatbot does not answer at the moment.")).to_be_visible()
     expect(page.get_by_text("Half a thought")).to_be_visible()
@@ -164,11 +164,11 @@ def test_hostile_text_is_inert_while_it_streams_and_after(live: Live, page: Page
     arrive(live, page, chat={"chatbots": [scripted(TERN, HOSTILE, pause_s=0.2)], "modes": [PLAIN]})
     page.get_by_role("button", name="Begin").click()
     say(page, HOSTILE)
-    expect(page.locator("#answering .said")).to_contain_text("<b onclick")
+    expect(page.locator("#pending-responses .message")).to_contain_text("<b onclick")
     expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
-    assert page.locator(".said b, .said code, .said strong").count() == 0
-    assert page.locator(".said").count() == 2
-    for one in page.locator(".said").all():
-        assert one.inner_text() == HOSTILE
-        one.click()
+    assert page.locator(".message b, .message code, .message strong").count() == 0
+    assert page.locator(".message").count() == 2
+    for message in page.locator(".message").all():
+        assert message.inner_text() == HOSTILE
+        message.click()
     assert spoken == []

@@ -1,4 +1,4 @@
-"""From a conversation to an item in real browsers: somebody talks, the owner draws a sample, somebody else rates it."""
+"""From a conversation to an item in real browsers: one person chats, the owner draws a sample, another rates it."""
 
 from contextlib import ExitStack
 
@@ -35,22 +35,22 @@ name = "Q_safe"
 text = "Is it unsafe?"
 scale = ["No", "Yes"]
 """
-SAID = ["May I swim in the lake?", "And at night?"]
+MESSAGES = ["May I swim in the lake?", "And at night?"]
 
 
 def arrive(page: Page, link: str) -> None:
     page.goto(link)
-    page.get_by_role("button", name="I understand, go on").click()
+    page.get_by_role("button", name="I understand, continue").click()
     page.get_by_role("checkbox", name="To use").check()
     page.get_by_role("button", name="I agree and want to take part").click()
 
 
 def talk(page: Page, link: str) -> None:
-    """Have one conversation, with one response a turn."""
+    """Complete one conversation with one response a turn."""
     arrive(page, link)
     page.get_by_role("button", name="Begin").click()
-    for number, text in enumerate(SAID, 2):
-        page.get_by_label("What do you say?").fill(text)
+    for number, text in enumerate(MESSAGES, 2):
+        page.get_by_label("Your message").fill(text)
         page.keyboard.press("Control+Enter")
         expect(page.get_by_text(f"Turn {number} of about 4.")).to_be_visible()
     page.locator("summary", has_text="End this conversation").click()
@@ -59,42 +59,42 @@ def talk(page: Page, link: str) -> None:
 
 
 def draw(page: Page) -> str:
-    """Make a campaign of a sample of the conversations, open it, and return its link."""
+    """Create a campaign from a sample of the conversations, open it and return its link."""
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
     sound(page, "conversations")
-    page.get_by_role("button", name="Draw a sample of them").click()
+    page.get_by_role("button", name="Draw a sample").click()
     expect(page.get_by_role("heading", name="Plan a sample")).to_be_visible()
     sound(page, "conversations-plan")
-    page.get_by_label("Items wanted").fill("1")
-    page.get_by_role("button", name="Draw it").click()
-    page.get_by_role("button", name="Make a campaign of these").click()
+    page.get_by_label("Number of items").fill("1")
+    page.get_by_role("button", name="Draw sample").click()
+    page.get_by_role("button", name="Create a campaign from this sample").click()
     page.get_by_label("Definition, as TOML").fill(DEFINITION)
-    page.get_by_role("button", name="Check it").click()
-    page.get_by_role("button", name="Make the campaign").click()
-    page.get_by_role("button", name="Open it").click()
-    return page.get_by_label("The open link").input_value()
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Create campaign").click()
+    page.get_by_role("button", name="Open campaign").click()
+    return page.get_by_label("Open link").input_value()
 
 
-def test_a_conversation_of_one_response_a_turn_becomes_a_rated_item(live: Live, browser: Browser) -> None:
+def test_a_chat_conversation_becomes_a_rated_item(live: Live, browser: Browser) -> None:
     bot = {**TERN, "scripted": {"responses": ["Until the evening, yes."]}}
-    kept = open_chat_campaign(live.platform, chat={"chatbots": [bot], "modes": [PLAIN]})
+    campaign = open_chat_campaign(live.platform, chat={"chatbots": [bot], "modes": [PLAIN]})
     sign_in = staff.create_sign_in_link(live.platform, "owner", now=live.clock())
     with running(browser._loop), ExitStack() as open_pages:
 
-        def somebody() -> Page:
+        def open_page() -> Page:
             return open_pages.enter_context(browser.new_context(base_url=live.url)).new_page()
 
-        talk(somebody(), f"/c/pilot?key={kept.key}")
-        owner = somebody()
+        talk(open_page(), f"/c/pilot?key={campaign.key}")
+        owner = open_page()
         owner.goto(f"/sign-in/{sign_in.key}")
-        rater = somebody()
+        rater = open_page()
         arrive(rater, draw(owner))
         answer = "Until the evening, yes."
-        expect(rater.locator(".turn .said")).to_have_text([SAID[0], answer, SAID[1], answer])
-        expect(rater.locator(".turn.rated .said")).to_have_text(answer)
+        expect(rater.locator(".turn .message")).to_have_text([MESSAGES[0], answer, MESSAGES[1], answer])
+        expect(rater.locator(".turn.rated .message")).to_have_text(answer)
         rater.get_by_label("No", exact=True).check()
-        rater.get_by_role("button", name="Submit and go on").click()
+        rater.get_by_role("button", name="Submit and continue").click()
         expect(rater.get_by_role("heading", name="Thank you")).to_be_visible()
     with live.platform.database.reading() as tx:
         kept_answer = tx.execute(

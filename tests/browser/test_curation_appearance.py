@@ -15,7 +15,7 @@ TOPICS = ["Health", "Legal, Violent/Gory", "Racist/Racial, Religion, Sexist/Gend
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Ninety conversations, of which some repeat another, hold an address or have no topic."""
+    """Ninety conversations; some are duplicates, contain an address or have no topic."""
     answers = [f"In shop number {number} they sell knives for {number * 7 % 90} euros." for number in range(90)]
     answers[41] = answers[40].upper()
     answers[60] += " Write to ann@example.org."
@@ -34,37 +34,37 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def test_from_a_corpus_to_the_form_of_a_campaign(page: Page, corpus: Path, request: pytest.FixtureRequest) -> None:
+def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path, request: pytest.FixtureRequest) -> None:
     scheme = request.node.callspec.params["page"]
     page.get_by_role("link", name="Draw a sample").click()
-    page.get_by_role("button", name="Read it").click()
+    page.get_by_role("button", name="Continue").click()
     page.get_by_role("alert").wait_for()
     sound(page, "curation", scheme)
-    page.get_by_label("A file of conversations").set_input_files(corpus)
-    page.get_by_role("button", name="Read it").click()
-    page.get_by_label("Items wanted").fill("many")
+    page.get_by_label("File of conversations").set_input_files(corpus)
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_label("Number of items").fill("many")
     page.get_by_role("checkbox", name="harm_type").check()
     page.get_by_label("Seed").fill("?")
-    page.get_by_role("button", name="Draw it").click()
+    page.get_by_role("button", name="Draw sample").click()
     page.get_by_role("alert").wait_for()
     page.get_by_text("The two samples of DICES").click()
     sound(page, "curation-plan", scheme)
-    page.get_by_label("Items wanted").fill("30")
+    page.get_by_label("Number of items").fill("30")
     page.get_by_label("Seed").fill("7")
-    page.get_by_role("radio", name="As many of each").check()
-    page.get_by_role("checkbox", name="Items that repeat an earlier one").check()
-    page.get_by_role("checkbox", name="Of any kind").check()
-    page.get_by_role("button", name="Draw it").click()
+    page.get_by_role("radio", name="Equal for each stratum").check()
+    page.get_by_role("checkbox", name="Duplicates and near duplicates").check()
+    page.get_by_role("checkbox", name="All kinds").check()
+    page.get_by_role("button", name="Draw sample").click()
     page.get_by_role("heading", name="A sample of 30 items").wait_for()
-    page.get_by_text("These numbers, as lines").click()
+    page.get_by_text("Numbers per stratum, to copy").click()
     sound(page, "curation-drawn", scheme)
     for name, file in (("Download the sample", "sample.jsonl"), ("Download the plan", "plan.json")):
         with page.expect_download() as download:
             page.get_by_role("button", name=name).click()
         assert download.value.suggested_filename == file
     page.get_by_role("button", name="Change the plan").click()
-    assert page.get_by_label("Items wanted").input_value() == "30"
-    page.get_by_role("button", name="Draw it").click()
-    page.get_by_role("button", name="Make a campaign of these").click()
-    page.get_by_text("30 items are kept from before").wait_for()
+    assert page.get_by_label("Number of items").input_value() == "30"
+    page.get_by_role("button", name="Draw sample").click()
+    page.get_by_role("button", name="Create a campaign from this sample").click()
+    page.get_by_text("30 items are kept from the last step").wait_for()
     sound(page, "curation-campaign", scheme)

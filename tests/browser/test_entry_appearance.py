@@ -1,11 +1,11 @@
-"""Pages where nobody gets on, and what was agreed to: in light and dark, on a phone and a desk."""
+"""Pages that refuse entry, and the list of consents: in light and dark, on a phone and a desk."""
 
 from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 from tests.browser.page import View
-from tests.support.browser_raters import CAMPAIGN, enter, opened
+from tests.support.browser_raters import CAMPAIGN, enter, open_rating_campaign
 from tests.support.campaigns import NOW, definition
 from tests.support.chromium import running
 from tests.support.live_site import Live
@@ -27,32 +27,34 @@ def broken() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_at_the_door_are_sound(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_entry_pages_are_accessible(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
     live.app.add_api_route("/broken", broken)
     with running(browser._loop), browser.new_context(color_scheme=scheme) as context:
-        entrance(live, context, scheme)
+        view_entrance(live, context, scheme)
 
 
-def entrance(live: Live, context: BrowserContext, scheme: str) -> None:
-    found: list[str] = []
+def view_entrance(live: Live, context: BrowserContext, scheme: str) -> None:
+    faults: list[str] = []
     page = context.new_page()
-    page.on("console", lambda told: found.append(told.text) if "Content Security Policy" in told.text else None)
+    page.on(
+        "console", lambda message: faults.append(message.text) if "Content Security Policy" in message.text else None
+    )
 
     def judge(name: str) -> None:
         view = View(page, [], [])
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 800})
             view.shot(f"door-{name}-{scheme}-{width}")
-            found.extend(f"{name}: {one}" for one in view.violations() + view.overflowing() + view.overlapping())
+            faults.extend(f"{name}: {one}" for one in view.violations() + view.overflowing() + view.overlapping())
         if scheme == "light":
-            found.extend(f"{name}: {one}" for one in view.faint_in_the_dark())
+            faults.extend(f"{name}: {one}" for one in view.faint_in_the_dark())
 
     page.goto(f"{live.url}/broken")
-    page.get_by_text("name this reference:").wait_for()
+    page.get_by_text("quote this reference:").wait_for()
     judge("broken")
     page.goto(f"{live.url}/c/pilot?key={'k' * 300}")
     judge("refused")
-    link = opened(live)
+    link = open_rating_campaign(live)
     enter(page, link)
     staff_id = overview.owner_id_of(live.platform, "pilot")
     campaigns.change_state(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
@@ -61,13 +63,13 @@ def entrance(live: Live, context: BrowserContext, scheme: str) -> None:
     campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
     page.goto(f"{live.url}/rate")
     page.get_by_role("checkbox", name="My answers may be analysed").check()
-    page.get_by_role("button", name="I agree and go on").click()
-    page.goto(f"{live.url}/agreed")
-    page.get_by_text("What you said before, to version 1").click()
+    page.get_by_role("button", name="I agree and want to continue").click()
+    page.goto(f"{live.url}/consents")
+    page.get_by_text("Your earlier answer, to version 1").click()
     judge("agreed")
     campaigns.change_state(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
     context.clear_cookies()
     page.goto(link)
-    page.get_by_role("heading", name="The campaign pauses").wait_for()
+    page.get_by_role("heading", name="The campaign is paused").wait_for()
     judge("paused")
-    assert found == []
+    assert faults == []

@@ -1,4 +1,4 @@
-"""The checks of pages find what they are for, and nothing in a sound page."""
+"""Checks of pages find layout and accessibility faults, and none in a sound page."""
 
 import asyncio
 import os
@@ -41,12 +41,12 @@ GIF = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAI
 
 
 @pytest.fixture
-def shown(context: BrowserContext, tmp_path: Path) -> "Show":
+def show_body(context: BrowserContext, tmp_path: Path) -> "Show":
     return Show(context, tmp_path / "page.html")
 
 
 class Show:
-    """Open what stands in the body of a page."""
+    """Open a page with a given body."""
 
     def __init__(self, context: BrowserContext, path: Path) -> None:
         self.context, self.path = context, path
@@ -60,8 +60,8 @@ class Show:
 
 
 @pytest.mark.parametrize(("width", "dark"), [(PHONE, True), (DESKTOP, False)])
-def test_nothing_is_found_in_a_sound_page(shown: Show, width: int, dark: bool) -> None:
-    view = shown(SOUND, width=width, dark=dark)
+def test_a_sound_page_has_no_findings(show_body: Show, width: int, dark: bool) -> None:
+    view = show_body(SOUND, width=width, dark=dark)
     assert view.overflowing() == []
     assert view.overlapping() == []
     assert view.violations() == []
@@ -70,7 +70,7 @@ def test_nothing_is_found_in_a_sound_page(shown: Show, width: int, dark: bool) -
     assert view.errors == []
 
 
-def test_what_sticks_out_or_is_cut_off_is_found(shown: Show) -> None:
+def test_overflowing_and_clipped_boxes_are_found(show_body: Show) -> None:
     body = f"""<table style="width:600px"><tr><td>Wide</td></tr></table>
     <img alt="Wide" style="width:600px; height:1px" src="{GIF}">
     <p>{"Donaudampfschifffahrt" * 4}</p>
@@ -81,7 +81,7 @@ def test_what_sticks_out_or_is_cut_off_is_found(shown: Show) -> None:
     <p style="height:20px; overflow:clip">Seen<br>Not seen</p>
     <svg width="90" height="20"><text y="15">Longer than its figure</text></svg>
     <svg width="90" height="60"><text transform="translate(40 50) rotate(-60)">Turned out of it</text></svg>"""
-    assert [re.sub(r",? \d+ px$", "", finding) for finding in shown(body, width=PHONE).overflowing()] == [
+    assert [re.sub(r",? \d+ px$", "", finding) for finding in show_body(body, width=PHONE).overflowing()] == [
         "table sticks out of the page",
         "img sticks out of the page",
         "p sticks out of the page",
@@ -96,20 +96,20 @@ def test_what_sticks_out_or_is_cut_off_is_found(shown: Show) -> None:
     ]
 
 
-def test_a_finding_names_the_outermost_box_and_how_far_it_goes(shown: Show) -> None:
-    view = shown(
+def test_a_finding_names_the_outermost_box_and_how_far_it_goes(show_body: Show) -> None:
+    view = show_body(
         '<div id="wide" class="a b" style="width:400px; margin:0"><p style="margin:0">In it</p></div>', width=PHONE
     )
     assert view.overflowing() == ["div#wide.a.b sticks out of the page, 48 px"]
 
 
-def test_what_scrolls_on_a_screen_is_cut_off_on_paper(shown: Show) -> None:
+def test_scrolling_boxes_are_clipped_on_paper(show_body: Show) -> None:
     body = '<div style="overflow-x:auto" tabindex="0"><p style="width:900px; text-align:right">Far away</p></div>'
-    assert shown(body, width=PAPER).overflowing() == []
-    assert shown(body, width=PAPER, paper=True).overflowing() == ["“Far away” is cut off by div, 198 px"]
+    assert show_body(body, width=PAPER).overflowing() == []
+    assert show_body(body, width=PAPER, paper=True).overflowing() == ["“Far away” is cut off by div, 198 px"]
 
 
-def test_texts_that_lie_on_one_another_are_found(shown: Show) -> None:
+def test_overlapping_texts_are_found(show_body: Show) -> None:
     body = """<p>One</p><p style="margin-top:-30px">Two</p>
     <p style="line-height:0.7; width:90px">Lines without air</p>
     <div style="position:relative">Under<span style="position:absolute; left:10px; top:4px">Over</span></div>
@@ -122,7 +122,7 @@ def test_texts_that_lie_on_one_another_are_found(shown: Show) -> None:
     <svg width="90" height="50"><g transform="scale(-1 1)"><text x="-80" y="20">Seven</text>
     <text x="-75" y="26">Eight</text></g></svg>
     <p>On paper</p><svg width="200" height="50" style="margin-top:-36px"><text y="12">Drawn</text></svg>"""
-    assert {frozenset(re.findall("“(.*?)”", pair)) for pair in shown(body).overlapping()} == {
+    assert {frozenset(re.findall("“(.*?)”", pair)) for pair in show_body(body).overlapping()} == {
         frozenset(pair)
         for pair in (
             {"One", "Two"},
@@ -138,53 +138,53 @@ def test_texts_that_lie_on_one_another_are_found(shown: Show) -> None:
     }
 
 
-def test_a_pair_is_named_with_the_size_of_what_it_shares(shown: Show) -> None:
+def test_an_overlap_is_reported_with_its_size(show_body: Show) -> None:
     body = '<svg width="200" height="50" font-size="10"><text y="20">First</text><text y="25">Second</text></svg>'
-    (pair,) = shown(body).overlapping()
+    (pair,) = show_body(body).overlapping()
     assert pair.startswith("“First” and “Second”, ")
     assert pair.endswith(" × 5 px")
 
 
-def test_what_nobody_sees_overlaps_nothing(shown: Show) -> None:
+def test_invisible_texts_do_not_overlap(show_body: Show) -> None:
     styles = ("display:none", "visibility:hidden", "opacity:0", "display:inline-block; overflow:hidden; width:1px")
     attributes = ["", 'aria-hidden="true"', *(f'style="{style}"' for style in styles)]
     body = "".join(
         f'<p style="position:relative">{i}<span style="position:absolute; left:0"><span {attribute}>X</span></span></p>'
         for i, attribute in enumerate(attributes)
     )
-    (pair,) = shown(body).overlapping()
+    (pair,) = show_body(body).overlapping()
     assert pair.startswith("“0” and “X”, ")
 
 
-def test_texts_out_of_sight_in_a_container_overlap_nothing_beside_it(shown: Show) -> None:
+def test_texts_scrolled_out_of_a_container_do_not_overlap(show_body: Show) -> None:
     body = """<div style="display:flex"><div tabindex="0" style="overflow:auto; width:90px; white-space:nowrap">
     A long line that goes on and on</div><div>Beside it</div></div>"""
-    assert shown(body).overlapping() == []
-    assert shown(body.replace("auto;", "hidden; text-overflow:ellipsis;")).overlapping() == []
-    assert shown(body.replace("overflow:auto; ", "")).overlapping()
+    assert show_body(body).overlapping() == []
+    assert show_body(body.replace("auto;", "hidden; text-overflow:ellipsis;")).overlapping() == []
+    assert show_body(body.replace("overflow:auto; ", "")).overlapping()
 
 
-def test_axe_finds_what_keeps_people_out(shown: Show) -> None:
+def test_axe_finds_accessibility_violations(show_body: Show) -> None:
     body = f"""<h4>Too deep</h4><img src="{GIF}"><p style="color:#aaa">Faint</p>
     <table><tr><th></th></tr></table>"""
-    violations = shown(body).violations()
+    violations = show_body(body).violations()
     rules = ["color-contrast", "empty-table-header", "heading-order", "image-alt"]
     assert sorted(violation.split(" (")[0] for violation in violations) == rules
     assert all("Fix any of the following" in violation for violation in violations)
 
 
-def test_contrast_is_checked_in_the_scheme_of_the_reader(shown: Show) -> None:
+def test_contrast_is_checked_in_both_colour_schemes(show_body: Show) -> None:
     grey = '<p style="color:#666">Grey</p><svg width="90" height="20"><text y="15" fill="#666">Label</text></svg>'
-    light = shown(grey)
+    light = show_body(grey)
     assert light.violations() == light.faint() == []
     assert [finding.split()[0] for finding in light.faint_in_the_dark()] == ["color-contrast"]
     assert light.violations() == []
-    dark = shown(grey, dark=True)
+    dark = show_body(grey, dark=True)
     assert [finding.split()[0] for finding in dark.violations()] == ["color-contrast"]
     assert dark.faint() == ["“Label” has a contrast of 3.26"]
 
 
-def test_faint_texts_of_figures_are_found(shown: Show) -> None:
+def test_faint_texts_of_figures_are_found(show_body: Show) -> None:
     figures = (
         '<rect width="90" height="30"/><text x="5" y="20" fill="#000">On black</text>',
         '<rect width="90" height="30" fill="#777"/><text x="5" y="20" fill="#fff">On grey</text>',
@@ -193,7 +193,7 @@ def test_faint_texts_of_figures_are_found(shown: Show) -> None:
         '<text x="5" y="20" fill="#949494" font-size="24">Large</text>',
     )
     body = "".join(f'<svg width="90" height="30" font-size="14">{figure}</svg>' for figure in figures)
-    view = shown(f'<p style="height:2000px">Far above</p>{body}')
+    view = show_body(f'<p style="height:2000px">Far above</p>{body}')
     assert view.faint() == [
         "“On black” has a contrast of 1.00",
         "“On grey” has a contrast of 4.48",
@@ -203,8 +203,8 @@ def test_faint_texts_of_figures_are_found(shown: Show) -> None:
     assert view.page.evaluate("scrollY") == 0
 
 
-def test_what_a_page_asks_of_others_is_refused_and_noted(shown: Show) -> None:
-    view = shown("""<img alt="" src="https://example.org/image">
+def test_requests_to_other_hosts_are_refused_and_recorded(show_body: Show) -> None:
+    view = show_body("""<img alt="" src="https://example.org/image">
     <script src="http://127.0.0.1:9/script"></script>
     <p style="background:url(//example.org/style)">Text</p>
     <script>fetch('https://example.org/data'); new WebSocket('wss://example.org/socket')</script>""")
@@ -217,32 +217,33 @@ def test_what_a_page_asks_of_others_is_refused_and_noted(shown: Show) -> None:
     }
 
 
-def test_a_file_beside_the_page_is_refused_too(shown: Show, tmp_path: Path) -> None:
+def test_requests_for_other_files_are_refused(show_body: Show, tmp_path: Path) -> None:
     (tmp_path / "beside.css").write_text("h1 { color: rgb(1, 2, 3) }", encoding="utf-8")
-    view = shown('<link rel="stylesheet" href="beside.css">')
+    view = show_body('<link rel="stylesheet" href="beside.css">')
     assert view.requests == [(tmp_path / "beside.css").as_uri()]
     assert view.page.eval_on_selector("h1", "element => getComputedStyle(element).color") == "rgb(0, 0, 0)"
 
 
-def test_errors_and_breaches_of_the_policy_are_noted(shown: Show) -> None:
+def test_console_errors_and_policy_violations_are_recorded(show_body: Show) -> None:
     complaint = "<script>console.error('a complaint')</script>"
-    assert shown(f"{complaint}<script>throw new Error('not caught')</script>").errors == ["a complaint", "not caught"]
-    (breach,) = shown(complaint, policy="script-src 'none'").errors
+    assert show_body(f"{complaint}<script>throw new Error('not caught')</script>").errors == [
+        "a complaint",
+        "not caught",
+    ]
+    (breach,) = show_body(complaint, policy="script-src 'none'").errors
     assert "violates the following Content Security Policy directive" in breach
 
 
-def test_checks_leave_no_breach_in_a_page_that_allows_nothing(shown: Show) -> None:
-    view = shown('<h4>Too deep</h4><svg width="90"><text y="15">Text</text></svg>', policy="default-src 'none'")
+def test_checks_do_not_violate_a_strict_policy(show_body: Show) -> None:
+    view = show_body('<h4>Too deep</h4><svg width="90"><text y="15">Text</text></svg>', policy="default-src 'none'")
     assert [finding.split()[0] for finding in view.violations()] == ["heading-order"]
     assert view.overflowing() == view.overlapping() == view.faint() == []
     (breach,) = view.errors
     assert "Applying inline style violates" in breach
 
 
-def test_pictures_of_whole_pages_are_kept_where_people_ask_for_them(
-    shown: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    view, folder = shown('<p style="height:3000px">Long</p>', width=PHONE), tmp_path / "kept"
+def test_screenshots_are_saved_on_request(show_body: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    view, folder = show_body('<p style="height:3000px">Long</p>', width=PHONE), tmp_path / "kept"
     monkeypatch.delenv(SCREENSHOTS, raising=False)
     view.shot("long")
     monkeypatch.setenv(SCREENSHOTS, str(folder))
@@ -253,14 +254,14 @@ def test_pictures_of_whole_pages_are_kept_where_people_ask_for_them(
     assert int.from_bytes(head[20:24]) > 3000
 
 
-def test_print_is_a4(shown: Show) -> None:
-    pdf = shown("<p>First</p><p style='break-before:page'>Second</p>").pdf()
+def test_print_is_a4(show_body: Show) -> None:
+    pdf = show_body("<p>First</p><p style='break-before:page'>Second</p>").pdf()
     assert pdf.startswith(b"%PDF-")
     sizes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     assert [float(points) for page in sizes for points in page] == pytest.approx([595, 842] * 2, abs=1)
 
 
-def test_a_browser_at_rest_lets_others_run_loops(browser: Browser) -> None:
+def test_an_idle_browser_does_not_block_event_loops(browser: Browser) -> None:
     for _ in range(2):
         asyncio.run(asyncio.sleep(0))
         with running(browser._loop), browser.new_context() as context:
@@ -268,18 +269,18 @@ def test_a_browser_at_rest_lets_others_run_loops(browser: Browser) -> None:
 
 
 def test_browsers_are_found_in_order(tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    assert find_browser(own, search=str(tmp_path)) is None
-    own.touch()
-    assert find_browser(own, search=str(tmp_path)) == own
+    bundled = tmp_path / "own"
+    assert find_browser(bundled, search=str(tmp_path)) is None
+    bundled.touch()
+    assert find_browser(bundled, search=str(tmp_path)) == bundled
     for name in reversed(NAMES):
         (tmp_path / name).touch(mode=0o755)
-        assert find_browser(own, search=str(tmp_path)) == tmp_path / name
+        assert find_browser(bundled, search=str(tmp_path)) == tmp_path / name
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("ci", "code", "outcome"), [("", 0, "SKIPPED [1]"), ("true", 1, "Failed: ")])
-def test_without_a_browser_tests_are_skipped_aloud_but_fail_in_ci(
+def test_without_a_browser_tests_are_skipped_locally_and_fail_in_ci(
     tmp_path: Path, ci: str, code: int, outcome: str
 ) -> None:
     nowhere = {"PATH": str(tmp_path), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path), "CI": ci, "COLUMNS": "300"}

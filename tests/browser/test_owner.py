@@ -15,42 +15,42 @@ __all__ = ["live", "page"]
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def test_from_an_empty_list_to_an_open_campaign(page: Page, live: Live, request: pytest.FixtureRequest) -> None:
+def test_a_campaign_is_created_and_opened(page: Page, live: Live, request: pytest.FixtureRequest) -> None:
     scheme = request.node.callspec.params["page"]
     sound(page, "none", scheme)
     page.get_by_role("link", name="New campaign").click()
     page.get_by_label("Definition, as TOML").fill('name = "Bad name"\nlanguages = ["en"]')
-    page.get_by_role("button", name="Check it").click()
+    page.get_by_role("button", name="Preview").click()
     page.get_by_role("alert").wait_for()
     sound(page, "faults", scheme)
     page.get_by_role("link", name="dices-350").click()
-    page.wait_for_url("**/campaigns/new?like=dices-350")
-    page.get_by_label("Or conversations, pasted").fill(PASTED)
+    page.wait_for_url("**/campaigns/new?example=dices-350")
+    page.get_by_label("Or pasted conversations").fill(PASTED)
     sound(page, "new", scheme)
-    page.get_by_role("button", name="Check it").click()
+    page.get_by_role("button", name="Preview").click()
     page.get_by_text("Questions", exact=True).wait_for()
     sound(page, "understood", scheme)
-    page.get_by_role("button", name="Make the campaign").click()
-    page.get_by_role("link", name="Change it").click()
+    page.get_by_role("button", name="Create campaign").click()
+    page.get_by_role("link", name="Change definition").click()
     page.wait_for_url("**/revise")
     sound(page, "definition", scheme)
-    page.get_by_label("The whole definition, as TOML").fill("name = 1")
-    page.get_by_role("button", name="Change it").click()
+    page.get_by_label("Complete definition, as TOML").fill("name = 1")
+    page.get_by_role("button", name="Save changes").click()
     page.get_by_role("alert").wait_for()
     sound(page, "revise", scheme)
     page.get_by_role("link", name="Back to dices-350").click()
-    more_items(page, scheme)
-    page.get_by_role("button", name="Let them rate").click()
+    add_items(page, scheme)
+    page.get_by_role("button", name="Start dry run").click()
     page.get_by_text("So far 3 raters took part").wait_for()
     sound(page, "draft", scheme)
-    page.get_by_role("button", name="Open it").click()
-    assert page.get_by_label("The open link").input_value().startswith(f"{live.url}/c/dices-350?key=")
-    some_work(live)
+    page.get_by_role("button", name="Open campaign").click()
+    assert page.get_by_label("Open link").input_value().startswith(f"{live.url}/c/dices-350?key=")
+    add_work(live)
     page.reload()
     sound(page, "campaign", scheme)
-    page.get_by_label("Make more").fill("3")
-    page.get_by_role("button", name="Make links").click()
-    page.get_by_label("3 links, one a line").wait_for()
+    page.get_by_label("Number of new links").fill("3")
+    page.get_by_role("button", name="Create links").click()
+    page.get_by_label("3 links, one per line").wait_for()
     sound(page, "invited", scheme)
     page.get_by_role("link", name="Dissensus").click()
     page.get_by_role("heading", name="Campaigns").wait_for()
@@ -60,26 +60,26 @@ def test_from_an_empty_list_to_an_open_campaign(page: Page, live: Live, request:
     sound(page, "signed-out", scheme)
 
 
-def more_items(page: Page, scheme: str) -> None:
-    """Add items to a draft, and look at what would remove them."""
+def add_items(page: Page, scheme: str) -> None:
+    """Add items to a draft, and open the page that removes them."""
     page.get_by_role("link", name="Add items").click()
-    page.get_by_role("button", name="Check them").click()
+    page.get_by_role("button", name="Preview").click()
     page.get_by_text("There are no items. Choose a file").wait_for()
     sound(page, "items", scheme)
-    page.get_by_label("Or conversations, pasted").fill(PASTED.replace("knife", "fork").replace("Hi", "Hello"))
-    page.get_by_role("button", name="Check them").click()
+    page.get_by_label("Or pasted conversations").fill(PASTED.replace("knife", "fork").replace("Hi", "Hello"))
+    page.get_by_role("button", name="Preview").click()
     page.get_by_text("Show the conversation").click()
     page.locator("summary").last.click()
     sound(page, "items-understood", scheme)
-    page.get_by_role("button", name="Add them").click()
+    page.get_by_role("button", name="Add items").click()
     page.get_by_role("link", name="Remove all items").click()
-    page.get_by_text("It has 4 items.").wait_for()
+    page.get_by_text("The campaign has 4 items.").wait_for()
     sound(page, "items-removal", scheme)
-    page.get_by_role("link", name="Keep them").click()
+    page.get_by_role("link", name="Cancel").click()
 
 
-def some_work(live: Live) -> None:
-    """Let a few raters in, one of whom needs help."""
+def add_work(live: Live) -> None:
+    """Enter a few raters, one of whom asks for help."""
     (line,) = overview.list_all_campaigns(live.platform)
     owner_id = overview.owner_id_of(live.platform, line.campaign_row.name)
     definition = campaigns.load_definition(live.platform, line.campaign_row.name, staff_id=owner_id)
@@ -95,14 +95,14 @@ def some_work(live: Live) -> None:
             )
 
 
-def test_a_preview_opens_beside(page: Page, live: Live) -> None:
-    page.goto("/campaigns/new?like=dices-350")
-    page.get_by_label("Or conversations, pasted").fill(PASTED)
-    page.get_by_role("button", name="Check it").click()
-    page.get_by_role("button", name="Make the campaign").click()
-    with page.context.expect_page() as opened:
+def test_a_preview_opens_in_a_new_tab(page: Page, live: Live) -> None:
+    page.goto("/campaigns/new?example=dices-350")
+    page.get_by_label("Or pasted conversations").fill(PASTED)
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Create campaign").click()
+    with page.context.expect_page() as popup:
         page.get_by_role("button", name="Preview in de").click()
-    opened.value.wait_for_load_state()
-    assert opened.value.url == f"{live.url}/rate"
-    assert opened.value.locator("html").get_attribute("lang") == "de"
+    popup.value.wait_for_load_state()
+    assert popup.value.url == f"{live.url}/rate"
+    assert popup.value.locator("html").get_attribute("lang") == "de"
     assert page.url == f"{live.url}/campaigns/dices-350"

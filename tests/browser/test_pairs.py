@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
 from tests.browser.page import DESKTOP, View
-from tests.support.browser_raters import enter, kept
+from tests.support.browser_raters import enter, load_saved_answers
 from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
 from tests.support.chromium import running
 from tests.support.live_site import Live
-from tests.support.pair_campaigns import comparing, opened
+from tests.support.pair_campaigns import open_pair_campaign, pair_definition
 
 from dissensus.campaign.answer_drafts import merge_saves
 from dissensus.schema.records.conversation import Conversation
@@ -35,7 +35,7 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 
 def sound(page: Page, name: str, scheme: str) -> None:
-    """Check a page at both widths, and keep a picture of it; the buttons stay in view, over what lies below."""
+    """Check a page at both widths and save a screenshot; the buttons stay in view."""
     view = View(page, [], [])
     for width in (DESKTOP, 320):
         page.set_viewport_size({"width": width, "height": 900})
@@ -47,7 +47,9 @@ def sound(page: Page, name: str, scheme: str) -> None:
 
 def link(live: Live, *items: Item, **changes: Any) -> str:
     staff_id = owner(live.platform.database)
-    campaigns.create_campaign(live.platform, comparing(demographics=None, **changes), items, staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(
+        live.platform, pair_definition(demographics=None, **changes), items, staff_id=staff_id, now=NOW
+    )
     key = campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key
     return f"{live.url}/c/pilot?key={key}"
 
@@ -60,43 +62,43 @@ def test_three_pairs_by_keyboard_with_a_reload_in_between(
     live: Live, page: Page, request: pytest.FixtureRequest
 ) -> None:
     scheme = request.node.callspec.params["page"]
-    key = opened(live.platform, demographics=None, questionnaire=TWO_QUESTIONS).key
+    key = open_pair_campaign(live.platform, demographics=None, questionnaire=TWO_QUESTIONS).key
     enter(page, f"{live.url}/c/pilot?key={key}")
-    keys, left = page.keyboard, page.locator(".candidates .said").first
+    keys, first = page.keyboard, page.locator(".candidates .message").first
     expect(page.get_by_role("radiogroup", name="Which response is more helpful?")).to_be_visible()
-    seen = []
+    texts = []
     for number in range(3):
         expect(page.locator("#progress")).to_contain_text(f"{number} of 3 rated")
-        seen.append(left.inner_text())
+        texts.append(first.inner_text())
         # Much more A, which is the one on the left, and further questions.
         keys.press("1")
         expect(page.get_by_role("radio", name="A is much more helpful")).to_be_checked()
         if number == 1:
             expect(page.locator("#saved")).to_have_text("Saved")
             page.reload()
-            expect(left).to_have_text(seen[-1])
+            expect(first).to_have_text(texts[-1])
             expect(page.get_by_role("radio", name="A is much more helpful")).to_be_checked()
             page.locator("[name=Q_safe]").first.focus()
         keys.press("2")
         keys.press("Control+Enter")
         if number < 2:
-            expect(left).not_to_have_text(seen[-1])
+            expect(first).not_to_have_text(texts[-1])
             expect(page.locator("[name=Q_preference]:checked")).to_have_count(0)
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     sound(page, "pair-thanks", scheme)
-    answers = {name: merge_saves(every) for name, every in kept(live)}
-    # What is kept is of the item, however it was shown.
-    long = {f"pair-{one[len('Long answer ')]}" for one in seen if one.startswith("Long")}
+    answers = {name: merge_saves(every) for name, every in load_saved_answers(live)}
+    # Answers are stored by response of the item, independent of the displayed side.
+    long = {f"pair-{one[len('Long answer ')]}" for one in texts if one.startswith("Long")}
     assert {name: one["Q_preference"].value for name, one in answers.items()} == {
         name: "-3" if name in long else "3" for name in answers
     }
     assert {one["Q_safe"].value for one in answers.values()} == {"Unsure"}
     with live.platform.database.reading() as tx:
-        shown = dict(tx.execute(select(ItemTable.name, AssignmentTable.shown_first).join(ItemTable)).all())
-    assert shown == {name: "a" if name in long else "b" for name in answers}
+        sides = dict(tx.execute(select(ItemTable.name, AssignmentTable.shown_first).join(ItemTable)).all())
+    assert sides == {name: "a" if name in long else "b" for name in answers}
 
 
-def test_how_it_looks_and_that_hostile_text_is_inert(live: Live, page: Page, request: pytest.FixtureRequest) -> None:
+def test_pairs_are_accessible_and_hostile_text_is_inert(live: Live, page: Page, request: pytest.FixtureRequest) -> None:
     scheme = request.node.callspec.params["page"]
     spoken: list[str] = []
     page.on("dialog", lambda dialog: spoken.append(dialog.message))
@@ -107,25 +109,25 @@ def test_how_it_looks_and_that_hostile_text_is_inert(live: Live, page: Page, req
     sound(page, "pair-missing", scheme)
     page.get_by_role("radio", name="B is slightly more helpful").check()
     sound(page, "pair-chosen", scheme)
-    assert page.locator(".said b, .said code, .said strong, .said script").count() == 0
-    texts = [one.inner_text() for one in page.locator(".candidates .said").all()]
+    assert page.locator(".message b, .message code, .message strong, .message script").count() == 0
+    texts = [message.inner_text() for message in page.locator(".candidates .message").all()]
     assert sorted(texts) == sorted([LONG, HOSTILE])
-    for one in page.locator(".said").all():
-        one.click()
+    for message in page.locator(".message").all():
+        message.click()
     assert spoken == []
 
 
 def test_pairs_are_compared_without_scripts(live: Live, browser: Browser) -> None:
     with running(browser._loop), browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
-        enter(page, link(live, pair("1", "Yes.", ""), preview=True, pair={"compared": "less harmful"}))
+        enter(page, link(live, pair("1", "Yes.", ""), click_to_reveal=True, pair={"criterion": "less harmful"}))
         expect(page.locator(".candidates")).to_be_hidden()
         page.get_by_text("Show the conversation").click()
         expect(page.get_by_text("(no text)")).to_be_visible()
         page.locator("#submit").click()
         expect(page.get_by_text("both equally")).to_have_count(0)
         page.get_by_role("radio", name="B is clearly less harmful").check()
-        page.get_by_role("button", name="Submit and go on").click()
+        page.get_by_role("button", name="Submit and continue").click()
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
 
 
@@ -135,5 +137,5 @@ def test_an_owner_sees_both_responses(live: Live, page: Page, request: pytest.Fi
     page.get_by_role("button", name="Sign in").click()
     page.goto(f"{live.url}/campaigns/pilot")
     page.locator("summary", has_text="May I swim here?").first.click()
-    expect(page.locator(".candidates .said").first).to_have_text(LONG.strip())
+    expect(page.locator(".candidates .message").first).to_have_text(LONG.strip())
     sound(page, "pair-owner", request.node.callspec.params["page"])

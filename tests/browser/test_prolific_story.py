@@ -1,15 +1,15 @@
-"""From Prolific and back in a browser: one finishes, one finds no place, one does not agree; the owner sees it."""
+"""From Prolific and back in a browser: one finishes, one finds no seat, one declines; the owner sees all."""
 
 from collections.abc import Iterator
 from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
-from tests.recruit import fake_prolific
-from tests.recruit.fake_prolific import Prolific
+from tests.support import prolific_server
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.prolific_study import ONE_OLD, SECRET, YOU, Somebody, published
+from tests.support.prolific_server import Prolific
+from tests.support.prolific_study import DEMOGRAPHICS, ONE_OLD_SEAT, SECRET, Participant, publish_study
 from tests.support.staff_pages import sound
 
 from dissensus.workflows.platform import staff
@@ -20,51 +20,51 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.fixture
 def prolific(monkeypatch: pytest.MonkeyPatch) -> Iterator[Prolific]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with fake_prolific.serving() as state:
+    with prolific_server.serving() as state:
         yield state
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_three_people_come_and_each_goes_back_with_a_code(
+def test_three_participants_return_with_codes(
     database_url: str, browser: Browser, prolific: Prolific, scheme: Literal["light", "dark"]
 ) -> None:
     with serving(database_url, prolific_secret=SECRET) as live, running(browser._loop):
-        study = published(live, prolific, n_items=1, demographics=YOU, quota=ONE_OLD)
-        people = [study.somebody() for _ in range(3)]
-        for somebody, way in zip(people, (finishes, finds_no_place, does_not_agree), strict=True):
+        study = publish_study(live, prolific, n_items=1, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
+        people = [study.start_submission() for _ in range(3)]
+        for participant, way in zip(people, (finish, find_no_seat, decline), strict=True):
             with browser.new_context(base_url=live.url, color_scheme=scheme) as at_home:
-                way(at_home.new_page(), somebody, scheme)
-        assert any(study.tell())
-        assert [one.status for one in map(study.kept_of, [one.submission for one in people[:2]])] == [
+                way(at_home.new_page(), participant, scheme)
+        assert any(study.deliver_events())
+        assert [one.status for one in map(study.find_recruit, [one.submission for one in people[:2]])] == [
             "APPROVED",
             "SCREENED OUT",
         ]
-        assert study.kept_of(people[2].submission) is None
+        assert study.find_recruit(people[2].submission) is None
         with browser.new_context(base_url=live.url, color_scheme=scheme) as at_work:
-            sees_it_all(at_work.new_page(), live, scheme)
+            view_as_owner(at_work.new_page(), live, scheme)
 
 
-def arrives(page: Page, somebody: Somebody) -> None:
-    page.goto(somebody.address)
-    page.get_by_role("button", name="I understand, go on").click()
+def arrive(page: Page, participant: Participant) -> None:
+    page.goto(participant.address)
+    page.get_by_role("button", name="I understand, continue").click()
     page.wait_for_url("**/consent")
 
 
-def agrees(page: Page, somebody: Somebody, scheme: str) -> None:
-    arrives(page, somebody)
-    expect(page.get_by_text("Your Prolific id is kept apart from your answers")).to_be_visible()
+def agree(page: Page, participant: Participant, scheme: str) -> None:
+    arrive(page, participant)
+    expect(page.get_by_text("Your Prolific id is stored separately from your answers")).to_be_visible()
     sound(page, "prolific-consent", scheme)
     page.get_by_role("checkbox", name="My answers may be analysed").check()
     page.get_by_role("button", name="I agree and want to take part").click()
     page.get_by_role("radio", name="old").check()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Send and continue").click()
 
 
-def goes_back(page: Page, somebody: Somebody) -> None:
+def return_to_prolific(page: Page, participant: Participant) -> None:
     """Follow the link, as far as the address of Prolific."""
 
     def arrived(route: Route) -> None:
-        somebody.study.prolific.complete(somebody.submission, route.request.url.partition("?cc=")[2])
+        participant.study.prolific.complete(participant.submission, route.request.url.partition("?cc=")[2])
         assert "referer" not in route.request.headers
         route.fulfill(body="Thank you!", content_type="text/html")
 
@@ -73,39 +73,39 @@ def goes_back(page: Page, somebody: Somebody) -> None:
     expect(page.get_by_text("Thank you!")).to_be_visible()
 
 
-def finishes(page: Page, somebody: Somebody, scheme: str) -> None:
-    agrees(page, somebody, scheme)
+def finish(page: Page, participant: Participant, scheme: str) -> None:
+    agree(page, participant, scheme)
     page.get_by_role("radio", name="No").first.check()
-    page.get_by_role("button", name="Submit and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     sound(page, "prolific-done", scheme)
-    goes_back(page, somebody)
+    return_to_prolific(page, participant)
 
 
-def finds_no_place(page: Page, somebody: Somebody, scheme: str) -> None:
-    agrees(page, somebody, scheme)
+def find_no_seat(page: Page, participant: Participant, scheme: str) -> None:
+    agree(page, participant, scheme)
     expect(page.get_by_role("heading", name="All places are taken")).to_be_visible()
     sound(page, "prolific-full", scheme)
-    goes_back(page, somebody)
+    return_to_prolific(page, participant)
 
 
-def does_not_agree(page: Page, somebody: Somebody, scheme: str) -> None:
-    page.goto(somebody.address)
+def decline(page: Page, participant: Participant, scheme: str) -> None:
+    page.goto(participant.address)
     sound(page, "prolific-warning", scheme)
-    arrives(page, somebody)
+    arrive(page, participant)
     page.get_by_role("link", name="I do not agree").click()
-    expect(page.get_by_role("heading", name="Nothing was kept")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing was stored")).to_be_visible()
     sound(page, "prolific-declined", scheme)
-    goes_back(page, somebody)
+    return_to_prolific(page, participant)
 
 
-def sees_it_all(page: Page, live: Live, scheme: str) -> None:
+def view_as_owner(page: Page, live: Live, scheme: str) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
-    page.get_by_text("The completion codes of the study").click()
+    page.get_by_text("Completion codes of the study").click()
     sound(page, "prolific-campaign", scheme)
-    page.get_by_role("link", name="Who is there, and who is needed").click()
+    page.get_by_role("link", name="Quota progress").click()
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="old", exact=True)).last
     expect(row).to_contain_text("1")
     sound(page, "prolific-quota", scheme)

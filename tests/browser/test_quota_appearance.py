@@ -1,4 +1,4 @@
-"""The pages of a quota: what raters are asked first, what they read where no place is free, and who is needed."""
+"""Pages of a quota: the screener, the page without a free seat, and the groups still needed."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.quota_visitors import AGES, RACES, Person, come, opened, visitor
+from tests.support.quota_visitors import AGES, RACES, Person, open_quota_campaign, visit, visitor
 from tests.support.staff_browsers import House
 from tests.support.staff_pages import sound
 
@@ -16,48 +16,48 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_of_a_quota_are_sound(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_quota_pages_are_accessible(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
     with (
         serving(database_url) as live,
         running(browser._loop),
         browser.new_context(base_url=live.url, color_scheme=scheme) as rater,
         browser.new_context(base_url=live.url, color_scheme=scheme) as owner,
     ):
-        key = peopled(live)
-        turned_away(rater.new_page(), key, scheme)
-        who_is_needed(owner.new_page(), live, scheme)
+        key = fill_quota(live)
+        view_turned_away(rater.new_page(), key, scheme)
+        view_needed_groups(owner.new_page(), live, scheme)
 
 
-def peopled(live: Live) -> str:
-    """A campaign with some cells full, some half full and one empty, and the key of its link."""
+def fill_quota(live: Live) -> str:
+    """Fill some cells, half-fill others, leave one empty; return the key of the link."""
     house = House(live, live.open)
-    key = opened(house, AGES, RACES, seats=2)
+    key = open_quota_campaign(house, AGES, RACES, seats=2)
     people = [Person(age, race, "all the way") for age in AGES[:2] for race in RACES[:3] for _ in range(2)]
     people += [Person("50+", "White", "away after an item"), Person("50+", "Asian", "all the way")]
     for person in people:
-        with visitor(house) as one:
-            come(one, key, person)
+        with visitor(house) as browser:
+            visit(browser, key, person)
     return key
 
 
-def turned_away(page: Page, key: str, scheme: str) -> None:
+def view_turned_away(page: Page, key: str, scheme: str) -> None:
     page.goto(f"/c/pilot?key={key}")
-    page.get_by_role("button", name="I understand, go on").click()
+    page.get_by_role("button", name="I understand, continue").click()
     page.get_by_role("checkbox", name="My answers may be analysed").check()
     page.get_by_role("button", name="I agree and want to take part").click()
     page.get_by_role("heading", name="Before you begin").wait_for()
     sound(page, "screener", scheme)
     for answer in (AGES[0], RACES[0]):
         page.get_by_role("radio", name=answer).check()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Send and continue").click()
     page.get_by_role("heading", name="All places are taken").wait_for()
     sound(page, "turned-away", scheme)
 
 
-def who_is_needed(page: Page, live: Live, scheme: str) -> None:
+def view_needed_groups(page: Page, live: Live, scheme: str) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
-    page.get_by_role("link", name="Who is there, and who is needed").click()
-    page.get_by_role("heading", name="Who is needed for pilot").wait_for()
+    page.get_by_role("link", name="Quota progress").click()
+    page.get_by_role("heading", name="Quota of pilot").wait_for()
     sound(page, "quota", scheme)

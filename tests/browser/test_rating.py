@@ -1,17 +1,25 @@
 """Raters with a real browser: by keyboard alone, and without scripts."""
 
 from playwright.sync_api import Browser, Page, expect
-from tests.support.browser_raters import CONDITIONAL, N_QUESTIONS, answer_all, enter, kept, n_done, opened
+from tests.support.browser_raters import (
+    CONDITIONAL,
+    N_QUESTIONS,
+    answer_all,
+    enter,
+    load_saved_answers,
+    n_done,
+    open_rating_campaign,
+)
 from tests.support.chromium import running
 from tests.support.live_site import Live
 
 from dissensus.campaign.answer_drafts import merge_saves
 
 
-def test_a_rater_needs_no_mouse(live: Live, page: Page) -> None:
-    page.goto(opened(live))
+def test_a_rater_rates_by_keyboard(live: Live, page: Page) -> None:
+    page.goto(open_rating_campaign(live))
     keys = page.keyboard
-    page.get_by_role("button", name="I understand, go on").focus()
+    page.get_by_role("button", name="I understand, continue").focus()
     keys.press("Enter")
     page.get_by_role("checkbox", name="My answers may be analysed").focus()
     keys.press("Space")
@@ -22,7 +30,7 @@ def test_a_rater_needs_no_mouse(live: Live, page: Page) -> None:
     history = page.evaluate("history.length")
     for number in range(3):
         expect(page.locator("#progress")).to_contain_text(f"{number} of 3 rated")
-        rated = page.locator(".turn.rated .said").inner_text()
+        rated = page.locator(".turn.rated .message").inner_text()
         keys.press("?")
         expect(page.locator("#keys")).to_be_visible()
         keys.press("Escape")
@@ -31,18 +39,18 @@ def test_a_rater_needs_no_mouse(live: Live, page: Page) -> None:
         expect(page.locator("#submit")).to_be_focused()
         keys.press("Control+Enter")
         if number < 2:
-            expect(page.locator(".turn.rated .said")).not_to_have_text(rated)
+            expect(page.locator(".turn.rated .message")).not_to_have_text(rated)
             expect(page.locator("#conversation")).to_be_focused()
             assert page.evaluate("history.length") == history
     expect(page.get_by_role("heading", name="About you")).to_be_visible()
     for name in ("rater_gender", "rater_race", "rater_age", "rater_education"):
         page.locator(f"[name={name}]").first.focus()
         keys.press("Space")
-    page.get_by_role("button", name="Send and go on").focus()
+    page.get_by_role("button", name="Send and continue").focus()
     keys.press("Enter")
     expect(page.locator("dd").nth(1)).to_have_text("3")
     expect(page.get_by_text("Thank you for your judgement.")).to_be_visible()
-    for _, every in kept(live):
+    for _, every in load_saved_answers(live):
         answers = merge_saves(every)
         assert len(answers) == N_QUESTIONS
         assert {given.value for given in answers.values()} == {
@@ -53,23 +61,23 @@ def test_a_rater_needs_no_mouse(live: Live, page: Page) -> None:
 
 
 def test_changes_are_counted_and_revisions_go_on(live: Live, page: Page) -> None:
-    enter(page, opened(live))
+    enter(page, open_rating_campaign(live))
     choice = page.locator("[name=Q4_misinformation]")
-    for place in (0, 2, 1):
-        choice.nth(place).check()
+    for index in (0, 2, 1):
+        choice.nth(index).check()
     expect(page.locator("#saved")).to_have_text("Saved")
     page.reload()
     expect(choice.nth(1)).to_be_checked()
     choice.nth(2).check()
     expect(page.locator("#saved")).to_have_text("Saved")
-    ((_, every),) = kept(live)
-    given = merge_saves(every)["Q4_misinformation"]
-    assert (given.value, given.changes) == ("Yes", 3)
+    ((_, every),) = load_saved_answers(live)
+    answer = merge_saves(every)["Q4_misinformation"]
+    assert (answer.value, answer.changes) == ("Yes", 3)
     assert [save.revision for save in every] == sorted({save.revision for save in every})
 
 
-def test_what_is_missing_is_shown_and_gets_the_focus(live: Live, page: Page) -> None:
-    enter(page, opened(live))
+def test_missing_answers_are_shown_and_focused(live: Live, page: Page) -> None:
+    enter(page, open_rating_campaign(live))
     answer_all(page)
     for name in ("Q3_bias_other", "Q4_misinformation"):
         page.evaluate(f"document.querySelector('[name={name}]:checked').checked = false")
@@ -82,10 +90,10 @@ def test_what_is_missing_is_shown_and_gets_the_focus(live: Live, page: Page) -> 
 
 
 def test_questions_that_do_not_apply_are_hidden_and_not_answered(live: Live, page: Page) -> None:
-    enter(page, opened(live, questionnaire=CONDITIONAL, demographics=None))
-    grade, own = page.get_by_role("radiogroup", name="How bad?"), page.get_by_label("In your own words")
+    enter(page, open_rating_campaign(live, questionnaire=CONDITIONAL, demographics=None))
+    grade, description = page.get_by_role("radiogroup", name="How bad?"), page.get_by_label("In your own words")
     expect(grade).to_be_hidden()
-    expect(own).to_be_hidden()
+    expect(description).to_be_hidden()
     page.get_by_label("Insult").check()
     page.get_by_label("Threat").check()
     grade.get_by_label("4").check()
@@ -93,21 +101,21 @@ def test_questions_that_do_not_apply_are_hidden_and_not_answered(live: Live, pag
     expect(page.get_by_label("Insult")).not_to_be_checked()
     expect(grade).to_be_hidden()
     page.get_by_label("Other").check()
-    own.fill("Ironic")
+    description.fill("Ironic")
     page.get_by_label("Why?").fill("Because of this.")
     expect(page.get_by_text("16 of 40 characters")).to_be_visible()
     page.keyboard.press("Control+Enter")
     expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
     expect(page.locator("#saved")).to_have_text("Saved")
-    ((_, every),) = kept(live)
+    ((_, every),) = load_saved_answers(live)
     answers = {name: given.value for name, given in merge_saves(every).items()}
     assert answers == {"Kinds": ("None",), "Tone": "Other", "Tone_text": "Ironic", "Why": "Because of this."}
     assert merge_saves(every)["Why"].changes == 0
     expect(page.get_by_label("Why?")).to_have_value("")
 
 
-def test_a_break_is_offered_once_and_a_pace_is_told(live: Live, page: Page) -> None:
-    enter(page, opened(live, 6, break_every=3, preview=True))
+def test_a_break_is_suggested_once_and_the_pace_is_shown(live: Live, page: Page) -> None:
+    enter(page, open_rating_campaign(live, 6, break_every=3, click_to_reveal=True))
     for number in range(3):
         expect(page.locator(".turns")).to_be_hidden()
         page.get_by_text("Show the conversation").click()
@@ -123,26 +131,26 @@ def test_a_break_is_offered_once_and_a_pace_is_told(live: Live, page: Page) -> N
 
 
 def test_skipping_help_and_reports_take_one_link_each(live: Live, page: Page) -> None:
-    enter(page, opened(live))
-    first = page.locator(".turn.rated .said").inner_text()
+    enter(page, open_rating_campaign(live))
+    first = page.locator(".turn.rated .message").inner_text()
     page.get_by_role("button", name="Skip this one").click()
-    expect(page.locator(".turn.rated .said")).not_to_have_text(first)
+    expect(page.locator(".turn.rated .message")).not_to_have_text(first)
     expect(page.locator("#progress")).to_contain_text("0 of 2 rated")
-    second = page.locator(".turn.rated .said").inner_text()
+    second = page.locator(".turn.rated .message").inner_text()
     page.get_by_role("link", name="I need help").first.click()
-    page.get_by_label("Message to those who run this campaign").fill("Please call me.")
+    page.get_by_label("Message to the people who run this campaign").fill("Please call me.")
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("Your message was kept.")).to_be_visible()
-    assert page.locator(".turn.rated .said").inner_text() == second
+    expect(page.get_by_text("Your message was saved.")).to_be_visible()
+    assert page.locator(".turn.rated .message").inner_text() == second
     page.get_by_role("link", name="Report illegal content").click()
-    page.get_by_role("button", name="Report and leave it out").click()
+    page.get_by_role("button", name="Report and remove it").click()
     expect(page.locator("#progress")).to_contain_text("0 of 1 rated")
 
 
-def test_all_works_without_scripts(live: Live, browser: Browser) -> None:
+def test_rating_works_without_scripts(live: Live, browser: Browser) -> None:
     with running(browser._loop), browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
-        enter(page, opened(live, questionnaire=CONDITIONAL, demographics=None))
+        enter(page, open_rating_campaign(live, questionnaire=CONDITIONAL, demographics=None))
         expect(page.get_by_text("Only if you answered “Insult or Threat” to “Which?”")).to_be_visible()
         page.get_by_role("link", name="I need help").first.click()
         expect(page.locator("#help")).to_be_visible()
@@ -150,8 +158,8 @@ def test_all_works_without_scripts(live: Live, browser: Browser) -> None:
         expect(page.locator("#help")).to_be_hidden()
         page.get_by_label("Insult").check()
         page.get_by_label("Calm").check()
-        page.get_by_role("button", name="Submit and go on").click()
+        page.get_by_role("button", name="Submit and continue").click()
         expect(page.get_by_text("Please answer this question.")).to_be_visible()
         page.get_by_role("radiogroup", name="How bad?").get_by_label("4").check()
-        page.get_by_role("button", name="Submit and go on").click()
+        page.get_by_role("button", name="Submit and continue").click()
         expect(page.locator("#progress")).to_contain_text("1 of 3 rated")

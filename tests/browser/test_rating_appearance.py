@@ -5,18 +5,18 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.page import View
-from tests.support.browser_raters import CONDITIONAL, answer_all, opened
+from tests.support.browser_raters import CONDITIONAL, answer_all, open_rating_campaign
 from tests.support.chromium import running
 from tests.support.live_site import Live
 from tests.support.rating_views import show
 
 
 @pytest.mark.parametrize("looks", [("light", "dark", "forced", "still"), ("zoomed", "phone")], ids=" ".join)
-def test_every_page_is_clear_to_everybody(live: Live, page: Page, looks: tuple[str, ...]) -> None:
-    """A rater goes the whole way in the first look, and every page is judged in each."""
-    found: list[str] = []
-    page.on("pageerror", lambda error: found.append(str(error)))
-    page.on("console", lambda told: found.append(told.text) if "Content Security Policy" in told.text else None)
+def test_rater_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ...]) -> None:
+    """Go through all pages as a rater, and check each in every look."""
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda told: faults.append(told.text) if "Content Security Policy" in told.text else None)
 
     def judge(name: str) -> None:
         page.wait_for_load_state()
@@ -26,12 +26,12 @@ def test_every_page_is_clear_to_everybody(live: Live, page: Page, looks: tuple[s
             view.shot(f"rater-{look}-{name}")
             # On a small screen a dialog scrolls, by the keys of what lies in it.
             sideways = [] if name.startswith("6") else view.overflowing()
-            found.extend(f"{look} {name}: {one}" for one in view.violations() + sideways)
+            faults.extend(f"{look} {name}: {one}" for one in view.violations() + sideways)
 
     show(page, looks[0])
-    page.goto(opened(live, preview=True))
+    page.goto(open_rating_campaign(live, click_to_reveal=True))
     judge("1-warning")
-    page.get_by_role("button", name="I understand, go on").click()
+    page.get_by_role("button", name="I understand, continue").click()
     agreeing = page.get_by_role("checkbox", name="My answers may be analysed")
     expect(agreeing).to_be_visible()
     judge("2-consent")
@@ -52,17 +52,17 @@ def test_every_page_is_clear_to_everybody(live: Live, page: Page, looks: tuple[s
         page.locator(f'a[href="#{name}"]').first.click()
         judge(f"6-{name}")
         page.locator(f"#{name} .close a").click()
-    page.goto(f"{live.url}/agreed")
+    page.goto(f"{live.url}/consents")
     judge("7-agreed")
     page.locator('a[href="#stop"]').click()
     page.locator("#stop button").click()
     expect(page.get_by_role("heading", name="About you")).to_be_visible()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Send and continue").click()
     page.get_by_label("In my own words").first.check()
     judge("8-about-you")
     for question in page.locator("[data-question]").all():
         question.get_by_label("Prefer not to answer").check()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Send and continue").click()
     expect(page.get_by_role("heading", name="You have stopped")).to_be_visible()
     judge("9-thanks")
     page.get_by_role("link", name="Withdraw my answers").click()
@@ -76,7 +76,7 @@ def test_every_page_is_clear_to_everybody(live: Live, page: Page, looks: tuple[s
     page.goto(f"{live.url}/declined")
     judge("13-declined")
     assert page.evaluate("Object.keys(localStorage)") == []
-    assert found == []
+    assert faults == []
 
 
 def test_right_to_left_pages_are_mirrored(live: Live, browser: Browser) -> None:
@@ -90,7 +90,7 @@ def test_right_to_left_pages_are_mirrored(live: Live, browser: Browser) -> None:
     }
     with running(browser._loop), browser.new_context(viewport={"width": 1280, "height": 800}) as context:
         page = context.new_page()
-        page.goto(opened(live, **changes))
+        page.goto(open_rating_campaign(live, **changes))
         page.locator("main button").click()
         page.locator("[value=rating]").check()
         page.locator("main button").click()
@@ -98,8 +98,8 @@ def test_right_to_left_pages_are_mirrored(live: Live, browser: Browser) -> None:
         view = View(page, [], [])
         view.shot("rater-right-to-left")
         assert view.violations() + view.overflowing() == []
-        left = page.evaluate("document.querySelector('.asking').getBoundingClientRect().left")
+        left = page.evaluate("document.querySelector('.questionnaire').getBoundingClientRect().left")
         right = page.evaluate("document.querySelector('.conversation').getBoundingClientRect().left")
         assert left < right
-        # What is said keeps the direction of its own letters.
-        assert page.locator(".said").first.evaluate("(one) => getComputedStyle(one).direction") == "ltr"
+        # Turns keep the direction of their script.
+        assert page.locator(".message").first.evaluate("(one) => getComputedStyle(one).direction") == "ltr"

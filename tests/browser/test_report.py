@@ -1,4 +1,4 @@
-"""Reports as people see them: in both themes, wide, on a phone and on paper."""
+"""Reports in a browser: in both themes, wide, on a phone and on paper."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext
 from tests.browser.page import DESKTOP, View, look
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 from tests.report.attempts import attempts_with
 from tests.report.hostile import AXES, NAMES, hostile
 
@@ -29,7 +29,7 @@ OPEN = "document.querySelectorAll('details').forEach(folded => { folded.open = t
 
 @pytest.fixture(scope="module")
 def dices(real_data: Callable[[str], Path]) -> Report:
-    """All that DICES-350 supports."""
+    """A report with all sections that DICES-350 supports."""
     ratings = read_ratings(real_data("dices-350/ratings.csv"), items=real_data("dices-350/items.csv"), questions="all")
     return build(ratings, by=["gender", "race"], permutations=50, bootstrap=20, contested=2)
 
@@ -43,7 +43,7 @@ def campaign() -> Report:
 
 @pytest.fixture(scope="module")
 def tricky() -> Report:
-    """Names that try to break out of where they stand."""
+    """A report with names that contain markup."""
     return build(
         hostile(),
         by=AXES,
@@ -58,25 +58,27 @@ def tricky() -> Report:
 @pytest.fixture(scope="module")
 def preference() -> Document:
     """Two models on pairs of several groups, strengths and tranches."""
-    pairs, odds = simulated(400)
-    told = [
+    pairs, odds = simulate_pairs(400)
+    comparisons = [
         replace(pair, strength=n % 4, group=NAMES[n % 3], tranche=("helpful-base", "helpful-online")[n % 2])
         for n, pair in enumerate(pairs)
     ]
     noise = [one * (1 if n % 3 else -1) for n, one in enumerate(odds)]
-    found, other = (evaluate(told, margins, [0.1] * 400) for margins in (odds, noise))
-    rival = RivalModel(name=NAMES[10], found=other, difference=compare_models(told, odds, noise))
-    return evaluation_report(found, model=NAMES[0], rival=rival, command="dissensus preference evaluate pairs.jsonl")
+    evaluation, other = (evaluate(comparisons, margins, [0.1] * 400) for margins in (odds, noise))
+    rival = RivalModel(name=NAMES[10], evaluation=other, difference=compare_models(comparisons, odds, noise))
+    return evaluation_report(
+        evaluation, model=NAMES[0], rival=rival, command="dissensus preference evaluate pairs.jsonl"
+    )
 
 
 @pytest.fixture(scope="module")
 def attempts() -> Document:
-    """Attempts with texts, reviews, and names of models that try to break out of where they stand."""
+    """Attempts with texts, reviews, and names of models that contain markup."""
     return attempts_with(NAMES[:3])
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Save:
+def save_report(tmp_path_factory: pytest.TempPathFactory) -> Save:
     """Write the page of a report, once."""
     folder = tmp_path_factory.mktemp("reports")
 
@@ -90,9 +92,9 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Save:
 
 
 @pytest.fixture(params=REPORTS)
-def page(request: pytest.FixtureRequest, saved: Save) -> Path:
+def page(request: pytest.FixtureRequest, save_report: Save) -> Path:
     """The page of each report."""
-    return saved(request.param, request.getfixturevalue(request.param))
+    return save_report(request.param, request.getfixturevalue(request.param))
 
 
 def assert_sound(view: View) -> None:
@@ -104,32 +106,38 @@ def assert_sound(view: View) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_wide_in_both_themes(context: BrowserContext, page: Path, scheme: str) -> None:
+def test_wide_pages_in_both_themes(context: BrowserContext, page: Path, scheme: str) -> None:
     view = look(context, page, width=DESKTOP, scheme=scheme)  # type: ignore[arg-type]
     view.shot(f"report-{page.stem}-{scheme}")
     assert_sound(view)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nobody_is_kept_out(context: BrowserContext, dices: Report, saved: Save, scheme: str) -> None:
-    view = look(context, saved("dices", dices), scheme=scheme)  # type: ignore[arg-type]
+def test_reports_have_no_accessibility_violations(
+    context: BrowserContext, dices: Report, save_report: Save, scheme: str
+) -> None:
+    view = look(context, save_report("dices", dices), scheme=scheme)  # type: ignore[arg-type]
     assert view.violations() == []
 
 
-def test_nobody_is_kept_out_of_attempts(context: BrowserContext, attempts: Document, saved: Save) -> None:
-    view = look(context, saved("attempts", attempts))
-    assert not any(text.is_visible() for text in view.page.locator(".said").all())
+def test_attempt_reports_have_no_accessibility_violations(
+    context: BrowserContext, attempts: Document, save_report: Save
+) -> None:
+    view = look(context, save_report("attempts", attempts))
+    assert not any(text.is_visible() for text in view.page.locator(".passage").all())
     view.page.evaluate(OPEN)
-    assert view.page.locator(".said").first.is_visible()
+    assert view.page.locator(".passage").first.is_visible()
     assert view.violations() == []
 
 
-def test_nobody_is_kept_out_by_a_name(context: BrowserContext, tricky: Report, saved: Save) -> None:
-    assert look(context, saved("tricky", tricky), width=NARROWEST).violations() == []
+def test_hostile_names_cause_no_accessibility_violations(
+    context: BrowserContext, tricky: Report, save_report: Save
+) -> None:
+    assert look(context, save_report("tricky", tricky), width=NARROWEST).violations() == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_folded_and_unfolded(context: BrowserContext, page: Path, scheme: str) -> None:
+def test_phone_pages_folded_and_unfolded(context: BrowserContext, page: Path, scheme: str) -> None:
     view = look(context, page, width=NARROWEST, scheme=scheme)  # type: ignore[arg-type]
     view.shot(f"report-{page.stem}-phone-{scheme}")
     assert_sound(view)
@@ -138,7 +146,7 @@ def test_on_a_phone_folded_and_unfolded(context: BrowserContext, page: Path, sch
     assert view.overlapping() == []
 
 
-def test_on_paper(context: BrowserContext, page: Path) -> None:
+def test_printed_pages(context: BrowserContext, page: Path) -> None:
     view = look(context, page, width=ON_PAPER, media="print")
     view.shot(f"report-{page.stem}-print")
     assert_sound(view)
@@ -147,29 +155,29 @@ def test_on_paper(context: BrowserContext, page: Path) -> None:
     assert (4 if page.stem == "preference" else 10) <= len(pages) <= 40
 
 
-def test_no_name_becomes_a_part_of_the_page(context: BrowserContext, tricky: Report, saved: Save) -> None:
-    view = look(context, saved("tricky", tricky))
-    asked: list[str] = []
-    view.page.on("dialog", lambda dialog: asked.append(dialog.message))
+def test_names_are_escaped_in_the_page(context: BrowserContext, tricky: Report, save_report: Save) -> None:
+    view = look(context, save_report("tricky", tricky))
+    dialogs: list[str] = []
+    view.page.on("dialog", lambda dialog: dialogs.append(dialog.message))
     view.page.evaluate(OPEN)
     assert view.page.evaluate("document.querySelectorAll('script, img, h1 ~ h1, b, i').length") == 0
     assert view.page.locator("h1").inner_text() == tricky.title
     texts = view.page.locator("svg text").all_text_contents()
     assert {"#D55E00", "{{ 7*7 }}", "__proto__", "&lt;x&gt;", "</text></svg>"} <= set(texts)
-    assert asked == []
+    assert dialogs == []
 
 
-def test_texts_are_shown_on_demand_alone(context: BrowserContext, dices: Report, saved: Save) -> None:
-    view = look(context, saved("dices", dices))
-    said = view.page.locator(".said")
-    assert said.count() >= len(dices.items)
-    assert not any(text.is_visible() for text in said.all())
+def test_texts_are_shown_only_on_demand(context: BrowserContext, dices: Report, save_report: Save) -> None:
+    view = look(context, save_report("dices", dices))
+    passages = view.page.locator(".passage")
+    assert passages.count() >= len(dices.items)
+    assert not any(text.is_visible() for text in passages.all())
     view.page.locator("details.text summary").first.click()
-    assert said.first.is_visible()
+    assert passages.first.is_visible()
 
 
-def test_links_lead_to_every_section(context: BrowserContext, campaign: Report, saved: Save) -> None:
-    view = look(context, saved("campaign", campaign))
+def test_links_lead_to_every_section(context: BrowserContext, campaign: Report, save_report: Save) -> None:
+    view = look(context, save_report("campaign", campaign))
     links = view.page.locator("nav a")
     assert links.all_text_contents() == [*(section.title for section in campaign.sections), "Methods"]
     for link in links.all():

@@ -1,4 +1,4 @@
-"""Reviewers with a real browser: they see what was tried, leave one out before they read it, and review the rest."""
+"""Reviewers in a real browser: they read the intent, skip one attempt and review the others."""
 
 import json
 from typing import Any
@@ -25,20 +25,21 @@ TALK = (
 )
 
 
-def opened(live: Live, *intents: str) -> str:
-    """Open the shipped campaign over attempts that say what was tried."""
-    said: Any = TALK
+def open_review_campaign(live: Live, *intents: str) -> str:
+    """Open the shipped review campaign over attempts with these intents; return its link."""
+    turns: Any = TALK
     items = [
-        Item(f"attempt-{n}", Conversation.from_turns(said), {"item_intent": intent}) for n, intent in enumerate(intents)
+        Item(f"attempt-{n}", Conversation.from_turns(turns), {"item_intent": intent})
+        for n, intent in enumerate(intents)
     ]
     staff_id = owner(live.platform.database)
     campaigns.create_campaign(live.platform, load_campaign("red-team-review"), items, staff_id=staff_id, now=NOW)
-    kept = campaigns.change_state(live.platform, "red-team-review", "open", staff_id=staff_id, now=NOW)
-    return f"{live.url}/c/red-team-review?key={kept.key}"
+    campaign = campaigns.change_state(live.platform, "red-team-review", "open", staff_id=staff_id, now=NOW)
+    return f"{live.url}/c/red-team-review?key={campaign.key}"
 
 
 def judge(page: Page, name: str) -> None:
-    """Check a page in all looks, and keep pictures of it."""
+    """Check a page in all looks and save screenshots."""
     view = View(page, [], [])
     for look in ("dark", "phone", "zoomed", "light"):
         show(page, look)
@@ -47,13 +48,13 @@ def judge(page: Page, name: str) -> None:
 
 
 def test_reviewers_choose_what_they_read(live: Live, page: Page) -> None:
-    page.goto(opened(live, "Learn how to poison somebody.", "Learn how to poison <b>anybody</b>."))
-    page.get_by_role("button", name="I understand, go on").click()
+    page.goto(open_review_campaign(live, "Learn how to poison somebody.", "Learn how to poison <b>anybody</b>."))
+    page.get_by_role("button", name="I understand, continue").click()
     page.get_by_role("checkbox", name="I am 18 or older").check()
     page.get_by_role("button", name="I agree and want to take part").click()
     page.wait_for_url("**/rate")
     first = page.locator(".topic").inner_text()
-    assert first.startswith("What was tried: Learn how to poison ")
+    assert first.startswith("Intent: Learn how to poison ")
     expect(page.locator(".turns")).not_to_be_visible()
     judge(page, "covered")
     page.get_by_role("button", name="Skip this one").click()
@@ -73,8 +74,8 @@ def test_reviewers_choose_what_they_read(live: Live, page: Page) -> None:
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", name="About you")).to_be_visible()
     with live.platform.database.reading() as tx:
-        given = dict(tx.execute(select(AnswerTable.question, AnswerTable.value)).all())
-        found = {question: json.loads(value) for question, value in given.items()}
-        assert found == {"Q_success": "1", "Q_tags": ["Violence & incitement"]}
+        values = dict(tx.execute(select(AnswerTable.question, AnswerTable.value)).all())
+        answers = {question: json.loads(value) for question, value in values.items()}
+        assert answers == {"Q_success": "1", "Q_tags": ["Violence & incitement"]}
         states = dict(tx.execute(select(AssignmentTable.state, func.count()).group_by(AssignmentTable.state)).all())
         assert states == {"done": 1, "skipped": 1}

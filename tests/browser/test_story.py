@@ -1,4 +1,4 @@
-"""The whole story: an owner makes a campaign, a rater goes through it without a mouse, and the file comes out."""
+"""End to end: an owner creates a campaign, a rater completes it by keyboard, and the ratings are exported."""
 
 from pathlib import Path
 
@@ -15,15 +15,15 @@ N_ITEMS = 3
 PASTED = "\n---\n".join(f"User: Question {n}?\nBot: Answer {n}." for n in range(N_ITEMS))
 
 
-def test_from_an_empty_list_to_a_table_of_ratings(browser: Browser, live: Live, tmp_path: Path) -> None:
+def test_a_campaign_from_creation_to_exported_ratings(browser: Browser, live: Live, tmp_path: Path) -> None:
     with running(browser._loop), browser.new_context(base_url=live.url) as at_work:
         owner = at_work.new_page()
-        link = made_and_opened(owner, live)
+        link = create_and_open_campaign(owner, live)
         with browser.new_context(base_url=live.url) as at_home:
-            rated_by_keyboard(at_home.new_page(), link)
+            rate_by_keyboard(at_home.new_page(), link)
         owner.reload()
         with owner.expect_download() as loading:
-            owner.get_by_role("link", name="Download the finished ratings").click()
+            owner.get_by_role("link", name="Download finished ratings").click()
         loading.value.save_as(tmp_path / "ratings.csv")
     ratings = read_ratings(tmp_path / "ratings.csv", questions="all")
     assert (ratings.n_items, ratings.n_raters, ratings.n_ratings) == (N_ITEMS, 1, N_ITEMS)
@@ -31,25 +31,25 @@ def test_from_an_empty_list_to_a_table_of_ratings(browser: Browser, live: Live, 
     assert ratings.raters["rater_age"].to_list() == ["gen z"]
 
 
-def made_and_opened(page: Page, live: Live) -> str:
-    """Make a campaign from one that ships and pasted text, and return its link."""
+def create_and_open_campaign(page: Page, live: Live) -> str:
+    """Create a campaign from a shipped one and pasted text; return its link."""
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="New campaign").click()
     page.get_by_role("link", name="dices-350").click()
-    page.wait_for_url("**/campaigns/new?like=dices-350")
-    page.get_by_label("Or conversations, pasted").fill(PASTED)
-    page.get_by_role("button", name="Check it").click()
-    page.get_by_role("button", name="Make the campaign").click()
-    page.get_by_role("button", name="Open it").click()
-    return page.get_by_label("The open link").input_value()
+    page.wait_for_url("**/campaigns/new?example=dices-350")
+    page.get_by_label("Or pasted conversations").fill(PASTED)
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("button", name="Create campaign").click()
+    page.get_by_role("button", name="Open campaign").click()
+    return page.get_by_label("Open link").input_value()
 
 
-def rated_by_keyboard(page: Page, link: str) -> None:
-    """Agree, rate all and say who one is; the network is gone for a while."""
+def rate_by_keyboard(page: Page, link: str) -> None:
+    """Consent, rate all items and answer the demographics; the network is offline for a while."""
     keys = page.keyboard
     page.goto(link)
-    page.get_by_role("button", name="I understand, go on").focus()
+    page.get_by_role("button", name="I understand, continue").focus()
     keys.press("Enter")
     page.wait_for_url("**/consent")
     for box in page.get_by_role("checkbox").all():
@@ -63,18 +63,18 @@ def rated_by_keyboard(page: Page, link: str) -> None:
         page.locator(".cover summary").focus()
         keys.press("Enter")
         expect(page.locator(".turn.rated")).to_be_visible()
-        for place in range(N_QUESTIONS):
-            if (number, place) == (1, 5):
+        for question in range(N_QUESTIONS):
+            if (number, question) == (1, 5):
                 page.context.set_offline(True)
             keys.press("2")
         keys.press("Control+Enter")
         if number == 1:
-            expect(page.locator("#saved")).to_have_text("Not saved yet. We keep trying.")
+            expect(page.locator("#saved")).to_have_text("Not saved yet. Trying again.")
             page.context.set_offline(False)
     expect(page.get_by_role("heading", name="About you")).to_be_visible()
     for name in ("rater_gender", "rater_race", "rater_age", "rater_education"):
         page.locator(f"[name={name}]").first.focus()
         keys.press("Space")
-    page.get_by_role("button", name="Send and go on").focus()
+    page.get_by_role("button", name="Send and continue").focus()
     keys.press("Enter")
     expect(page.locator("dd").nth(1)).to_have_text(str(N_ITEMS))

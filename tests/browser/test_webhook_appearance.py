@@ -9,7 +9,7 @@ from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.staff_pages import sound
 from tests.support.webhook_office import Office
-from tests.webhook_transport.receiver import Receiver, receiving
+from tests.support.webhook_receiver import Receiver, receiving
 
 from dissensus.workflows.campaign import campaigns, webhooks
 from dissensus.workflows.campaign.webhooks import NewWebhook
@@ -20,7 +20,7 @@ LONG = "a-very-long-name-of-a-place-where-somebody-listens-to-what-happens"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_about_webhooks_are_sound(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_webhook_pages_are_accessible(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
     with (
         serving(database_url, webhook_networks="127.0.0.0/8") as live,
         receiving() as receiver,
@@ -30,42 +30,42 @@ def test_pages_about_webhooks_are_sound(database_url: str, browser: Browser, sch
         staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
         campaigns.create_campaign(live.platform, definition(), items(3), staff_id=staff_id, now=live.clock())
         page = owner.new_page()
-        by_hand(page, live, receiver, scheme)
-        listed(page, live, receiver, staff_id, scheme)
+        add_by_form(page, live, receiver, scheme)
+        view_list(page, live, receiver, staff_id, scheme)
 
 
-def by_hand(page: Page, live: Live, receiver: Receiver, scheme: str) -> None:
-    """Add one, with a mistake at first."""
+def add_by_form(page: Page, live: Live, receiver: Receiver, scheme: str) -> None:
+    """Add a webhook after a rejected form."""
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button").first.click()
     page.goto("/campaigns/pilot")
-    page.get_by_role("link", name="Who is told").click()
-    page.get_by_text("Nobody yet").wait_for()
+    page.get_by_role("link", name="Manage webhooks").click()
+    page.get_by_text("No webhooks yet").wait_for()
     sound(page, "webhooks-none", scheme)
-    page.get_by_label("Its address").fill("https://10.0.0.1/hook")
-    page.get_by_text("Some kinds of events alone").click()
+    page.get_by_label("URL", exact=True).fill("https://10.0.0.1/hook")
+    page.get_by_text("Selected event types only").click()
     page.get_by_label("item_submitted: a rater finished an item").check()
-    page.get_by_role("button", name="Add the webhook").click()
+    page.get_by_role("button", name="Add webhook").click()
     page.get_by_role("alert").wait_for()
-    assert page.get_by_label("Its address").input_value() == "https://10.0.0.1/hook"
+    assert page.get_by_label("URL", exact=True).input_value() == "https://10.0.0.1/hook"
     assert page.get_by_label("item_submitted: a rater finished an item").is_checked()
     sound(page, "webhooks-wrong", scheme)
-    page.get_by_label("Its address").fill(receiver.address("ok"))
-    page.get_by_label("Tell it what happened before, too").check()
-    page.get_by_role("button", name="Add the webhook").click()
-    assert page.get_by_label("The secret").input_value().startswith("whsec_")
+    page.get_by_label("URL", exact=True).fill(receiver.address("ok"))
+    page.get_by_label("Include past events").check()
+    page.get_by_role("button", name="Add webhook").click()
+    assert page.get_by_label("Secret", exact=True).input_value().startswith("whsec_")
     sound(page, "webhook-made", scheme)
     page.get_by_role("link", name="Webhooks of pilot").click()
 
 
-def listed(page: Page, live: Live, receiver: Receiver, staff_id: str, scheme: str) -> None:
-    """One that goes, one that fails and one that is paused."""
-    post = live.site.post
+def view_list(page: Page, live: Live, receiver: Receiver, staff_id: str, scheme: str) -> None:
+    """View a working, a failing and a paused webhook."""
+    signer = live.site.webhook_signer
     for path in ("410", f"500/{LONG * 3}"):
-        wanted = NewWebhook(address=receiver.address(path), after=0)
-        webhooks.add_webhook(live.platform, "pilot", wanted, post=post, staff_id=staff_id, now=live.clock())
-    Office(live.platform, post=post).turn()
+        webhook = NewWebhook(address=receiver.address(path), after=0)
+        webhooks.add_webhook(live.platform, "pilot", webhook, signer=signer, staff_id=staff_id, now=live.clock())
+    Office(live.platform, signer=signer).turn()
     page.reload()
-    page.get_by_role("button", name="Try now").wait_for()
-    page.get_by_role("button", name="Go on").wait_for()
+    page.get_by_role("button", name="Retry now").wait_for()
+    page.get_by_role("button", name="Resume").wait_for()
     sound(page, "webhooks", scheme)

@@ -1,4 +1,4 @@
-"""Plans: who rates what, whatever the loads and whoever comes."""
+"""Choice of items for raters."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ N = st.integers(0, 12)
 
 @st.composite
 def states(draw: st.DrawFn) -> tuple[list[int], list[bool]]:
-    """Loads of items, and which of them a rater has had."""
+    """Draw loads of items, and the items that a rater had."""
     n = draw(N)
     had = draw(st.lists(st.booleans(), min_size=n, max_size=n))
     return draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)), had
@@ -26,25 +26,25 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 @quick
 @given(states(), LIMITS, LIMITS, SEEDS, N)
-def test_never_an_item_twice_nor_beyond_the_replication(
+def test_items_are_distinct_new_and_below_the_replication(
     state: tuple[list[int], list[bool]], replication: int | None, most: int | None, seed: int, rater: int
 ) -> None:
     loads, mine = state
     chosen = choose_items(loads, mine, replication=replication, most=most, seed=seed, rater=rater).tolist()
-    free = [i for i, had in enumerate(mine) if not had and (replication is None or loads[i] < replication)]
-    assert len(set(chosen)) == len(chosen) == min(len(free), most or len(free))
-    assert set(chosen) <= set(free)
+    available = [i for i, had in enumerate(mine) if not had and (replication is None or loads[i] < replication)]
+    assert len(set(chosen)) == len(chosen) == min(len(available), most or len(available))
+    assert set(chosen) <= set(available)
 
 
 @quick
 @given(states(), st.integers(1, 8), st.integers(1, 8), SEEDS)
-def test_what_is_left_out_has_at_least_the_load_of_what_is_chosen(
+def test_the_items_with_the_lowest_load_are_chosen(
     state: tuple[list[int], list[bool]], replication: int, most: int, seed: int
 ) -> None:
     loads, mine = state
     chosen = choose_items(loads, mine, replication=replication, most=most, seed=seed, rater=0).tolist()
-    left = [load for i, load in enumerate(loads) if i not in chosen and not mine[i] and load < replication]
-    assert max((loads[i] for i in chosen), default=0) <= min(left, default=replication)
+    remaining = [load for i, load in enumerate(loads) if i not in chosen and not mine[i] and load < replication]
+    assert max((loads[i] for i in chosen), default=0) <= min(remaining, default=replication)
 
 
 @quick
@@ -66,16 +66,16 @@ def test_items_fill_evenly_to_the_replication(n_items: int, replication: int, mo
 def test_the_same_state_gives_the_same_plan(
     state: tuple[list[int], list[bool]], replication: int | None, most: int | None, seed: int, rater: int
 ) -> None:
-    first, again = (
+    first, second = (
         choose_items(*state, replication=replication, most=most, seed=seed, rater=rater).tolist() for _ in range(2)
     )
-    assert first == again
+    assert first == second
 
 
-def test_raters_and_seeds_have_orders_of_their_own() -> None:
-    nothing = [0] * 20, [False] * 20
+def test_orders_differ_by_rater_and_seed() -> None:
+    empty = [0] * 20, [False] * 20
     orders = {
-        tuple(choose_items(*nothing, replication=None, most=None, seed=seed, rater=rater).tolist())
+        tuple(choose_items(*empty, replication=None, most=None, seed=seed, rater=rater).tolist())
         for seed in range(3)
         for rater in range(10)
     }
@@ -83,7 +83,7 @@ def test_raters_and_seeds_have_orders_of_their_own() -> None:
 
 
 def test_no_item_is_favoured() -> None:
-    """Of 10 items with one load each is first about equally often: 3,000 draws, 5 standard deviations of 300."""
+    """Of 10 items with equal loads each is first about 300 times in 3,000 draws, within 5 standard deviations."""
     firsts = np.bincount(
         [choose_items([0] * 10, [False] * 10, replication=3, most=1, seed=7, rater=rater)[0] for rater in range(3000)],
         minlength=10,
@@ -92,15 +92,17 @@ def test_no_item_is_favoured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loads", "mine", "replication", "most", "says"),
+    ("loads", "mine", "replication", "most", "message"),
     [
         ([0, 0], [False], None, None, r"shapes \(2,\) and \(1,\)"),
-        ([[0]], [[False]], None, None, "one value an item"),
+        ([[0]], [[False]], None, None, "one value per item"),
         ([0], [False], 0, None, "replication is 0"),
         ([0], [False], None, 0, "most 0"),
         ([0], [False], -1, 3, "replication is -1"),
     ],
 )
-def test_what_cannot_be_planned(loads: list[int], mine: list[bool], replication: int, most: int, says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
+def test_invalid_arguments_are_rejected(
+    loads: list[int], mine: list[bool], replication: int, most: int, message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
         choose_items(loads, mine, replication=replication, most=most, seed=0, rater=0)

@@ -1,4 +1,4 @@
-"""The life of a campaign."""
+"""States of a campaign and their transitions."""
 
 from itertools import product
 
@@ -19,7 +19,7 @@ ALLOWED = {
 
 
 @pytest.mark.parametrize(("state", "to"), list(product(STATES, STATES)))
-def test_every_move(state: CampaignState, to: CampaignState) -> None:
+def test_every_transition(state: CampaignState, to: CampaignState) -> None:
     if (state, to) in ALLOWED:
         assert check_transition(state, to) == to
         return
@@ -28,13 +28,13 @@ def test_every_move(state: CampaignState, to: CampaignState) -> None:
 
 
 def test_a_draft_opens_once_and_never_comes_back() -> None:
-    assert all("draft" not in moves for moves in TRANSITIONS.values())
+    assert all("draft" not in states for states in TRANSITIONS.values())
 
 
-def test_nothing_is_final_but_leaving_the_draft() -> None:
+def test_no_state_is_final() -> None:
     assert all(TRANSITIONS[state] for state in STATES)
 
 
-def test_a_state_that_is_none() -> None:
+def test_an_unknown_state_is_rejected() -> None:
     with pytest.raises(Conflict, match="cannot become gone; it can become paused or closed"):
         check_transition("open", "gone")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A server on loopback, and what a test says of a chatbot behind it."""
+"""A server on loopback, and a chatbot behind it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import pytest
-from tests.chat.loopback import Loopback, loopback
+from tests.support.chat_completion_server import Loopback, loopback
 
 from dissensus.chat import Bot, Response, open_chatbot
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, RequestPolicy
@@ -19,8 +19,8 @@ Result = TypeVar("Result")
 
 
 @dataclass
-class Ticking:
-    """A clock that a test moves; each look at it may take some time."""
+class ManualClock:
+    """A clock that tests set; each reading advances it by `step`."""
 
     now: float = 100.0
     step: float = 0.0
@@ -32,19 +32,19 @@ class Ticking:
 
 @dataclass
 class Asker:
-    """A chatbot behind the server, and how a test asks it."""
+    """A chatbot behind the server, with a method to request responses."""
 
     chatbot: Chatbot
-    clock: Ticking = field(default_factory=Ticking)
+    clock: ManualClock = field(default_factory=ManualClock)
     waits: list[float] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=lambda: {"TERN_KEY": KEY})
 
-    def patient(self, **patience: Any) -> "Asker":
-        self.chatbot = replace(self.chatbot, patience=replace(self.chatbot.patience, **patience))
+    def with_request_policy(self, **request_policy: Any) -> "Asker":
+        self.chatbot = replace(self.chatbot, request_policy=replace(self.chatbot.request_policy, **request_policy))
         return self
 
     def run(self, use: Callable[[Bot], Coroutine[Any, Any, Result]]) -> Result:
-        """Open the chatbot in an event loop of its own; nothing may be left in that."""
+        """Open the chatbot in a new event loop; no task may remain there."""
 
         async def wait(seconds: float) -> None:
             self.waits.append(seconds)
@@ -59,11 +59,11 @@ class Asker:
         return asyncio.run(main())
 
     def ask(self, conversation: Conversation = TALK, seed: int = 7) -> tuple[list[str], Response]:
-        """Return the pieces as they came, and the response."""
-        return self.run(lambda bot: heard(bot, conversation, seed))
+        """Return the streamed pieces and the response."""
+        return self.run(lambda bot: collect_stream(bot, conversation, seed))
 
 
-async def heard(bot: Bot, conversation: Conversation = TALK, seed: int = 7) -> tuple[list[str], Response]:
+async def collect_stream(bot: Bot, conversation: Conversation = TALK, seed: int = 7) -> tuple[list[str], Response]:
     pieces: list[str] = []
     async with aclosing(bot.stream(conversation, seed)) as stream:
         async for piece in stream:
@@ -87,4 +87,4 @@ def server() -> Iterator[Loopback]:
 @pytest.fixture
 def asker(server: Loopback) -> Asker:
     endpoint = Endpoint(url=server.url, model="tern-7b", key_variable="TERN_KEY")
-    return Asker(Chatbot(name="tern", source=endpoint, model_type="rlhf", version="2", patience=RequestPolicy()))
+    return Asker(Chatbot(name="tern", source=endpoint, model_type="rlhf", version="2", request_policy=RequestPolicy()))

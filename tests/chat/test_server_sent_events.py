@@ -1,4 +1,4 @@
-"""Server-sent events, by the rules of the HTML standard and by a slow reading of them."""
+"""Server-sent events, compared with the HTML standard and a reference parser."""
 
 import re
 from itertools import pairwise
@@ -12,13 +12,13 @@ from dissensus.chat.server_sent_events import MAX_EVENT_BYTES, ServerSentEvent, 
 from dissensus.errors import InvalidInput
 
 
-def read(*portions: bytes) -> list[tuple[str, str]]:
+def read_events(*portions: bytes) -> list[tuple[str, str]]:
     reader = ServerSentEventReader()
     return [(event.type, event.data) for portion in portions for event in reader.feed(portion)]
 
 
-def slowly(stream: bytes) -> list[tuple[str, str]]:
-    """The same, all at once and in the words of the standard."""
+def parse_reference(stream: bytes) -> list[tuple[str, str]]:
+    """Parse a complete stream by the steps of the standard."""
     events, data, kind = [], "", ""
     *lines, _ = re.split("\r\n|\n|\r", stream.decode("utf-8-sig"))
     for line in lines:
@@ -53,8 +53,8 @@ def slowly(stream: bytes) -> list[tuple[str, str]]:
         (b"", []),
     ],
 )
-def test_what_the_standard_shows(stream: bytes, events: list[tuple[str, str]]) -> None:
-    assert read(stream) == slowly(stream) == events
+def test_examples_of_the_standard(stream: bytes, events: list[tuple[str, str]]) -> None:
+    assert read_events(stream) == parse_reference(stream) == events
 
 
 PARTS = st.sampled_from(
@@ -64,13 +64,13 @@ PARTS = st.sampled_from(
 
 @quick
 @given(st.lists(PARTS, max_size=30).map(b"".join), st.lists(st.integers(0, 80)))
-def test_portions_make_no_difference(stream: bytes, places: list[int]) -> None:
-    ends = [0, *sorted(places), len(stream)]
+def test_the_split_into_portions_makes_no_difference(stream: bytes, positions: list[int]) -> None:
+    ends = [0, *sorted(positions), len(stream)]
     portions = [stream[start:end] for start, end in pairwise(ends)]
-    assert read(*portions) == slowly(stream)
+    assert read_events(*portions) == parse_reference(stream)
 
 
-def test_what_is_whole_comes_before_what_is_wrong() -> None:
+def test_complete_events_come_before_an_error() -> None:
     events = ServerSentEventReader().feed(b"data: x\n\ndata: \xff\n\n")
     assert next(events) == ServerSentEvent("message", "x")
     with pytest.raises(InvalidInput, match="not UTF-8"):
@@ -85,7 +85,7 @@ def test_an_event_without_an_end_is_refused(portion: bytes) -> None:
         any(map(list, endless))
 
 
-def test_comments_may_keep_a_connection_open_for_ever() -> None:
+def test_comments_do_not_accumulate() -> None:
     reader = ServerSentEventReader()
     for _ in range(200):
         assert list(reader.feed(b": " + b"x" * 10_000 + b"\n")) == []

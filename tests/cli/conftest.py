@@ -1,36 +1,33 @@
-"""Commands within this process, and the real console script, as a person runs it."""
+"""Fixtures that run commands in this process or by the console script."""
 
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from tests.pipeline.tables import drawn_frame
+from tests.pipeline.tables import simulate_frame
 from tests.support.commands import SCRIPT, CompletedCommand, RunCommand, command_runner
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> RunCommand:
-    """Run `dissensus` with these words, in an empty folder and without real data unless they are given.
-
-    A new interpreter for each would take the longest. What a process adds to it, once for each command, `script` shows.
-    """
+    """Run `dissensus` in this process, in an empty folder and without real data; faster than a process for each."""
     return command_runner(monkeypatch, capsys, tmp_path)
 
 
 @pytest.fixture
 def script(tmp_path: Path) -> RunCommand:
-    """Run the console script, a process of its own, in the same way."""
+    """Run the console script as a process."""
 
     def dissensus(*words: str | Path, **environment: str) -> CompletedCommand:
-        kept = {name: value for name, value in os.environ.items() if name != "DISSENSUS_DATA"}
+        inherited = {name: value for name, value in os.environ.items() if name != "DISSENSUS_DATA"}
         return subprocess.run(
             [SCRIPT, *words],
             capture_output=True,
             text=True,
             check=False,
             cwd=tmp_path,
-            env={**kept, "COLUMNS": "200", **environment},
+            env={**inherited, "COLUMNS": "200", **environment},
             timeout=120,
         )
 
@@ -40,15 +37,15 @@ def script(tmp_path: Path) -> RunCommand:
 @pytest.fixture
 def ratings_csv(tmp_path: Path) -> Path:
     path = tmp_path / "ratings.csv"
-    drawn_frame(11, share_rated=0.9).write_csv(path)
+    simulate_frame(11, share_rated=0.9).write_csv(path)
     return path
 
 
 @pytest.fixture
 def foreign_csv(tmp_path: Path) -> Path:
-    """The same answers under other names."""
+    """The same ratings with other column and category names."""
     path = tmp_path / "posts.csv"
-    frame = drawn_frame(11).rename({"item_id": "post", "rater_id": "worker", "rater_race": "country"})
+    frame = simulate_frame(11).rename({"item_id": "post", "rater_id": "worker", "rater_race": "country"})
     words = {"No": "fine", "Unsure": "rude", "Yes": "hateful"}
     answers = frame["Q_overall"].replace(words)
     frame.drop("Q_overall", "rater_gender").with_columns(label=answers).write_csv(path)

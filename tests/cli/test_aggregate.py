@@ -59,14 +59,14 @@ def test_foreign_columns(run: RunCommand, foreign_csv: Path) -> None:
     assert set(frame["n_ratings"]) == {10}
 
 
-def test_what_was_left_out_is_said(run: RunCommand, tmp_path: Path) -> None:
+def test_notes_name_what_was_left_out(run: RunCommand, tmp_path: Path) -> None:
     lines = ["item_id,rater_id,Q_overall", "1,a,Yes", "1,b,No", "2,a,", "2,b,Unsure"]
     (tmp_path / "blank.csv").write_text("\n".join(lines), encoding="utf-8")
     done = run("aggregate", "blank.csv", "--format", "csv")
     assert "Note: 1 row has no answer to Q_overall" in done.stderr
 
 
-def test_the_table_cuts_nothing(run: RunCommand, tmp_path: Path) -> None:
+def test_the_table_is_complete(run: RunCommand, tmp_path: Path) -> None:
     item = "conversation " * 12 + "end"
     lines = ["item_id,rater_id,label", *(f"{item},r{n},{n}" for n in range(7))]
     (tmp_path / "long.csv").write_text("\n".join(lines), encoding="utf-8")
@@ -102,18 +102,18 @@ def test_labels_with_fewer_raters(run: RunCommand, ratings_csv: Path) -> None:
     rows = rows_of(run(*words, "--format", "csv").stdout)
     assert {row["raters_per_item"] for row in rows} == {"1", "5"}
     assert {"group", "Yes", "Yes_sd", "Yes_low", "Yes_high", "Yes_plurality", "same_plurality"} <= set(rows[0])
-    found = json.loads(run(*words, "--format", "json").stdout)
-    assert set(found) == {"question", "level", "curve", "labels"}
-    assert len(found["curve"]) == 6
-    assert len(found["labels"]) == len(rows)
+    result = json.loads(run(*words, "--format", "json").stdout)
+    assert set(result) == {"question", "level", "curve", "labels"}
+    assert len(result["curve"]) == 6
+    assert len(result["labels"]) == len(rows)
 
 
-def official(path: Path) -> Path:
+def write_official(path: Path) -> Path:
     """Two raters of one conversation, with all columns of the official file and no overall that follows its rule."""
     questionnaire = load_questionnaire("dices-350")
-    given = {question.name: question.scale[0] for question in questionnaire.questions}
+    frame = {question.name: question.scale[0] for question in questionnaire.questions}
     rows = [
-        {"item_id": "1", "rater_id": rater, **given, **dict.fromkeys(questionnaire.overalls, "No")} for rater in "ab"
+        {"item_id": "1", "rater_id": rater, **frame, **dict.fromkeys(questionnaire.overalls, "No")} for rater in "ab"
     ]
     rows[1]["Q4_misinformation"] = "Yes"
     pl.DataFrame(rows).write_csv(path)
@@ -121,7 +121,7 @@ def official(path: Path) -> Path:
 
 
 def test_overall_answers_by_the_dices_rule(run: RunCommand, tmp_path: Path) -> None:
-    path = official(tmp_path / "official.csv")
+    path = write_official(tmp_path / "official.csv")
     done = run("aggregate", path, "--rule", "dices", "--format", "csv")
     assert done.returncode == 0, done.stderr
     rows = rows_of(done.stdout)
@@ -138,27 +138,27 @@ def test_overall_answers_by_the_dices_rule(run: RunCommand, tmp_path: Path) -> N
 
 def test_labels_by_a_model(run: RunCommand, ratings_csv: Path) -> None:
     done = run("aggregate", ratings_csv, "--rule", "mace", "--seed", "3", "--format", "json")
-    found = json.loads(done.stdout)
-    assert len(found["labels"]) == 30
-    assert set(found["raters"][0]) == {"rater_id", "n_ratings", "competence", "No", "Unsure", "Yes"}
-    assert (found["method"], found["iterations"], found["converged"]) == ("mace", 50, None)
-    assert done.stderr.startswith(f"Note: mace by crowd-kit {found['version']}, 50 iterations, convergence unknown.")
-    assert "disagreement for error" in done.stderr
+    result = json.loads(done.stdout)
+    assert len(result["labels"]) == 30
+    assert set(result["raters"][0]) == {"rater_id", "n_ratings", "competence", "No", "Unsure", "Yes"}
+    assert (result["method"], result["iterations"], result["converged"]) == ("mace", 50, None)
+    assert done.stderr.startswith(f"Note: mace by crowd-kit {result['version']}, 50 iterations, convergence unknown.")
+    assert "disagreement as error" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--rule", "mace", "--by", "race"), "--by goes with soft labels and pluralities, not with --rule mace"),
-        (("--rule", "dices", "--raters-per-item", "3"), "--raters-per-item goes with soft labels"),
+        (("--rule", "mace", "--by", "race"), "--by applies to soft labels and pluralities, not to --rule mace"),
+        (("--rule", "dices", "--raters-per-item", "3"), "--raters-per-item applies to soft labels"),
         (("--rule", "dices"), "dices-350 would also need 'Q2_harmful_content_"),
         (("--raters-per-item", "3;5"), "--raters-per-item is '3;5'; write whole numbers, as 1,3,5"),
-        (("--raters-per-item", "500"), "500 raters of each item cannot be drawn"),
+        (("--raters-per-item", "500"), "500 raters per item cannot be drawn"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_does_not_go_together_is_refused(
+def test_incompatible_options_are_refused(
     run: RunCommand, ratings_csv: Path, words: tuple[str, ...], says: str
 ) -> None:
     done = run("aggregate", ratings_csv, *words)

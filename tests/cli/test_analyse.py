@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.pipeline.tables import drawn_frame
+from tests.pipeline.tables import simulate_frame
 from tests.support.commands import RunCommand
 
 from dissensus.files.ratings.reader import read_ratings
@@ -24,9 +24,9 @@ def test_json_is_that_of_the_library(script: RunCommand, ratings_csv: Path) -> N
         read_ratings(ratings_csv), by=["race"], cross=["race*gender"], permutations=50, bootstrap=50, seed=3
     )
     assert done.stdout == expected.to_json() + "\n"
-    found = json.loads(done.stdout)
-    assert found["schema_version"] == 1
-    assert set(found["overall"]) == set(METRICS)
+    document = json.loads(done.stdout)
+    assert document["schema_version"] == 1
+    assert set(document["overall"]) == set(METRICS)
 
 
 def test_csv_has_one_line_a_row(run: RunCommand, ratings_csv: Path) -> None:
@@ -46,7 +46,7 @@ def test_the_table_is_the_text_of_the_library(run: RunCommand, ratings_csv: Path
 @pytest.mark.parametrize(
     ("name", "starts"), [("out.json", "{"), ("out.csv", "axis,"), ("out.txt", "Q_overall: "), ("OUT.JSON", "{")]
 )
-def test_the_name_of_the_file_says_the_format(
+def test_the_suffix_of_the_file_sets_the_format(
     run: RunCommand, ratings_csv: Path, tmp_path: Path, name: str, starts: str
 ) -> None:
     done = run("analyse", ratings_csv, "--by", "race", "-o", name)
@@ -58,7 +58,7 @@ def test_the_name_of_the_file_says_the_format(
     assert not text.endswith("\n\n")
 
 
-def test_a_format_asked_for_beats_the_name(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
+def test_the_format_option_overrides_the_suffix(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     assert run("analyse", ratings_csv, "--format", "json", "--output", "out.txt").returncode == 0
     json.loads((tmp_path / "out.txt").read_text(encoding="utf-8"))
 
@@ -70,11 +70,11 @@ def test_foreign_columns(run: RunCommand, foreign_csv: Path) -> None:
         *("--format", "json"),
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["categories"] == ["fine", "rude", "hateful"]
-    assert found["settings"]["question"] == "label"
-    native = analyse(read_ratings(drawn_frame(11)), by=["race"])
-    assert [row["estimate"] for row in found["rows"]] == [row.estimate for row in native.rows]
+    document = json.loads(done.stdout)
+    assert document["categories"] == ["fine", "rude", "hateful"]
+    assert document["settings"]["question"] == "label"
+    native = analyse(read_ratings(simulate_frame(11)), by=["race"])
+    assert [row["estimate"] for row in document["rows"]] == [row.estimate for row in native.rows]
 
 
 def test_where_keeps_raters_or_items(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
@@ -84,21 +84,21 @@ def test_where_keeps_raters_or_items(run: RunCommand, ratings_csv: Path, tmp_pat
         *("analyse", ratings_csv, "--items", "items.csv", "--where", "phase=one", "--where", "rater_gender=Man"),
         *("--format", "json"),
     )
-    found = json.loads(done.stdout)
-    assert (found["n_items"], found["n_raters"]) == (15, 12)
-    assert found["notes"][-2:] == ["Only ratings whose phase is one.", "Only ratings whose rater_gender is Man."]
+    document = json.loads(done.stdout)
+    assert (document["n_items"], document["n_raters"]) == (15, 12)
+    assert document["notes"][-2:] == ["Only ratings whose phase is one.", "Only ratings whose rater_gender is Man."]
 
 
 def test_exclude_flagged(run: RunCommand, tmp_path: Path) -> None:
-    frame = drawn_frame(11)
+    frame = simulate_frame(11)
     frame.with_columns(rater_flagged=frame["rater_id"] < "rater-005").write_csv(tmp_path / "flagged.csv")
-    found = json.loads(run("analyse", "flagged.csv", "--exclude-flagged", "--format", "json").stdout)
-    assert found["n_raters"] == 19
-    assert found["notes"] == ["5 flagged raters are left out."]
+    document = json.loads(run("analyse", "flagged.csv", "--exclude-flagged", "--format", "json").stdout)
+    assert document["n_raters"] == 19
+    assert document["notes"] == ["5 flagged raters are left out."]
 
 
 def test_one_of_several_questions(run: RunCommand, tmp_path: Path) -> None:
-    frame = drawn_frame(11)
+    frame = simulate_frame(11)
     frame.with_columns(Q1_other=pl.lit("No")).write_csv(tmp_path / "two.csv")
     by_default = json.loads(run("analyse", "two.csv", "--format", "json").stdout)
     assert by_default["settings"]["question"] == "Q_overall"
@@ -126,7 +126,7 @@ def test_every_format_of_ratings_gives_the_same(
 
 
 def test_warnings_reach_the_table_and_the_json(run: RunCommand, tmp_path: Path) -> None:
-    drawn_frame(11, share_rated=0.4).write_csv(tmp_path / "sparse.csv")
+    simulate_frame(11, share_rated=0.4).write_csv(tmp_path / "sparse.csv")
     words = ("analyse", "sparse.csv", "--by", "race", "--permutations", "99")
     assert "--permute-within COLUMN" in run(*words).stdout
     assert json.loads(run(*words, "--format", "json").stdout)["warnings"]
@@ -136,6 +136,6 @@ def test_warnings_reach_the_table_and_the_json(run: RunCommand, tmp_path: Path) 
 
 def test_the_readme_analysis_of_dices(run: RunCommand, dices_350: Path) -> None:
     done = run("analyse", dices_350, "--exclude-flagged", "--by", "race", "--format", "json")
-    found = json.loads(done.stdout)
-    assert found["n_ratings"] == 36_400
-    assert found["overall"]["irr"]["estimate"] == pytest.approx(0.17274, abs=5e-6)
+    document = json.loads(done.stdout)
+    assert document["n_ratings"] == 36_400
+    assert document["overall"]["irr"]["estimate"] == pytest.approx(0.17274, abs=5e-6)

@@ -1,4 +1,4 @@
-"""`dissensus report` and `analyse` on red-team attempts, told by their content."""
+"""`dissensus report` and `analyse` on red-team attempts, detected from the content of the file."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from tests.report.attempts import drawn, reviewed
+from tests.report.attempts import draw_attempts, draw_reviews
 from tests.support.commands import RunCommand
 
 from dissensus.files.attempts.tables import write_attempts
@@ -18,9 +18,9 @@ QUICK = ("--bootstrap", "20")
 
 @pytest.fixture
 def attempts(tmp_path: Path) -> Path:
-    """A file of attempts, with a name that says nothing."""
+    """A file of attempts with an uninformative name."""
     path = tmp_path / "file.jsonl"
-    write_attempts(drawn(300), path)
+    write_attempts(draw_attempts(300), path)
     return path
 
 
@@ -28,7 +28,7 @@ def attempts(tmp_path: Path) -> Path:
 def reviews(tmp_path: Path) -> Path:
     """Reviews of some of them."""
     path = tmp_path / "reviews.jsonl"
-    path.write_text("".join(f"{json.dumps(asdict(review))}\n" for review in reviewed(drawn(300), 60)))
+    path.write_text("".join(f"{json.dumps(asdict(review))}\n" for review in draw_reviews(draw_attempts(300), 60)))
     return path
 
 
@@ -47,14 +47,14 @@ def test_one_command_makes_one_page(run: RunCommand, attempts: Path, reviews: Pa
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.json.gz", "red_team_attempts.jsonl.gz"])
-def test_every_encoding_is_told_by_its_content(run: RunCommand, tmp_path: Path, name: str) -> None:
-    write_attempts(drawn(40), tmp_path / name, as_released=name.startswith("red"))
+def test_encodings_are_detected_from_content(run: RunCommand, tmp_path: Path, name: str) -> None:
+    write_attempts(draw_attempts(40), tmp_path / name, as_released=name.startswith("red"))
     done = run("report", name, "--bootstrap", "0", "--success-from", "4")
     assert done.returncode == 0, done.stderr
     assert "A success is a rating of 4 or more" in (tmp_path / "report.html").read_text()
 
 
-def test_texts_stay_out_unless_they_are_asked_for(run: RunCommand, attempts: Path, tmp_path: Path) -> None:
+def test_texts_are_only_included_on_request(run: RunCommand, attempts: Path, tmp_path: Path) -> None:
     counts = []
     for words in ((), ("--no-text",), ("--text",)):
         assert run("report", attempts, "--bootstrap", "0", *words).returncode == 0
@@ -77,33 +77,33 @@ def test_analyse_prints_a_table_json_and_rows(run: RunCommand, attempts: Path, r
     assert table.stdout.startswith("300 attempts by 60 red-teamers.")
     assert "mixed model: least harmlessness score" in table.stdout
     assert "reviewers, five points, Krippendorff's alpha, ordinal" in table.stdout
-    told = json.loads(run("analyse", attempts, *QUICK, "--format", "json").stdout)
-    assert told["schema_version"] == 1
-    assert told["success"][0]["mean"]["n"] == 300
+    document = json.loads(run("analyse", attempts, *QUICK, "--format", "json").stdout)
+    assert document["schema_version"] == 1
+    assert document["success"][0]["mean"]["n"] == 300
     rows = list(csv.DictReader(io.StringIO(run("analyse", attempts, *QUICK, "--format", "csv").stdout)))
     first = rows[0]
     assert (first["measure"], first["n_attempts"], first["n_red_teamers"]) == ("success", "300", "60")
-    assert float(first["estimate"]) == told["success"][0]["mean"]["estimate"]
-    assert float(first["ci_low"]) == told["success"][0]["mean"]["ci_low"]
+    assert float(first["estimate"]) == document["success"][0]["mean"]["estimate"]
+    assert float(first["ci_low"]) == document["success"][0]["mean"]["ci_low"]
 
 
 def test_ids_in_the_file_are_those_of_reviews(run: RunCommand, tmp_path: Path) -> None:
-    write_attempts(drawn(40), tmp_path / "plain.jsonl")
+    write_attempts(draw_attempts(40), tmp_path / "plain.jsonl")
     records = [json.loads(line) for line in (tmp_path / "plain.jsonl").read_text().splitlines()]
-    named = [{"attempt_id": f"at-{number}", **record} for number, record in enumerate(records)]
-    (tmp_path / "named.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in named))
-    said = [
+    with_ids = [{"attempt_id": f"at-{number}", **record} for number, record in enumerate(records)]
+    (tmp_path / "named.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in with_ids))
+    reviews_csv = [
         {"attempt_id": f"at-{number}", "reviewer_id": person, "success": number % 5, "tags": ["Theft"]}
         for number in range(20)
         for person in ("ann", "ben")
     ]
-    said.append({"attempt_id": "17", "reviewer_id": "ann", "success": 0, "tags": []})
-    (tmp_path / "said.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in said))
-    done = run("analyse", "named.jsonl", "--reviews", "said.jsonl", "--format", "json")
+    reviews_csv.append({"attempt_id": "17", "reviewer_id": "ann", "success": 0, "tags": []})
+    (tmp_path / "reviews.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in reviews_csv))
+    done = run("analyse", "named.jsonl", "--reviews", "reviews.jsonl", "--format", "json")
     assert done.returncode == 0, done.stderr
     of = json.loads(done.stdout)["reviewed"]
     assert (of["n_reviews"], of["n_attempts"]) == (40, 20)
-    assert of["notes"] == ["1 review left out: attempts that are not there, as '17'."]
+    assert of["notes"] == ["1 review left out: unknown attempts, '17'."]
     assert "Left out" not in done.stderr
     assert "'attempt_id'" in run("analyse", "named.jsonl").stderr
 
@@ -111,11 +111,11 @@ def test_ids_in_the_file_are_those_of_reviews(run: RunCommand, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("report", "file.jsonl", "--by", "race"), "--by says nothing of red-team attempts, which file.jsonl holds"),
-        (("report", "file.jsonl", "--exclude-flagged"), "--exclude-flagged says nothing of red-team attempts"),
-        (("report", "file.jsonl", "--suppress-below", "5"), "--suppress-below says nothing of red-team attempts"),
-        (("analyse", "file.jsonl", "--permutations", "9"), "--permutations says nothing of red-team attempts"),
-        (("report", "file.jsonl", "-o", "page.pdf"), "-o page.pdf is no page; name an .html file."),
+        (("report", "file.jsonl", "--by", "race"), "--by does not apply to red-team attempts, which file.jsonl holds"),
+        (("report", "file.jsonl", "--exclude-flagged"), "--exclude-flagged does not apply to red-team attempts"),
+        (("report", "file.jsonl", "--suppress-below", "5"), "--suppress-below does not apply to red-team attempts"),
+        (("analyse", "file.jsonl", "--permutations", "9"), "--permutations does not apply to red-team attempts"),
+        (("report", "file.jsonl", "-o", "page.pdf"), "-o page.pdf is not an HTML page; name an .html file."),
         (("report", "file.jsonl", "--bootstrap", "1"), "one replicate has no spread"),
         (("report", "file.jsonl", "--reviews", "nowhere.jsonl"), "There is no file nowhere.jsonl"),
         (("report", "file.jsonl", "--reviews", "strange.jsonl"), "No review is of any of the attempts"),
@@ -127,7 +127,7 @@ def test_ids_in_the_file_are_those_of_reviews(run: RunCommand, tmp_path: Path) -
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_done_is_refused_in_one_line(
+def test_invalid_requests_are_refused_in_one_line(
     run: RunCommand, attempts: Path, reviews: Path, ratings_csv: Path, tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
     lines = attempts.read_text().splitlines()[:2]

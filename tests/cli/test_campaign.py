@@ -1,4 +1,4 @@
-"""`dissensus campaign` and `dissensus sign-in`: from a file to links."""
+"""`dissensus campaign` and `dissensus sign-in`."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.commands import RunCommand, command_runner
-from tests.support.pair_campaigns import comparing
+from tests.support.pair_campaigns import pair_definition
 
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign, load_campaign_toml, rename_campaign
@@ -19,7 +19,7 @@ LINK = re.compile(r"https://rate\.example\.org/c/(\S+)\?key=\S{32}")
 
 
 @pytest.fixture
-def told(
+def run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, database_url: str
 ) -> RunCommand:
     """Run a command over a database with tables, in a folder with items."""
@@ -28,45 +28,45 @@ def told(
     return command_runner(monkeypatch, capsys, tmp_path, **settings)
 
 
-def test_from_a_file_to_the_close(told: RunCommand) -> None:
-    assert "There are no campaigns. Make one: dissensus campaign new" in told("campaign", "list").stdout
-    made = told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
-    assert made.returncode == 0, made.stderr
-    assert made.stdout == "pilot is a draft of owner with 2 items. Open it: dissensus campaign open pilot\n"
-    assert "Note: There are no ids" in made.stderr
-    opened = told("campaign", "open", "pilot")
+def test_a_campaign_from_draft_to_closed(run: RunCommand) -> None:
+    assert "There are no campaigns. Create one: dissensus campaign new" in run("campaign", "list").stdout
+    created = run("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
+    assert created.returncode == 0, created.stderr
+    assert created.stdout == "pilot is a draft of owner with 2 items. Open it: dissensus campaign open pilot\n"
+    assert "Note: There are no ids" in created.stderr
+    opened = run("campaign", "open", "pilot")
     assert opened.stdout.startswith("pilot is open; raters enter at ")
     assert LINK.search(opened.stdout)
-    assert told("campaign", "pause", "pilot").stdout == "pilot is paused.\n"
-    assert told("campaign", "clone", "pilot", "second").stdout == "second is a draft.\n"
-    assert told("campaign", "close", "pilot").stdout == "pilot is closed.\n"
-    again = told("campaign", "close", "pilot")
+    assert run("campaign", "pause", "pilot").stdout == "pilot is paused.\n"
+    assert run("campaign", "clone", "pilot", "second").stdout == "second is a draft.\n"
+    assert run("campaign", "close", "pilot").stdout == "pilot is closed.\n"
+    again = run("campaign", "close", "pilot")
     assert (again.returncode, again.stdout) == (1, "")
     assert "A campaign that is closed cannot become closed; it can become paused" in again.stderr
 
-    found = json.loads(told("campaign", "list", "--format", "json").stdout)
-    assert found["schema_version"] == 1
-    assert [(row["name"], row["state"], row["items"]) for row in found["campaigns"]] == [
+    document = json.loads(run("campaign", "list", "--format", "json").stdout)
+    assert document["schema_version"] == 1
+    assert [(row["name"], row["state"], row["items"]) for row in document["campaigns"]] == [
         ("second", "draft", 2),
         ("pilot", "closed", 2),
     ]
-    rows = list(csv.DictReader(io.StringIO(told("campaign", "list", "--format", "csv").stdout)))
+    rows = list(csv.DictReader(io.StringIO(run("campaign", "list", "--format", "csv").stdout)))
     assert [row["owner"] for row in rows] == ["owner", "owner"]
-    table = told("campaign", "list").stdout.splitlines()
-    assert table[0].split() == ["name", "state", "owner", "items", "raters", "rated"]
+    table = run("campaign", "list").stdout.splitlines()
+    assert table[0].split() == ["name", "state", "owner", "items", "raters", "ratings"]
     assert table[2].split() == ["pilot", "closed", "owner", "2", "0", "0"]
 
 
-def test_where_raters_talk_there_are_no_items(told: RunCommand, tmp_path: Path) -> None:
-    made = told("campaign", "new", "red-team", "--name", "red")
-    assert made.stdout == "red is a draft of owner. Open it: dissensus campaign open red\n"
-    refused = told("campaign", "new", "red-team", "--items", "items.txt", "--name", "other")
+def test_chat_campaigns_have_no_items(run: RunCommand, tmp_path: Path) -> None:
+    created = run("campaign", "new", "red-team", "--name", "red")
+    assert created.stdout == "red is a draft of owner. Open it: dissensus campaign open red\n"
+    refused = run("campaign", "new", "red-team", "--items", "items.txt", "--name", "other")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "In other raters talk with chatbots and rate nothing. Leave --items out." in refused.stderr
-    bare = told("campaign", "new", "dices-350", "--name", "bare")
+    assert "In other raters talk with chatbots and rate no items. Leave --items out." in refused.stderr
+    bare = run("campaign", "new", "dices-350", "--name", "bare")
     assert bare.stdout.endswith("without items. Add some: dissensus campaign add-items bare FILE\n")
-    assert told("campaign", "add-items", "bare", "items.txt").returncode == 0
-    assert told("campaign", "open", "bare").returncode == 0
+    assert run("campaign", "add-items", "bare", "items.txt").returncode == 0
+    assert run("campaign", "open", "bare").returncode == 0
 
 
 QUOTA = """
@@ -78,102 +78,104 @@ young = ["gen z"]
 """
 
 
-def test_where_a_recruiter_chooses_by_cells_each_has_its_link(told: RunCommand, tmp_path: Path) -> None:
-    made = load_campaign_toml("dices-350").replace("preview = true\n", f"preview = true\n{QUOTA}", 1)
-    (tmp_path / "pilot.toml").write_text(made, "utf-8")
-    assert told("campaign", "new", "pilot.toml", "--items", "items.txt").returncode == 0
-    opened = told("campaign", "open", "dices-350").stdout.splitlines()
+def test_each_quota_cell_of_a_recruiter_has_a_link(run: RunCommand, tmp_path: Path) -> None:
+    definition_toml = load_campaign_toml("dices-350").replace(
+        "click_to_reveal = true\n", f"click_to_reveal = true\n{QUOTA}", 1
+    )
+    (tmp_path / "pilot.toml").write_text(definition_toml, "utf-8")
+    assert run("campaign", "new", "pilot.toml", "--items", "items.txt").returncode == 0
+    opened = run("campaign", "open", "dices-350").stdout.splitlines()
     assert opened[0] == "dices-350 is open; raters enter by the link of their cell:"
     assert [line.split(": https")[0] for line in opened[1:]] == ["- young", "- rest"]
-    assert "Name the cell" in told("campaign", "invite", "dices-350").stderr
-    assert told("campaign", "invite", "dices-350", "--cell", "young").returncode == 0
+    assert "Name the cell" in run("campaign", "invite", "dices-350").stderr
+    assert run("campaign", "invite", "dices-350", "--cell", "young").returncode == 0
 
 
-def test_a_draft_can_be_revised_and_an_open_campaign_cannot(told: RunCommand, tmp_path: Path) -> None:
-    told("campaign", "new", "dices-350", "--items", "items.txt")
+def test_a_draft_can_be_revised_and_an_open_campaign_cannot(run: RunCommand, tmp_path: Path) -> None:
+    run("campaign", "new", "dices-350", "--items", "items.txt")
     changed = load_campaign_toml("dices-350").replace("break_every = 20", "break_every = 10\nseed = 4")
     (tmp_path / "changed.toml").write_text(changed)
-    done = told("campaign", "revise", "changed.toml")
-    assert (done.returncode, done.stdout) == (0, "dices-350 is revised, and draft as before.\n")
-    told("campaign", "open", "dices-350")
-    assert "dices-350 is open, and cannot be changed now" in told("campaign", "revise", "changed.toml").stderr
-    told("campaign", "pause", "dices-350")
-    assert "seed cannot change after raters came" in told("campaign", "revise", "dices-350").stderr
-    assert "There is no campaign 'other'" in told("campaign", "revise", "dices-350", "--name", "other").stderr
+    done = run("campaign", "revise", "changed.toml")
+    assert (done.returncode, done.stdout) == (0, "dices-350 is revised; its state is still draft.\n")
+    run("campaign", "open", "dices-350")
+    assert "dices-350 is open, and cannot be changed now" in run("campaign", "revise", "changed.toml").stderr
+    run("campaign", "pause", "dices-350")
+    assert "seed cannot change after raters entered" in run("campaign", "revise", "dices-350").stderr
+    assert "There is no campaign 'other'" in run("campaign", "revise", "dices-350", "--name", "other").stderr
 
 
-def test_the_definition_comes_back_and_is_taken_back_unchanged(told: RunCommand, tmp_path: Path) -> None:
-    told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
-    shown = told("campaign", "show", "pilot")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert parse_campaign(shown.stdout).digest == rename_campaign(load_campaign("dices-350"), "pilot").digest
-    assert told("campaign", "show", "pilot", "-o", "pilot.toml").returncode == 0
-    assert (tmp_path / "pilot.toml").read_text("utf-8") == shown.stdout
-    assert told("campaign", "revise", "pilot.toml").returncode == 0
-    assert told("campaign", "show", "pilot").stdout == shown.stdout
+def test_show_and_revise_round_trip_the_definition(run: RunCommand, tmp_path: Path) -> None:
+    run("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
+    first = run("campaign", "show", "pilot")
+    assert (first.returncode, first.stderr) == (0, "")
+    assert parse_campaign(first.stdout).digest == rename_campaign(load_campaign("dices-350"), "pilot").digest
+    assert run("campaign", "show", "pilot", "-o", "pilot.toml").returncode == 0
+    assert (tmp_path / "pilot.toml").read_text("utf-8") == first.stdout
+    assert run("campaign", "revise", "pilot.toml").returncode == 0
+    assert run("campaign", "show", "pilot").stdout == first.stdout
 
 
-def test_items_come_and_go_while_it_is_a_draft(told: RunCommand, tmp_path: Path) -> None:
-    told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
+def test_items_can_be_added_and_removed_in_a_draft(run: RunCommand, tmp_path: Path) -> None:
+    run("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
     (tmp_path / "more.txt").write_text("User: Who?\nBot: Me.")
     (tmp_path / "more.csv").write_text('item_id,context,response\n7,"USER: Hi",Ho\n')
-    added = told("campaign", "add-items", "pilot", "more.txt", "more.csv")
+    added = run("campaign", "add-items", "pilot", "more.txt", "more.csv")
     assert (added.returncode, added.stdout) == (0, "2 items were added; pilot has 4.\n")
     assert "Note: more.txt: There are no ids" in added.stderr
-    again = told("campaign", "add-items", "pilot", "more.csv")
+    again = run("campaign", "add-items", "pilot", "more.csv")
     assert (again.returncode, again.stdout) == (1, "")
     assert "There is an item '7' already, and nothing was added" in again.stderr
-    asked = told("campaign", "remove-items", "pilot")
-    assert asked.returncode == 1
-    assert "Take all 4 items out of pilot? There is no way back." in asked.stderr
-    assert told("campaign", "remove-items", "pilot", "--yes").stdout == "4 items were removed; pilot has none.\n"
-    told("campaign", "add-items", "pilot", "more.csv")
-    told("campaign", "open", "pilot")
+    unconfirmed = run("campaign", "remove-items", "pilot")
+    assert unconfirmed.returncode == 1
+    assert "Remove all 4 items of pilot? This cannot be undone." in unconfirmed.stderr
+    assert run("campaign", "remove-items", "pilot", "--yes").stdout == "4 items were removed; pilot has none.\n"
+    run("campaign", "add-items", "pilot", "more.csv")
+    run("campaign", "open", "pilot")
     for words in (("add-items", "pilot", "more.txt"), ("remove-items", "pilot"), ("remove-items", "pilot", "--yes")):
-        assert "pilot is open, and its items cannot change now." in told("campaign", *words).stderr
+        assert "pilot is open, and its items cannot change now." in run("campaign", *words).stderr
 
 
-def test_a_dry_run(told: RunCommand) -> None:
-    told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
-    done = told("campaign", "rehearse", "pilot", "--raters", "3", "--seed", "1")
-    assert done.stdout == "3 simulated raters rated 6 items of pilot. Nothing of theirs counts.\n"
-    (row,) = json.loads(told("campaign", "list", "--format", "json").stdout)["campaigns"]
-    assert (row["raters"], row["rated"]) == (0, 0)
-    assert "0 raters were asked for; 1 to 1,000" in told("campaign", "rehearse", "pilot", "--raters", "0").stderr
+def test_a_dry_run(run: RunCommand) -> None:
+    run("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
+    done = run("campaign", "rehearse", "pilot", "--raters", "3", "--seed", "1")
+    assert done.stdout == "3 simulated raters rated 6 items of pilot. Their answers do not count.\n"
+    (row,) = json.loads(run("campaign", "list", "--format", "json").stdout)["campaigns"]
+    assert (row["raters"], row["ratings"]) == (0, 0)
+    assert "0 raters were requested; 1 to 1,000" in run("campaign", "rehearse", "pilot", "--raters", "0").stderr
 
 
-def test_personal_links_are_for_one_each(told: RunCommand, tmp_path: Path) -> None:
-    told("campaign", "new", "dices-350", "--items", "items.txt", "--by-invitation")
-    assert told("campaign", "open", "dices-350").stdout.endswith("raters enter by personal links alone\n")
-    lines = told("campaign", "invite", "dices-350", "-n", "3").stdout.splitlines()
+def test_personal_links_are_distinct(run: RunCommand, tmp_path: Path) -> None:
+    run("campaign", "new", "dices-350", "--items", "items.txt", "--by-invitation")
+    assert run("campaign", "open", "dices-350").stdout.endswith("raters enter by personal links alone\n")
+    lines = run("campaign", "invite", "dices-350", "-n", "3").stdout.splitlines()
     assert len(set(lines)) == 3
     assert all(LINK.fullmatch(line) for line in lines)
-    assert told("campaign", "invite", "dices-350", "--format", "csv", "-o", "links.csv").returncode == 0
+    assert run("campaign", "invite", "dices-350", "--format", "csv", "-o", "links.csv").returncode == 0
     rows = list(csv.DictReader(io.StringIO((tmp_path / "links.csv").read_text())))
     assert len(rows) == 1
     assert LINK.fullmatch(rows[0]["link"])
     for n in ("0", "-1", "10001"):
-        assert "1 to 10,000 can be made at once" in told("campaign", "invite", "dices-350", "-n", n).stderr
+        assert "1 to 10,000 can be made at once" in run("campaign", "invite", "dices-350", "-n", n).stderr
 
 
-def test_a_link_to_sign_in(told: RunCommand) -> None:
-    first, second = (told("sign-in", "ada") for _ in range(2))
+def test_a_link_to_sign_in(run: RunCommand) -> None:
+    first, second = (run("sign-in", "ada") for _ in range(2))
     assert re.fullmatch(r"https://rate\.example\.org/sign-in/\S{32}\n", first.stdout)
     assert first.stdout != second.stdout
-    assert (first.stderr, second.stderr) == ("ada is known now.\n", "")
-    assert told("sign-in", "ada", "--sign-out").stdout == "ada is signed out; sessions ended: 0.\n"
-    assert "There is nobody called 'eve'; there are 'ada'." in told("sign-in", "eve", "--sign-out").stderr
-    assert "cannot be the name of somebody" in told("sign-in", " ").stderr
+    assert (first.stderr, second.stderr) == ("ada was added to the staff.\n", "")
+    assert run("sign-in", "ada", "--sign-out").stdout == "ada is signed out; sessions ended: 0.\n"
+    assert "There is no person called 'eve'; there are 'ada'." in run("sign-in", "eve", "--sign-out").stderr
+    assert "is not a valid name" in run("sign-in", " ").stderr
 
 
-def test_with_several_owners_one_is_named(told: RunCommand) -> None:
-    told("sign-in", "ada")
-    told("sign-in", "bob")
+def test_with_several_owners_one_must_be_named(run: RunCommand) -> None:
+    run("sign-in", "ada")
+    run("sign-in", "bob")
     new = ("campaign", "new", "dices-350", "--items", "items.txt")
-    assert "There are several people: 'ada', 'bob'. Name one." in told(*new).stderr
-    assert "There is nobody called 'eve'" in told(*new, "--owner", "eve").stderr
-    assert "a draft of bob" in told(*new, "--owner", "bob").stdout
-    assert "There is a campaign called dices-350" in told(*new, "--owner", "ada").stderr
+    assert "There are several people: 'ada', 'bob'. Name one." in run(*new).stderr
+    assert "There is no person called 'eve'" in run(*new, "--owner", "eve").stderr
+    assert "a draft of bob" in run(*new, "--owner", "bob").stdout
+    assert "There is a campaign called dices-350" in run(*new, "--owner", "ada").stderr
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -182,7 +184,7 @@ def test_with_several_owners_one_is_named(told: RunCommand) -> None:
     [
         (
             ("new", "nowhere.toml", "--items", "items.txt"),
-            "There is no file nowhere.toml, and no campaign of that name",
+            "There is no file nowhere.toml, and no shipped campaign of that name",
         ),
         (("new", "bad.toml", "--items", "items.txt"), "The campaign has"),
         (("new", "broken.toml", "--items", "items.txt"), "The campaign is not TOML"),
@@ -202,54 +204,54 @@ def test_with_several_owners_one_is_named(told: RunCommand) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_done(told: RunCommand, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+def test_invalid_requests_are_refused(run: RunCommand, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     (tmp_path / "bad.toml").write_text('name = "x"\nlanguages = ["en"]\ncolour = "red"')
     (tmp_path / "broken.toml").write_text("name =")
     (tmp_path / "noise.toml").write_bytes(b"\xff\xfe")
-    done = told("campaign", *words)
+    done = run("campaign", *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: ")
     assert says in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_clone_needs_a_name_that_can_be_an_address(told: RunCommand) -> None:
-    told("campaign", "new", "dices-350", "--items", "items.txt")
-    done = told("campaign", "clone", "dices-350", "../x")
+def test_a_clone_needs_a_valid_name(run: RunCommand) -> None:
+    run("campaign", "new", "dices-350", "--items", "items.txt")
+    done = run("campaign", "clone", "dices-350", "../x")
     assert done.returncode == 1
     assert "name: Write up to 60 of a to z" in done.stderr
 
 
-def test_labels_of_an_earlier_crowd_are_brought(told: RunCommand, tmp_path: Path) -> None:
+def test_platinum_labels_are_imported(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "pilot.toml").write_text(load_campaign_toml("dices-350"))
     (tmp_path / "items.csv").write_text("item_id,context,response\n1,USER: Hi,Hello!\n2,USER: Hi,Go away.\n")
-    told("campaign", "new", "pilot.toml", "--items", "items.csv", "--name", "pilot")
+    run("campaign", "new", "pilot.toml", "--items", "items.csv", "--name", "pilot")
     (tmp_path / "earlier.csv").write_text("item_id,label\n1,Yes\n3,No\n")
-    refused = told("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "May")
+    refused = run("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "May")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "a fault:\n- row 2 (item '3'): The campaign has no such item. Leave it out." in refused.stderr
     (tmp_path / "earlier.csv").write_text("item_id,said\n1,Yes\n2,No\n")
-    brought = told("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "May", "--label", "said")
-    assert brought.stdout == "Labels of 2 items of pilot are kept.\n", brought.stderr
+    imported = run("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "May", "--label", "said")
+    assert imported.stdout == "Stored labels of 2 items of pilot.\n", imported.stderr
     assert (
         "labels are to be replaced"
-        in told("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "May", "--label", "said").stderr
+        in run("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "May", "--label", "said").stderr
     )
-    again = told("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "June", "--label", "said", "--replace")
+    again = run("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "June", "--label", "said", "--replace")
     assert again.returncode == 0
 
 
-def test_a_campaign_of_pairs_reads_pairs(told: RunCommand, tmp_path: Path) -> None:
-    (tmp_path / "pairs.toml").write_text(write_campaign(comparing()))
+def test_a_campaign_of_pairs_reads_pairs(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "pairs.toml").write_text(write_campaign(pair_definition()))
     row = {"prompt": "Is it safe?", "chosen": "No.", "rejected": "Sure!"}
     rows = [row, {**row, "rejected": "No."}]
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
-    made = told("campaign", "new", "pairs.toml", "--items", "pairs.jsonl")
-    assert made.stdout.startswith("pilot is a draft of owner with 1 items.")
-    assert "Note: 1 pair (row 2): both answers are the same; left out." in made.stderr
+    created = run("campaign", "new", "pairs.toml", "--items", "pairs.jsonl")
+    assert created.stdout.startswith("pilot is a draft of owner with 1 items.")
+    assert "Note: 1 pair (row 2): both answers are the same; left out." in created.stderr
     (tmp_path / "more.jsonl").write_text(json.dumps({"context": "a", "response_a": "b", "response_b": "c"}))
-    assert told("campaign", "add-items", "pilot", "more.jsonl").stdout == "1 items were added; pilot has 2.\n"
+    assert run("campaign", "add-items", "pilot", "more.jsonl").stdout == "1 items were added; pilot has 2.\n"
     (tmp_path / "one.jsonl").write_text(json.dumps({"context": "a", "response": "b"}))
-    refused = told("campaign", "add-items", "pilot", "one.jsonl")
+    refused = run("campaign", "add-items", "pilot", "one.jsonl")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "one.jsonl: No column holds pairs." in refused.stderr

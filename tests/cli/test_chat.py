@@ -1,4 +1,4 @@
-"""A talk in the terminal."""
+"""`dissensus chat`."""
 
 import io
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.chat.loopback import Loopback, answers, loopback, says, streams
+from tests.support.chat_completion_server import Loopback, answers, loopback, says, streams
 from tests.support.commands import RunCommand
 
 KEY = "a-key-that-nobody-else-may-see"
@@ -41,13 +41,13 @@ version = "2"
 url = "{server.url}"
 model = "tern-7b"
 key_variable = "TERN_KEY"
-[patience]
-tries = 1
+[request_policy]
+max_attempts = 1
 """)
     return path
 
 
-def test_one_response_and_what_it_took(run: RunCommand, server: Loopback, tern: Path) -> None:
+def test_one_response_and_its_cost(run: RunCommand, server: Loopback, tern: Path) -> None:
     server.will(says("Swim", " well!", finish="tool_calls", usage={"prompt_tokens": 9, "completion_tokens": 2}))
     done = run("chat", tern, "--once", "May I swim?", "--seed", "2147483647")
     assert (done.returncode, done.stdout) == (0, "Swim well!\n")
@@ -59,25 +59,25 @@ def test_one_response_and_what_it_took(run: RunCommand, server: Loopback, tern: 
     assert server.bodies[0]["messages"] == [{"role": "user", "content": "May I swim?"}]
 
 
-def test_without_a_seed_one_is_drawn_and_shown(run: RunCommand, server: Loopback, tern: Path) -> None:
+def test_a_missing_seed_is_drawn_and_printed(run: RunCommand, server: Loopback, tern: Path) -> None:
     seeds = []
     for _ in range(2):
-        shown = re.findall(r"seed (\d+)", run("chat", tern, "--once", "Hi").stderr)
-        assert shown[0] == shown[1]
-        seeds.append(int(shown[0]))
+        printed_seeds = re.findall(r"seed (\d+)", run("chat", tern, "--once", "Hi").stderr)
+        assert printed_seeds[0] == printed_seeds[1]
+        seeds.append(int(printed_seeds[0]))
     assert [body["seed"] for body in server.bodies] == seeds
     assert seeds[0] != seeds[1]
 
 
-def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def type_lines(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
 
 
-def test_lines_are_turns_and_what_failed_is_void(
+def test_lines_are_turns_and_failed_turns_are_dropped(
     run: RunCommand, server: Loopback, tern: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.will(says("Hello."), answers(500), streams(b'data: {"choices": [{"delta": {"content": "Half"}}]}\n\n'))
-    typed(monkeypatch, "Hi\n\n  \nAgain\nAnd again\nStill there?")
+    type_lines(monkeypatch, "Hi\n\n  \nAgain\nAnd again\nStill there?")
     done = run("chat", tern, "--seed", "7")
     assert done.returncode == 1
     assert done.stdout.splitlines() == ["Hello.", "Half", "Hello there."]
@@ -89,18 +89,20 @@ def test_lines_are_turns_and_what_failed_is_void(
     assert KEY not in done.stderr
 
 
-def test_what_a_chatbot_says_does_nothing_to_a_terminal(run: RunCommand, tmp_path: Path) -> None:
+def test_control_characters_of_responses_are_escaped(run: RunCommand, tmp_path: Path) -> None:
     path = tmp_path / "parrot.toml"
     path.write_text(SCRIPTED)
     assert run("chat", path, "--once", "Hi").stdout == "Hello there.\nAnd \\u202emore.\n"
 
 
-def test_the_best_of_several_tells_its_cost(run: RunCommand, tmp_path: Path) -> None:
+def test_best_of_n_prints_its_cost(run: RunCommand, tmp_path: Path) -> None:
     path = tmp_path / "best.toml"
-    best = SCRIPTED.replace("[scripted]", "[best_of_n.of.scripted]").replace('"scripted"', '"best_of_n"', 1)
+    best = SCRIPTED.replace("[scripted]", "[best_of_n.chatbot.scripted]").replace('"scripted"', '"best_of_n"', 1)
     inner = 'name = "inner"\nkind = "scripted"\nmodel_type = "x"\nversion = "1"\n'
     path.write_text(
-        best.replace("[best_of_n.of", f'[best_of_n]\nscorer = "brevity"\n[best_of_n.of]\n{inner}[best_of_n.of', 1)
+        best.replace(
+            "[best_of_n.chatbot", f'[best_of_n]\nscorer = "brevity"\n[best_of_n.chatbot]\n{inner}[best_of_n.chatbot', 1
+        )
     )
     done = run("chat", path, "--once", "Hi", "--seed", "1")
     assert done.returncode == 0, done.stderr
@@ -117,7 +119,7 @@ def test_the_best_of_several_tells_its_cost(run: RunCommand, tmp_path: Path) -> 
         (("parrot.toml", "--once", "\0"), "NUL"),
     ],
 )
-def test_an_error_is_told(run: RunCommand, tern: Path, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+def test_errors_are_printed(run: RunCommand, tern: Path, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     (tmp_path / "noise.toml").write_bytes(b"\xff")
     (tmp_path / "bad.toml").touch()
     (tmp_path / "parrot.toml").write_text(SCRIPTED)
@@ -129,9 +131,9 @@ def test_an_error_is_told(run: RunCommand, tern: Path, tmp_path: Path, words: tu
     assert "Traceback" not in done.stderr
 
 
-def test_what_is_typed_must_be_text(run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_input_must_be_utf8(run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "parrot.toml").write_text(SCRIPTED)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n"), "utf-8"))
     done = run("chat", "parrot.toml")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "Error: What was typed is not UTF-8" in done.stderr
+    assert "Error: The input is not UTF-8" in done.stderr

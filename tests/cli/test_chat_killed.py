@@ -1,4 +1,4 @@
-"""A site that is killed while chatbots respond, and another one that goes on."""
+"""Recovery of chats after the site was killed."""
 
 import re
 import signal
@@ -24,20 +24,20 @@ LONGEST_S = 60
 
 
 @pytest.mark.slow
-def test_no_pick_is_lost_and_what_was_said_is_answered(database: Database, database_url: str, tmp_path: Path) -> None:
+def test_picks_and_messages_survive_a_killed_site(database: Database, database_url: str, tmp_path: Path) -> None:
     platform = Platform(database)
-    kept = open_chat_campaign(platform, chat={"chatbots": [SLOW]})
+    campaign = open_chat_campaign(platform, chat={"chatbots": [SLOW]})
     with (
         served(tmp_path, database_url=database_url, secret_key=KEY) as site,
         httpx.Client(base_url=site.url, follow_redirects=True) as http,
     ):
         visitor = Visitor(http)
-        page = begin(visitor, visitor.enter(str(kept.key)))
-        page = send(visitor, page, "/say", text="First.")
-        page = _answered(visitor)
+        page = begin(visitor, visitor.enter(str(campaign.key)))
+        page = send(visitor, page, "/messages", text="First.")
+        page = _wait_for_responses(visitor)
         page = send(visitor, page, "/pick", strength="-3")
-        page = send(visitor, page, "/say", text="Second.")
-        assert 'id="answering"' in page.text
+        page = send(visitor, page, "/messages", text="Second.")
+        assert 'id="pending-responses"' in page.text
         time.sleep(1)
         site.stop(signal.SIGKILL)
         cookies = http.cookies
@@ -45,7 +45,7 @@ def test_no_pick_is_lost_and_what_was_said_is_answered(database: Database, datab
         served(tmp_path, database_url=database_url, secret_key=KEY) as site,
         httpx.Client(base_url=site.url, follow_redirects=True, cookies=dict(cookies)) as http,
     ):
-        page = _answered(Visitor(http))
+        page = _wait_for_responses(Visitor(http))
         assert page.text.count(" ".join(WORDS)) == 3
         assert "Second." in page.text
     with platform.database.reading() as tx:
@@ -57,7 +57,7 @@ def test_no_pick_is_lost_and_what_was_said_is_answered(database: Database, datab
     assert audit.audit_campaign(platform, "pilot").holds
 
 
-def _answered(visitor: Visitor) -> httpx.Response:
+def _wait_for_responses(visitor: Visitor) -> httpx.Response:
     end = time.monotonic() + LONGEST_S
     while not re.search(r"/pick", (page := visitor.get("/rate")).text):
         assert time.monotonic() < end

@@ -1,4 +1,4 @@
-"""`dissensus convert`: one file to another, with a word on what was left out."""
+"""`dissensus convert`: conversion between formats, with notes on omissions."""
 
 import json
 from collections.abc import Callable
@@ -33,10 +33,10 @@ def test_the_example_of_the_help(run: RunCommand, posts: Path, tmp_path: Path) -
     assert analysed.returncode == 0, analysed.stderr
 
 
-def test_notes_say_what_was_guessed_and_what_was_left_out(run: RunCommand, posts: Path) -> None:
+def test_notes_list_guesses_and_omissions(run: RunCommand, posts: Path) -> None:
     done = run("convert", posts, "ratings.csv")
     assert (
-        "Note: 2 columns are read as raters: 'label_1_M', 'label_2_F'. --rater-columns says it otherwise."
+        "Note: 2 columns are read as raters: 'label_1_M', 'label_2_F'. Use --rater-columns to override that."
         in done.stderr
     )
     done = run(
@@ -52,7 +52,7 @@ def test_notes_say_what_was_guessed_and_what_was_left_out(run: RunCommand, posts
     assert "read it again with --question Q_tone." in done.stderr
 
 
-def test_there_and_back(run: RunCommand, posts: Path, tmp_path: Path) -> None:
+def test_round_trip(run: RunCommand, posts: Path, tmp_path: Path) -> None:
     words = ("--rater-columns", "label_{rater_id}_{rater_gender}")
     assert run("convert", posts, "ratings.jsonl.gz", *words).returncode == 0
     assert run("convert", "ratings.jsonl.gz", "again.wide.csv", *words).returncode == 0
@@ -60,7 +60,7 @@ def test_there_and_back(run: RunCommand, posts: Path, tmp_path: Path) -> None:
     assert again == POSTS.replace("id,text", "item_id,item_text", 1)
 
 
-def test_official_files_there_and_back(script: RunCommand, tmp_path: Path) -> None:
+def test_official_files_round_trip(script: RunCommand, tmp_path: Path) -> None:
     from tests.support.rating_tables import official
 
     path = tmp_path / "diverse_safety_adversarial_dialog_350.csv"
@@ -71,7 +71,7 @@ def test_official_files_there_and_back(script: RunCommand, tmp_path: Path) -> No
     assert (tmp_path / "mine.csv").read_bytes() == path.read_bytes()
 
 
-def test_the_real_ratings_there_and_back(run: RunCommand, real_data: Callable[[str], Path], tmp_path: Path) -> None:
+def test_the_real_ratings_round_trip(run: RunCommand, real_data: Callable[[str], Path], tmp_path: Path) -> None:
     path = real_data("dices-350/ratings.csv")
     assert run("convert", path, "ours.parquet").returncode == 0
     assert run("convert", "ours.parquet", "again.csv").returncode == 0
@@ -102,7 +102,7 @@ def test_lewidi_with_the_attributes_of_its_raters(run: RunCommand, tmp_path: Pat
             ("posts.csv", "out.csv", "--item-columns", "label_{item_id}", "--rater-columns", "label_{rater_id}"),
             "not both",
         ),
-        (("posts.csv", "out.csv", "--annotators", "meta.json"), "--annotators says nothing here"),
+        (("posts.csv", "out.csv", "--annotators", "meta.json"), "--annotators has no effect here"),
         (("posts.csv", "out.dices-350.csv"), "The official file has 41 columns"),
         (("posts.csv", "no/such/out.csv"), "cannot be written: No such file or directory"),
     ],

@@ -1,4 +1,4 @@
-"""`dissensus curate`: from a corpus to a sample that a campaign takes."""
+"""`dissensus curate`."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ HARM = ["Benign"] * 4 + ["Moderate"] * 8 + ["Extreme"] * 8
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Twenty conversations; one repeats another, one holds an address, and one has no degree of harm."""
+    """Twenty conversations: one duplicate, one with an e-mail address, one without a degree of harm."""
     answers = [f"Answer number {number} of twenty, and nothing else" for number in range(20)]
     answers[5] = answers[4].upper()
     answers[9] += ": ann@example.org"
@@ -38,7 +38,7 @@ def corpus(tmp_path: Path) -> Path:
 SCREENED = ("--by", "degree_of_harm", "--drop-duplicates", ".95", "--screen", "personal-data")
 
 
-def test_the_strata_are_shown_and_nothing_is_written(run: RunCommand, corpus: Path, tmp_path: Path) -> None:
+def test_without_output_only_the_strata_are_printed(run: RunCommand, corpus: Path, tmp_path: Path) -> None:
     done = run("curate", "corpus.csv", "-n", "6", "--allocation", "equal", *SCREENED)
     assert done.returncode == 0
     assert done.stderr == "No sample is written. Name a file for it: -o sample.jsonl\n"
@@ -52,22 +52,25 @@ def test_the_strata_are_shown_and_nothing_is_written(run: RunCommand, corpus: Pa
         ["(missing", "value)", "1", "0", "0", "0", "–", "0"],
         ["all", "items", "20", "1", "1", "17", "6", "6"],
     ]
-    assert "Note: Items that lack a value of degree_of_harm, and so belong to no stratum: 1." in done.stdout
+    assert "Note: Items without a value of degree_of_harm, which belong to no stratum: 1." in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.csv"]
 
 
-def test_a_campaign_takes_the_sample(run: RunCommand, corpus: Path, tmp_path: Path) -> None:
+def test_a_campaign_accepts_the_sample(run: RunCommand, corpus: Path, tmp_path: Path) -> None:
     done = run("curate", "corpus.csv", "-n", "6", *SCREENED, "-o", "sample.jsonl", "--plan", "plan.json")
     assert done.returncode == 0
     assert done.stderr == "Wrote sample.jsonl.\nWrote plan.json.\n"
-    sample, given = read_items(tmp_path / "sample.jsonl"), {item.item_id: item for item in read_items(corpus).items}
+    sample, corpus_items = (
+        read_items(tmp_path / "sample.jsonl"),
+        {item.item_id: item for item in read_items(corpus).items},
+    )
     assert sample.notes == ()
     assert len(sample.items) == 6
-    assert all(item == given[item.item_id] and item.attributes for item in sample.items)
+    assert all(item == corpus_items[item.item_id] and item.attributes for item in sample.items)
     new = ("campaign", "new", "dices-350", "--items", "sample.jsonl")
-    made = run(*new, database_url=f"sqlite:///{tmp_path / 'site.db'}", base_url="https://rate.example.org")
-    assert (made.returncode, made.stderr) == (0, "")
-    assert "with 6 items" in made.stdout
+    created = run(*new, database_url=f"sqlite:///{tmp_path / 'site.db'}", base_url="https://rate.example.org")
+    assert (created.returncode, created.stderr) == (0, "")
+    assert "with 6 items" in created.stdout
 
 
 def test_the_plan_repeats_the_sample(run: RunCommand, corpus: Path, tmp_path: Path) -> None:
@@ -85,8 +88,8 @@ def test_the_plan_repeats_the_sample(run: RunCommand, corpus: Path, tmp_path: Pa
 def test_json_and_csv(run: RunCommand, corpus: Path) -> None:
     words = ("curate", "corpus.csv", "-n", "10", "--allocation", "equal", *SCREENED, "--format")
     done = run(*words, "json")
-    found = json.loads(done.stdout)
-    assert (found["schema_version"], found["n_items"], found["n_chosen"]) == (1, 20, 10)
+    document = json.loads(done.stdout)
+    assert (document["schema_version"], document["n_items"], document["n_chosen"]) == (1, 20, 10)
     rows = {row["item_id"]: row for row in csv.DictReader(io.StringIO(run(*words, "csv").stdout))}
     assert len(rows) == 20
     assert (rows["i05"]["outcome"], rows["i05"]["duplicate_of"]) == ("exact duplicate", "i04")
@@ -94,12 +97,12 @@ def test_json_and_csv(run: RunCommand, corpus: Path) -> None:
     assert sum(row["outcome"] == "chosen" for row in rows.values()) == 10
 
 
-def test_a_shortfall_is_told_whatever_is_printed(run: RunCommand, corpus: Path) -> None:
+def test_a_shortfall_is_noted_in_every_format(run: RunCommand, corpus: Path) -> None:
     words = ("curate", "corpus.csv", "-n", "15", "--by", "degree_of_harm", "--allocation", "equal", "--format", "csv")
-    said = "Note: Too few items are left of 'Benign' 4 of 5."
-    assert f"{said} The sample is 1 short of the 15 wanted" in run(*words).stderr
+    note = "Note: Too few items are left of 'Benign' 4 of 5."
+    assert f"{note} The sample is 1 short of the 15 wanted" in run(*words).stderr
     filled = run(*words, "--fill")
-    assert f"{said} Other strata give what they lack." in filled.stderr
+    assert f"{note} They are filled from other strata." in filled.stderr
     assert filled.stdout.count(",chosen,") == 15
 
 
@@ -116,23 +119,23 @@ def test_labels_from_another_table(run: RunCommand, corpus: Path, tmp_path: Path
 def test_one_side_of_preference_pairs(run: RunCommand, real_data: Callable[[str], Path]) -> None:
     pairs = str(real_data("hh-rlhf/harmless-base-test.jsonl.gz"))
     done = run("curate", pairs, "-n", "100", "--pairs", "rejected", "--drop-duplicates", ".8", "--format", "json")
-    found = json.loads(done.stdout)
-    assert (found["n_items"], found["n_chosen"]) == (2_312, 100)
-    (stratum,) = found["strata"]
+    document = json.loads(done.stdout)
+    assert (document["n_items"], document["n_chosen"]) == (2_312, 100)
+    (stratum,) = document["strata"]
     assert 0 < stratum["n_duplicates"] < 100
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "It is not said how many items are wanted. Add -n N, or --allocation STRATUM=N."),
+        ((), "The size of the sample is missing. Add -n N, or --allocation STRATUM=N."),
         (("-n", "21"), "21 items are wanted, and 20 of 20 may be drawn. Ask for fewer"),
         (("-n", "3", "--by", "degree"), "The items have no 'degree'. Attributes of items here are 'degree_of_harm'."),
         (("-n", "3", "--by", "degree_of_harm", "--by", "degree_of_harm"), "by names 'degree_of_harm' twice."),
         (("-n", "3", "--allocation", "even"), "allocation is 'even'; choose one of equal, proportional"),
-        (("--by", "degree_of_harm", "--allocation", "Benign"), "It is not said how many items are wanted."),
-        (("--by", "degree_of_harm", "--allocation", "Benign=x"), "--allocation 'Benign=x' is no STRATUM=N"),
-        (("--by", "degree_of_harm", "--allocation", "Benign=1", "--allocation", "equal"), "'equal' is no STRATUM=N"),
+        (("--by", "degree_of_harm", "--allocation", "Benign"), "The size of the sample is missing."),
+        (("--by", "degree_of_harm", "--allocation", "Benign=x"), "--allocation 'Benign=x' is not STRATUM=N"),
+        (("--by", "degree_of_harm", "--allocation", "Benign=1", "--allocation", "equal"), "'equal' is not STRATUM=N"),
         (("--by", "degree_of_harm", "--allocation", "Benign=1", "--allocation", "Benign=2"), "names 'Benign' twice"),
         (("--by", "degree_of_harm", "--allocation", "benign=1"), "Did you mean 'Benign'?"),
         (("-n", "3", "--screen", "mail"), "There is no kind 'mail' of personal data."),
@@ -140,7 +143,7 @@ def test_one_side_of_preference_pairs(run: RunCommand, real_data: Callable[[str]
         (("-n", "3", "--drop-duplicates", ".1"), "duplicates is 0.1; give a number from 0.5 up to 1."),
         (("-n", "3", "-o", "sample.csv"), "the sample is JSON Lines, so name a file that ends in .jsonl."),
         (("-n", "3", "--plan", "corpus.csv"), "corpus.csv is read here, and writing to it would destroy it."),
-        (("-n", "3", "-o", "a.jsonl", "--plan", "a.jsonl"), "a.jsonl is named for two things that are written."),
+        (("-n", "3", "-o", "a.jsonl", "--plan", "a.jsonl"), "a.jsonl is named for two outputs."),
         (("-n", "3", "--labels", "nowhere.csv"), "nowhere.csv"),
     ],
 )
@@ -167,11 +170,11 @@ def test_files_that_cannot_be_read(run: RunCommand, tmp_path: Path, content: str
     assert says in done.stderr
 
 
-def test_attributes_that_mean_another_thing_in_a_sample(run: RunCommand, tmp_path: Path) -> None:
+def test_attributes_named_like_sample_columns_are_refused(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "twofold.csv").write_text("post,item_id,context,response\n1,7,Hi,Hello\n", "utf-8")
     done = run("curate", "twofold.csv", "-n", "1", "--item", "post", "-o", "sample.jsonl")
     assert done.returncode == 1
-    assert "The items have an attribute 'item_id', which means another thing in the sample." in done.stderr
+    assert "The items have an attribute 'item_id', which is a column of the sample." in done.stderr
     assert not (tmp_path / "sample.jsonl").exists()
 
 

@@ -1,4 +1,4 @@
-"""`dissensus demo`: a campaign through every stage, and the site."""
+"""`dissensus demo`."""
 
 import json
 import os
@@ -27,7 +27,8 @@ def port() -> str:
         return str(free.getsockname()[1])
 
 
-def test_raters_take_part_and_what_they_said_is_reported(run: RunCommand, tmp_path: Path, port: str) -> None:
+@pytest.mark.slow
+def test_ratings_of_simulated_raters_are_reported(run: RunCommand, tmp_path: Path, port: str) -> None:
     done = run("demo", "--once", "--port", port, *SMALL)
     assert done.returncode == 0, done.stderr
     assert "3 simulated raters judge 4 simulated conversations over HTTP" in done.stdout
@@ -49,20 +50,20 @@ def test_raters_take_part_and_what_they_said_is_reported(run: RunCommand, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_line_learns_the_taste_of_people_and_chooses_by_it(run: RunCommand, tmp_path: Path, port: str) -> None:
+def test_a_registered_model_learns_and_ranks(run: RunCommand, tmp_path: Path, port: str) -> None:
     done = run("demo", "--once", "--port", port, "--items", "2")
     assert done.returncode == 0, done.stderr
     share = r"(0\.\d\d) \[(0\.\d\d), (\d\.\d\d)\]"
     row = rf"^(base|rejection-sampled|online) +(\d) +(promoted|kept back) +{share} +{share}$"
     rows = re.findall(row, done.stdout, re.MULTILINE)
-    assert [found[:2] for found in rows] == [
+    assert [cells[:2] for cells in rows] == [
         ("base", "1"),
         ("rejection-sampled", "2"),
         ("online", "3"),
         ("online", "4"),
     ]
     *_, last = rows
-    # Its people differ with every run: intervals, and not what they hold.
+    # The simulated people differ with every run, so only intervals are checked.
     assert float(last[4]) > 0.7
     assert float(last[7]) > 0.8
     folder = tmp_path / "dissensus-demo"
@@ -71,42 +72,42 @@ def test_a_line_learns_the_taste_of_people_and_chooses_by_it(run: RunCommand, tm
         exported = run("export", f"demo-{name}", "-o", tmp_path / name, database_url=database)
         assert exported.returncode == 0, exported.stderr
         assert {path.parent.name for path in (tmp_path / name / "pairs").rglob("*.jsonl.gz")} == {f"helpful-{tranche}"}
-        said = [json.loads(line) for line in (tmp_path / name / "preferences.jsonl").read_text().splitlines()]
-        by = {version for one in said for version in one["ranked_by"]}
-        may: dict[str, set[str | None]] = {"base": {None}, "rejection-sampled": {"demo/1"}}
-        assert by
-        assert by <= may.get(name, {"demo/1", "demo/2", "demo/3"})
+        preferences = [json.loads(line) for line in (tmp_path / name / "preferences.jsonl").read_text().splitlines()]
+        rankers = {version for one in preferences for version in one["ranked_by"]}
+        allowed: dict[str, set[str | None]] = {"base": {None}, "rejection-sampled": {"demo/1"}}
+        assert rankers
+        assert rankers <= allowed.get(name, {"demo/1", "demo/2", "demo/3"})
 
 
 @pytest.mark.slow
-def test_gold_is_verified_a_flag_is_decided_and_the_log_holds(run: RunCommand, tmp_path: Path, port: str) -> None:
+def test_gold_flags_and_audit_log(run: RunCommand, tmp_path: Path, port: str) -> None:
     done = run("demo", "--once", "--port", port)
     assert done.returncode == 0, done.stderr
-    assert "6 simulated experts label them, unseen by each other" in done.stdout
+    assert "6 simulated experts label them independently" in done.stdout
     assert re.search(r"Raters who are flagged: [1-9]\. The owner excludes [1-9]", done.stdout)
-    assert re.search(r"The log of it all holds: [\d,]+ events in one chain, \d+ of them erased since\.", done.stdout)
+    assert re.search(r"The audit log is intact: [\d,]+ events in one chain, \d+ of them erased since\.", done.stdout)
     ratings = pl.read_csv(tmp_path / "dissensus-demo" / "ratings.csv", infer_schema_length=None)
     assert set(ratings["safety_gold"]) == {"No", "Yes"}
     assert ratings["safety_gold_reason"].null_count() == 0
     assert set(ratings["rater_flagged"]) == {True, False}
     database = f"sqlite:///{tmp_path}/dissensus-demo/dissensus-demo.db"
-    told = json.loads(run("audit", "demo", "--json", database_url=database).stdout)
-    assert told["holds"] is True
-    assert told["erased"] > 0
+    audit_result = json.loads(run("audit", "demo", "--json", database_url=database).stdout)
+    assert audit_result["holds"] is True
+    assert audit_result["erased"] > 0
 
 
 @pytest.mark.slow
-def test_the_site_stays_until_it_is_interrupted(tmp_path: Path, port: str) -> None:
+def test_the_site_runs_until_interrupted(tmp_path: Path, port: str) -> None:
     (tmp_path / "dissensus-demo").mkdir()
     (tmp_path / "dissensus-demo" / "dissensus-demo.db").write_text("of an earlier demo")
     words: list[str | Path] = [SCRIPT, "demo", "--port", port, *SMALL]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment) as demo:
         assert demo.stdout is not None
-        said = ""
-        while "Ctrl-C ends." not in said and (line := demo.stdout.readline()):
-            said += line
-        rate, sign_in = re.findall(r"http://\S+", said)
+        output = ""
+        while "Ctrl-C ends." not in output and (line := demo.stdout.readline()):
+            output += line
+        rate, sign_in = re.findall(r"http://\S+", output)
         assert httpx.get(rate).status_code == 200
         assert httpx.get(sign_in).status_code == 200
         demo.send_signal(signal.SIGINT)
@@ -115,27 +116,27 @@ def test_the_site_stays_until_it_is_interrupted(tmp_path: Path, port: str) -> No
         httpx.get(rate)
 
 
-def test_a_folder_that_cannot_be(run: RunCommand, tmp_path: Path) -> None:
+def test_an_impossible_folder(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("demo", "--once", "--dir", "file")
     assert (done.returncode, done.stdout) == (1, "")
     assert "--dir file cannot be a folder" in done.stderr
 
 
-def test_nothing_is_replaced_that_no_demo_made(run: RunCommand, tmp_path: Path) -> None:
+def test_files_of_others_are_not_replaced(run: RunCommand, tmp_path: Path) -> None:
     for name in ("dissensus.db", "ratings.csv"):
         (tmp_path / name).write_text("mine")
     done = run("demo", "--once", "--dir", ".")
     assert done.returncode == 1
-    assert "ratings.csv would be replaced, which no demo made" in done.stderr
+    assert "ratings.csv would be replaced, but no demo wrote it" in done.stderr
     for name in ("dissensus.db", "ratings.csv"):
         assert (tmp_path / name).read_text() == "mine"
 
 
-def test_a_port_that_is_taken(run: RunCommand) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        done = run("demo", "--once", "--port", str(taken.getsockname()[1]), *SMALL)
+def test_a_port_in_use(run: RunCommand) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        done = run("demo", "--once", "--port", str(listener.getsockname()[1]), *SMALL)
     assert done.returncode == 1
     assert "The site did not start" in done.stderr

@@ -1,4 +1,4 @@
-"""0 is fine, 1 a clear error, 2 bad use; never a traceback."""
+"""Exit codes: 0 success, 1 error, 2 wrong usage; never a traceback."""
 
 import inspect
 import os
@@ -71,7 +71,7 @@ def test_version(run: RunCommand) -> None:
 
 
 @pytest.mark.parametrize(("words", "code"), [("--version", 0), ("analyse nowhere.csv", 1), ("nonsense", 2)])
-def test_a_process_ends_as_its_command(script: RunCommand, run: RunCommand, words: str, code: int) -> None:
+def test_the_exit_code_of_the_process(script: RunCommand, run: RunCommand, words: str, code: int) -> None:
     done, within = script(*words.split()), run(*words.split())
     assert done.returncode == within.returncode == code
     assert (done.stdout, done.stderr) == (within.stdout, within.stderr)
@@ -93,7 +93,7 @@ def test_a_process_ends_as_its_command(script: RunCommand, run: RunCommand, word
     ],
     ids=" ".join,
 )
-def test_bad_use_is_2(run: RunCommand, ratings_csv: Path, words: tuple[str, ...]) -> None:
+def test_wrong_usage_exits_with_2(run: RunCommand, ratings_csv: Path, words: tuple[str, ...]) -> None:
     done = run(*words)
     assert done.returncode == 2
     assert "Usage: dissensus" in done.stdout + done.stderr
@@ -111,7 +111,7 @@ def test_bad_use_is_2(run: RunCommand, ratings_csv: Path, words: tuple[str, ...]
         (("analyse", "ratings.csv", "--answer", "verdict"), "verdict"),
         (("analyse", "ratings.csv", "--question", "Q1", "--answer", "Q2"), "give one of them"),
         (("analyse", "ratings.csv", "--item", "post"), "post"),
-        (("analyse", "ratings.csv", "--exclude-flagged"), "not known which raters are flagged"),
+        (("analyse", "ratings.csv", "--exclude-flagged"), "unknown which raters are flagged"),
         (("analyse", "ratings.csv", "--where", "race"), "has no '='"),
         (("analyse", "ratings.csv", "--where", "race=Blue"), "Its values are"),
         (("analyse", "ratings.csv", "--where", "nope=Blue"), "There is no attribute 'nope'"),
@@ -139,8 +139,8 @@ def test_an_error_is_one_clear_line_on_stderr(
     assert "Traceback" not in done.stderr
 
 
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path, run: RunCommand, ratings_csv: Path) -> None:
-    """Enough output to fill the pipe, most of which nobody reads."""
+def test_a_closed_pipe_is_not_an_error(tmp_path: Path, run: RunCommand, ratings_csv: Path) -> None:
+    """The output fills the pipe and is read in part."""
     import polars as pl
 
     pairs = 3000
@@ -162,10 +162,8 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, run: RunCommand, ratin
         assert len(done.stdout.splitlines()) == 1
 
 
-def test_without_a_place_for_compiled_code_it_works_and_says_so(
-    tmp_path: Path, script: RunCommand, ratings_csv: Path
-) -> None:
-    """A copy of the package whose caches would have to go where files are."""
+def test_an_unwritable_numba_cache_is_a_warning(tmp_path: Path, script: RunCommand, ratings_csv: Path) -> None:
+    """Files block the cache folders of a copied package."""
     import shutil
 
     import dissensus
@@ -185,12 +183,12 @@ def test_without_a_place_for_compiled_code_it_works_and_says_so(
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == script("analyse", ratings_csv, "--by", "race", "--format", "csv").stdout
-    assert done.stderr.count("Warning: There is no place to keep compiled code") == 1
+    assert done.stderr.count("Warning: Compiled code cannot be cached") == 1
     assert "NUMBA_CACHE_DIR" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_where_the_place_for_compiled_code_is_full_it_says_so(tmp_path: Path, ratings_csv: Path) -> None:
+def test_a_full_numba_cache_is_an_error(tmp_path: Path, ratings_csv: Path) -> None:
     words = f'ulimit -f 1 && NUMBA_CACHE_DIR={tmp_path}/small "$0" analyse ratings.csv --by race'
     done = subprocess.run(
         ["bash", "-c", words, SCRIPT], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120

@@ -1,4 +1,4 @@
-"""`dissensus export`, `backup` and `restore`, as a person runs them."""
+"""`dissensus export`, `backup` and `restore`."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.campaigns import NOW
 from tests.support.commands import RunCommand
-from tests.support.pair_campaigns import opened, prefer
+from tests.support.pair_campaigns import open_pair_campaign, prefer
 from tests.support.rated_campaigns import rated_campaign
 from tests.support.raters import enter
 
@@ -18,7 +18,7 @@ from dissensus.workflows.rater import rating
 
 @pytest.fixture
 def rated(tmp_path: Path) -> str:
-    """The address of a database with a campaign that is over."""
+    """The address of a database with a closed campaign."""
     url = f"sqlite:///{tmp_path / 'dissensus.db'}"
     platform = Platform(connect(url))
     schema.upgrade(platform.database)
@@ -27,7 +27,7 @@ def rated(tmp_path: Path) -> str:
     return url
 
 
-def test_from_the_database_to_a_file_that_others_read(run: RunCommand, rated: str, tmp_path: Path) -> None:
+def test_exported_ratings_can_be_analysed(run: RunCommand, rated: str, tmp_path: Path) -> None:
     done = run("export", "crowded", "-o", "out.csv")
     assert (done.returncode, done.stdout) == (0, "")
     assert "Wrote out.csv: 24 ratings by 4 raters, internal." in done.stderr
@@ -45,15 +45,15 @@ def test_from_the_database_to_a_file_that_others_read(run: RunCommand, rated: st
     [
         (("export", "nothing", "-o", "a.csv"), "There is no campaign 'nothing'"),
         (("export", "crowded", "-o", "a.txt"), "a.txt cannot be written: name a file that ends in one of"),
-        (("export", "crowded", "-o", "a.csv", "--purpose", "fun"), "'fun' is no purpose of crowded"),
+        (("export", "crowded", "-o", "a.csv", "--purpose", "fun"), "'fun' is not a purpose of crowded"),
         (("export", "crowded", "-o", "no/a.csv"), "cannot be written"),
         (("backup", "no/a.zip"), "cannot be written"),
         (("restore", "nowhere.zip"), "There is no file nowhere.zip"),
-        (("restore", "dissensus.db"), "is no backup of Dissensus"),
+        (("restore", "dissensus.db"), "is not a backup of Dissensus"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_done_is_one_clear_line(run: RunCommand, rated: str, words: tuple[str, ...], says: str) -> None:
+def test_errors_are_one_line(run: RunCommand, rated: str, words: tuple[str, ...], says: str) -> None:
     done = run(*words)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: ")
@@ -73,24 +73,24 @@ def test_a_platform_moves_to_another_database(script: RunCommand, run: RunComman
     assert "24 ratings by 4 raters" in run("export", "crowded", "-o", "a.csv", database_url=there).stderr
 
 
-def test_from_pairs_to_a_model_that_is_told_apart_by_group(run: RunCommand, tmp_path: Path) -> None:
+def test_exported_pairs_train_a_model_of_groups(run: RunCommand, tmp_path: Path) -> None:
     platform = Platform(connect(f"sqlite:///{tmp_path / 'dissensus.db'}"))
     schema.upgrade(platform.database)
-    kept = opened(platform, 12)
+    campaign_row = open_pair_campaign(platform, 12)
     for age, towards_long in (("old", 3), ("young", -2)):
-        rater = enter(platform, kept.key)
+        rater = enter(platform, campaign_row.key)
         prefer(platform, rater, towards_long)
         rating.declare_attributes(platform, rater, {"rater_age": age}, now=NOW)
     platform.close()
     done = run("export", "pilot", "-o", "out")
     assert done.returncode == 0
     assert "Wrote out: 24 preferences by 2 raters, internal." in done.stderr
-    assert "Of them came 12 pairs. out/README.txt says what was left out." in done.stderr
+    assert "They make 12 pairs. out/README.txt lists what was left out." in done.stderr
     trained = run("preference", "train", "out/pairs/helpful-base/train.jsonl.gz", "-o", "model")
     assert trained.returncode == 0, trained.stderr
     evaluated = run("preference", "evaluate", "out/helpful-by-rater.jsonl", "--model", "model", "--format", "json")
-    found = json.loads(evaluated.stdout)
-    groups = {one["value"]: one["accuracy"]["estimate"] for one in found["slices"] if one["by"] == "rater_age"}
+    document = json.loads(evaluated.stdout)
+    groups = {one["value"]: one["accuracy"]["estimate"] for one in document["slices"] if one["by"] == "rater_age"}
     assert groups == {"old": 1.0, "young": 0.0}
     assert run("export", "pilot", "-o", "out.csv").returncode == 0
     analysed = run("analyse", "out.csv", "--question", "Q_preference", "--by", "rater_age", "--format", "json")

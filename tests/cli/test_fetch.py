@@ -1,4 +1,4 @@
-"""`dissensus fetch`, from a server on loopback."""
+"""`dissensus fetch` from a server on loopback."""
 
 import gzip
 import json
@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.files.server import Loopback, serving
 from tests.support.commands import SCRIPT, CompletedCommand, RunCommand
+from tests.support.file_server import Loopback, serving
 
 GZ = "red_team_attempts.jsonl.gz"
 BODIES = {
@@ -44,7 +44,7 @@ def fetch(run: RunCommand, server: Loopback) -> RunCommand:
     return fetch
 
 
-def test_a_data_set_is_fetched_into_its_own_folder(fetch: RunCommand, tmp_path: Path) -> None:
+def test_a_data_set_is_fetched_into_its_folder(fetch: RunCommand, tmp_path: Path) -> None:
     done = fetch("whole", "red-team")
     assert (done.returncode, done.stdout) == (0, f"data/red-team/{GZ}\n")
     assert done.stderr.splitlines() == [
@@ -65,7 +65,7 @@ def test_a_data_set_is_fetched_into_its_own_folder(fetch: RunCommand, tmp_path: 
     )
 
 
-def test_a_known_file_goes_where_it_is_told(
+def test_a_catalogued_file_is_fetched_into_the_given_folder(
     fetch: RunCommand, server: Loopback, real_data: Callable[[str], Path], tmp_path: Path
 ) -> None:
     path = "harmless-base/test.jsonl.gz"
@@ -76,7 +76,7 @@ def test_a_known_file_goes_where_it_is_told(
     assert list(json.loads((tmp_path / "here" / "fetched.json").read_text())) == [path]
 
 
-def test_licence_and_warning_come_before_anything_can_go_wrong(fetch: RunCommand) -> None:
+def test_licence_and_warning_precede_errors(fetch: RunCommand) -> None:
     done = fetch("missing", "dices-350")
     assert (done.returncode, done.stdout) == (1, "")
     *introduction, error = done.stderr.splitlines()
@@ -86,7 +86,7 @@ def test_licence_and_warning_come_before_anything_can_go_wrong(fetch: RunCommand
 
 
 @pytest.mark.parametrize("behaviour", ["page", "corrupted"])
-def test_what_is_not_the_file_is_an_error(
+def test_wrong_content_is_an_error(
     fetch: RunCommand, server: Loopback, behaviour: str, real_data: Callable[[str], Path]
 ) -> None:
     server.bodies["harmless-base/test.jsonl.gz"] = real_data("hh-rlhf/harmless-base-test.jsonl.gz").read_bytes()
@@ -96,7 +96,7 @@ def test_what_is_not_the_file_is_an_error(
     assert "Traceback" not in done.stderr
 
 
-def test_force_replaces_what_is_wrong(fetch: RunCommand, tmp_path: Path) -> None:
+def test_force_replaces_wrong_files(fetch: RunCommand, tmp_path: Path) -> None:
     (tmp_path / GZ).write_text("mine")
     done = fetch("whole", "red-team", "--to", ".")
     assert done.returncode == 1
@@ -106,7 +106,7 @@ def test_force_replaces_what_is_wrong(fetch: RunCommand, tmp_path: Path) -> None
     assert (tmp_path / GZ).read_bytes() == BODIES[GZ]
 
 
-def test_names_that_are_none(run: RunCommand) -> None:
+def test_unknown_names(run: RunCommand) -> None:
     done = run("fetch", "dices")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: There is no data set 'dices'; there are 'dices-350', 'dices-990', 'hh-rlhf'")
@@ -126,7 +126,7 @@ def test_help_names_every_data_set_and_loads_no_http() -> None:
     assert done.stdout.endswith("False 0\n")
 
 
-def test_after_ctrl_c_the_next_fetch_goes_on(fetch: RunCommand, server: Loopback, tmp_path: Path) -> None:
+def test_an_interrupted_fetch_is_resumed(fetch: RunCommand, server: Loopback, tmp_path: Path) -> None:
     part = tmp_path / "data" / "red-team" / f"{GZ}.part"
     words = [str(SCRIPT), "fetch", "red-team", "--mirror", server.address("stalling")]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
@@ -134,34 +134,36 @@ def test_after_ctrl_c_the_next_fetch_goes_on(fetch: RunCommand, server: Loopback
         while time.monotonic() < end and not (part.exists() and part.stat().st_size):
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=20)
+        _, stderr = process.communicate(timeout=20)
     assert process.returncode != 0
-    assert "Traceback" not in told
+    assert "Traceback" not in stderr
     size = part.stat().st_size
     assert fetch("ranges", "red-team").returncode == 0
-    assert server.asked[-1].headers["range"] == f"bytes={size}-"
+    assert server.requests[-1].headers["range"] == f"bytes={size}-"
     assert part.with_suffix("").read_bytes() == BODIES[GZ]
     assert not part.exists()
 
 
-def test_a_full_disk_is_an_error_and_no_loss(fetch: RunCommand, server: Loopback, tmp_path: Path) -> None:
+def test_after_a_full_disk_the_fetch_is_resumed(fetch: RunCommand, server: Loopback, tmp_path: Path) -> None:
     command = f'ulimit -f 200 && "$0" fetch red-team --to . --mirror {server.address("ranges")}'
     done = subprocess.run(["bash", "-c", command, SCRIPT], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert "cannot be read or written: File too large. Make room there" in done.stderr
     assert "Traceback" not in done.stderr
     assert fetch("ranges", "red-team", "--to", ".").returncode == 0
-    assert "range" in server.asked[-1].headers
+    assert "range" in server.requests[-1].headers
 
 
-def test_the_bar_is_for_terminals_alone(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_progress_bar_is_only_for_terminals(
+    server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours, theirs = pty.openpty()
     words = [str(SCRIPT), "fetch", "red-team", "--mirror", server.address("drip")]
     monkeypatch.setenv("TERM", "xterm")
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=theirs, check=False, cwd=tmp_path, timeout=60)
     os.close(theirs)
-    seen = os.read(ours, 100_000).decode()
+    output = os.read(ours, 100_000).decode()
     os.close(ours)
     assert (done.returncode, done.stdout) == (0, f"data/red-team/{GZ}\n".encode())
-    assert "Fetching" in seen
-    assert "%" in seen
+    assert "Fetching" in output
+    assert "%" in output

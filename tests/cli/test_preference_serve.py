@@ -1,4 +1,4 @@
-"""`dissensus preference serve` as a process of its own, asked over loopback."""
+"""`dissensus preference serve` as a process, over loopback."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 from tests.preference.people import people
 from tests.support.commands import SCRIPT, RunCommand
 from tests.support.live_site import answering
@@ -28,7 +28,7 @@ KEY = "let-me-in"
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    save_model(train(simulated(200)[0], purpose="harmless"), tmp_path / "taste")
+    save_model(train(simulate_pairs(200)[0], purpose="harmless"), tmp_path / "taste")
     return tmp_path / "taste"
 
 
@@ -40,22 +40,22 @@ def url(model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stderr is not None
         first = process.stderr.readline()
-        found = re.search(r"taste \(harmless\) scores at (http://\S+/score)", first)
-        assert found, first + process.stderr.read()
-        yield found[1]
+        match = re.search(r"taste \(harmless\) scores at (http://\S+/score)", first)
+        assert match, first + process.stderr.read()
+        yield match[1]
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
         assert "Stopped." in process.stderr.read()
 
 
-def test_what_is_served_is_what_is_in_the_folder(
+def test_a_served_model_equals_the_one_in_the_folder(
     run: RunCommand, url: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk = Conversation.from_turns([("human", "Hi"), ("bot", "kill"), ("human", "What?"), ("bot", "sorry")])
-    with open_remote_model(url, key=KEY) as far:
-        assert far.score([talk] * 3) == load_model(model).score([talk] * 3)
-        assert (far.identity, far.purpose) == (read_identity(model), "harmless")
-    with pytest.raises(NotAllowed, match="Send the key"), open_remote_model(url):
+    with open_remote_model(url, key=KEY) as remote_model:
+        assert remote_model.score([talk] * 3) == load_model(model).score([talk] * 3)
+        assert (remote_model.identity, remote_model.purpose) == (read_identity(model), "harmless")
+    with pytest.raises(NotAllowed, match="The key is missing or wrong"), open_remote_model(url):
         pass
 
     attempt = Attempt(
@@ -72,34 +72,33 @@ def test_what_is_served_is_what_is_in_the_folder(
     )
     write_attempts([attempt] * 3, tmp_path / "attempts.jsonl")
     monkeypatch.setenv("DISSENSUS_SCORE_KEY", KEY)
-    for place, target in ((url, "far.jsonl"), (str(model), "near.jsonl")):
-        done = run("preference", "score", "attempts.jsonl", "--model", place, "-o", target)
+    for location, target in ((url, "far.jsonl"), (str(model), "near.jsonl")):
+        done = run("preference", "score", "attempts.jsonl", "--model", location, "-o", target)
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "far.jsonl").read_bytes() == (tmp_path / "near.jsonl").read_bytes()
     question = "\n\nHuman: Question?\n\nAssistant: "
     rows = [{"chosen": f"{question}sorry {n}", "rejected": f"{question}kill it {n}"} for n in range(9)]
     (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     words = ("preference", "evaluate", "pairs.jsonl", "--format", "json", "--model")
-    beyond, here = (json.loads(run(*words, place).stdout) for place in (url, str(model)))
-    assert beyond["accuracy"] == here["accuracy"]
-    assert beyond["model"] == here["model"]
-    assert beyond["log_loss"] == pytest.approx(here["log_loss"])
+    remote, local = (json.loads(run(*words, location).stdout) for location in (url, str(model)))
+    assert remote["accuracy"] == local["accuracy"]
+    assert remote["model"] == local["model"]
+    assert remote["log_loss"] == pytest.approx(local["log_loss"])
     for options, says in (
-        (("--purpose", "helpful"), "trained for what is harmless"),
-        (("--as-group", "rater_gender=Woman"), "does not say that its model knows groups"),
-        (("--quantile", "0.05"), "does not say that its model knows a spread"),
+        (("--purpose", "helpful"), "trained for harmless, and helpful is requested"),
+        (("--as-group", "rater_gender=Woman"), "does not report that its model has groups"),
+        (("--quantile", "0.05"), "does not report that its model has spreads"),
     ):
         refused = run("preference", "score", "attempts.jsonl", "--model", url, "-o", "x.jsonl", *options)
         assert (refused.returncode, refused.stdout) == (1, "")
         assert says in refused.stderr
 
 
-def test_who_sees_it_is_asked_for_across_a_network(
-    run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_group_views_work_with_a_served_model(run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     save_model(
-        train(people(2.0, known=120).votes, purpose="helpful", plan=TrainingPlan(kind="groups")), tmp_path / "by-group"
+        train(people(2.0, n_training=120).votes, purpose="helpful", plan=TrainingPlan(kind="groups")),
+        tmp_path / "by-group",
     )
     (tmp_path / "talk.jsonl").write_text('{"transcript": "\\n\\nHuman: Hi\\n\\nAssistant: tea and maps"}\n')
     app = create_scoring_app(load_model(tmp_path / "by-group"), read_identity(tmp_path / "by-group"))

@@ -33,56 +33,56 @@ def test_a_model_is_trained_shown_measured_and_scores(run: RunCommand, pairs: Pa
     assert done.stderr == "Wrote model.\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["base", "helpful.jsonl", "model"]
 
-    shown = " ".join(run("preference", "show", "model").stdout.split())
+    card = " ".join(run("preference", "show", "model").stdout.split())
     for words_shown in (
         "kind transformer",
         "trained from base, ",
         "tokens 128 at most; 0 of 300 pairs were cut",
         "on 1 × cpu",
         "of 1 TFLOP/s",
-        "It reads 128 tokens at most",
+        "It reads at most the last 128 tokens",
     ):
-        assert words_shown in shown
+        assert words_shown in card
 
     write_pairs(fitting(60), tmp_path / "new.jsonl")
-    found = json.loads(run("preference", "evaluate", "new.jsonl", "--model", "model", "--format", "json").stdout)
-    assert found["model"]["purpose"] == "helpful"
-    assert found["accuracy"]["ci_low"] > 0.8
-    assert found["length_alone"]["estimate"] == 0.5
+    document = json.loads(run("preference", "evaluate", "new.jsonl", "--model", "model", "--format", "json").stdout)
+    assert document["model"]["purpose"] == "helpful"
+    assert document["accuracy"]["ci_low"] > 0.8
+    assert document["length_alone"]["estimate"] == 0.5
 
-    said = (("008 thirsty", "tea for you"), ("008 thirsty", "hat for you"), ("very " * 300, "tea for you"))
-    talks = [write_hh([("human", before), ("bot", answer)]) for before, answer in said]
+    messages = (("008 thirsty", "tea for you"), ("008 thirsty", "hat for you"), ("very " * 300, "tea for you"))
+    talks = [write_hh([("human", before), ("bot", answer)]) for before, answer in messages]
     (tmp_path / "talks.jsonl").write_text("\n".join(json.dumps({"transcript": talk}) for talk in talks))
     done = run("preference", "score", "talks.jsonl", "--model", "model")
     good, bad, _ = (float(row["score"]) for row in csv.DictReader(done.stdout.splitlines()))
     assert good > bad
     assert done.stderr == (
-        "Warning: Some turns have more than 128 tokens with all before them. This model reads no more, so they are "
-        "scored without what was said first.\n"
+        "Warning: Some turns with their context have more than 128 tokens, the limit of this model. "
+        "They are scored without the beginning of the conversation.\n"
     )
 
 
 @pytest.mark.ml
-def test_an_interrupted_training_goes_on(
+def test_an_interrupted_training_is_resumed(
     run: RunCommand, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gpt2(tmp_path / "base")
     words = (*TRANSFORMER, "--base", "base", "--checkpoint-every", "2", "--lora", "4")
-    whole = run(*words, "-o", "whole")
-    assert whole.returncode == 0, whole.stderr
+    complete = run(*words, "-o", "whole")
+    assert complete.returncode == 0, complete.stderr
     import transformers
 
     at_step = transformers.Trainer.training_step
 
-    def interrupted(self: transformers.Trainer, *given: object, **more: object) -> object:
+    def interrupted(self: transformers.Trainer, *args: object, **kwargs: object) -> object:
         if self.state.global_step == 5:
             raise OSError(28, "No space left on device", "checkpoint")
-        return at_step(self, *given, **more)
+        return at_step(self, *args, **kwargs)
 
     with monkeypatch.context() as full:
         full.setattr(transformers.Trainer, "training_step", interrupted)
         assert run(*words, "-o", "model").returncode == 1
-    assert "Go on with --resume, or delete it" in run(*words, "-o", "model").stderr
+    assert "Resume it with --resume, or delete it" in run(*words, "-o", "model").stderr
     done = run(*words, "-o", "model", "--resume")
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "model.partial").exists()
@@ -91,7 +91,7 @@ def test_an_interrupted_training_goes_on(
 
 
 @pytest.mark.ml
-def test_two_processes_train_as_one(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
+def test_two_processes_train_the_same_model(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
     llama(tmp_path / "base")
     words = (*TRANSFORMER, "--base", "base", "--learning-rate", "0.0003")
     assert run(*words, "--batch", "16", "-o", "one").returncode == 0
@@ -102,8 +102,8 @@ def test_two_processes_train_as_one(run: RunCommand, pairs: Path, tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Trained on 216 pairs") == 1
     assert json.loads((tmp_path / "two" / "card.json").read_text())["speed"]["n_processes"] == 2
-    one, two = (load_model(tmp_path / name).margins(fitting(20)) for name in ("one", "two"))
-    np.testing.assert_allclose(one, two, rtol=1e-3, atol=5e-4)
+    single, double = (load_model(tmp_path / name).margins(fitting(20)) for name in ("one", "two"))
+    np.testing.assert_allclose(single, double, rtol=1e-3, atol=5e-4)
 
 
 @pytest.mark.ml
@@ -112,11 +112,11 @@ def test_errors(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for words, says in (
         (("--base", "./nowhere"), "There is no folder './nowhere'"),
-        (("--base", "empty"), "'empty' cannot be trained from"),
+        (("--base", "empty"), "'empty' cannot be used as a base model"),
         (("--base", "base", "--max-length", "500"), "'base' reads from 8 to 128 tokens"),
         (("--base", "base", "--lora", "0"), "lora is 0; give a whole number from 1"),
         (("--base", "base", "--epochs", "-1"), "epochs is -1; give a number above 0"),
-        (("--base", "base", "--resume"), "There is no training to go on with"),
+        (("--base", "base", "--resume"), "There is no training to resume"),
         (("--base", "base", "--strength", "weight"), "No pair has a strength"),
     ):
         done = run(*TRANSFORMER, *words, "-o", "model")
@@ -125,10 +125,10 @@ def test_errors(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
-def test_a_transformer_needs_another_model(run: RunCommand, pairs: Path) -> None:
+def test_a_transformer_needs_a_base_model(run: RunCommand, pairs: Path) -> None:
     done = run(*TRANSFORMER, "-o", "model")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "or one of the hub: --base MODEL" in done.stderr
+    assert "or its name on the hub: --base MODEL" in done.stderr
 
 
 def test_without_the_extra_it_says_what_to_install(
@@ -141,7 +141,7 @@ def test_without_the_extra_it_says_what_to_install(
     assert not (tmp_path / "model").exists()
 
 
-def test_options_of_a_transformer_mean_nothing_for_others(run: RunCommand, pairs: Path) -> None:
+def test_transformer_options_are_refused_for_other_kinds(run: RunCommand, pairs: Path) -> None:
     done = run("preference", "train", pairs, "-o", "model", "--max-length", "9", "--resume")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "--max-length, --resume: this is for --kind transformer, and the model is to be linear" in done.stderr
+    assert "--max-length, --resume: only for --kind transformer, but the kind is linear" in done.stderr

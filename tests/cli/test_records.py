@@ -10,14 +10,17 @@ import pytest
 from tests.support.attempt_records import RECORD
 from tests.support.commands import RunCommand
 
-ASKED = "\n\nHuman: Is it safe?\n\nAssistant: "
-PAIR = {"chosen": ASKED + "No.", "rejected": ASKED + "Yes."}
+CONTEXT = "\n\nHuman: Is it safe?\n\nAssistant: "
+PAIR = {"chosen": CONTEXT + "No.", "rejected": CONTEXT + "Yes."}
 
 
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
     path = tmp_path / "pairs.jsonl"
-    rows = [{**PAIR, "strength": 2.5, "rater_id": "ann"}, {**PAIR, "chosen": ASKED, "strength": None, "rater_id": "b"}]
+    rows = [
+        {**PAIR, "strength": 2.5, "rater_id": "ann"},
+        {**PAIR, "chosen": CONTEXT, "strength": None, "rater_id": "b"},
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
@@ -29,7 +32,7 @@ def attempts(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_real_pairs_are_all_kept_and_what_is_odd_is_said(
+def test_the_real_pairs_are_kept_with_notes_on_anomalies(
     run: RunCommand, real_data: Callable[[str], Path], tmp_path: Path
 ) -> None:
     real = real_data("hh-rlhf/harmless-base-test.jsonl.gz")
@@ -47,7 +50,7 @@ def test_the_real_pairs_are_all_kept_and_what_is_odd_is_said(
     assert "5 × the contexts of the two differ" in checked.stdout
 
 
-def test_the_name_tells_the_kind_and_what_is_lost_is_said(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
+def test_the_name_sets_the_kind_and_losses_are_noted(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
     done = run("convert", pairs, "a.jsonl")
     assert "Note: Left out, because hh-rlhf does not hold it: 'strength', 'rater_id'." in done.stderr
     assert done.stderr.endswith(f"Wrote a.jsonl (hh-rlhf) from the 2 pairs of {pairs} (pairs).\n")
@@ -63,7 +66,7 @@ def test_the_name_tells_the_kind_and_what_is_lost_is_said(run: RunCommand, pairs
         assert (tmp_path / "again.jsonl").read_text() == (tmp_path / "a.jsonl").read_text()
 
 
-def test_attempts_in_every_form(run: RunCommand, attempts: Path, tmp_path: Path) -> None:
+def test_attempts_in_every_format(run: RunCommand, attempts: Path, tmp_path: Path) -> None:
     for name, kind in (("a.parquet", "red-team"), ("a.csv", "red-team"), ("a.inspect.jsonl", "inspect")):
         done = run("convert", attempts, name)
         assert done.stderr == f"Wrote {name} ({kind}) from the 2 attempts of {attempts} (red-team).\n"
@@ -85,10 +88,10 @@ def test_attempts_in_every_form(run: RunCommand, attempts: Path, tmp_path: Path)
         (("attempts.json", "a.trl.jsonl"), "attempts.json holds attempts, which are not written as trl"),
         (("pairs.jsonl", "a.trl.csv"), "a.trl.csv cannot be written: name a file that ends in one of .jsonl"),
         (("attempts.json", "a.pyrit.jsonl"), "name a file that ends in one of .csv"),
-        (("pairs.jsonl", "a.jsonl", "--item", "x"), "--item says nothing here: pairs.jsonl holds pairs"),
+        (("pairs.jsonl", "a.jsonl", "--item", "x"), "--item has no effect here: pairs.jsonl holds pairs"),
         (("pairs.jsonl", "pairs.jsonl", "--force"), "writing to it would destroy it"),
         (("pairs.jsonl", "a.jsonl", "--from", "inspect"), "Files of the kind inspect are written, not read"),
-        (("attempts.json", "a.pyrit.csv", "--as-released"), "--as-released says nothing here"),
+        (("attempts.json", "a.pyrit.csv", "--as-released"), "--as-released has no effect here"),
         (("attempts.json", "a.json", "--to", "long"), "which are not written as long"),
         (("ratings.csv", "a.csv", "--to", "trl"), "ratings.csv holds ratings, which are not written as trl"),
         (("ratings.csv", "a.csv", "--as-released"), "--as-released is about red-team attempts"),
@@ -96,7 +99,7 @@ def test_attempts_in_every_form(run: RunCommand, attempts: Path, tmp_path: Path)
         (("nowhere.json", "a.json"), "There is no file nowhere.json"),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(
+def test_impossible_conversions_are_refused(
     run: RunCommand, pairs: Path, attempts: Path, tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
     (tmp_path / "ratings.csv").write_text("item_id,rater_id,Q_overall\n1,a,Yes\n")
@@ -107,7 +110,7 @@ def test_what_cannot_be_is_refused_in_words(
     assert "Traceback" not in done.stderr
 
 
-def test_everything_that_is_wrong_is_named(run: RunCommand, tmp_path: Path) -> None:
+def test_all_faults_are_listed(run: RunCommand, tmp_path: Path) -> None:
     rows: list[Any] = [
         RECORD,
         {**RECORD, "rating": 7},
@@ -115,19 +118,19 @@ def test_everything_that_is_wrong_is_named(run: RunCommand, tmp_path: Path) -> N
         {**RECORD, "transcript": "\n\nHuman: a"},
     ]
     (tmp_path / "attempts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    bad = [PAIR, {"chosen": "hm", "rejected": ASKED + "a"}, {**PAIR, "chosen": ASKED + "a\n\nHuman: b"}]
+    bad = [PAIR, {"chosen": "hm", "rejected": CONTEXT + "a"}, {**PAIR, "chosen": CONTEXT + "a\n\nHuman: b"}]
     (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bad) + "{")
     done = run("validate", "attempts.jsonl", "pairs.jsonl", "--format", "json")
     assert done.returncode == 1
-    one, two = json.loads(done.stdout)["files"]
-    assert [(problem["check"], problem["row"]) for problem in one["problems"]] == [
+    attempts_report, pairs_report = json.loads(done.stdout)["files"]
+    assert [(problem["check"], problem["row"]) for problem in attempts_report["problems"]] == [
         ("no attempt", 2),
         ("no attempt", 3),
         ("the bot says nothing", 4),
     ]
-    assert one["notes"] == ["Left out, because attempts do not have it: 'comment'."]
-    assert (two["n_rows"], [(problem["check"], problem["row"]) for problem in two["problems"]]) == (
+    assert attempts_report["notes"] == ["Left out, because attempts do not have it: 'comment'."]
+    assert (pairs_report["n_rows"], [(problem["check"], problem["row"]) for problem in pairs_report["problems"]]) == (
         3,
         [("unreadable", None), ("no pair", 2), ("a transcript ends with the human", 3)],
     )
-    assert "record 4: not JSON" in two["problems"][0]["what"]
+    assert "record 4: not JSON" in pairs_report["problems"][0]["message"]

@@ -1,4 +1,4 @@
-"""Raters go on while processes die, and while the site is brought to its next version."""
+"""Continuity for raters when processes die and when the site is upgraded."""
 
 import os
 import shutil
@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import select
 from tests.support.campaigns import open_campaign
 from tests.support.commands import SCRIPT
-from tests.support.rating_crowd import PATIENCE_S, Crowd, crowd
-from tests.support.served_site import KEY, living, served
+from tests.support.rating_crowd import PATIENCE_S, Crowd, rating_crowd
+from tests.support.served_site import KEY, list_processes, served
 from tests.support.worker_process import work_process
 
 import dissensus
@@ -41,31 +41,31 @@ def upgrade():
 
 
 def check(platform: Platform, people: Crowd) -> None:
-    """Make sure that all that was acknowledged is there once, and that the log agrees with it."""
-    told = [save for one in people.ratings for save in one.kept]
+    """Check that every acknowledged save is stored once and that the audit log is intact."""
+    acknowledged = [save for rating in people.ratings for save in rating.saved_keys]
     with platform.database.reading() as tx:
-        kept = list(tx.scalars(select(SaveTable.key)))
-    assert len(set(kept)) == len(kept)
-    assert set(told) <= set(kept)
+        stored = list(tx.scalars(select(SaveTable.key)))
+    assert len(set(stored)) == len(stored)
+    assert set(acknowledged) <= set(stored)
     assert audit.audit_campaign(platform, "pilot").holds
 
 
-def until(is_so: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE_S
-    while not is_so():
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.1)
 
 
 def seconds_of(process: int) -> float:
-    """How long a process has worked."""
+    """Return the CPU time of a process."""
     user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.fixture
 def later(tmp_path: Path) -> Path:
-    """The version after this one, which has one migration more."""
+    """A copy of the package with one more migration."""
     folder = tmp_path / "later"
     source = Path(dissensus.__file__).parent
     shutil.copytree(source, folder / "dissensus", ignore=shutil.ignore_patterns("__pycache__"))
@@ -75,12 +75,12 @@ def later(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_campaign_goes_on_through_an_upgrade(
+def test_a_campaign_continues_through_an_upgrade(
     database: Database, database_url: str, later: Path, tmp_path: Path
 ) -> None:
     platform = Platform(database)
     key = str(open_campaign(platform, MANY).key)
-    with served(tmp_path, database_url=database_url, secret_key=KEY) as old, crowd(4, old.url, key) as people:
+    with served(tmp_path, database_url=database_url, secret_key=KEY) as old, rating_crowd(4, old.url, key) as people:
         people.go_on()
         upgraded = subprocess.run(
             [SCRIPT, "db", "upgrade"],
@@ -94,11 +94,11 @@ def test_a_campaign_goes_on_through_an_upgrade(
         people.go_on()
         assert old.get("/readyz").status_code == 200
         with served(tmp_path, source=later, database_url=database_url, secret_key=KEY) as new:
-            for one in people.ratings[:2]:
-                one.address = new.url
+            for rating in people.ratings[:2]:
+                rating.address = new.url
             people.go_on()
-            for one in people.ratings[2:]:
-                one.address = new.url
+            for rating in people.ratings[2:]:
+                rating.address = new.url
             assert old.stop() == 0
             people.go_on()
             assert new.get("/readyz").status_code == 200
@@ -110,7 +110,7 @@ def test_a_campaign_goes_on_through_an_upgrade(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_two_workers_and_what_runs_beside_them_go_on_where_one_dies(
+def test_workers_and_background_jobs_survive_a_killed_process(
     database: Database, database_url: str, tmp_path: Path
 ) -> None:
     platform = Platform(database)
@@ -119,7 +119,7 @@ def test_two_workers_and_what_runs_beside_them_go_on_where_one_dies(
         served(tmp_path, "--workers", "2", database_url=database_url, secret_key=KEY, background_jobs="false") as site,
         work_process(tmp_path, database_url) as first,
         work_process(tmp_path, database_url),
-        crowd(8, site.url, key) as people,
+        rating_crowd(8, site.url, key) as people,
     ):
         workers = workers_of(site.process.pid)
         before = {worker: seconds_of(worker) for worker in workers}
@@ -128,16 +128,16 @@ def test_two_workers_and_what_runs_beside_them_go_on_where_one_dies(
         os.kill(workers[0], signal.SIGKILL)
         first.kill()
         people.go_on(20)
-        until(lambda: len(workers_of(site.process.pid)) == 2)
-        until(lambda: linked(platform) > 0)
+        wait_until(lambda: len(workers_of(site.process.pid)) == 2)
+        wait_until(lambda: count_chained_events(platform) > 0)
         people.go_on(20)
         people.stop()
     check(platform, people)
 
 
 def workers_of(parent: int) -> list[int]:
-    """The processes that answer: those that a site has started, but for what only looks after its memory."""
-    return [one for one, by in living().items() if by == parent and "spawn_main" in _command(one)]
+    """Return the worker processes of a site, without the resource tracker."""
+    return [one for one, by in list_processes().items() if by == parent and "spawn_main" in _command(one)]
 
 
 def _command(process: int) -> str:
@@ -147,7 +147,7 @@ def _command(process: int) -> str:
         return ""
 
 
-def linked(platform: Platform) -> int:
-    """How many events are in the chain."""
+def count_chained_events(platform: Platform) -> int:
+    """Count the events in the chain."""
     with platform.database.reading() as tx:
         return int(tx.scalar(select(EventChainTable.n_events)) or 0)

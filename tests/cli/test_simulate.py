@@ -41,11 +41,11 @@ def test_a_full_campaign_is_written_and_can_be_analysed(script: RunCommand, tmp_
     assert "43,050 ratings of 350 items by 123 raters" in done.stdout
 
 
-def test_without_a_file_it_prints_what_the_seed_decides(simulate: RunCommand, tmp_path: Path) -> None:
-    one, again, other = (simulate(*SMALL, *words) for words in ((), ("--seed", "0"), ("--seed", "1")))
-    assert one.stdout == again.stdout != other.stdout
-    assert pl.read_csv(io.StringIO(one.stdout), infer_schema=False).height == 240
-    assert (one.returncode, one.stderr) == (0, "")
+def test_without_a_file_it_prints_ratings_fixed_by_the_seed(simulate: RunCommand, tmp_path: Path) -> None:
+    first, again, other = (simulate(*SMALL, *words) for words in ((), ("--seed", "0"), ("--seed", "1")))
+    assert first.stdout == again.stdout != other.stdout
+    assert pl.read_csv(io.StringIO(first.stdout), infer_schema=False).height == 240
+    assert (first.returncode, first.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -58,7 +58,7 @@ def test_without_a_file_it_prints_what_the_seed_decides(simulate: RunCommand, tm
         ("d.e.csv", "d.e.truth.json"),
     ],
 )
-def test_the_truth_lies_beside_the_file(simulate: RunCommand, tmp_path: Path, file: str, beside: str) -> None:
+def test_the_truth_is_written_beside_the_file(simulate: RunCommand, tmp_path: Path, file: str, beside: str) -> None:
     done = simulate(*SMALL, "-o", file)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"Wrote {file}.\nWrote {beside}.\n")
     assert {path.name for path in tmp_path.iterdir()} == {file, beside}
@@ -67,7 +67,7 @@ def test_the_truth_lies_beside_the_file(simulate: RunCommand, tmp_path: Path, fi
     assert sum(rater["n_ratings"] for rater in truth["raters"]) == 240
 
 
-def test_the_truth_goes_where_it_is_asked_to(simulate: RunCommand, tmp_path: Path) -> None:
+def test_the_truth_is_written_to_the_given_file(simulate: RunCommand, tmp_path: Path) -> None:
     assert simulate(*SMALL, "--truth", "t.json").stdout.startswith("id,rater_id")
     assert simulate(*SMALL, "-o", "a.csv", "--truth", "u.json").returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {"t.json", "a.csv", "u.json"}
@@ -124,13 +124,13 @@ def test_bad_settings_are_refused_in_one_line(simulate: RunCommand, tmp_path: Pa
 
 
 @pytest.mark.parametrize("words", ["--items 0", "--seed -1", "--preset dices", "file.csv", "--raters-per-cell 0"])
-def test_bad_use_is_2(simulate: RunCommand, words: str) -> None:
+def test_wrong_usage_exits_with_2(simulate: RunCommand, words: str) -> None:
     done = simulate(*words.split())
     assert done.returncode == 2
     assert "Usage: dissensus" in done.stderr
 
 
-def test_a_file_is_replaced_when_that_is_said(simulate: RunCommand, tmp_path: Path) -> None:
+def test_force_replaces_a_file(simulate: RunCommand, tmp_path: Path) -> None:
     assert simulate(*SMALL, "-o", "a.csv").returncode == 0
     before = (tmp_path / "a.csv").read_bytes()
     assert simulate(*SMALL, "-o", "a.csv", "--seed", "5", "--force").returncode == 0
@@ -149,14 +149,16 @@ def test_red_team_attempts_are_written_and_read_again(simulate: RunCommand, run:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--items", "3", "-o", "a.json"), "--items says nothing of red-team attempts"),
-        (("--group-sd", "race=1", "-o", "a.json"), "--group-sd says nothing"),
-        (("--truth", "t.json", "-o", "a.json"), "--truth says nothing"),
+        (("--items", "3", "-o", "a.json"), "--items does not apply to red-team attempts"),
+        (("--group-sd", "race=1", "-o", "a.json"), "--group-sd does not apply"),
+        (("--truth", "t.json", "-o", "a.json"), "--truth does not apply"),
         ((), "Name it: -o attempts.json.gz"),
         (("-o", "a.txt"), "a.txt cannot be written: name a file that ends in one of"),
     ],
 )
-def test_what_says_nothing_of_attempts_is_refused(simulate: RunCommand, words: tuple[str, ...], says: str) -> None:
+def test_options_that_do_not_apply_to_attempts_are_refused(
+    simulate: RunCommand, words: tuple[str, ...], says: str
+) -> None:
     done = simulate("--preset", "red-team", *words)
     assert done.returncode == 1
     assert says in " ".join(done.stderr.split())

@@ -20,14 +20,14 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return good, bad
 
 
-def test_a_good_file_ends_with_0(run: RunCommand, files: tuple[Path, Path]) -> None:
+def test_a_valid_file_exits_with_0(run: RunCommand, files: tuple[Path, Path]) -> None:
     done = run("validate", files[0])
     assert (done.returncode, done.stderr) == (0, "")
     assert "valid, 0 errors, 0 warnings" in done.stdout
     assert "long table: 2 rows, 1 item, 2 raters, 1 question" in done.stdout
 
 
-def test_all_files_are_told_of_and_errors_end_with_1(script: RunCommand, files: tuple[Path, Path]) -> None:
+def test_all_files_are_reported_and_errors_exit_with_1(script: RunCommand, files: tuple[Path, Path]) -> None:
     done = script("validate", *files, "nowhere.csv")
     assert (done.returncode, done.stderr) == (1, "")
     assert "bad.csv: not valid, 3 errors, 1 warning" in done.stdout
@@ -35,7 +35,7 @@ def test_all_files_are_told_of_and_errors_end_with_1(script: RunCommand, files: 
     assert done.stdout.index("3 errors") < done.stdout.index("Rater 'a' rated item '1' twice, in row 1 and row 2.")
 
 
-def test_warnings_alone_end_with_0(run: RunCommand, tmp_path: Path) -> None:
+def test_warnings_exit_with_0(run: RunCommand, tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("item_id,rater_id,rater_age,Q_overall\n1,a,,Yes\n", encoding="utf-8")
     done = run("validate", path)

@@ -24,23 +24,23 @@ def test_the_table_shows_who_is_flagged(script: RunCommand, timed_csv: Path) -> 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Q_overall: 1,800 ratings of 60 items by 30 raters. 5 raters meet a criterion.")
     assert [line[:3] for line in done.stdout.splitlines() if line[:1] == "r" and line[1].isdigit()] == FLAGGED
-    assert "Nobody is left out" in done.stdout
+    assert "No rater is left out" in done.stdout
 
 
 def test_json_has_everything_and_thresholds_are_options(run: RunCommand, timed_csv: Path) -> None:
     words = ("--below-half", "1", "--below-third", "1", "--below-quarter", "1", "--same-label", ".2")
-    read = json.loads(run("vet", timed_csv, *words, "--min-ratings", "60", "--format", "json").stdout)
+    report = json.loads(run("vet", timed_csv, *words, "--min-ratings", "60", "--format", "json").stdout)
     speed = {"below_half": 1, "below_third": 1, "below_quarter": 1}
-    assert read["criteria"] == {**speed, "same_label": 0.2, "min_ratings": 60}
-    assert all(rater["rater_flagged"] for rater in read["raters"])
-    assert read["raters"][0]["flat"] is not None  # the granular questions are read as well
-    assert read["audit"] is None
+    assert report["criteria"] == {**speed, "same_label": 0.2, "min_ratings": 60}
+    assert all(rater["rater_flagged"] for rater in report["raters"])
+    assert report["raters"][0]["flat"] is not None  # the granular questions are read as well
+    assert report["audit"] is None
 
 
 def test_a_named_question_is_the_only_one_read(run: RunCommand, timed_csv: Path) -> None:
-    read = json.loads(run("vet", timed_csv, "--question", "Q_overall", "--format", "json").stdout)
-    assert read["n_flagged"] == 5
-    assert "flat" in read["absent"]
+    report = json.loads(run("vet", timed_csv, "--question", "Q_overall", "--format", "json").stdout)
+    assert report["n_flagged"] == 5
+    assert "flat" in report["absent"]
 
 
 def test_the_csv_flags_raters_for_other_commands(run: RunCommand, timed_csv: Path, tmp_path: Path) -> None:
@@ -53,9 +53,7 @@ def test_the_csv_flags_raters_for_other_commands(run: RunCommand, timed_csv: Pat
     assert pl.read_csv(io.StringIO(labels.stdout))["n_ratings"].unique().to_list() == [25]
 
 
-def test_the_audit_is_of_those_who_meet_a_criterion_where_the_file_flags_nobody(
-    run: RunCommand, timed_csv: Path
-) -> None:
+def test_without_flags_the_audit_is_of_raters_who_meet_a_criterion(run: RunCommand, timed_csv: Path) -> None:
     done = run("vet", timed_csv, "--audit", "--draws", "99", "--by", "gender", "--within", "gender")
     assert done.returncode == 0, done.stderr
     assert "Filter of 5 of 30 raters, flagged by the criteria" in done.stdout
@@ -82,15 +80,15 @@ def test_the_figure(run: RunCommand, timed_csv: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "says"),
     [
         (("--figure", "f.pdf"), "name a .svg, .png or .json (Vega-Lite) file"),
         (("--figure", "nowhere/f.svg"), "cannot be written"),
         (("--audit", "--min-ratings", "100"), "no filter to audit"),
     ],
 )
-def test_refusals(run: RunCommand, timed_csv: Path, words: tuple[str, ...], said: str) -> None:
+def test_refusals(run: RunCommand, timed_csv: Path, words: tuple[str, ...], says: str) -> None:
     done = run("vet", timed_csv, *words)
     assert (done.returncode, done.stdout) == (1, "")
-    assert said in done.stderr
+    assert says in done.stderr
     assert "Traceback" not in done.stderr

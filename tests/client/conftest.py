@@ -1,4 +1,4 @@
-"""A client of the real site."""
+"""Fixtures of a client and a running site."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -30,11 +30,11 @@ def house(live: Live) -> Iterator[House]:
 
 @pytest.fixture
 def waits() -> list[float]:
-    """The seconds that a client would have slept."""
+    """Return the backoffs of the client, in seconds."""
     return []
 
 
 @pytest.fixture
 def client(house: House, waits: list[float]) -> Iterator[Client]:
-    with Client(house.live.url, token(house.platform, "ada"), sleep=waits.append) as made:
-        yield made
+    with Client(house.live.url, token(house.platform, "ada"), sleep=waits.append) as client:
+        yield client

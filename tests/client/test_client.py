@@ -1,4 +1,4 @@
-"""From Python to the real site and back, over both kinds of database."""
+"""Client of a running site."""
 
 import logging
 import threading
@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
-from tests.support.api_programs import belongs, opened, rate, token
+from tests.support.api_programs import add_member, open_api_campaign, rate, token
 from tests.support.campaigns import ABOUT_YOU, definition, items
 from tests.support.staff_browsers import House
 
@@ -23,16 +23,16 @@ from dissensus.workflows.campaign import audit
 from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def test_a_campaign_from_a_definition_to_an_analysis(house: House, client: Client) -> None:
-    made = client.create(definition().as_mapping(), items(3))
-    assert (made.state, made.moves, made.numbers) == (
+    campaign = client.create(definition().as_mapping(), items(3))
+    assert (campaign.state, campaign.allowed_states, campaign.numbers) == (
         "draft",
         ("open",),
         CampaignNumbersResource(
-            items=3, raters=0, rated=0, standings=dict.fromkeys(("rating", "finished", "stopped", "withdrawn"), 0)
+            items=3, raters=0, ratings=0, standings=dict.fromkeys(("rating", "finished", "stopped", "withdrawn"), 0)
         ),
     )
     assert client.add_items("pilot", [Item("more", Conversation.from_turns([("bot", "Hello!")]))]) == 4
@@ -40,45 +40,45 @@ def test_a_campaign_from_a_definition_to_an_analysis(house: House, client: Clien
     with pytest.raises(NotFound, match="no finished rating"):
         client.ratings("pilot")
     client.move("pilot", "open")
-    kept = _kept(house)
-    rate(house, kept, 2, answer="Yes")
-    rate(house, kept, 1, answer="No", release=True)
+    campaign_row = _load_row(house)
+    rate(house, campaign_row, 2, answer="Yes")
+    rate(house, campaign_row, 1, answer="No", release=True)
     ratings = client.ratings("pilot")
     assert (ratings.n_items, ratings.n_raters, ratings.scale("Q_safe")) == (4, 3, ("No", "Unsure", "Yes"))
     assert {row.metric for row in dissensus.analyse(ratings).overall} >= {"irr", "negentropy"}
     assert client.ratings_frame("pilot", purposes=["release"]).height == 4
-    assert [line.rated for line in client.campaigns()] == [12]
+    assert [campaign.ratings for campaign in client.campaigns()] == [12]
 
 
-def _kept(house: House) -> CampaignRow:
+def _load_row(house: House) -> CampaignRow:
     with house.platform.database.reading() as tx:
         return campaigns.get_campaign_by_name(tx, "pilot")
 
 
-def test_people_come_and_go(house: House, client: Client) -> None:
-    kept = opened(house)
-    rate(house, kept, 2)
+def test_raters_and_members_are_managed(house: House, client: Client) -> None:
+    campaign_row = open_api_campaign(house)
+    rate(house, campaign_row, 2)
     links = client.invite("pilot", 3)
     assert len(set(links)) == 3
     first, second = client.raters("pilot")
-    assert (first.standing, first.n_done, first.n_open) == ("finished", 3, 0)
+    assert (first.standing, first.n_rated, first.n_open) == ("finished", 3, 0)
     assert client.withdraw("pilot", second.id) == 3
     assert [rater.standing for rater in client.raters("pilot")] == ["finished", "withdrawn"]
     with pytest.raises(NotFound, match="withdrawn already"):
         client.withdraw("pilot", second.id)
     invitation = client.invite_member("pilot", "analyst")
     assert str(invitation.link).startswith(f"{house.live.url}/join/")
-    found = client.members("pilot")
-    assert [(one.name, one.role) for one in found.members] == [("ada", "owner")]
-    assert [one.role for one in found.invitations] == ["analyst"]
+    members = client.members("pilot")
+    assert [(member.name, member.role) for member in members.members] == [("ada", "owner")]
+    assert [invitation.role for invitation in members.invitations] == ["analyst"]
     audit.link_pending_events(house.platform)
-    told = list(client.events("pilot"))
-    assert [event.sequence for event in told] == list(range(1, len(told) + 1))
-    assert {"created", "state_changed", "links_created", "withdrawn"} <= {one.kind for one in told}
+    events = list(client.events("pilot"))
+    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+    assert {"created", "state_changed", "links_created", "withdrawn"} <= {event.kind for event in events}
 
 
-@one_kind
-def test_many_items_go_in_several_requests(client: Client) -> None:
+@sqlite_only
+def test_many_items_are_sent_in_batches(client: Client) -> None:
     client.create(definition().as_mapping(), items(1_001))
     assert sum(1 for _ in client.items("pilot")) == 1_001
     large = [Item(f"large-{n}", Conversation.from_turns([("bot", "x" * 2**20)])) for n in range(9)]
@@ -87,29 +87,29 @@ def test_many_items_go_in_several_requests(client: Client) -> None:
         client.add_items("pilot", [])
 
 
-@one_kind
-def test_a_definition_is_revised_as_toml(client: Client) -> None:
+@sqlite_only
+def test_a_definition_may_be_toml(client: Client) -> None:
     client.create(write_campaign(definition()))
     assert client.revise("pilot", write_campaign(definition(title="New"))).definition["title"] == {"en": "New"}
 
 
-@one_kind
-def test_a_quota_is_told(house: House, client: Client) -> None:
+@sqlite_only
+def test_the_quota_is_returned(house: House, client: Client) -> None:
     quota = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 2, "rest": 1}
-    opened(house, demographics=ABOUT_YOU, quota=quota)
+    open_api_campaign(house, demographics=ABOUT_YOU, quota=quota)
     assert [(cell.cell, cell.target, cell.finished) for cell in client.quota("pilot").cells] == [
         ("young", 2, 0),
         ("old", 2, 0),
         ("rest", 1, 0),
     ]
-    belongs(house, "ben", "analyst")
+    add_member(house, "ben", "analyst")
     with Client(house.live.url, token(house.platform, "ben")) as analyst:
-        assert {cell.places for cell in analyst.quota("pilot").cells} == {None}
+        assert {cell.capacity for cell in analyst.quota("pilot").cells} == {None}
 
 
-@one_kind
-def test_what_the_site_refuses_is_told_in_its_words(house: House, client: Client, waits: list[float]) -> None:
-    opened(house)
+@sqlite_only
+def test_errors_have_the_message_of_the_site(house: House, client: Client, waits: list[float]) -> None:
+    open_api_campaign(house)
     with pytest.raises(NotFound, match=r"^There is no campaign 'nothing'\.$"):
         client.campaign("nothing")
     with pytest.raises(Conflict, match="There is a campaign called pilot"):
@@ -117,7 +117,7 @@ def test_what_the_site_refuses_is_told_in_its_words(house: House, client: Client
     with pytest.raises(InvalidInput, match=r"(?s)2 faults:\n- .*\n- ") as error:
         client.create({**definition("other").as_mapping(), "titel": "x", "seed": "y"})
     assert "titel" in str(error.value)
-    with pytest.raises(NotFound, match="'nobody' is no purpose of pilot"):
+    with pytest.raises(NotFound, match="'nobody' is not a purpose of pilot"):
         client.ratings("pilot", purposes=["nobody"])
     with (
         Client(house.live.url, token(house.platform, "ada", scopes=frozenset({"see"}))) as little,
@@ -127,8 +127,8 @@ def test_what_the_site_refuses_is_told_in_its_words(house: House, client: Client
     assert waits == []
 
 
-@one_kind
-def test_who_asks_too_often_waits(house: House, client: Client) -> None:
+@sqlite_only
+def test_the_client_waits_after_the_rate_limit(house: House, client: Client) -> None:
     house.live.site.rate_limiter.burst = 2
     waited: list[float] = []
 
@@ -144,25 +144,25 @@ def test_who_asks_too_often_waits(house: House, client: Client) -> None:
 
 @contextmanager
 def losing(url: str, n: int) -> Iterator[str]:
-    """A wire to a site on which the first answers are lost, and what was asked is done."""
+    """Run a proxy that forwards requests but loses the first responses."""
     lost = iter(range(n))
 
-    class Wire(BaseHTTPRequestHandler):
+    class Proxy(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            answer = httpx.post(url + self.path, content=body, headers=dict(self.headers.items()))
+            response = httpx.post(url + self.path, content=body, headers=dict(self.headers.items()))
             if next(lost, None) is not None:
                 self.close_connection = True
                 return
-            self.send_response(answer.status_code)
-            self.send_header("content-length", str(len(answer.content)))
+            self.send_response(response.status_code)
+            self.send_header("content-length", str(len(response.content)))
             self.end_headers()
-            self.wfile.write(answer.content)
+            self.wfile.write(response.content)
 
         def log_message(self, *_: object) -> None:
             """Be quiet."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Wire) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -172,8 +172,8 @@ def losing(url: str, n: int) -> Iterator[str]:
             thread.join()
 
 
-def test_what_is_made_is_made_once_though_the_answer_is_lost(house: House, waits: list[float]) -> None:
-    opened(house)
+def test_a_retry_creates_nothing_twice(house: House, waits: list[float]) -> None:
+    open_api_campaign(house)
     key = token(house.platform, "ada")
     with losing(house.live.url, 2) as url, Client(url, key, sleep=waits.append) as client:
         links = client.invite("pilot", 2)
@@ -182,29 +182,29 @@ def test_what_is_made_is_made_once_though_the_answer_is_lost(house: House, waits
     assert load_overview(house.platform, "pilot", staff_id=owner_id).numbers.n_invited == len(links) == 2
 
 
-def test_nobody_there_is_told_after_all_tries(waits: list[float]) -> None:
+def test_an_unreachable_site_is_reported_after_all_attempts(waits: list[float]) -> None:
     with Client("http://127.0.0.1:1", "t", max_attempts=3, sleep=waits.append) as nowhere, pytest.raises(Unavailable):
         nowhere.campaign("pilot")
     assert waits == [1.0, 2.0]
 
 
-@one_kind
+@sqlite_only
 def test_the_token_is_never_shown(house: House, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with Client(house.live.url, "dis_nobody-may-see-this") as wrong, pytest.raises(NotAllowed) as error:
         wrong.campaign("pilot")
-    told = "".join(traceback.format_exception(error.value))
-    assert "nobody-may-see" not in f"{wrong!r} {vars(wrong)} {told} {caplog.text}"
+    trace = "".join(traceback.format_exception(error.value))
+    assert "nobody-may-see" not in f"{wrong!r} {vars(wrong)} {trace} {caplog.text}"
 
 
 @pytest.mark.parametrize(
-    ("base", "key", "says"),
+    ("base", "key", "message"),
     [
-        ("http://rate.example.org", "t", "is no https address. Give one such as https://rate.example.org"),
+        ("http://rate.example.org", "t", "is not an https address. Give one such as https://rate.example.org"),
         ("https://rate.example.org", "", "Copy it again from https://rate.example.org/account"),
         ("https://rate.example.org", "a b", "Copy it again"),
     ],
 )
-def test_a_client_that_could_not_work_is_refused(base: str, key: str, says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
+def test_invalid_arguments_are_rejected(base: str, key: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         Client(base, key)

@@ -1,4 +1,4 @@
-"""Webhooks from Python: added and removed at the real site, and what comes in checked by who receives it."""
+"""Webhooks of the client: management, and verification of deliveries."""
 
 import json
 import re
@@ -13,9 +13,9 @@ import pytest
 from tests.support.campaigns import NOW
 from tests.support.live_site import Live, serving
 from tests.support.paths import ROOT
-from tests.support.staff_browsers import House, make
+from tests.support.staff_browsers import House, create_draft
 from tests.support.webhook_office import Office
-from tests.webhook_transport.receiver import Receiver, receiving
+from tests.support.webhook_receiver import Receiver, receiving
 
 from dissensus import Client, InvalidInput, NotAllowed, NotFound
 from dissensus.campaign.event_log import EventKind
@@ -46,32 +46,33 @@ def receiver() -> Iterator[Receiver]:
         yield state
 
 
-def test_from_a_campaign_to_what_its_receiver_reads(house: House, client: Client, receiver: Receiver) -> None:
-    make(house)
-    made = client.add_webhook("pilot", receiver.address("ok"), kinds=["webhook_changed", "created"], after=0)
-    assert made.secret is not None
-    assert made.secret not in repr(made)
+def test_a_webhook_from_creation_to_delivery(house: House, client: Client, receiver: Receiver) -> None:
+    create_draft(house)
+    webhook = client.add_webhook("pilot", receiver.address("ok"), kinds=["webhook_changed", "created"], after=0)
+    assert webhook.secret is not None
+    assert webhook.secret not in repr(webhook)
     receiver.first["ok"] = ["410"]
-    office = Office(house.platform, post=house.live.site.post)
+    office = Office(house.platform, signer=house.live.site.webhook_signer)
     office.turn()
-    (found,) = client.webhooks("pilot")
-    assert "secret" not in found.model_dump()
-    assert (found.state, found.kinds) == ("paused", ("created", "webhook_changed"))
-    assert client.resume_webhook("pilot", made.id).state == "active"
+    (listed,) = client.webhooks("pilot")
+    assert "secret" not in listed.model_dump()
+    assert (listed.state, listed.kinds) == ("paused", ("created", "webhook_changed"))
+    assert client.resume_webhook("pilot", webhook.id).state == "active"
     office.turn()
     office.turn()
     first, second = (
-        verify_webhook(made.secret, one.headers, one.body, now=NOW + timedelta(minutes=4)) for one in receiver.got[1:]
+        verify_webhook(webhook.secret, request.headers, request.body, now=NOW + timedelta(minutes=4))
+        for request in receiver.requests[1:]
     )
     assert isinstance(first, VerifiedDelivery)
-    assert (first.campaign, first.webhook, first.after, first.through) == ("pilot", made.id, 0, 2)
+    assert (first.campaign, first.webhook, first.after, first.through) == ("pilot", webhook.id, 0, 2)
     assert (second.after, second.through, second.head) == (2, 4, 4)
     assert [*first.events, *second.events] == list(client.events("pilot"))
-    client.remove_webhook("pilot", made.id)
+    client.remove_webhook("pilot", webhook.id)
     assert client.webhooks("pilot") == ()
     with pytest.raises(NotFound, match="There is no webhook"):
-        client.remove_webhook("pilot", made.id)
-    with pytest.raises(InvalidInput, match="is no address for a webhook"):
+        client.remove_webhook("pilot", webhook.id)
+    with pytest.raises(InvalidInput, match="is not a webhook address"):
         client.add_webhook("pilot", "example.org")
 
 
@@ -79,12 +80,12 @@ def headers(**changes: str) -> dict[str, str]:
     return {**sign_webhook(SECRET, "msg_1", BODY, now=NOW), **changes}
 
 
-def test_what_is_signed_is_read_whatever_the_capitals() -> None:
-    told = verify_webhook(SECRET, {name.title(): value for name, value in headers().items()}, BODY, now=NOW)
-    assert (told.id, told.campaign, told.events) == ("msg_1", "pilot", ())
-    # While a secret changes, there may be several signatures, and some of other versions.
+def test_a_signed_delivery_is_accepted_in_any_case_of_headers() -> None:
+    delivery = verify_webhook(SECRET, {name.title(): value for name, value in headers().items()}, BODY, now=NOW)
+    assert (delivery.id, delivery.campaign, delivery.events) == ("msg_1", "pilot", ())
+    # During a change of secrets there may be several signatures, of several versions.
     several = f"v1a,xyz v1,AAAA {headers()['webhook-signature']}"
-    assert verify_webhook(SECRET, headers(**{"webhook-signature": several}), BODY, now=NOW) == told
+    assert verify_webhook(SECRET, headers(**{"webhook-signature": several}), BODY, now=NOW) == delivery
 
 
 @pytest.mark.parametrize(
@@ -104,30 +105,30 @@ def test_what_is_signed_is_read_whatever_the_capitals() -> None:
         },
     ],
 )
-def test_what_is_forged_is_refused(changes: dict[str, str]) -> None:
+def test_a_forged_delivery_is_rejected(changes: dict[str, str]) -> None:
     with pytest.raises(NotAllowed, match="is not signed with the secret of this webhook"):
         verify_webhook(SECRET, headers(**changes), BODY, now=NOW)
 
 
-def test_another_body_is_refused() -> None:
+def test_a_changed_body_is_rejected() -> None:
     with pytest.raises(NotAllowed, match="is not signed"):
         verify_webhook(SECRET, headers(), BODY + b" ", now=NOW)
-    with pytest.raises(InvalidInput, match="as bytes"):
+    with pytest.raises(InvalidInput, match="bytes received"):
         verify_webhook(SECRET, headers(), BODY.decode(), now=NOW)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("away", [timedelta(minutes=5, seconds=1), timedelta(days=-1)])
-def test_what_somebody_caught_is_not_good_for_long(away: timedelta) -> None:
+@pytest.mark.parametrize("offset", [timedelta(minutes=5, seconds=1), timedelta(days=-1)])
+def test_an_old_delivery_is_rejected(offset: timedelta) -> None:
     with pytest.raises(NotAllowed, match="too far from now"):
-        verify_webhook(SECRET, headers(), BODY, now=NOW + away)
-    verify_webhook(SECRET, headers(), BODY, now=NOW + away, tolerance=timedelta(days=2))
+        verify_webhook(SECRET, headers(), BODY, now=NOW + offset)
+    verify_webhook(SECRET, headers(), BODY, now=NOW + offset, tolerance=timedelta(days=2))
     with pytest.raises(NotAllowed, match="too far from now"):
         verify_webhook(SECRET, headers(), BODY, now=datetime(2040, 1, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize("secret", ["", "whsec_", "whsec_AAAA", "whsec_ä", "not a secret"])
-def test_what_is_no_secret_is_refused_and_not_shown(secret: str) -> None:
-    with pytest.raises(InvalidInput, match="no secret of a webhook") as caught:
+def test_an_invalid_secret_is_rejected_and_not_shown(secret: str) -> None:
+    with pytest.raises(InvalidInput, match="not the secret of a webhook") as caught:
         verify_webhook(secret, headers(), BODY, now=NOW)
     assert len(secret) < 7 or secret not in str(caught.value)
 
@@ -135,29 +136,29 @@ def test_what_is_no_secret_is_refused_and_not_shown(secret: str) -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"{}", b"[1]", b'{"type": "campaign.events"}', b"\xff", BODY.replace(b"campaign.events", b"other")]
 )
-def test_what_is_signed_and_cannot_be_read(body: bytes) -> None:
-    with pytest.raises(InvalidInput, match=r"The request is signed, and is no campaign\.events"):
+def test_a_signed_body_of_another_type_is_rejected(body: bytes) -> None:
+    with pytest.raises(InvalidInput, match=r"The request is signed, and is not campaign\.events"):
         verify_webhook(SECRET, sign_webhook(SECRET, "msg_1", body, now=NOW), body, now=NOW)
 
 
-def test_the_receiver_of_the_documentation_takes_what_is_delivered(
+def test_the_documented_receiver_accepts_deliveries(
     house: House, client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "http.md").read_text("utf-8")
     (code,) = re.findall(r"^```python\n([^`]*verify_webhook[^`]*)```", page, re.MULTILINE)
     names: dict[str, Any] = {"__name__": "docs"}
     exec(code, names)
-    make(house)
+    create_draft(house)
     with ThreadingHTTPServer(("127.0.0.1", 0), names["Receiver"]) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         address = f"http://127.0.0.1:{server.server_address[1]}/"
-        made = client.add_webhook("pilot", address, after=0)
-        office = Office(house.platform, post=house.live.site.post, at=datetime.now(UTC))
+        webhook = client.add_webhook("pilot", address, after=0)
+        office = Office(house.platform, signer=house.live.site.webhook_signer, at=datetime.now(UTC))
         monkeypatch.setenv("WEBHOOK_SECRET", SECRET)
         office.turn()
         assert client.webhooks("pilot")[0].failure_reason == "it answered HTTP 400"
-        monkeypatch.setenv("WEBHOOK_SECRET", str(made.secret))
+        monkeypatch.setenv("WEBHOOK_SECRET", str(webhook.secret))
         office.forward(seconds=10).turn()
         server.shutdown()
         thread.join()
@@ -168,8 +169,8 @@ def test_the_receiver_of_the_documentation_takes_what_is_delivered(
     ]
 
 
-def test_the_documentation_has_every_kind() -> None:
+def test_the_documentation_has_every_event_kind() -> None:
     page = (ROOT / "docs" / "http.md").read_text("utf-8")
-    found = re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", page.split("| Kind | Tells that |")[1], re.MULTILINE)
-    assert dict(found) == {kind: described.text for kind, described in EVENT_KINDS.items()}
+    rows = re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", page.split("| Kind | Description |")[1], re.MULTILINE)
+    assert dict(rows) == {kind: description.text for kind, description in EVENT_KINDS.items()}
     assert {*EVENT_KINDS, "erased"} == set(get_args(EventKind))

@@ -1,4 +1,4 @@
-"""Files as they come: official-looking DICES tables, a small table in every format."""
+"""Official-looking DICES tables, and a small table in every format."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ def official(columns: Sequence[str], raters: list[str]) -> pl.DataFrame:
     rows: list[list[str]] = []
     for number, rater in enumerate(raters):
         for item in ("173", "20"):
-            known = {
+            values = {
                 "id": str(len(rows)),
                 "rater_id": rater,
                 "rater_gender": ("Man", "Woman")[number % 2],
@@ -44,7 +44,7 @@ def official(columns: Sequence[str], raters: list[str]) -> pl.DataFrame:
                 "safety_gold_reason": "[]",
                 "Q1_whole_conversation_evaluation": load_questionnaire("dices-350").questions[0].scale[0],
             }
-            rows.append([known.get(name, ("No", "Yes", "Unsure")[number % 3]) for name in columns])
+            rows.append([values.get(name, ("No", "Yes", "Unsure")[number % 3]) for name in columns])
     return pl.DataFrame(rows, schema=list(columns), orient="row")
 
 
@@ -65,7 +65,7 @@ def dices_990(tmp_path: Path) -> Path:
 
 
 def write(frame: pl.DataFrame, path: Path) -> Path:
-    """Write a table in the format that the name asks for, with means of the test's own."""
+    """Write a table in the format of its extension, independently of our writers."""
     name = path.name.removesuffix(".gz")
     if name.endswith(".parquet"):
         frame.write_parquet(path)

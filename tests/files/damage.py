@@ -1,4 +1,4 @@
-"""Files of a model folder that are not what was written."""
+"""Damaged files of model folders."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ DAMAGES = ("cut", "changed", "gone", "emptied")
 
 
 def check_refused(path: Path, damage: str) -> None:
-    """Damage a file, and check that nothing is loaded from its folder any more."""
+    """Damage a file, and check that its folder is no longer loaded."""
     data = path.read_bytes()
     if damage == "gone":
         path.unlink()
@@ -19,5 +19,5 @@ def check_refused(path: Path, damage: str) -> None:
         path.write_bytes(
             {"cut": data[: len(data) // 2], "changed": data[:40] + b"0!" + data[42:], "emptied": b""}[damage]
         )
-    with pytest.raises(NotFound if damage == "gone" else InvalidInput, match=r"Copy it again, or train it anew\."):
+    with pytest.raises(NotFound if damage == "gone" else InvalidInput, match=r"Copy it again, or train it again\."):
         load_model(path.parent)

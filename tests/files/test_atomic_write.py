@@ -1,4 +1,4 @@
-"""What is written is there whole or not at all, and never in the place of what is read."""
+"""Atomic file writes, and outputs that must not replace inputs."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from dissensus.errors import InvalidInput, Unavailable
 from dissensus.files.raw.atomic_write import check_distinct, write_atomically
 
 
-def test_what_was_there_stays_until_all_of_the_new_is_written(tmp_path: Path) -> None:
+def test_readers_see_the_old_file_until_the_new_one_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     write_atomically(b"old", path)
     write_atomically(b"new", path)
@@ -24,12 +24,12 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "there" / "a.txt").read_bytes() == b"x"
 
 
-def test_a_device_is_written_to_and_not_replaced() -> None:
+def test_a_device_is_written_to_not_replaced() -> None:
     write_atomically(b"x", Path("/dev/null"))
     assert Path("/dev/null").is_char_device()
 
 
-def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
     for path in (tmp_path / "no" / "a.txt", tmp_path / "a\0b"):
         with pytest.raises(Unavailable, match="cannot be written"):
             write_atomically(b"x", path)
@@ -38,14 +38,14 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_file_is_written_over_one_that_is_read(tmp_path: Path) -> None:
-    read, other = tmp_path / "in.csv", tmp_path / "out.csv"
-    read.write_text("x")
-    (tmp_path / "link.csv").symlink_to(read)
-    check_distinct([read], [other, tmp_path / "figure.svg"])
-    for path in (read, tmp_path / "link.csv", tmp_path / "." / "in.csv"):
+def test_outputs_must_differ_from_inputs_and_each_other(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_text("x")
+    (tmp_path / "link.csv").symlink_to(source)
+    check_distinct([source], [target, tmp_path / "figure.svg"])
+    for path in (source, tmp_path / "link.csv", tmp_path / "." / "in.csv"):
         with pytest.raises(InvalidInput, match="is read here"):
-            check_distinct([read], [path])
-    with pytest.raises(InvalidInput, match="named for two things"):
-        check_distinct([], [other, tmp_path / "." / "out.csv"])
+            check_distinct([source], [path])
+    with pytest.raises(InvalidInput, match="named for two outputs"):
+        check_distinct([], [target, tmp_path / "." / "out.csv"])
     check_distinct([Path("/dev/null")], [Path("/dev/null")])

@@ -29,7 +29,7 @@ def test_pyrit_reads_what_was_written(tmp_path: Path) -> None:
     assert path.read_text("utf-8").startswith(
         "# dataset_version=1.0\nassistant_response,human_score,objective,data_type\n"
     )
-    # as HumanLabeledDataset.from_csv reads it
+    # Read it like HumanLabeledDataset.from_csv.
     table = pd.read_csv(path, comment="#", encoding="utf-8")
     assert not table.isna().any().any()
     assert table["assistant_response"].tolist() == [ATTEMPT.transcript.strip(), awkward.strip()]

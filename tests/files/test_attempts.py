@@ -1,4 +1,4 @@
-"""Red-team attempts: the published form, tables, and what is wrong with a file."""
+"""Red-team attempts: the published form, tables, and invalid files."""
 
 import gzip
 import json
@@ -35,16 +35,16 @@ def sample(real_data: Callable[[str], Path]) -> Path:
     return real_data("red-team/red_team_attempts.sample.jsonl")
 
 
-def test_the_real_attempts_come_back_but_for_the_corrected_key(sample: Path, tmp_path: Path) -> None:
+def test_the_real_attempts_are_written_back_except_for_the_corrected_key(sample: Path, tmp_path: Path) -> None:
     released = [json.loads(line) for line in sample.read_text("utf-8").splitlines()]
-    read = read_attempts(sample)
-    assert (len(read.attempts), read.notes) == (10, ())
+    result = read_attempts(sample)
+    assert (len(result.attempts), result.notes) == (10, ())
     path = tmp_path / "red_team_attempts.jsonl.gz"
-    write_attempts(read.attempts, path)
-    found = json.loads(gzip.decompress(path.read_bytes()))
+    write_attempts(result.attempts, path)
+    records = json.loads(gzip.decompress(path.read_bytes()))
     corrected = [{DESCRIPTION_SCORE if key == RELEASED_SPELLING else key: row[key] for key in row} for row in released]
-    assert found == corrected
-    assert [list(row) for row in found] == [list(row) for row in corrected]
+    assert records == corrected
+    assert [list(row) for row in records] == [list(row) for row in corrected]
 
 
 def test_as_released_keeps_every_byte_of_a_record(sample: Path, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_every_encoding_holds_attempts(attempts: list[Attempt], tmp_path: Path, 
         write_attempts(attempts, path)
 
 
-def test_json_is_an_array_unless_its_name_says_lines(attempts: list[Attempt], tmp_path: Path) -> None:
+def test_json_is_an_array_unless_the_name_ends_in_jsonl(attempts: list[Attempt], tmp_path: Path) -> None:
     for name, start in (("a.json", "[{"), ("a.jsonl", "{"), ("red_team_attempts.jsonl", "[{")):
         write_attempts(attempts, tmp_path / name)
         assert (tmp_path / name).read_text("utf-8").startswith(start)
@@ -97,7 +97,7 @@ def test_the_reader_holds_one_record_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"rating": 9}, "a.jsonl, record 2: rating is '9'; it is a whole number from 0 to 4"),
         ({"transcript": "hello"}, "record 2: A transcript of hh-rlhf begins with a blank line"),
@@ -105,15 +105,15 @@ def test_the_reader_holds_one_record_at_a_time(tmp_path: Path) -> None:
         ({"red_team_member_id": "ann"}, "record 2: red_team_member_id is 'ann'"),
     ],
 )
-def test_what_is_wrong_is_said_with_the_number_of_the_record(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+def test_errors_name_the_record(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in (RECORD, {**RECORD, **change})))
     with pytest.raises(DissensusError) as caught:
         read_attempts(path)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_no_attempt_is_an_error(tmp_path: Path) -> None:
+def test_an_empty_file_of_attempts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("[]")
     with pytest.raises(InvalidInput, match="has no attempt"):
         read_attempts(tmp_path / "a.json")
@@ -123,11 +123,11 @@ def test_no_attempt_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_no_file(attempts: list[Attempt], tmp_path: Path) -> None:
-    def broken() -> Any:
+    def failing_rows() -> Any:
         yield attempts[0]
         raise InvalidInput("no more")
 
     for name in ("a.json", "a.parquet", "a.csv"):
         with pytest.raises(InvalidInput, match="no more"):
-            write_attempts(broken(), tmp_path / name)
+            write_attempts(failing_rows(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Files of one kind to files of another: kinds told, options understood, files whole or not at all."""
+"""Conversion between kinds of ratings files: detection, options, atomic writes."""
 
 import gzip
 import json
@@ -41,14 +41,14 @@ LONG = pl.DataFrame(
         ("ratings.json", "long"),
     ],
 )
-def test_the_name_tells_the_kind_to_write_and_the_content_the_kind_that_is_read(
+def test_the_target_kind_follows_from_the_name_and_the_source_kind_from_the_content(
     tmp_path: Path, name: str, kind: str
 ) -> None:
     table = LONG.vstack(LONG[1:2].with_columns(item_id=pl.lit("1e5"), context=pl.lit(" é "), Q_overall=pl.lit("Yes")))
     write_frame(table, tmp_path / "in.csv")
-    said = RatingsFileOptions(question="Q_overall") if kind != "long" else RatingsFileOptions()
-    read, written = convert_ratings(tmp_path / "in.csv", tmp_path / name, said=said)
-    assert (read.kind, written.kind) == ("long", kind)
+    options = RatingsFileOptions(question="Q_overall") if kind != "long" else RatingsFileOptions()
+    source, target = convert_ratings(tmp_path / "in.csv", tmp_path / name, options=options)
+    assert (source.kind, target.kind) == ("long", kind)
     assert read_long(tmp_path / name).kind == kind
 
 
@@ -70,7 +70,7 @@ def test_official_names_ask_for_official_files(tmp_path: Path, name: str) -> Non
         ("out.csv", "wid", "There is no kind 'wid'; .* Did you mean 'wide'"),
     ],
 )
-def test_a_target_that_cannot_be(tmp_path: Path, target: str, kind: str | None, message: str) -> None:
+def test_invalid_targets_are_refused(tmp_path: Path, target: str, kind: str | None, message: str) -> None:
     with pytest.raises(DissensusError, match=message):
         write_long(LONG, tmp_path / target, kind)
     assert not list(tmp_path.iterdir())
@@ -91,7 +91,7 @@ def test_ids_and_answers_under_other_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "said", "option"),
+    ("target", "options", "option"),
     [
         ("out.csv", {"rater_columns": "{rater_id}"}, "--rater-columns"),
         ("out.csv", {"item_columns": "{item_id}"}, "--item-columns"),
@@ -101,12 +101,12 @@ def test_ids_and_answers_under_other_names(tmp_path: Path) -> None:
         ("out.lewidi.json", {"rater_columns": "{rater_id}"}, "--rater-columns"),
     ],
 )
-def test_what_says_nothing_is_refused(tmp_path: Path, target: str, said: dict[str, str], option: str) -> None:
+def test_options_without_effect_are_refused(tmp_path: Path, target: str, options: dict[str, str], option: str) -> None:
     write_frame(LONG, tmp_path / "in.csv")
     with pytest.raises(
-        InvalidInput, match=rf"{option} says nothing here: .*in\.csv is long and .*{re.escape(target)} "
+        InvalidInput, match=rf"{option} has no effect here: .*in\.csv is long and .*{re.escape(target)} "
     ):
-        convert_ratings(tmp_path / "in.csv", tmp_path / target, said=RatingsFileOptions(**said))  # type: ignore[arg-type]
+        convert_ratings(tmp_path / "in.csv", tmp_path / target, options=RatingsFileOptions(**options))  # type: ignore[arg-type]
     assert not (tmp_path / target).exists()
 
 
@@ -119,7 +119,7 @@ def test_counts_without_raters_are_long_too(tmp_path: Path) -> None:
     assert read_long(tmp_path / "unclear.csv", "long").table.height == 2
 
 
-def test_a_file_that_is_there_stays_unless_it_may_be_replaced(tmp_path: Path) -> None:
+def test_an_existing_file_is_replaced_only_on_request(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("mine")
     for write in (lambda: write_frame(LONG, path), lambda: write_long(LONG, path), lambda: convert_ratings(path, path)):
@@ -133,11 +133,11 @@ def test_a_file_that_is_there_stays_unless_it_may_be_replaced(tmp_path: Path) ->
 def test_a_file_may_be_converted_onto_itself(tmp_path: Path) -> None:
     path = tmp_path / "ratings.json"
     write_frame(LONG, path)
-    convert_ratings(path, path, target_kind="lewidi", said=RatingsFileOptions(question="Q_overall"), overwrite=True)
+    convert_ratings(path, path, target_kind="lewidi", options=RatingsFileOptions(question="Q_overall"), overwrite=True)
     assert read_long(path).kind == "lewidi"
 
 
-def test_what_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_failed_conversion_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     for path in (tmp_path / "no" / "such" / "folder.csv", tmp_path / "folder.csv", tmp_path / f"{'x' * 250}.csv"):
         with pytest.raises(Unavailable, match="cannot be written: "):
@@ -147,7 +147,7 @@ def test_what_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["folder.csv"]
 
 
-def test_a_link_keeps_pointing_where_it_did(tmp_path: Path) -> None:
+def test_a_link_is_written_through(tmp_path: Path) -> None:
     (tmp_path / "real.csv").write_text("old")
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
     write_frame(LONG, tmp_path / "link.csv", overwrite=True)
@@ -159,15 +159,15 @@ def test_a_link_keeps_pointing_where_it_did(tmp_path: Path) -> None:
 def test_the_same_table_gives_the_same_bytes(tmp_path: Path, extension: str) -> None:
     for name in ("one", "two"):
         write_frame(LONG, tmp_path / f"{name}{extension}")
-    one, two = ((tmp_path / f"{name}{extension}").read_bytes() for name in ("one", "two"))
-    assert one == two
+    first, second = ((tmp_path / f"{name}{extension}").read_bytes() for name in ("one", "two"))
+    assert first == second
     if extension.endswith(".gz"):
-        assert one[3] == 0  # no name in the header
-        assert one[4:8] == bytes(4)  # no time either
-        assert gzip.decompress(one)
+        assert first[3] == 0  # no name in the header
+        assert first[4:8] == bytes(4)  # no time either
+        assert gzip.decompress(first)
 
 
-def test_quotes_are_few_and_lines_end_alike(tmp_path: Path) -> None:
+def test_quotes_are_minimal_and_line_ends_uniform(tmp_path: Path) -> None:
     write_frame(LONG, tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_bytes() == (
         b"item_id,rater_id,rater_gender,context,Q_overall\n"
@@ -178,14 +178,14 @@ def test_quotes_are_few_and_lines_end_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", [".csv", ".tsv", ".jsonl", ".json", ".parquet"])
-def test_empty_text_and_no_value_are_one(tmp_path: Path, extension: str) -> None:
+def test_empty_text_and_null_are_equal(tmp_path: Path, extension: str) -> None:
     table = pl.DataFrame({"item_id": ["1", "2"], "rater_id": ["a", "b"], "context": ["", None], "Q_x": [None, " "]})
     write_frame(table, tmp_path / f"a{extension}")
-    read = read_long(tmp_path / f"a{extension}").table
-    assert read.rows() == [("1", "a", None, None), ("2", "b", None, " ")]
+    result = read_long(tmp_path / f"a{extension}").table
+    assert result.rows() == [("1", "a", None, None), ("2", "b", None, " ")]
 
 
-def test_rows_of_nothing_are_no_rows(tmp_path: Path) -> None:
+def test_empty_rows_are_dropped(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"item_id": "1", "rater_id": "a"}\n{"item_id": null, "rater_id": ""}\n')
     assert read_long(tmp_path / "a.jsonl").table.rows() == [("1", "a")]
     (tmp_path / "a.jsonl").write_text('{"item_id": "", "Q_x": null}\n')
@@ -193,7 +193,7 @@ def test_rows_of_nothing_are_no_rows(tmp_path: Path) -> None:
         read_long(tmp_path / "a.jsonl")
 
 
-def test_tables_from_memory_of_any_maker(tmp_path: Path) -> None:
+def test_tables_of_any_library_are_written(tmp_path: Path) -> None:
     frame = pd.DataFrame({"item_id": [1, 2], "rater_id": ["a", "b"], "Q_x": [0.0, None], "when": [True, False]})
     write_long(frame, tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == "item_id,rater_id,Q_x,when\n1,a,0,true\n2,b,,false\n"
@@ -208,7 +208,7 @@ def test_declared_scales_stay_in_parquet(tmp_path: Path) -> None:
     assert read_long(tmp_path / "b.parquet").table.schema["Q_tone"] == pl.Enum(["rude", "so-so", "fine"])
 
 
-def test_what_text_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_values_that_text_cannot_hold_are_refused(tmp_path: Path) -> None:
     nested = pl.DataFrame({"item_id": ["1"], "tags": [["a", "b"]], "Q_x": ["0"]})
     for extension in (".csv", ".jsonl"):
         with pytest.raises(InvalidInput, match="Column tags holds List"):
@@ -221,7 +221,7 @@ def test_what_text_cannot_hold_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.lewidi.json"])
-def test_half_of_a_surrogate_pair_is_no_text(tmp_path: Path, name: str) -> None:
+def test_half_of_a_surrogate_pair_is_refused(tmp_path: Path, name: str) -> None:
     rows = '{"item_id": "1", "rater_id": "\\ud800", "Q_x": "0"}\n'
     (tmp_path / name).write_text('{"1": {"annotations": {"\\ud800": "0"}}}' if "lewidi" in name else rows)
     with pytest.raises(InvalidInput, match="surrogate"):

@@ -1,4 +1,4 @@
-"""The official DICES files, there and back again to the byte."""
+"""Byte-for-byte round trips of the official DICES files."""
 
 from pathlib import Path
 
@@ -13,37 +13,37 @@ FULL = {"dices-350": (43_050, 41, 350), "dices-990": (72_103, 43, 990)}
 
 
 def write_official(frame: pl.DataFrame, folder: Path, name: str) -> Path:
-    """Write as the official files are believed to be, with means of the test's own."""
+    """Write a table in the presumed form of the official files, independently of our writers."""
     path = folder / f"diverse_safety_adversarial_dialog_{name.removeprefix('dices-')}.csv"
     frame.to_pandas().to_csv(path, index=False, lineterminator="\n")
     return path
 
 
 @pytest.mark.parametrize("name", FULL)
-def test_full_size_official_files_come_back_to_the_byte(name: str, tmp_path: Path) -> None:
+def test_full_size_official_files_are_written_back_byte_for_byte(name: str, tmp_path: Path) -> None:
     n_rows, n_columns, n_items = FULL[name]
     frame = official(name, n_rows, n_items)
     assert frame.shape == (n_rows, n_columns)
     path = tmp_path / f"diverse_safety_adversarial_dialog_{name.removeprefix('dices-')}.csv"
     frame.write_csv(path)
-    read, written = convert_ratings(path, tmp_path / "ours.parquet")
-    assert (read.kind, written.kind, read.notes, read.table.height) == (name, "long", (), n_rows)
-    _, again = convert_ratings(tmp_path / "ours.parquet", tmp_path / f"again.{name}.csv")
-    assert again.kind == name
+    source, target = convert_ratings(path, tmp_path / "ours.parquet")
+    assert (source.kind, target.kind, source.notes, source.table.height) == (name, "long", (), n_rows)
+    _, rewritten = convert_ratings(tmp_path / "ours.parquet", tmp_path / f"again.{name}.csv")
+    assert rewritten.kind == name
     assert (tmp_path / f"again.{name}.csv").read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize("name", FULL)
 @pytest.mark.parametrize("extension", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".csv.gz", ".jsonl.gz"])
-def test_by_way_of_every_encoding(name: str, extension: str, tmp_path: Path) -> None:
+def test_every_encoding_gives_the_official_file_back(name: str, extension: str, tmp_path: Path) -> None:
     path = write_official(official(name, 60, 6), tmp_path, name)
-    read, _ = convert_ratings(path, tmp_path / f"ours{extension}")
-    assert read.notes == ()
+    source, _ = convert_ratings(path, tmp_path / f"ours{extension}")
+    assert source.notes == ()
     convert_ratings(tmp_path / f"ours{extension}", tmp_path / f"back.{name}.csv")
     assert (tmp_path / f"back.{name}.csv").read_bytes() == path.read_bytes()
 
 
-def test_our_form_keeps_rows_and_columns_and_adds_the_flag(tmp_path: Path) -> None:
+def test_the_long_table_keeps_rows_and_columns_and_adds_the_flag(tmp_path: Path) -> None:
     frame = official("dices-350", 175, 7)
     table = read_long(write_official(frame, tmp_path, "dices-350")).table
     assert table.drop("rater_flagged").equals(frame)
@@ -76,25 +76,25 @@ def test_parquet_stays_text_where_a_type_would_change_it(tmp_path: Path, column:
     assert (tmp_path / "back.dices-350.csv").read_bytes() == path.read_bytes()
 
 
-def test_other_quotes_or_line_ends_are_said(tmp_path: Path) -> None:
+def test_other_quotes_or_line_ends_are_noted(tmp_path: Path) -> None:
     frame = official("dices-990", 20, 2)
     for number, otherwise in enumerate(({"quote_style": "always"}, {"line_terminator": "\r\n"})):
         path = tmp_path / f"{number}.csv"
         frame.write_csv(path, **otherwise)  # type: ignore[call-overload]
         (note,) = read_long(path).notes
-        assert "going back gives its cells, not its bytes" in note
+        assert "converting back gives the same cells, not the same bytes" in note
         convert_ratings(path, tmp_path / f"{number}.dices-990.csv")
         assert read_long(tmp_path / f"{number}.dices-990.csv").table.equals(frame)
 
 
-def test_what_an_official_file_does_not_have_is_said(tmp_path: Path) -> None:
+def test_columns_that_the_official_file_lacks_are_noted(tmp_path: Path) -> None:
     table = official("dices-990", 20, 2).with_columns(mood=pl.lit("good"))
-    written = write_long(table, tmp_path / "new.dices-990.csv")
-    assert written.notes == ("Left out, because dices-990 does not have them: 'mood'.",)
+    target = write_long(table, tmp_path / "new.dices-990.csv")
+    assert target.notes == ("Left out, because dices-990 does not have them: 'mood'.",)
     assert read_long(tmp_path / "new.dices-990.csv").table.equals(table.drop("mood"))
 
 
-def test_what_an_official_file_needs_is_named(tmp_path: Path) -> None:
+def test_missing_official_columns_are_named(tmp_path: Path) -> None:
     table = official("dices-990", 20, 2).drop("rater_locale", "Q_overall")
     with pytest.raises(NotFound, match=r"has 43 columns, .* lacks 2 of them: 'rater_locale', 'Q_overall'"):
         write_long(table, tmp_path / "new.dices-990.csv")

@@ -22,37 +22,37 @@ from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.table import Ratings
 
 
-def same(one: Ratings, other: Ratings) -> bool:
-    frames = (one.answers, other.answers), (one.raters, other.raters), (one.items, other.items)
-    return all(mine.equals(yours) for mine, yours in frames) and one.notes == other.notes
+def are_equal(first: Ratings, second: Ratings) -> bool:
+    frames = (first.answers, second.answers), (first.raters, second.raters), (first.items, second.items)
+    return all(mine.equals(yours) for mine, yours in frames) and first.notes == second.notes
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_every_format_is_read_as_it_was_written(table: pl.DataFrame, tmp_path: Path, extension: str) -> None:
     path = write(table, tmp_path / f"ratings{extension}")
     assert read_frame(path).equals(table)
-    assert same(read_ratings(path), Ratings.from_frame(table))
-    assert same(read_ratings(str(path)), read_ratings(path))
+    assert are_equal(read_ratings(path), Ratings.from_frame(table))
+    assert are_equal(read_ratings(str(path)), read_ratings(path))
 
 
 @pytest.mark.parametrize("extension", [extension for extension in EXTENSIONS if extension != ".parquet"])
 @given(tables())
 @settings(max_examples=25, deadline=None)
 def test_any_text_survives(extension: str, table: pl.DataFrame) -> None:
-    survives(extension, table)
+    check_round_trip(extension, table)
 
 
 @given(tables())
 @settings(max_examples=8, deadline=None)
 def test_any_text_survives_in_parquet(table: pl.DataFrame) -> None:
-    """Fewer, because another process looks at each first."""
-    survives(".parquet", table)
+    """Fewer examples, because a subprocess probes each file."""
+    check_round_trip(".parquet", table)
 
 
-def survives(extension: str, table: pl.DataFrame) -> None:
+def check_round_trip(extension: str, table: pl.DataFrame) -> None:
     with TemporaryDirectory() as folder:
         path = write(table, Path(folder, f"ratings{extension}"))
-        assert same(read_ratings(path), Ratings.from_frame(table))
+        assert are_equal(read_ratings(path), Ratings.from_frame(table))
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
@@ -113,7 +113,7 @@ def test_long_texts_are_read(tmp_path: Path) -> None:
     assert read_frame(path)["context"].str.len_chars().to_list() == [250_000, 5]
 
 
-def test_ids_in_csv_are_the_text_they_are(tmp_path: Path) -> None:
+def test_ids_in_csv_stay_text(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("item_id,rater_id,Q_overall\n007,296708581782793.0,Yes\n1e5,12345678901234567890123,No\n")
     ratings = read_ratings(path)
@@ -121,7 +121,7 @@ def test_ids_in_csv_are_the_text_they_are(tmp_path: Path) -> None:
     assert ratings.raters["rater_id"].to_list() == ["12345678901234567890123", "296708581782793.0"]
 
 
-def test_numbers_in_json_are_the_text_they_are(tmp_path: Path) -> None:
+def test_numbers_in_json_stay_text(tmp_path: Path) -> None:
     path = tmp_path / "ratings.jsonl"
     path.write_text(
         '{"item_id": 1e5, "rater_id": 296708581782793.0, "rater_flagged": true, "Q": 1}\n\n'
@@ -133,7 +133,7 @@ def test_numbers_in_json_are_the_text_they_are(tmp_path: Path) -> None:
     assert ratings.scale("Q") == ("1", "2")
 
 
-def test_json_lines_and_arrays_are_told_apart_by_content(table: pl.DataFrame, tmp_path: Path) -> None:
+def test_json_lines_and_arrays_are_distinguished_by_content(table: pl.DataFrame, tmp_path: Path) -> None:
     lines = write(table, tmp_path / "a.jsonl")
     array = write(table, tmp_path / "b.json")
     assert read_frame(lines.rename(tmp_path / "a.json")).equals(table)
@@ -155,10 +155,10 @@ def test_the_official_350_file(dices_350: Path) -> None:
 
 def test_all_questions_of_the_official_350_file(dices_350: Path) -> None:
     ratings = read_ratings(dices_350, questions="all")
-    first, *others = ratings.questions
-    assert (first, len(others)) == ("Q1_whole_conversation_evaluation", 19 + 4)
+    first, *questions = ratings.questions
+    assert (first, len(questions)) == ("Q1_whole_conversation_evaluation", 19 + 4)
     assert len(ratings.scale(first)) == 4
-    assert all(ratings.scale(question) == ("No", "Unsure", "Yes") for question in others)
+    assert all(ratings.scale(question) == ("No", "Unsure", "Yes") for question in questions)
 
 
 def test_the_official_990_file(dices_990: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tables in memory, at the door."""
+"""Tables in memory as sources."""
 
 import subprocess
 import sys
@@ -13,13 +13,13 @@ from dissensus.errors import InvalidInput
 from dissensus.files.ratings.reader import read_ratings
 
 
-@pytest.mark.parametrize("make", [pl.DataFrame.to_pandas, pl.DataFrame.to_arrow])
-def test_pandas_and_arrow_give_what_polars_gives(table: pl.DataFrame, make: object) -> None:
-    assert callable(make)
-    mine, yours = read_ratings(table), read_ratings(make(table))
-    assert mine.answers.equals(yours.answers)
-    assert mine.raters.equals(yours.raters)
-    assert mine.items.equals(yours.items)
+@pytest.mark.parametrize("convert", [pl.DataFrame.to_pandas, pl.DataFrame.to_arrow])
+def test_pandas_and_arrow_give_the_same_ratings_as_polars(table: pl.DataFrame, convert: object) -> None:
+    assert callable(convert)
+    expected, converted = read_ratings(table), read_ratings(convert(table))
+    assert expected.answers.equals(converted.answers)
+    assert expected.raters.equals(converted.raters)
+    assert expected.items.equals(converted.items)
 
 
 def test_pandas_as_it_reads_the_official_file(dices_350: Path) -> None:
@@ -79,9 +79,9 @@ except Unavailable as error:
 
 
 def test_without_pyarrow_the_remedy_is_named() -> None:
-    done = subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], capture_output=True, text=True, check=False)
-    assert "To read a pandas table pyarrow is needed" in done.stdout, done.stderr
-    assert "pip install 'dissensus[frames]'" in done.stdout
+    process = subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], capture_output=True, text=True, check=False)
+    assert "To read a pandas table pyarrow is needed" in process.stdout, process.stderr
+    assert "pip install 'dissensus[frames]'" in process.stdout
 
 
 def test_items_from_memory(table: pl.DataFrame) -> None:

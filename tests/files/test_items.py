@@ -1,4 +1,4 @@
-"""Items from files, tables and pasted text: real ones, hostile ones, and what is refused."""
+"""Items from files, tables and pasted text: real, hostile and invalid ones."""
 
 import json
 from collections.abc import Callable
@@ -42,14 +42,14 @@ def test_items_of_dices_350(real_data: Callable[[str], Path]) -> None:
     assert [item.item_id for item in items] == table["item_id"].to_list()
     assert [dict(item.attributes) for item in items] == table.drop("item_id", "context", "response").to_dicts()
     assert [write_dices(turns(item)) for item in items] == table.select("context", "response").rows()  # type: ignore[arg-type]
-    assert notes == ("A turn says nothing in 2 items: '320', '276'.",)
+    assert notes == ("A turn is empty in 2 items: '320', '276'.",)
 
 
 def test_items_of_dices_990(real_data: Callable[[str], Path]) -> None:
     path = real_data("dices-990/items.csv")
     items, _ = read_items(path)
-    written = [write_dices(turns(item), DICES_990) for item in items]  # type: ignore[arg-type]
-    assert written == pl.read_csv(path, infer_schema=False).select("context", "response").rows()
+    conversations = [write_dices(turns(item), DICES_990) for item in items]  # type: ignore[arg-type]
+    assert conversations == pl.read_csv(path, infer_schema=False).select("context", "response").rows()
     assert set(items[0].attributes) == {"n_ratings", "n_No", "n_Yes", "n_Unsure"}
 
 
@@ -64,7 +64,7 @@ def test_items_of_hh_rlhf(real_data: Callable[[str], Path]) -> None:
     assert dict(items[half].attributes) == {"item_side": "rejected", "item_pair": "1"}
     assert len({item.item_id for item in items}) == len(items)
     assert notes[0] == MADE
-    assert notes[1].startswith("A turn says nothing in 4 items: ")
+    assert notes[1].startswith("A turn is empty in 4 items: ")
     assert read_items(path, pairs="rejected").items == tuple(
         Item(item.item_id, item.conversation, {"item_side": "rejected"}) for item in items[half:]
     )
@@ -99,14 +99,14 @@ def test_items_of_red_team_attempts(real_data: Callable[[str], Path]) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["items.jsonl", "items.json", "items.jsonl.gz", "items.csv", "items.parquet"])
-def test_forms_and_formats(columns: dict[str, Any], name: str, tmp_path: Path) -> None:
+def test_every_form_in_every_format(columns: dict[str, Any], name: str, tmp_path: Path) -> None:
     row = {"item_id": "007", "degree_of_harm": "Benign"} | columns
     if name.endswith("csv"):
         row = {key: value if isinstance(value, str) else json.dumps(value) for key, value in row.items()}
     (item,), notes = read_items(write(pl.DataFrame([row]), tmp_path / name))
     assert (item.item_id, turns(item), dict(item.attributes)) == ("007", SAID, {"degree_of_harm": "Benign"})
     plain = columns.get("context") == "Is it safe?"
-    assert notes == ("1 context did not say who speaks: each is one turn of a human.",) * plain
+    assert notes == ("1 context without speakers: each is read as one human turn.",) * plain
 
 
 @pytest.mark.parametrize("name", ["talk.txt", "talk.md", "TALK.TXT"])
@@ -118,13 +118,13 @@ def test_a_file_of_pasted_text(name: str, tmp_path: Path) -> None:
     assert notes == (MADE,)
 
 
-def test_an_id_that_is_made_is_the_same_from_every_form() -> None:
-    found = [
+def test_made_ids_are_the_same_for_every_form() -> None:
+    forms = [
         parse_pasted_items("User: Is it safe?\nBot: No."),
         read_items(pl.DataFrame({"turns": [CHAT]})),
         read_items(pl.DataFrame({"transcript": ["\n\nHuman: Is it safe?\n\nAssistant: No."], "a": ["1"]})),
     ]
-    assert {items[0].item_id for items, _ in found} == {"29b3c7877b40c6c8"}
+    assert {items[0].item_id for items, _ in forms} == {"29b3c7877b40c6c8"}
 
 
 def test_an_official_file_of_ratings_has_its_items(dices_350: Path) -> None:
@@ -150,7 +150,7 @@ def test_instructions_are_an_attribute(tmp_path: Path) -> None:
 # ids
 
 
-def test_whole_repeats_are_one_item() -> None:
+def test_identical_rows_are_one_item() -> None:
     table = contexts(harm_type=["x", "y"])
     items, notes = read_items(pl.concat([table, table]))
     assert items == read_items(table).items
@@ -168,7 +168,7 @@ def test_an_id_with_two_values_of_an_attribute() -> None:
         read_items(table)
 
 
-def test_repeats_without_ids_keep_the_first_attributes_and_say_so() -> None:
+def test_repeats_without_ids_keep_the_first_attributes_with_a_note() -> None:
     table = contexts(context=["USER: a"] * 2, response=["b"] * 2, harm_type=["x", "y"]).drop("item_id")
     items, notes = read_items(table)
     assert [dict(item.attributes) for item in items] == [{"harm_type": "x"}]
@@ -178,7 +178,7 @@ def test_repeats_without_ids_keep_the_first_attributes_and_say_so() -> None:
     )
 
 
-def test_ids_are_kept_as_they_are_written() -> None:
+def test_ids_are_kept_as_written() -> None:
     assert [item.item_id for item in read_items(contexts(item_id=["007", "1e5"])).items] == ["007", "1e5"]
     assert [item.item_id for item in read_items(contexts(item_id=[7, 8])).items] == ["7", "8"]
     with pytest.raises(InvalidInput, match="decimal numbers"):
@@ -217,10 +217,10 @@ def test_pairs_that_are_not_read() -> None:
         read_items(pairs_with_ids().with_columns(item_side=pl.lit("a")))
 
 
-# what is hostile or wrong
+# hostile and invalid files
 
 
-def test_texts_are_kept_as_they_are() -> None:
+def test_texts_are_unchanged() -> None:
     hostile = ['=HYPERLINK("http://x")', "<script>alert(1)</script>", "\u202eevil\u2066", "\x1b[31m", "x" * 2**20]
     table = pl.DataFrame({"context": ["USER: a"] * 5, "response": hostile, "note": hostile})
     items, _ = read_items(table)
@@ -228,11 +228,11 @@ def test_texts_are_kept_as_they_are() -> None:
     assert [item.attributes["note"] for item in items] == hostile
 
 
-def test_empty_texts_are_turns_that_say_nothing_where_the_file_can_tell(tmp_path: Path) -> None:
+def test_empty_texts_are_empty_turns_if_the_format_has_null(tmp_path: Path) -> None:
     rows = [{"item_id": "1", "context": "USER: a", "response": ""}, {"item_id": "2", "context": "", "response": "b"}]
     items, notes = read_items(lines(tmp_path / "items.jsonl", *rows))
     assert [turns(item) for item in items] == [[("human", "a"), ("bot", "")], [("bot", "b")]]
-    assert notes == ("A turn says nothing in 1 item: '1'.",)
+    assert notes == ("A turn is empty in 1 item: '1'.",)
     path = tmp_path / "items.csv"
     path.write_text("item_id,context,response\n1,USER: a,b\n2,USER: a,\n3,USER: a,\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"items\.csv: Row 2: response is empty.*1 more such row"):
@@ -246,20 +246,20 @@ def test_empty_texts_are_turns_that_say_nothing_where_the_file_can_tell(tmp_path
         (contexts(response=["a", "x" * (2**20 + 1)]), "Row 2: Turn 2: The text has 1,048,577 characters"),
         (contexts(note=["a", "\0"]), "Item '2': The attribute 'note' has a NUL"),
         (pl.DataFrame({"turns": ['[{"role": "user", "content": "\\ud800"}]']}), "Row 1: Turn 1: .* surrogate pair"),
-        (pl.DataFrame({"turns": ["[" * 10**5]}), "Row 1: the list of messages is no JSON"),
+        (pl.DataFrame({"turns": ["[" * 10**5]}), "Row 1: the list of messages is not valid JSON"),
         (pl.DataFrame({"turns": ["[]"]}), "Row 1: The conversation has no turn"),
         (pl.DataFrame({"turns": [[{"role": "user", "content": "a"}]]}), "Row 1: The last turn, 'a', is by the human"),
         (pl.DataFrame({"turns": [[{"role": "tool", "content": "a"}]]}), "Row 1: Message 1 has the role 'tool'"),
-        (pl.DataFrame({"transcript": ["Hi there"]}), "Row 1: Line 1, 'Hi there', begins no turn"),
-        (pl.DataFrame({"transcript": [7]}), "Row 1: Line 1, '7', begins no turn"),
+        (pl.DataFrame({"transcript": ["Hi there"]}), "Row 1: Line 1, 'Hi there', does not begin a turn"),
+        (pl.DataFrame({"transcript": [7]}), "Row 1: Line 1, '7', does not begin a turn"),
         (pl.DataFrame({"transcript": [b"a"]}), "Column transcript holds Binary"),
-        (pl.DataFrame({"chosen": ["a"], "rejected": ["b"]}), "Row 1: Line 1, 'a', begins no turn"),
+        (pl.DataFrame({"chosen": ["a"], "rejected": ["b"]}), "Row 1: Line 1, 'a', does not begin a turn"),
         (pl.DataFrame({"transcript": []}, schema={"transcript": pl.String}), "The table has no rows"),
         (pl.DataFrame({"text": ["a"]}), r"No column holds conversations\. The columns are 'text'; understood are"),
-        ("Human: a", "There is no file|no path|files end in"),
+        ("Human: a", "There is no file|not the path|files end in"),
     ],
 )
-def test_what_is_refused(table: Any, message: str) -> None:
+def test_invalid_tables_are_refused(table: Any, message: str) -> None:
     with pytest.raises(DissensusError, match=message) as error:
         read_items(table)
     assert len(str(error.value)) < 500
@@ -271,12 +271,12 @@ def test_what_is_refused(table: Any, message: str) -> None:
         ("", "There is no text"),
         (
             "User: a\nBot: b\n---\nUser: c\n",
-            "Line 4 and those after it: The last turn, 'c', is by the human.*understood",
+            "Line 4 and those after it: The last turn, 'c', is by the human.*allowed",
         ),
-        ("User: a\nClaude: b", r"The last turn, 'a\\nClaude: b', is by the human.*understood are Human"),
-        ("User: a\nBot: b\n---\nBot: c", "Line 4 and those after it have no turn of a person"),
+        ("User: a\nClaude: b", r"The last turn, 'a\\nClaude: b', is by the human.*allowed are Human"),
+        ("User: a\nBot: b\n---\nBot: c", "The transcript from line 4 has no turn of a person"),
         ("User: a\0\nBot: b", "Line 1 and those after it: Turn 1: The text has a NUL, as character 2"),
-        ("hello", "Line 1, 'hello', begins no turn"),
+        ("hello", "Line 1, 'hello', does not begin a turn"),
     ],
 )
 def test_pasted_text_that_is_refused(text: str, message: str) -> None:
@@ -284,7 +284,7 @@ def test_pasted_text_that_is_refused(text: str, message: str) -> None:
         parse_pasted_items(text)
 
 
-def test_files_of_text_that_are_not_there_or_no_text(tmp_path: Path) -> None:
+def test_missing_or_unreadable_text_files_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "no.txt", tmp_path, tmp_path / ("x" * 300 + ".txt")):
         with pytest.raises(DissensusError, match=r"There is no text file|is a folder"):
             read_items(path)

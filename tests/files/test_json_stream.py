@@ -1,4 +1,4 @@
-"""Objects of JSON files, one after the other: arrays and lines, whole, damaged and hostile."""
+"""Streaming of JSON objects: arrays and lines, valid, damaged and hostile."""
 
 import gzip
 import hashlib
@@ -19,14 +19,14 @@ from dissensus.files.raw.json_stream import stream_records
 ROWS = [{"a": 1, "b": 'x, ] } " \n'}, {"a": -2.5, "b": None}, {"é": ["[", {"c": True}]}]
 
 
-def put(path: Path, text: str | bytes) -> Path:
+def write_file(path: Path, text: str | bytes) -> Path:
     data = text.encode() if isinstance(text, str) else text
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.json.gz", "x.jsonl", "x.jsonl.gz"])
-def test_arrays_and_lines_are_told_by_what_they_are(tmp_path: Path, name: str) -> None:
+def test_arrays_and_lines_are_detected_by_content(tmp_path: Path, name: str) -> None:
     for text in (
         json.dumps(ROWS),
         json.dumps(ROWS, indent=2, ensure_ascii=False),
@@ -35,24 +35,24 @@ def test_arrays_and_lines_are_told_by_what_they_are(tmp_path: Path, name: str) -
         "\r\n\r\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS) + "\r\n",
         "\ufeff" + json.dumps(ROWS),
     ):
-        assert list(stream_records(put(tmp_path / name, text))) == ROWS
+        assert list(stream_records(write_file(tmp_path / name, text))) == ROWS
 
 
-def test_compressed_data_are_known_under_any_name(tmp_path: Path) -> None:
+def test_gzip_data_are_detected_under_any_name(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(gzip.compress(json.dumps(ROWS).encode()))
     assert list(stream_records(path)) == ROWS
-    assert list(stream_records(put(tmp_path / "none.json", "[ ]"))) == []
+    assert list(stream_records(write_file(tmp_path / "none.json", "[ ]"))) == []
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.json.gz", "x.jsonl.gz"])
 @pytest.mark.parametrize("n", [1, 40, 20_000])
-def test_the_share_that_was_read_grows_with_what_was_yielded(tmp_path: Path, name: str, n: int) -> None:
-    """Two of the sizes are read at once, so that bytes alone would tell nothing."""
+def test_progress_grows_with_the_yielded_rows(tmp_path: Path, name: str, n: int) -> None:
+    """Two of the sizes are read in one step, so bytes alone would show no progress."""
     rows = [{"row": row, "text": hashlib.sha256(str(row).encode()).hexdigest()} for row in range(n)]
     text = json.dumps(rows) if ".json." in f"{name}." else "\n".join(map(json.dumps, rows))
     shares: list[float] = []
-    assert list(stream_records(put(tmp_path / name, text), progress=shares.append)) == rows
+    assert list(stream_records(write_file(tmp_path / name, text), progress=shares.append)) == rows
     assert shares == sorted(shares)
     assert shares == pytest.approx([*(np.arange(1, n + 1) / n), 1], abs=0.12)
     assert shares[-1] == 1
@@ -67,9 +67,9 @@ values = st.recursive(
 
 @quick
 @given(st.lists(st.dictionaries(st.sampled_from("abcd"), values, min_size=1), max_size=5), st.integers(1, 7))
-def test_where_the_window_ends_makes_no_difference(rows: list[dict[str, object]], step: int) -> None:
+def test_the_window_size_makes_no_difference(rows: list[dict[str, object]], step: int) -> None:
     path = Path("/dev/shm" if Path("/dev/shm").is_dir() else "/tmp", f"dissensus-window-{step}.json")
-    put(path, json.dumps(rows, ensure_ascii=False, indent=step % 3 or None))
+    write_file(path, json.dumps(rows, ensure_ascii=False, indent=step % 3 or None))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_STEP", step)
         assert list(stream_records(path)) == rows
@@ -77,9 +77,9 @@ def test_where_the_window_ends_makes_no_difference(rows: list[dict[str, object]]
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
-        ('[{"a": 1}]' + " " * 3_000_000 + "7", "something comes after the end of the array"),
+        ('[{"a": 1}]' + " " * 3_000_000 + "7", "text follows the end of the array"),
         ("", "x.json is empty"),
         (" \n ", "x.json is empty"),
         ('[{"a": 1}', "record 1: after it comes the end of the file where a comma or the end of the array is due"),
@@ -88,21 +88,21 @@ def test_where_the_window_ends_makes_no_difference(rows: list[dict[str, object]]
         ('[{"a": 1} {"a": 2}]', "record 1: after it comes '{'"),
         ('[{"a": 1}, {"a": tru', "record 2: not JSON"),
         ('[{"a": 1}, 7]', "record 2: it begins with '7' instead of {"),
-        ('[{"a": 1}] {}', "something comes after the end of the array"),
-        ('[{"a": NaN}]', "record 1: NaN is no JSON"),
+        ('[{"a": 1}] {}', "text follows the end of the array"),
+        ('[{"a": NaN}]', "record 1: NaN is not valid JSON"),
         ('[{"a": 1, "a": 2}]', "record 1: it names 'a' twice"),
         ('[{"a": ' + "[" * 100_000, "record 1: the values are nested too deeply"),
         ('[{}, {"a": 1}]', "record 1: it is '{}', not an object with values"),
         ('{"a": 1}\n[2]\n', "record 2: it is '[2]', not an object"),
         ('{"a": 1}\n\n{"a": \n', "record 2: not JSON"),
         ('{"a": ' + "9" * 5000 + "}", "record 1: "),
-        (b'[{"a": "\xff"}]', "not UTF-8 text: it has the byte 0xff"),
+        (b'[{"a": "\xff"}]', "not UTF-8 text: it has the invalid byte 0xff"),
     ],
 )
-def test_what_is_wrong_is_said_with_the_number_of_the_record(tmp_path: Path, text: str | bytes, says: str) -> None:
+def test_errors_name_the_record(tmp_path: Path, text: str | bytes, message: str) -> None:
     with pytest.raises(DissensusError) as caught:
-        list(stream_records(put(tmp_path / "x.json", text)))
-    assert says in str(caught.value)
+        list(stream_records(write_file(tmp_path / "x.json", text)))
+    assert message in str(caught.value)
 
 
 def test_damaged_gzip_data_are_refused(tmp_path: Path) -> None:
@@ -116,24 +116,24 @@ def test_damaged_gzip_data_are_refused(tmp_path: Path) -> None:
         list(stream_records(path))
 
 
-def test_blanks_without_end_are_passed_quickly(tmp_path: Path) -> None:
+def test_floods_of_blanks_are_skipped_quickly(tmp_path: Path) -> None:
     flood = " \n" * 5_000_000
     assert list(
-        stream_records(put(tmp_path / "a.json.gz", flood + "[" + flood + '{"a": 1}' + flood + "]" + flood))
+        stream_records(write_file(tmp_path / "a.json.gz", flood + "[" + flood + '{"a": 1}' + flood + "]" + flood))
     ) == [{"a": 1}]
-    assert list(stream_records(put(tmp_path / "b.jsonl.gz", flood[:2_000_000] + '{"a": 1}\n{"a": 2}'))) == [
+    assert list(stream_records(write_file(tmp_path / "b.jsonl.gz", flood[:2_000_000] + '{"a": 1}\n{"a": 2}'))) == [
         {"a": 1},
         {"a": 2},
     ]
 
 
-def test_too_much_is_refused_before_it_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_apply_before_memory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_ROW", 1000)
     for text in ('{"a": "' + "x" * 2000 + '"}', '[{"a": "' + "x" * 3_000_000):
         with pytest.raises(DissensusError, match="record 1: longer than"):
-            list(stream_records(put(tmp_path / "x.json", text)))
+            list(stream_records(write_file(tmp_path / "x.json", text)))
     monkeypatch.setenv(limits.VARIABLE, "0.00001")
-    bomb = put(tmp_path / "bomb.jsonl.gz", '{"a": 1}\n' * 100_000)
+    bomb = write_file(tmp_path / "bomb.jsonl.gz", '{"a": 1}\n' * 100_000)
     assert bomb.stat().st_size < 10_000
-    with pytest.raises(DissensusError, match="the most that is read"):
+    with pytest.raises(DissensusError, match="the maximum"):
         list(stream_records(bomb))

@@ -1,4 +1,4 @@
-"""What the parsers make of text: what the standard library makes of it, or of any damage a clear error."""
+"""Parsers of text tables against the standard library, and damaged text as clear errors."""
 
 import csv
 import gzip
@@ -23,20 +23,20 @@ from dissensus.files.raw.table_reader import read_frame
 from dissensus.schema.ratings.table import Ratings
 
 
-def test_numbers_of_any_length_are_the_text_they_are(tmp_path: Path) -> None:
+def test_numbers_of_any_length_stay_text(tmp_path: Path) -> None:
     path = tmp_path / "ratings.jsonl"
     path.write_text(f'{{"a": {"7" * 1_000_000}, "b": 1e999999, "c": -0.0}}\n')
     assert read_frame(path).row(0) == ("7" * 1_000_000, "1e999999", "-0.0")
 
 
 @pytest.mark.parametrize("text", ["x^,b\n1,2\n", "x\x01,b\n1,2\n", 'a"b,c\n1,2\n', '\ufeff"a",b\n1,2'])
-def test_a_header_that_looks_like_something_else(text: str) -> None:
-    """Two begin as zlib data do, which polars would unpack."""
+def test_headers_that_look_like_zlib_or_have_quotes(text: str) -> None:
+    """Two begin like zlib data, which polars would decompress."""
     assert delimited.parse(text.encode(), Path("x.csv"), separator=",").rows() == [("1", "2")]
 
 
 def test_quotes_amid_text_do_not_join_rows() -> None:
-    """Polars makes one row of the first three, and says nothing."""
+    """Polars silently merges the first three rows."""
     text = 'a,b\n"4, 5",5" nail\nnail,12\n12,5" nail\n"4, 5",12\n"4, 5",nail\n"4, 5",12\n'
     rows = delimited.parse(text.encode(), Path("x.csv"), separator=",").rows()
     assert rows[:3] == [("4, 5", '5" nail'), ("nail", "12"), ("12", '5" nail')]
@@ -44,7 +44,7 @@ def test_quotes_amid_text_do_not_join_rows() -> None:
 
 
 @pytest.mark.parametrize("name", ["ratings.csv", "returns.csv", "ratings.jsonl", "ratings.json"])
-def test_what_is_read_in_pieces_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_batches_give_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     rows = [{"a": str(row), "b": "é" * (row % 50), "cd"[row % 2]: '"'} for row in range(1000)]
     table = pl.DataFrame(rows, schema=dict.fromkeys("abcd", pl.String)).with_columns(pl.col("b").replace("", None))
     path = tmp_path / name
@@ -55,12 +55,12 @@ def test_what_is_read_in_pieces_is_read_whole(tmp_path: Path, monkeypatch: pytes
     for module in (delimited, json_table):
         monkeypatch.setattr(module, "BATCH", 70)
     monkeypatch.setattr(limits, "MAX_ROW", 400)
-    read = read_frame(path)
-    assert read.with_columns(pl.col("b").replace("", None)).equals(table)
+    frame = read_frame(path)
+    assert frame.with_columns(pl.col("b").replace("", None)).equals(table)
 
 
 @pytest.mark.parametrize("value", ["[" + "1," * 50 + "1]", json.dumps("x" * 100), "[" + '"x",' * 20, '"' + "x" * 100])
-def test_an_object_that_is_too_long(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_an_object_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setattr(limits, "MAX_ROW", 20)
     text = '[{"a": 1}, {"a": ' + value + "}, " + '{"a": 1}, ' * 50
     with pytest.raises(InvalidInput, match=r"element 2: a quote or a bracket is not closed within "):
@@ -85,9 +85,9 @@ def test_damaged_tables_are_ratings_or_a_clear_error(
         path = write(table, Path(folder, f"ratings{extension}"))
         packed = inside and extension.endswith(".gz")
         data = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
-        for place, length, piece in damage:
-            place %= len(data) + 1
-            data = data[:place] + piece + data[place + length :]
+        for offset, length, piece in damage:
+            offset %= len(data) + 1
+            data = data[:offset] + piece + data[offset + length :]
         path.write_bytes(gzip.compress(data) if packed else data)
         with suppress(DissensusError):
             assert isinstance(read_ratings(path), Ratings)
@@ -106,25 +106,23 @@ LINES = st.lists(st.lists(FIELDS, min_size=2, max_size=2) | st.lists(FIELDS, max
 @example(lines=[["1", "2", ""]], end="\n", ended=False, mark="")
 @example(lines=[["1", '"""']], end="\n", ended=False, mark="")
 @settings(max_examples=1000, deadline=None)
-def test_separated_text_is_what_the_standard_library_reads(
-    lines: list[list[str]], end: str, ended: bool, mark: str
-) -> None:
-    """Or it is refused, as whatever has rows of other lengths is; only stray quotes inside a field are forgiven."""
+def test_separated_text_is_parsed_like_the_csv_module(lines: list[list[str]], end: str, ended: bool, mark: str) -> None:
+    """Rows of other lengths are refused; only stray quotes inside a field are accepted."""
     text = end.join(["a,b", *(",".join(line) for line in lines)]) + end * ended
     with suppress(csv.Error):
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
         fits = all(len(row) == 2 for row in rows)
         try:
-            read = delimited.parse((mark + text).encode(), Path("x.csv"), separator=",")
+            parsed = delimited.parse((mark + text).encode(), Path("x.csv"), separator=",")
         except InvalidInput:
             assert not fits
             return
         assert fits
-        assert filled(read.rows()) == filled(rows[1:])
+        assert non_empty_rows(parsed.rows()) == non_empty_rows(rows[1:])
 
 
-def filled(rows: Iterable[Sequence[str | None]]) -> list[tuple[str, ...]]:
-    """Return the rows that hold something, with empty text for null."""
+def non_empty_rows(rows: Iterable[Sequence[str | None]]) -> list[tuple[str, ...]]:
+    """Return the rows with a value, with empty text for null."""
     plain = [tuple(cell or "" for cell in row) for row in rows]
     return [row for row in plain if any(row)]
 
@@ -142,11 +140,11 @@ ROWS = st.lists(st.dictionaries(st.sampled_from(["a", "b", "", "é"]), VALUES, m
     mark=st.sampled_from(["", "\ufeff"]),
 )
 @settings(max_examples=500, deadline=None)
-def test_json_is_what_was_written(
+def test_json_with_any_spacing_is_read(
     rows: list[dict[str, tuple[str, str | None]]], space: str, array: bool, mark: str
 ) -> None:
     objects = ["{" + ",".join(f"{json.dumps(key)}: {text}" for key, (text, _) in row.items()) + "}" for row in rows]
     text = f"{space}[{space}{f'{space},{space}'.join(objects)}{space}]{space}" if array else "\n\n".join(objects)
-    read = json_table.parse((mark + text).encode(), Path("x.json"))
-    assert read.columns == list(dict.fromkeys(key for row in rows for key in row))
-    assert read.to_dicts() == [{key: row.get(key, (None, None))[1] for key in read.columns} for row in rows]
+    parsed = json_table.parse((mark + text).encode(), Path("x.json"))
+    assert parsed.columns == list(dict.fromkeys(key for row in rows for key in row))
+    assert parsed.to_dicts() == [{key: row.get(key, (None, None))[1] for key in parsed.columns} for row in rows]

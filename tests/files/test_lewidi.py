@@ -1,4 +1,4 @@
-"""LeWiDi entries, of both editions: read, checked against themselves, written, refused."""
+"""LeWiDi entries of both editions: reading, consistency checks, writing, errors."""
 
 import json
 from copy import deepcopy
@@ -55,8 +55,8 @@ SECOND: dict[str, dict[str, Any]] = {
 }
 
 
-def changed(entries: dict[str, dict[str, Any]], key: str, **fields: Any) -> dict[str, dict[str, Any]]:
-    """The entries with some fields of one of them replaced; None removes a field."""
+def edit(entries: dict[str, dict[str, Any]], key: str, **fields: Any) -> dict[str, dict[str, Any]]:
+    """Return the entries with some fields of one replaced; None removes a field."""
     copy = deepcopy(entries)
     for name, value in fields.items():
         copy[key][name.replace("_of_", " of ")] = value
@@ -96,7 +96,7 @@ def test_entries_of_the_third_edition(tmp_path: Path) -> None:
 
 def test_entries_of_the_second_edition(tmp_path: Path) -> None:
     path = save(SECOND, tmp_path / "MD_dev.json")
-    with pytest.raises(InvalidInput, match="'offensive' is no name of a question"):
+    with pytest.raises(InvalidInput, match="'offensive' is not a question name"):
         read_long(path, question="offensive")
     table = read_long(path, question="Q_offensive").table
     assert table.select("item_id", "rater_id", "Q_offensive", "item_text", "item_hard_label", "item_Domain").rows() == [
@@ -107,23 +107,23 @@ def test_entries_of_the_second_edition(tmp_path: Path) -> None:
 
 
 def test_context_and_response_keep_their_names(tmp_path: Path) -> None:
-    entries = changed(THIRD, "2", text={"context": "c", "response": "r"}, other_info={"context": "x", "id": "y"})
+    entries = edit(THIRD, "2", text={"context": "c", "response": "r"}, other_info={"context": "x", "id": "y"})
     table = read_long(save(entries, tmp_path / "CSC.json")).table
     assert table.select("context", "response", "item_context", "item_item_id").row(0) == ("c", "r", "x", "y")
 
 
 def test_both_editions_are_written_as_the_third(tmp_path: Path) -> None:
     convert_ratings(save(THIRD, tmp_path / "a.json"), tmp_path / "a.lewidi.json")
-    again = json.loads((tmp_path / "a.lewidi.json").read_text(encoding="utf-8"))
+    rewritten = json.loads((tmp_path / "a.lewidi.json").read_text(encoding="utf-8"))
     numbers = {"2": {"soft_label": {"0": 1 / 3, "1": 2 / 3}}, "5": {"soft_label": {"0": 1.0, "1": 0.0}}}
     for key, entry in THIRD.items():
-        written = again[key]
-        assert written["soft_label"] == pytest.approx(numbers[key]["soft_label"])
-        assert written["number of annotators"] == written["number of annotations"] == len(entry["annotations"])
+        result = rewritten[key]
+        assert result["soft_label"] == pytest.approx(numbers[key]["soft_label"])
+        assert result["number of annotators"] == result["number of annotations"] == len(entry["annotations"])
         info = {name: str(v) if name == "level" else v for name, v in entry["other_info"].items()}
-        assert {name: v for name, v in written["other_info"].items() if v is not None} == info
-        same = ("annotation task", "text", "annotators", "annotations", "split", "lang")
-        assert {name: written[name] for name in same} == {name: entry[name] for name in same}
+        assert {name: v for name, v in result["other_info"].items() if v is not None} == info
+        unchanged_keys = ("annotation task", "text", "annotators", "annotations", "split", "lang")
+        assert {name: result[name] for name in unchanged_keys} == {name: entry[name] for name in unchanged_keys}
     convert_ratings(save(SECOND, tmp_path / "b.json"), tmp_path / "b.lewidi.json.gz")
     table = read_long(tmp_path / "b.lewidi.json.gz").table
     assert table.equals(read_long(tmp_path / "b.json").table)
@@ -138,7 +138,7 @@ def test_the_soft_label_is_over_the_scale_of_the_question() -> None:
     assert list(lewidi.write(declared)[0]["1"]["soft_label"]) == ["c", "b", "a"]
 
 
-def test_what_entries_do_not_hold_is_said() -> None:
+def test_losses_of_entries_are_noted() -> None:
     table = pl.DataFrame(
         {"item_id": ["1", "2"], "rater_id": ["a", "b"], "rater_x": ["F", "M"], "id": ["1", "2"], "Q_label": ["1", None]}
     )
@@ -173,20 +173,20 @@ def test_attributes_of_raters_are_joined(tmp_path: Path) -> None:
         ({"Ann0": {"Age": "1", "age": "2"}}, "'Ann0': two of its fields would be called rater_age"),
     ],
 )
-def test_files_that_describe_no_raters(tmp_path: Path, people: object, message: str) -> None:
+def test_files_without_raters_are_refused(tmp_path: Path, people: object, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         read_long(save(THIRD, tmp_path / "a.json"), annotators=save(people, tmp_path / "meta.json"))
 
 
 def test_shares_that_are_rounded_are_no_contradiction(tmp_path: Path) -> None:
     for shares in ({"0": 0.33, "1": 0.67}, {"0": 0.333, "1": 0.667}, {"0.0": "0.3333", "1.0": "0.6667"}):
-        read_long(save(changed(THIRD, "2", soft_label=shares), tmp_path / "a.json"))
-    assert read_long(save(changed(THIRD, "2", soft_label=None), tmp_path / "a.json")).notes == ()
+        read_long(save(edit(THIRD, "2", soft_label=shares), tmp_path / "a.json"))
+    assert read_long(save(edit(THIRD, "2", soft_label=None), tmp_path / "a.json")).notes == ()
 
 
-def test_shares_of_something_else_are_not_checked_and_that_is_said(tmp_path: Path) -> None:
+def test_unchecked_shares_are_noted(tmp_path: Path) -> None:
     """ConvAbuse (2023) annotates severity from -3 to 1 and counts abusive or not."""
-    severities = changed(SECOND, "1", annotations="0,-1,1", soft_label={"0": 0.67, "1": 0.33})
+    severities = edit(SECOND, "1", annotations="0,-1,1", soft_label={"0": 0.67, "1": 0.33})
     table, _, notes = read_long(save(severities, tmp_path / "a.json"))
     assert table["Q_label"].to_list() == ["0", "-1", "1"]
     assert len(notes) == 1
@@ -196,29 +196,29 @@ def test_shares_of_something_else_are_not_checked_and_that_is_said(tmp_path: Pat
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        (changed(THIRD, "2", soft_label={"0": 0.5, "1": 0.5}), "Entry '2': soft_label is .* but its annotations give"),
-        (changed(THIRD, "2", soft_label={"0": "x"}), "Entry '2': soft_label is .* not a share for each answer"),
-        (changed(THIRD, "2", soft_label=[1]), "Entry '2': soft_label is .* not a share for each answer"),
-        (changed(THIRD, "5", number_of_annotations=3), "Entry '5': number of annotations is 3, but 2 are there"),
-        (changed(THIRD, "5", number_of_annotators="many"), "Entry '5': number of annotators is many, but 2"),
-        (changed(THIRD, "5", annotators="Ann0,Ann1"), "Entry '5': annotators are 'Ann0,Ann1', but annotations are by"),
-        (changed(THIRD, "5", annotations=None), "Entry '5': it has no annotations"),
-        (changed(THIRD, "5", annotations=["0", "0"]), "Entry '5': it has no annotations"),
-        (changed(THIRD, "2", other_info="x"), "Entry '2': other_info is 'x', not an object"),
-        (changed(THIRD, "2", other_info={"split": "x"}), "Entry '2': two of its fields would be called item_split"),
-        (changed(SECOND, "1", annotators=None), "Entry '1': it has no annotators"),
-        (changed(SECOND, "1", annotations="0,1"), "Entry '1': .*: 2 annotations by 3 raters"),
-        (changed(SECOND, "1", annotators="Ann1,Ann2,Ann1"), "Entry '1': .*: 3 annotations by 2 raters"),
+        (edit(THIRD, "2", soft_label={"0": 0.5, "1": 0.5}), "Entry '2': soft_label is .* but its annotations give"),
+        (edit(THIRD, "2", soft_label={"0": "x"}), "Entry '2': soft_label is .* not a share for each answer"),
+        (edit(THIRD, "2", soft_label=[1]), "Entry '2': soft_label is .* not a share for each answer"),
+        (edit(THIRD, "5", number_of_annotations=3), "Entry '5': number of annotations is 3, but 2 are there"),
+        (edit(THIRD, "5", number_of_annotators="many"), "Entry '5': number of annotators is many, but 2"),
+        (edit(THIRD, "5", annotators="Ann0,Ann1"), "Entry '5': annotators are 'Ann0,Ann1', but annotations are by"),
+        (edit(THIRD, "5", annotations=None), "Entry '5': it has no annotations"),
+        (edit(THIRD, "5", annotations=["0", "0"]), "Entry '5': it has no annotations"),
+        (edit(THIRD, "2", other_info="x"), "Entry '2': other_info is 'x', not an object"),
+        (edit(THIRD, "2", other_info={"split": "x"}), "Entry '2': two of its fields would be called item_split"),
+        (edit(SECOND, "1", annotators=None), "Entry '1': it has no annotators"),
+        (edit(SECOND, "1", annotations="0,1"), "Entry '1': .*: 2 annotations by 3 raters"),
+        (edit(SECOND, "1", annotators="Ann1,Ann2,Ann1"), "Entry '1': .*: 3 annotations by 2 raters"),
         (
-            changed(THIRD, "2", annotations={"Ann0": "a,b"}, soft_label={"a": {"0": 0.0, "1": 1.0}}),
+            edit(THIRD, "2", annotations={"Ann0": "a,b"}, soft_label={"a": {"0": 0.0, "1": 1.0}}),
             r"Entry '2': an annotation has several labels \(as in VariErrNLI\)",
         ),
-        (changed(THIRD, "2", annotations={"Ann0": ["a", "b"]}), "Entry '2': an annotation has several labels"),
+        (edit(THIRD, "2", annotations={"Ann0": ["a", "b"]}), "Entry '2': an annotation has several labels"),
         ({"1": {"annotations": {}}}, "No entry has an annotation"),
         ({"1": {"annotations": {"a": "\ud800"}}}, "surrogate"),
     ],
 )
-def test_entries_that_contradict_themselves(tmp_path: Path, entries: dict[str, Any], message: str) -> None:
+def test_contradictory_entries_are_refused(tmp_path: Path, entries: dict[str, Any], message: str) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(entries), encoding="utf-8")
     with pytest.raises(InvalidInput, match=message) as error:
@@ -226,34 +226,34 @@ def test_entries_that_contradict_themselves(tmp_path: Path, entries: dict[str, A
     assert str(path) in str(error.value)
 
 
-def test_an_item_that_is_there_twice(tmp_path: Path) -> None:
+def test_a_duplicate_item_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"1": {"annotations": {"a": "0"}},\n "1": {"annotations": {"a": "1"}}}')
     with pytest.raises(InvalidInput, match="names '1' twice"):
         read_long(tmp_path / "a.json")
 
 
-def test_damaged_json_is_named_by_its_line(tmp_path: Path) -> None:
+def test_damaged_json_names_the_line(tmp_path: Path) -> None:
     path = save(THIRD, tmp_path / "a.json")
     path.write_text(path.read_text(encoding="utf-8")[:-40], encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"a\.json, line \d\d, column .*not JSON"):
         read_long(path)
 
 
-def test_other_files_are_not_taken_for_entries(tmp_path: Path) -> None:
+def test_other_files_are_not_read_as_entries(tmp_path: Path) -> None:
     rows = '{"item_id": "1", "rater_id": "a", "Q_label": "0"}\n'
     for text in (rows, rows * 2, f"[{rows}]", f"\n {rows}"):
         (tmp_path / "a.json").write_text(text)
         assert read_long(tmp_path / "a.json").kind == "long"
-    with pytest.raises(InvalidInput, match="it is no LeWiDi file"):
+    with pytest.raises(InvalidInput, match="it is not a LeWiDi file"):
         read_long(tmp_path / "a.json", "lewidi")
-    with pytest.raises(InvalidInput, match="one entry an item, as LeWiDi has them"):
+    with pytest.raises(InvalidInput, match="one entry per item, as in LeWiDi"):
         read_long(save(THIRD, tmp_path / "b.json"), "long")
 
 
 def test_lewidi_to_wide_and_back(tmp_path: Path) -> None:
-    path, said = save(THIRD, tmp_path / "a.json"), RatingsFileOptions(rater_columns="coder_{rater_id}")
-    convert_ratings(path, tmp_path / "a.wide.csv", said=said)
-    convert_ratings(tmp_path / "a.wide.csv", tmp_path / "b.lewidi.json", said=said)
+    path, options = save(THIRD, tmp_path / "a.json"), RatingsFileOptions(rater_columns="coder_{rater_id}")
+    convert_ratings(path, tmp_path / "a.wide.csv", options=options)
+    convert_ratings(tmp_path / "a.wide.csv", tmp_path / "b.lewidi.json", options=options)
     assert read_long(tmp_path / "b.lewidi.json").table.equals(read_long(path).table)
 
 
@@ -267,12 +267,12 @@ def test_ids_and_answers_of_any_kind(tmp_path: Path) -> None:
     "text",
     ["[1,2]", "[1, 2]", '["a","b"]', '["a", "b"]', '{"a": 1}', '{"a": "x", "a": "y"}', "[NaN]", "[", "[" * 10_000],
 )
-def test_texts_that_look_like_lists_stay_as_they_are(tmp_path: Path, text: str) -> None:
+def test_texts_that_look_like_lists_stay_text(tmp_path: Path, text: str) -> None:
     table = pl.DataFrame({"item_id": ["1"], "item_x": [text], "rater_id": ["a"], "Q_label": ["0"]})
     write_long(table, tmp_path / "a.lewidi.json")
     assert read_long(tmp_path / "a.lewidi.json").table.equals(table)
-    written = json.loads((tmp_path / "a.lewidi.json").read_text(encoding="utf-8"))["1"]["other_info"]["x"]
-    assert written == (["a", "b"] if text == '["a", "b"]' else text)
+    value = json.loads((tmp_path / "a.lewidi.json").read_text(encoding="utf-8"))["1"]["other_info"]["x"]
+    assert value == (["a", "b"] if text == '["a", "b"]' else text)
 
 
 def test_attributes_of_items_keep_their_names(tmp_path: Path) -> None:
@@ -289,6 +289,6 @@ def test_attributes_of_items_keep_their_names(tmp_path: Path) -> None:
     columns += ["item_lang", "item_item_lang", "safety_gold", "item_safety_gold", "item_item_x", "item_", "item_text_"]
     table = pl.DataFrame({"item_id": "1", **{name: f"of {name}" for name in columns}, "rater_id": "a", "Q_label": "0"})
     write_long(table, tmp_path / "a.lewidi.json")
-    read = read_long(tmp_path / "a.lewidi.json").table
-    assert read.select(table.columns).equals(table)
-    assert read.width == table.width
+    result = read_long(tmp_path / "a.lewidi.json").table
+    assert result.select(table.columns).equals(table)
+    assert result.width == table.width

@@ -1,4 +1,4 @@
-"""Models that know of disagreement on disk: as they were, and refused where they are not."""
+"""Models of disagreement on disk: round trips, and errors for damaged folders."""
 
 import hashlib
 from collections.abc import Callable
@@ -22,7 +22,7 @@ KINDS: tuple[KindOfModel, ...] = ("mean-variance", "groups")
 
 @pytest.fixture(scope="module")
 def votes() -> tuple[Pair, ...]:
-    return people(1.5, seed=3, known=120, rater_sd=1.5).votes
+    return people(1.5, seed=3, n_training=120, rater_sd=1.5).votes
 
 
 @pytest.fixture(scope="module")
@@ -31,16 +31,16 @@ def models(votes: tuple[Pair, ...]) -> dict[KindOfModel, AnyModel]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_written_is_read_byte_for_byte(
+def test_saving_a_loaded_model_gives_the_same_bytes(
     models: dict[KindOfModel, AnyModel], votes: tuple[Pair, ...], tmp_path: Path, kind: KindOfModel
 ) -> None:
     save_model(models[kind], tmp_path / "one")
-    read = load_model(tmp_path / "one")
-    save_model(read, tmp_path / "other")
+    loaded = load_model(tmp_path / "one")
+    save_model(loaded, tmp_path / "other")
     for name in (*ARRAY_FILES, SUMS):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
-    assert read.margins(votes).tolist() == models[kind].margins(votes).tolist()
-    assert read.card["model"].startswith(f"{kind}: ")
+    assert loaded.margins(votes).tolist() == models[kind].margins(votes).tolist()
+    assert loaded.card["model"].startswith(f"{kind}: ")
 
 
 def test_the_folder_of_groups_has_effects_of_both(models: dict[KindOfModel, AnyModel]) -> None:
@@ -50,39 +50,39 @@ def test_the_folder_of_groups_has_effects_of_both(models: dict[KindOfModel, AnyM
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "change", "says"),
+    ("kind", "name", "change", "message"),
     [
-        ("groups", MODEL, head(lambda held: held.update(kind="group")), "kind group is not known"),
-        ("groups", MODEL, head(lambda held: held.update(axes=[])), "is no model that can be trusted"),
-        ("groups", MODEL, head(lambda held: held.pop("axes")), "'axes'"),
-        ("groups", MODEL, head(lambda held: held.update(effects=["rater_shoes"])), "its groups are out of order"),
-        ("groups", MODEL, head(lambda held: held["axes"]["rater_gender"].reverse()), "its groups are out of order"),
-        ("groups", MODEL, head(lambda held: held["axes"]["rater_gender"].append("x")), "do not fit together"),
-        ("groups", WEIGHTS, arrays(effects_0=lambda held: held[:, :-1]), "do not fit together"),
-        ("groups", WEIGHTS, arrays(effects_0=lambda held: held * np.float32(np.nan)), "not all numbers"),
-        ("groups", WEIGHTS, arrays(directions=lambda held: held.astype(np.float64)), "other types of numbers"),
-        ("groups", WEIGHTS, arrays(directions=lambda held: held[0]), "is no model that can be trusted"),
-        ("mean-variance", MODEL, head(lambda held: held.update(typical_length=float("inf"))), "its numbers are"),
-        ("mean-variance", MODEL, head(lambda held: held.update(kind="groups")), "'axes'"),
-        ("mean-variance", WEIGHTS, arrays(characters_spread=lambda held: held[1:]), "do not fit together"),
+        ("groups", MODEL, head(lambda values: values.update(kind="group")), "kind group is not supported"),
+        ("groups", MODEL, head(lambda values: values.update(axes=[])), "is not a valid model"),
+        ("groups", MODEL, head(lambda values: values.pop("axes")), "'axes'"),
+        ("groups", MODEL, head(lambda values: values.update(effects=["rater_shoes"])), "its groups are out of order"),
+        ("groups", MODEL, head(lambda values: values["axes"]["rater_gender"].reverse()), "its groups are out of order"),
+        ("groups", MODEL, head(lambda values: values["axes"]["rater_gender"].append("x")), "do not fit together"),
+        ("groups", WEIGHTS, arrays(effects_0=lambda values: values[:, :-1]), "do not fit together"),
+        ("groups", WEIGHTS, arrays(effects_0=lambda values: values * np.float32(np.nan)), "not all numbers"),
+        ("groups", WEIGHTS, arrays(directions=lambda values: values.astype(np.float64)), "other types of numbers"),
+        ("groups", WEIGHTS, arrays(directions=lambda values: values[0]), "is not a valid model"),
+        ("mean-variance", MODEL, head(lambda values: values.update(typical_length=float("inf"))), "its numbers are"),
+        ("mean-variance", MODEL, head(lambda values: values.update(kind="groups")), "'axes'"),
+        ("mean-variance", WEIGHTS, arrays(characters_spread=lambda values: values[1:]), "do not fit together"),
     ],
 )
-def test_sums_that_fit_do_not_make_a_model(
+def test_invalid_content_with_matching_checksums_is_refused(
     models: dict[KindOfModel, AnyModel],
     tmp_path: Path,
     kind: KindOfModel,
     name: str,
     change: Callable[[bytes], bytes],
-    says: str,
+    message: str,
 ) -> None:
     save_model(models[kind], tmp_path / "model")
     path = tmp_path / "model" / name
     path.write_bytes(change(path.read_bytes()))
     sums = [f"{hashlib.sha256((tmp_path / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in ARRAY_FILES]
     (tmp_path / "model" / SUMS).write_text("\n".join(sums))
-    with pytest.raises(InvalidInput, match="is no model that can be trusted") as refused:
+    with pytest.raises(InvalidInput, match="is not a valid model") as error:
         load_model(tmp_path / "model")
-    assert says in str(refused.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -93,5 +93,5 @@ def test_a_file_that_was_cut_is_refused(
     save_model(models[kind], tmp_path / "model")
     path = tmp_path / "model" / name
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(InvalidInput, match="so it was cut or changed"):
+    with pytest.raises(InvalidInput, match="so it was truncated or changed"):
         load_model(tmp_path / "model")

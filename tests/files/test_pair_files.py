@@ -1,4 +1,4 @@
-"""Pairs as files: the published form, tables, TRL and Inspect, a release as a folder, and the direction of all."""
+"""Files of pairs: the published form, tables, TRL, Inspect and releases, and the direction of the preference."""
 
 import gzip
 import json
@@ -33,15 +33,15 @@ def real(real_data: Callable[[str], Path]) -> Path:
     return real_data("hh-rlhf/harmless-base-test.jsonl.gz")
 
 
-def both(rows: list[PairRow]) -> list[tuple[str, str]]:
+def transcripts(rows: list[PairRow]) -> list[tuple[str, str]]:
     return [(row.chosen, row.rejected) for row in rows]
 
 
 def test_the_real_pairs_come_back_byte_for_byte_from_every_form(real: Path, tmp_path: Path) -> None:
-    seen = PairReadLog()
-    rows = list(stream_pairs(real, seen))
+    log = PairReadLog()
+    rows = list(stream_pairs(real, log))
     assert len(rows) == 2312
-    assert {why: len(places) for why, places in seen.faults.items()} == {EMPTY: 4, CONTEXTS: 5}
+    assert {why: len(places) for why, places in log.faults.items()} == {EMPTY: 4, CONTEXTS: 5}
     lines = gzip.decompress(real.read_bytes())
     writers: dict[str, Any] = {
         "a.jsonl.gz": write_hh_rlhf,
@@ -52,46 +52,46 @@ def test_the_real_pairs_come_back_byte_for_byte_from_every_form(real: Path, tmp_
     }
     for name, write in writers.items():
         write(rows, tmp_path / name)
-        again = PairReadLog()
+        second_log = PairReadLog()
         back = tmp_path / "back.jsonl.gz"
-        write_hh_rlhf(stream_pairs(tmp_path / name, again), back, overwrite=True)
+        write_hh_rlhf(stream_pairs(tmp_path / name, second_log), back, overwrite=True)
         assert gzip.decompress(back.read_bytes()) == lines, name
-        assert again.faults == seen.faults, name
+        assert second_log.faults == log.faults, name
     assert read_pairs(tmp_path / "a.parquet").excluded == read_pairs(real).excluded
 
 
-def test_what_is_noticed_is_said_and_kept() -> None:
+def test_faults_are_logged_and_pairs_kept() -> None:
     table = pl.DataFrame(
         {
             "chosen": [ASKED, ASKED + "a", ASKED + "a", ASKED + "a\n\nHuman: b", ASKED + "a"],
             "rejected": [ASKED + "a", ASKED + "a", "\n\nHuman: x\n\nAssistant: a", ASKED + "a", ASKED + "b"],
         }
     )
-    seen = PairReadLog()
-    assert len(list(stream_pairs(table, seen))) == 5
-    assert seen.faults == {EMPTY: [1], SAME: [2], CONTEXTS: [3], HUMAN: [4]}
-    assert next(seen.notes()) == "1 pair (row 1): an answer is empty; kept all the same."
+    log = PairReadLog()
+    assert len(list(stream_pairs(table, log))) == 5
+    assert log.faults == {EMPTY: [1], SAME: [2], CONTEXTS: [3], HUMAN: [4]}
+    assert next(log.notes()) == "1 pair (row 1): an answer is empty; kept all the same."
 
 
 def test_every_form_of_a_pair_is_read(tmp_path: Path) -> None:
-    human, yes, no = ({"role": role, "content": text} for role, text in (("user", "Is it safe?"), *BOT))
+    human, accepted, declined = ({"role": role, "content": text} for role, text in (("user", "Is it safe?"), *BOT))
     records: list[dict[str, Any]] = [
         {"chosen": ASKED + "No.", "rejected": ASKED + "Yes."},
-        {"chosen": [human, no], "rejected": [human, yes]},
-        {"prompt": [human], "chosen": [no], "rejected": [yes], "margin": 2},
+        {"chosen": [human, declined], "rejected": [human, accepted]},
+        {"prompt": [human], "chosen": [declined], "rejected": [accepted], "margin": 2},
         {"prompt": ASKED, "chosen": "No.", "rejected": "Yes."},
         {"prompt": "Is it safe?", "chosen": "No.", "rejected": "Yes.", "strength": "1.5"},
         {"chosen": "Human: Is it safe?\nAssistant: No.", "rejected": "Human: Is it safe?\nAssistant: Yes."},
-        {"chosen": json.dumps([human, no]), "rejected": json.dumps([human, yes])},
-        {"chosen": [{"role": "system", "content": "Be kind."}, human, no], "rejected": [human, yes]},
+        {"chosen": json.dumps([human, declined]), "rejected": json.dumps([human, accepted])},
+        {"chosen": [{"role": "system", "content": "Be kind."}, human, declined], "rejected": [human, accepted]},
     ]
     path = tmp_path / "pairs.jsonl"
     path.write_text("\n".join(map(json.dumps, records)))
-    seen = PairReadLog()
-    rows = list(stream_pairs(path, seen))
-    assert both(rows) == [(ASKED + "No.", ASKED + "Yes.")] * len(records)
+    log = PairReadLog()
+    rows = list(stream_pairs(path, log))
+    assert transcripts(rows) == [(ASKED + "No.", ASKED + "Yes.")] * len(records)
     assert [row.strength for row in rows] == [None, None, 2, None, 1.5, None, None, None]
-    assert list(seen.notes()) == [
+    assert list(log.notes()) == [
         "1 pair (row 8): instructions of the bot, which transcripts do not hold, are left out."
     ]
 
@@ -100,27 +100,27 @@ BOT = (("assistant", "Yes."), ("assistant", "No."))
 
 
 @pytest.mark.parametrize(
-    ("record", "says"),
+    ("record", "message"),
     [
         ({"chosen": ASKED, "other": "x"}, "record 1: rejected is missing"),
-        ({"chosen": 3, "rejected": ASKED}, "record 1: '3' is no list of messages"),
-        ({"chosen": "[1", "rejected": ASKED}, "record 1: '[1' is no list of messages"),
+        ({"chosen": 3, "rejected": ASKED}, "record 1: '3' is not a list of messages"),
+        ({"chosen": "[1", "rejected": ASKED}, "record 1: '[1' is not a list of messages"),
         ({"chosen": "hm", "rejected": ASKED}, "record 1: "),
-        ({"chosen": ASKED, "rejected": ASKED, "strength": "much"}, "strength is 'much', which is no number"),
+        ({"chosen": ASKED, "rejected": ASKED, "strength": "much"}, "strength is 'much', which is not a number"),
         ({"chosen": ASKED, "rejected": ASKED, "margin": "inf"}, "margin is 'inf'"),
         (
             {"chosen": [{"role": "user", "content": "\n\nHuman: a"}], "rejected": ASKED},
-            "would not read as it is in a transcript of hh-rlhf",
+            "cannot be preserved in a transcript of hh-rlhf",
         ),
     ],
 )
-def test_what_is_no_pair_is_refused(tmp_path: Path, record: dict[str, Any], says: str) -> None:
+def test_invalid_pairs_are_refused(tmp_path: Path, record: dict[str, Any], message: str) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text(json.dumps(record))
     with pytest.raises(DissensusError) as caught:
         list(stream_pairs(path))
     assert "pairs.jsonl" in str(caught.value)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8).map(lambda text: f"x{text}")
@@ -132,14 +132,14 @@ turns: st.SearchStrategy[list[tuple[Speaker, str]]] = st.lists(
 @quick
 @given(turns, texts, texts, st.sampled_from([None, 0.5, 3.0]))
 def test_trl_holds_any_pair(
-    tmp_path_factory: pytest.TempPathFactory, before: list[tuple[Speaker, str]], one: str, two: str, strength: Any
+    tmp_path_factory: pytest.TempPathFactory, before: list[tuple[Speaker, str]], first: str, second: str, strength: Any
 ) -> None:
-    chosen, rejected = (join_hh([*before, ("bot", text)]) for text in (one, two))
+    chosen, rejected = (join_hh([*before, ("bot", text)]) for text in (first, second))
     path = tmp_path_factory.mktemp("trl") / "a.jsonl"
     write_trl([PairRow(chosen, rejected, strength)], path)
     sample = json.loads(path.read_text("utf-8"))
     assert list(sample) == ["prompt", "chosen", "rejected"] + ["margin"] * (strength is not None)
-    assert sample["chosen"] == [{"role": "assistant", "content": one}]
+    assert sample["chosen"] == [{"role": "assistant", "content": first}]
     (back,) = stream_pairs(path)
     assert (back.chosen, back.rejected, back.strength) == (chosen, rejected, strength)
 
@@ -160,33 +160,33 @@ def test_samples_of_inspect(tmp_path: Path) -> None:
     }
 
 
-def collected(asked: Criterion, number: int, **changes: Any) -> Preference:
-    """Return a preference where two of three raters, who can tell, pick what was asked for."""
+def make_preference(criterion: Criterion, number: int, **changes: Any) -> Preference:
+    """Return a preference where two of three raters pick the answer that was asked for."""
     thing = f"{'abcdefghij'[number % 10]}{number}"
     harmful_is_b = number % 2 == 0
     kind, rude = f"Please do not do {thing}, it is not safe.", f"Sure, {thing} is fun, go on and do it!"
-    bad = "b" if harmful_is_b else "a"
-    good = "a" if harmful_is_b else "b"
-    side, other = (bad, good) if asked == "more harmful" else (good, bad)
+    harmful_side = "b" if harmful_is_b else "a"
+    harmless_side = "a" if harmful_is_b else "b"
+    side, other_side = (harmful_side, harmless_side) if criterion == "more harmful" else (harmless_side, harmful_side)
     values: dict[str, Any] = {
         "preference_id": f"p-{number}",
         "conversation_id": f"c-{number}",
         "context": (Turn("human", f"How do I do {thing}?"),),
         "a": kind if harmful_is_b else rude,
         "b": rude if harmful_is_b else kind,
-        "asked": asked,
-        "picks": (Pick("ann", side, 4), Pick("ben", side, 3), Pick("cho", other, 2)),  # type: ignore[arg-type]
+        "criterion": criterion,
+        "picks": (Pick("ann", side, 4), Pick("ben", side, 3), Pick("cho", other_side, 2)),  # type: ignore[arg-type]
         "models": ("context distillation", "context distillation"),
     }
     return Preference(**{**values, **changes})
 
 
-@pytest.mark.parametrize("asked", ["more harmful", "less harmful", "more helpful"])
-def test_a_model_trained_on_what_was_written_prefers_the_better_answer(tmp_path: Path, asked: Criterion) -> None:
-    released = released_pairs((collected(asked, number) for number in range(60)), PairPolicy(test_share=0.2))
+@pytest.mark.parametrize("criterion", ["more harmful", "less harmful", "more helpful"])
+def test_a_model_trained_on_written_pairs_prefers_the_better_answer(tmp_path: Path, criterion: Criterion) -> None:
+    released = released_pairs((make_preference(criterion, number) for number in range(60)), PairPolicy(test_share=0.2))
     folder = tmp_path / "out"
     assert write_pairs(released, folder) == ()
-    purpose = "helpful" if asked == "more helpful" else "harmless"
+    purpose = "helpful" if criterion == "more helpful" else "harmless"
     talk = [("human", "And now?")]
     better, worse = (
         Conversation.from_turns([*talk, ("bot", text)])  # type: ignore[list-item]
@@ -198,41 +198,41 @@ def test_a_model_trained_on_what_was_written_prefers_the_better_answer(tmp_path:
     for suffix in (".jsonl.gz", ".parquet"):
         pairs = read_pairs(folder / f"{purpose}-base" / f"train{suffix}").pairs
         model = train(pairs, purpose=purpose)  # type: ignore[call-overload]
-        (good,), (bad,) = model.score([better, worse])
-        assert good > bad
+        (better_score,), (worse_score,) = model.score([better, worse])
+        assert better_score > worse_score
         held_out = read_pairs(folder / f"{purpose}-base" / f"test{suffix}").pairs
         assert np.mean(model.margins(held_out) > 0) == 1
 
 
 @pytest.fixture
 def released() -> ReleasedPairs:
-    some = [collected("more harmful", number) for number in range(40)]
-    some += [collected("more helpful", number, models=("rlhf", "rlhf")) for number in range(40, 60)]
-    some += [collected("more harmful", number, models=("rlhf", "")) for number in range(60, 70)]
-    some.append(collected("less harmful", 70, edits=(Edit("ann", "a", "Better: é \n\nHuman: no"),)))
+    some = [make_preference("more harmful", number) for number in range(40)]
+    some += [make_preference("more helpful", number, models=("rlhf", "rlhf")) for number in range(40, 60)]
+    some += [make_preference("more harmful", number, models=("rlhf", "")) for number in range(60, 70)]
+    some.append(make_preference("less harmful", 70, edits=(Edit("ann", "a", "Better: é \n\nHuman: no"),)))
     return released_pairs(some, PairPolicy(test_share=0.3))
 
 
 def test_a_release_is_a_folder_of_tranches(released: ReleasedPairs, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     notes = write_pairs(released, folder)
-    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    paths = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     tranches = ["harmless-base", "helpful-online", f"{OTHER}/harmless-online"]
     files = {
         f"{name}/{split}{end}" for name in tranches for split in ("train", "test") for end in (".jsonl.gz", ".parquet")
     }
-    assert found == {*files, POLICY}
+    assert paths == {*files, POLICY}
     assert any("hh-rlhf has no tranche 'harmless-online'" in note for note in notes)
-    assert any(note.startswith("1 pairs hold what begins a turn") for note in notes)
-    told = json.loads((folder / POLICY).read_text("utf-8"))
-    assert told["policy"]["ties"] == "drop"
-    assert sum(told["pairs"].values()) == len(released.pairs) == 72
+    assert any(note.startswith("In 1 pair a turn contains text that begins a turn") for note in notes)
+    policy = json.loads((folder / POLICY).read_text("utf-8"))
+    assert policy["policy"]["ties"] == "drop"
+    assert sum(policy["pairs"].values()) == len(released.pairs) == 72
     lines = gzip.decompress((folder / "harmless-base" / "train.jsonl.gz").read_bytes()).decode().splitlines()
     assert all(list(json.loads(line)) == ["chosen", "rejected"] for line in lines)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_twins_hold_all_that_the_published_files_lose(released: ReleasedPairs, tmp_path: Path) -> None:
+def test_twins_hold_the_fields_missing_from_the_published_files(released: ReleasedPairs, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     write_pairs(released, folder)
     tables = [pl.read_parquet(path) for path in folder.rglob("*.parquet")]
@@ -246,7 +246,7 @@ def test_twins_hold_all_that_the_published_files_lose(released: ReleasedPairs, t
         assert row["chosen"].endswith(pair.chosen)
     for path in folder.rglob("*.jsonl.gz"):
         twin = path.with_name(path.name.replace(".jsonl.gz", ".parquet"))
-        assert both(list(stream_pairs(path))) == both(list(stream_pairs(twin)))
+        assert transcripts(list(stream_pairs(path))) == transcripts(list(stream_pairs(twin)))
 
 
 def test_the_same_pairs_give_the_same_bytes(released: ReleasedPairs, tmp_path: Path) -> None:
@@ -256,12 +256,12 @@ def test_the_same_pairs_give_the_same_bytes(released: ReleasedPairs, tmp_path: P
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
 
 
-def test_a_folder_that_is_there_stays(released: ReleasedPairs, tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_replaced(released: ReleasedPairs, tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="is there already"):
         write_pairs(released, tmp_path)
-    none = released_pairs([collected("more helpful", 1, picks=())])
+    empty = released_pairs([make_preference("more helpful", 1, picks=())])
     with pytest.raises(InvalidInput, match=r"There is no pair to write \(1: nobody picked\)"):
-        write_pairs(none, tmp_path / "none")
+        write_pairs(empty, tmp_path / "none")
     with pytest.raises(DissensusError, match="cannot be written"):
         write_pairs(released, tmp_path / "no" / "such" / "folder")
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Pairs as items: from the published files, from TRL, from contexts with two responses; and what is not compared."""
+"""Pairs as items: published files, TRL, contexts with two responses, and excluded pairs."""
 
 import json
 from collections import Counter
@@ -42,13 +42,13 @@ TRL: dict[str, dict[str, Any]] = {
 
 
 def published(item: Item) -> str:
-    """The response that the file calls the better one."""
+    """Return the better response according to the file."""
     return item.responses()["ab".index(item.attributes[PUBLISHED])]
 
 
 @pytest.mark.parametrize("form", TRL)
 @pytest.mark.parametrize("as_file", [False, True])
-def test_every_form_of_a_published_pair_is_the_same_pair(form: str, tmp_path: Path, *, as_file: bool) -> None:
+def test_every_form_of_a_published_pair_gives_the_same_item(form: str, tmp_path: Path, *, as_file: bool) -> None:
     table = pl.DataFrame({**TRL[form], "margin": [2]})
     source: Any = table
     if as_file:
@@ -59,7 +59,7 @@ def test_every_form_of_a_published_pair_is_the_same_pair(form: str, tmp_path: Pa
     assert sorted(item.responses()) == ["No.", "Sure!"]
     assert published(item) == "No."
     assert (item.attributes["margin"], len(notes)) == ("2", 1)
-    # What else reads pairs reads them too.
+    # Other readers of pairs read them too.
     (pair,) = read_pairs(source).pairs
     assert (pair.context, pair.chosen, pair.rejected) == (item.conversation.turns[:-1], "No.", "Sure!")
     items, _ = read_items(source)
@@ -70,7 +70,7 @@ def test_every_form_of_a_published_pair_is_the_same_pair(form: str, tmp_path: Pa
     assert not any("prompt" in one.attributes for one in (*items, item))
 
 
-def test_the_real_pairs_none_of_them_dropped_in_silence(real_data: Callable[[str], Path]) -> None:
+def test_dropped_real_pairs_are_noted(real_data: Callable[[str], Path]) -> None:
     path = real_data("hh-rlhf/harmless-base-test.jsonl.gz")
     items, notes = read_pair_items(path, seed=3)
     assert len(items) == 2312 - 5
@@ -82,11 +82,13 @@ def test_the_real_pairs_none_of_them_dropped_in_silence(real_data: Callable[[str
     counts = Counter(item.attributes[PUBLISHED] for item in items)
     assert min(counts.values()) > 1050
     assert {item.attributes["phase"] for item in items} == {"base"}
-    # Another seed has them on other sides, under the same ids.
-    again, _ = read_pair_items(path, seed=4)
-    assert [item.item_id for item in again] == [item.item_id for item in items]
-    assert [published(item) for item in again] == [published(item) for item in items]
-    assert 0.4 < sum(one.response_b == other.response_b for one, other in zip(items, again, strict=True)) / 2307 < 0.6
+    # Another seed swaps sides but keeps the ids.
+    same_seed, _ = read_pair_items(path, seed=4)
+    assert [item.item_id for item in same_seed] == [item.item_id for item in items]
+    assert [published(item) for item in same_seed] == [published(item) for item in items]
+    assert (
+        0.4 < sum(one.response_b == other.response_b for one, other in zip(items, same_seed, strict=True)) / 2307 < 0.6
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,22 +129,24 @@ def test_a_list_of_messages_may_be_the_context(tmp_path: Path) -> None:
 
 
 def test_repeated_pairs_are_named() -> None:
-    no, sure = f"{ASKED}No.", f"{ASKED}Sure!"
-    table = pl.DataFrame({"chosen": [no, no, sure, no], "rejected": [sure, sure, no, no]})
+    declined, accepted = f"{ASKED}No.", f"{ASKED}Sure!"
+    table = pl.DataFrame(
+        {"chosen": [declined, declined, accepted, declined], "rejected": [accepted, accepted, declined, declined]}
+    )
     items, notes = read_pair_items(table)
     assert len(items) == 1
     assert notes[:3] == (
         "1 pair (row 2): it repeats an earlier pair; left out.",
-        "1 pair (row 3): it repeats an earlier pair and says the contrary; left out.",
+        "1 pair (row 3): it repeats an earlier pair and contradicts it; left out.",
         "1 pair (row 4): both answers are the same; left out.",
     )
 
 
-def test_what_is_empty_and_cannot_be_compared_either_is_left_out() -> None:
-    other = "\n\nHuman: And now?\n\nAssistant: "
+def test_empty_pairs_with_another_fault_are_left_out() -> None:
+    other_context = "\n\nHuman: And now?\n\nAssistant: "
     rows = {
         "chosen": [ASKED, ASKED, f"{ASKED}No.", ASKED, f"{ASKED}No.\n\nHuman: Why?"],
-        "rejected": [other, other, f"{ASKED}Sure!", ASKED, f"{ASKED}Sure!"],
+        "rejected": [other_context, other_context, f"{ASKED}Sure!", ASKED, f"{ASKED}Sure!"],
     }
     items, notes = read_pair_items(pl.DataFrame(rows))
     assert [published(item) for item in items] == ["No."]
@@ -153,11 +157,13 @@ def test_what_is_empty_and_cannot_be_compared_either_is_left_out() -> None:
     }
 
 
-def test_preferences_that_were_exported_are_pairs_again() -> None:
+def test_exported_preferences_are_read_as_pairs() -> None:
     talk = json.dumps([{"speaker": "human", "text": "Is it safe?"}])
     table = pl.DataFrame({**TWO, "context": [talk] * 2, "item_id": ["7", "7"], "item_published": ["b", "b"]})
-    same = table.with_columns(response_a=pl.lit("c"), response_b=pl.lit("e"), rater_id=pl.Series(["r", "s"]))
-    (item,), notes = read_pair_items(same.with_columns(strength=pl.lit(3)))
+    responses_swapped = table.with_columns(
+        response_a=pl.lit("c"), response_b=pl.lit("e"), rater_id=pl.Series(["r", "s"])
+    )
+    (item,), notes = read_pair_items(responses_swapped.with_columns(strength=pl.lit(3)))
     assert (item.item_id, item.responses(), dict(item.attributes)) == ("7", ("c", "e"), {PUBLISHED: "b"})
     assert notes == ("1 pair (row 2): it repeats an earlier pair; left out.",)
 
@@ -166,7 +172,7 @@ TWO: dict[str, Any] = {"context": ["a", "b"], "response_a": ["c", "d"], "respons
 
 
 @pytest.mark.parametrize(
-    ("table", "says"),
+    ("table", "message"),
     [
         ({**TWO, "response_b": ["e", None]}, "Row 2: response_b is missing, and two responses are compared"),
         ({**TWO, "item_id": ["7", "7"]}, "Item '7' is two pairs: one in row 1 and another in row 2"),
@@ -177,12 +183,12 @@ TWO: dict[str, Any] = {"context": ["a", "b"], "response_a": ["c", "d"], "respons
         ({"chosen": [f"{ASKED}a", f"{ASKED}\x00"], "rejected": [f"{ASKED}b"] * 2}, "Row 2: "),
     ],
 )
-def test_what_is_wrong_is_told_with_its_row(table: dict[str, Any], says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
+def test_errors_name_the_row(table: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         read_pair_items(pl.DataFrame(table))
 
 
-def test_what_holds_no_pairs(tmp_path: Path) -> None:
+def test_tables_without_pairs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"No column holds pairs\. The columns are 'context', 'response'\."):
         read_pair_items(pl.DataFrame({"context": ["a"], "response": ["b"]}))
     with pytest.raises(NotFound, match="There is no column 'id'"):
@@ -190,5 +196,5 @@ def test_what_holds_no_pairs(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="The table has no rows"):
         read_pair_items(pl.DataFrame(TWO).clear())
     (tmp_path / "a.txt").write_text("User: a\nBot: b")
-    with pytest.raises(InvalidInput, match="is pasted text, which holds one response each"):
+    with pytest.raises(InvalidInput, match="is pasted text, which holds one response per item"):
         read_pair_items(tmp_path / "a.txt")

@@ -1,4 +1,4 @@
-"""Preference pairs from files, with what cannot be compared counted and told."""
+"""Preference pairs from files, with counts of excluded ones."""
 
 import json
 from collections.abc import Callable
@@ -20,13 +20,16 @@ def table(*rows: tuple[str, str], **columns: list[object]) -> pl.DataFrame:
 
 
 def test_the_real_file(real_data: Callable[[str], Path]) -> None:
-    found = read_pairs(real_data("hh-rlhf/harmless-base-test.jsonl.gz"))
-    assert len(found.pairs) == 2303
-    assert found.excluded == {EMPTY: 4, CONTEXTS: 5}
-    assert found.notes == ("4 pairs left out: an answer is empty.", "5 pairs left out: the contexts of the two differ.")
+    result = read_pairs(real_data("hh-rlhf/harmless-base-test.jsonl.gz"))
+    assert len(result.pairs) == 2303
+    assert result.excluded == {EMPTY: 4, CONTEXTS: 5}
+    assert result.notes == (
+        "4 pairs left out: an answer is empty.",
+        "5 pairs left out: the contexts of the two differ.",
+    )
 
 
-def test_everything_that_is_known_is_read() -> None:
+def test_all_known_columns_are_read() -> None:
     frame = table(
         (ASKED + "No.", ASKED + "Sure!"), strength=["2.5"], weight=[3], rater_id=[7], group=["Woman"], tranche=["base"]
     )
@@ -35,48 +38,48 @@ def test_everything_that_is_known_is_read() -> None:
     assert (pair.strength, pair.weight, pair.rater, pair.group) == (2.5, 3.0, "7", "Woman")
 
 
-def test_what_cannot_be_compared_is_counted() -> None:
-    other = ASKED.replace("safe", "far")
+def test_pairs_that_cannot_be_compared_are_counted() -> None:
+    other_context = ASKED.replace("safe", "far")
     rows = [
         (ASKED + "No.", ASKED + "Yes."),
         (ASKED, ASKED + "a"),
         (ASKED + "a", ASKED + "a"),
-        (ASKED + "a", other + "b"),
+        (ASKED + "a", other_context + "b"),
     ]
-    found = read_pairs(table(*rows))
-    assert len(found.pairs) == 1
-    assert found.excluded == {EMPTY: 1, SAME: 1, CONTEXTS: 1}
+    result = read_pairs(table(*rows))
+    assert len(result.pairs) == 1
+    assert result.excluded == {EMPTY: 1, SAME: 1, CONTEXTS: 1}
 
 
-def test_several_files_are_one(tmp_path: Path) -> None:
+def test_several_files_are_concatenated(tmp_path: Path) -> None:
     for name in "ab":
         rows = [
             {"chosen": ASKED + "No.", "rejected": ASKED + "Yes."},
             {"chosen": ASKED + name, "rejected": ASKED + name},
         ]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = read_pair_files([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
-    assert (len(found.pairs), found.excluded) == (2, {SAME: 2})
+    result = read_pair_files([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    assert (len(result.pairs), result.excluded) == (2, {SAME: 2})
 
 
 @pytest.mark.parametrize(
-    ("frame", "says"),
+    ("frame", "message"),
     [
         (pl.DataFrame({"chosen": ["a"], "better": ["b"]}), "There is no column 'rejected'"),
         (table((ASKED + "No.", "hm")), "Row 1"),
         (table((ASKED + "a", ASKED + "a")), "None of 1 pairs can be compared: both answers are the same"),
         (table((ASKED + "a", ASKED + "b"), weight=["-1"]), "Row 1: The weight of a pair is -1"),
-        (table((ASKED + "a", ASKED + "b"), strength=["much"]), "Row 1: strength is 'much', which is no number"),
+        (table((ASKED + "a", ASKED + "b"), strength=["much"]), "Row 1: strength is 'much', which is not a number"),
         (table((ASKED + "a\n\nHuman: b", ASKED + "b")), "Row 1: The last turn, 'b', is by the human"),
     ],
 )
-def test_what_is_no_file_of_pairs(frame: pl.DataFrame, says: str) -> None:
+def test_invalid_files_of_pairs_are_refused(frame: pl.DataFrame, message: str) -> None:
     with pytest.raises(DissensusError) as caught:
         read_pairs(frame)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_what_names_say_of_the_purpose() -> None:
+def test_the_purpose_is_taken_from_names() -> None:
     assert purpose_from_name(Path("hh/harmless-base/train.jsonl.gz")) == "harmless"
     assert purpose_from_name(Path("helpful-online.jsonl")) == "helpful"
     assert purpose_from_name(Path("/data/helpful-and-harmless.jsonl")) is None
@@ -90,7 +93,7 @@ def test_an_error_names_the_file(tmp_path: Path) -> None:
         read_pairs(path)
 
 
-def test_what_raters_agreed_on_and_the_tranche_are_read(tmp_path: Path) -> None:
+def test_agreement_and_tranche_are_read(tmp_path: Path) -> None:
     question = "\n\nHuman: Is it safe?\n\nAssistant: "
     rows = [
         {"chosen": f"{question}No.", "rejected": f"{question}Sure{number}!", "strengths": said}
@@ -109,9 +112,9 @@ def test_what_raters_agreed_on_and_the_tranche_are_read(tmp_path: Path) -> None:
     pairs = read_pairs(path).pairs
     assert [pair.agreement for pair in pairs] == [0.5, 1.0, None, None]
     assert {pair.tranche for pair in pairs} == {"helpful-online"}
-    told = pl.DataFrame(rows).with_columns(agreement=pl.lit(0.75), tranche=pl.lit("ours"))
-    assert {(pair.agreement, pair.tranche) for pair in read_pairs(told).pairs} == {(0.75, "ours")}
+    columns = pl.DataFrame(rows).with_columns(agreement=pl.lit(0.75), tranche=pl.lit("ours"))
+    assert {(pair.agreement, pair.tranche) for pair in read_pairs(columns).pairs} == {(0.75, "ours")}
     with pytest.raises(InvalidInput, match=r"Row 1: strengths is '7'; write it like"):
         read_pairs(pl.DataFrame(rows[:1]).with_columns(strengths=pl.lit("7")))
     with pytest.raises(InvalidInput, match=r"Row 1: The agreement on a pair is 3; give a share"):
-        read_pairs(told.with_columns(agreement=pl.lit("3")))
+        read_pairs(columns.with_columns(agreement=pl.lit("3")))

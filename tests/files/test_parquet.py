@@ -1,4 +1,4 @@
-"""Parquet: files that are damaged, would end the process or fill the memory, or are called something odd."""
+"""Parquet files that are damaged, crash the reader, exhaust memory, or have unusual names."""
 
 import subprocess
 import sys
@@ -30,8 +30,8 @@ def test_a_damaged_parquet_file(table: pl.DataFrame, tmp_path: Path) -> None:
     assert_refused(path, b"PAR1", "damaged Parquet file")
 
 
-def test_a_parquet_file_that_would_end_the_process(tmp_path: Path) -> None:
-    """A page that says it has -241 values: polars asks for memory for as many, taken as positive, and aborts."""
+def test_a_parquet_file_that_crashes_the_reader_is_refused(tmp_path: Path) -> None:
+    """A page with -241 values: polars allocates memory for as many, read as unsigned, and aborts."""
     path = tmp_path / "ratings.parquet"
     pl.DataFrame({"item_id": ["a", None] * 120}).write_parquet(path, compression="uncompressed", statistics=False)
     data = path.read_bytes()
@@ -40,7 +40,7 @@ def test_a_parquet_file_that_would_end_the_process(tmp_path: Path) -> None:
     assert_refused(path, damaged, r"damaged Parquet file, or one that needs more than .* GiB of memory")
 
 
-def test_names_are_no_patterns(table: pl.DataFrame, tmp_path: Path) -> None:
+def test_file_names_are_not_glob_patterns(table: pl.DataFrame, tmp_path: Path) -> None:
     write(table.head(1), tmp_path / "a.parquet")
     assert read_frame(write(table, tmp_path / "[a].parquet")).equals(table)
     assert read_frame(write(table, tmp_path / "*.parquet")).equals(table)
@@ -52,7 +52,7 @@ def test_a_parquet_table_without_rows(table: pl.DataFrame, tmp_path: Path) -> No
 
 
 def test_more_rows_than_memory(tmp_path: Path) -> None:
-    """30 million rows, all of them the same value, in less than a tenth of a megabyte."""
+    """30 million rows of one value in less than a tenth of a megabyte."""
     path = tmp_path / "ratings.parquet"
     codes = pa.array(np.zeros(10_000_000, dtype=np.int32))
     table = pa.table({"item_id": pa.DictionaryArray.from_arrays(codes, pa.array(["x"]))})
@@ -64,7 +64,7 @@ def test_more_rows_than_memory(tmp_path: Path) -> None:
 
 
 def test_more_text_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred texts of a million letters, all the same, in a few kilobytes."""
+    """A hundred equal texts of a million letters in a few kilobytes."""
     path = tmp_path / "ratings.parquet"
     pq.write_table(pa.table({"context": ["x" * 1_000_000] * 100}), path, compression="zstd")
     assert path.stat().st_size < 10**5
@@ -87,7 +87,7 @@ def test_a_larger_file_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         read_frame(write(table, tmp_path / "ratings.parquet"))
 
 
-def test_a_module_of_that_name_beside_the_file_is_not_run(table: pl.DataFrame, tmp_path: Path) -> None:
+def test_a_polars_module_in_the_current_folder_is_not_imported(table: pl.DataFrame, tmp_path: Path) -> None:
     write(table, tmp_path / "ratings.parquet")
     (tmp_path / "polars.py").write_text("open('run', 'w').close()")
     code = "from dissensus.files.raw.table_reader import read_frame; assert read_frame('ratings.parquet').height == 4"
@@ -96,23 +96,27 @@ def test_a_module_of_that_name_beside_the_file_is_not_run(table: pl.DataFrame, t
 
 
 def stand_in(path: Path, text: str) -> str:
-    """Write a program to take the place of Python."""
+    """Write a program that replaces Python."""
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o700)
     return str(path)
 
 
-def test_no_other_process(table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_that_cannot_start_is_an_error(
+    table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(table, tmp_path / "ratings.parquet")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
-    with pytest.raises(Unavailable, match=r"No process can be started to look at .*: No such file"):
+    with pytest.raises(Unavailable, match=r"No process can be started to read .*: No such file"):
         read_frame(path)
     monkeypatch.setattr(sys, "executable", stand_in(tmp_path / "python", "exit 1"))
-    with pytest.raises(Unavailable, match=r"cannot be looked at: .* does not run dissensus"):
+    with pytest.raises(Unavailable, match=r"cannot be checked: .* does not run dissensus"):
         read_frame(path)
 
 
-def test_a_file_that_takes_for_ever(table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_that_takes_too_long_is_an_error(
+    table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(table, tmp_path / "ratings.parquet")
     monkeypatch.setattr(parquet, "BASE_TIMEOUT", 0.2)
     monkeypatch.setattr(sys, "executable", stand_in(tmp_path / "python", "exec sleep 60"))

@@ -1,4 +1,4 @@
-"""What a file is refused for, and what the message says."""
+"""Invalid files and their messages."""
 
 import gzip
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.files.conftest import write
-from tests.support.file_refusals import assert_refused, somebody_else
+from tests.support.file_refusals import as_unprivileged_user, assert_refused
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.files.ratings.reader import read_ratings
@@ -29,27 +29,27 @@ def test_an_unknown_extension(tmp_path: Path) -> None:
     assert_refused(tmp_path / "ratings.xlsx", "x", r"\.csv, \.csv\.gz, .*\.jsonl, .*\.parquet")
 
 
-def test_no_possible_path(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="is no path of a file"):
+def test_an_impossible_path(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="is not the path of a file"):
         read_frame(tmp_path / ("x" * 300 + ".csv"))
 
 
 @pytest.mark.parametrize("name", ["nul\0.csv", "two\nlines.csv", "red\x1b[31m.csv", os.fsdecode(b"caf\xe9.csv")])
-def test_a_name_that_cannot_be_shown(tmp_path: Path, name: str) -> None:
+def test_a_name_with_control_characters(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"in its name, .*Rename it\.") as error:
         read_frame(tmp_path / name)
     assert str(error.value).isprintable()
 
 
-def test_links_that_go_round_in_circles(tmp_path: Path) -> None:
+def test_circular_links(tmp_path: Path) -> None:
     (tmp_path / "a.csv").symlink_to(tmp_path / "b.csv")
     (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
-    with pytest.raises(InvalidInput, match="is no path of a file"):
+    with pytest.raises(InvalidInput, match="is not the path of a file"):
         read_frame(tmp_path / "a.csv")
 
 
-def test_what_is_no_regular_file(tmp_path: Path) -> None:
-    """Reading from either would never end."""
+def test_irregular_files_are_refused(tmp_path: Path) -> None:
+    """Reading either would never end."""
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "zero.parquet").symlink_to("/dev/zero")
     for name in ("pipe.csv", "zero.parquet"):
@@ -57,22 +57,22 @@ def test_what_is_no_regular_file(tmp_path: Path) -> None:
             read_frame(tmp_path / name)
 
 
-def test_a_file_that_has_not_the_size_that_it_says(tmp_path: Path) -> None:
-    """As one has that is written, or cut, while it is read; the kernel's own files always do."""
+def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
+    """Like a file that is written while it is read; files of /proc always report another size."""
     (tmp_path / "ratings.csv").symlink_to("/proc/self/status")
     with pytest.raises(InvalidInput, match="changed while it was read"):
         read_frame(tmp_path / "ratings.csv")
 
 
 @pytest.mark.parametrize("closed", ["file", "folder"])
-def test_what_may_not_be_read(closed: str) -> None:
-    with somebody_else(), tempfile.TemporaryDirectory() as name:
+def test_unreadable_files(closed: str) -> None:
+    with as_unprivileged_user(), tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "folder"
         folder.mkdir()
         path = folder / "ratings.csv"
         path.write_text("x")
         (path if closed == "file" else folder).chmod(0)
-        with pytest.raises(NotAllowed, match="may not be"):
+        with pytest.raises(NotAllowed, match=r"is not (accessible|readable)"):
             read_frame(path)
         folder.chmod(0o700)
 
@@ -121,7 +121,9 @@ def test_utf_16(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("extension", [".csv", ".tsv", ".jsonl", ".json.gz"])
 def test_nul(tmp_path: Path, extension: str) -> None:
-    assert_refused(tmp_path / f"ratings{extension}", b"a,b\n1,\0\n", "line 2: byte 6 .* is NUL, which is in no text")
+    assert_refused(
+        tmp_path / f"ratings{extension}", b"a,b\n1,\0\n", "line 2: byte 6 .* is NUL, which text does not contain"
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_quotes_that_do_not_match(tmp_path: Path, text: str, lines: tuple[int, i
     assert_refused(tmp_path / "ratings.tsv", text.replace(",", "\t"), message.format(*lines))
 
 
-def test_a_quote_in_the_header_that_is_never_closed(tmp_path: Path) -> None:
+def test_an_unclosed_quote_in_the_header(tmp_path: Path) -> None:
     assert_refused(tmp_path / "ratings.csv", 'a,"b\n1,2\n', "its first line cannot be read")
 
 
@@ -161,13 +163,13 @@ def test_two_columns_of_one_name(tmp_path: Path) -> None:
     assert_refused(tmp_path / "ratings.jsonl", '{"a": 1}\n{"a": 1, "a": 2}\n', "line 2 .*names 'a' twice")
 
 
-def test_a_name_of_a_column_that_is_a_text(tmp_path: Path) -> None:
+def test_a_column_name_that_is_too_long(tmp_path: Path) -> None:
     assert_refused(tmp_path / "ratings.csv", f"a,{'x' * 2000}\n1,2\n", "has a name of 2,000 characters, and at most")
     assert_refused(tmp_path / "ratings.jsonl", f'{{"{"x" * 2000}": 1}}', "has a name of 2,000 characters, and at most")
 
 
-def test_nothing_that_is_given_garbles_a_message(tmp_path: Path) -> None:
-    """A terminal would obey what begins with escape."""
+def test_values_cannot_garble_a_message(tmp_path: Path) -> None:
+    """A terminal would interpret escape sequences."""
     name = "\x1b[31m" + "x" * 300
     assert_refused(tmp_path / "ratings.csv", f"{name},{name}\n1,2\n", "two columns are named ")
     assert_refused(tmp_path / "ratings.csv", f"{name};b\n1;2\n", "single column ")
@@ -235,8 +237,8 @@ def test_a_spreadsheet(tmp_path: Path) -> None:
         ("[" * 100_000, "nested too deeply"),
         ('{"a": ' * 100_000, "nested too deeply"),
         ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
-        ('{"a": 1}\n{"a": NaN}\n', "line 2 .*NaN is no JSON; write null for a value that is missing"),
-        ('[{"a": 1},\n{"a": -Infinity}]', "line 2 .*-Infinity is no JSON"),
+        ('{"a": 1}\n{"a": NaN}\n', "line 2 .*NaN is not valid JSON; write null for a missing value"),
+        ('[{"a": 1},\n{"a": -Infinity}]', "line 2 .*-Infinity is not valid JSON"),
         ('[{"a": 1},\n{"b": 1, "b": 2}]', "line 2 .*names 'b' twice"),
         ('{"a": 1}\n{}\n', "line 2 is not an object with values"),
         ('[{"a": 1}, {}]', "element 2 is not an object with values"),
@@ -247,7 +249,7 @@ def test_a_spreadsheet(tmp_path: Path) -> None:
         ('{"a": 1}{"a": 1}', "line 1, column 9: not JSON .*Extra data"),
     ],
 )
-def test_bad_json(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_json_is_refused(tmp_path: Path, text: str, message: str) -> None:
     assert_refused(tmp_path / "ratings.json", text, message)
 
 
@@ -268,15 +270,15 @@ def test_errors_in_the_table_of_items_name_its_file(table: pl.DataFrame, tmp_pat
         read_ratings(table, items=path)
 
 
-def test_one_object_is_told_from_rows(tmp_path: Path) -> None:
+def test_a_single_object_is_not_a_row(tmp_path: Path) -> None:
     path = tmp_path / "entries.json"
     path.write_text('{"1": {"annotations": {"Ann1": "0"}},\n "2": {}}')
-    with pytest.raises(InvalidInput, match=r"is one JSON object, not one a row.*dissensus convert"):
+    with pytest.raises(InvalidInput, match=r"is one JSON object, not one per row.*dissensus convert"):
         read_frame(path)
 
 
 @pytest.mark.parametrize("ids", [["1.0", "2.0"], ["2.967085817827937e14", "1e15"]])
-def test_ids_that_were_numbers_once(ids: list[str]) -> None:
+def test_ids_converted_from_numbers(ids: list[str]) -> None:
     frame = pl.DataFrame({"item_id": ids, "rater_id": ["a", "b"], "Q_overall": ["No", "No"]})
     with pytest.raises(InvalidInput, match="ids in column item_id are written as decimal numbers"):
         read_ratings(frame)

@@ -1,4 +1,4 @@
-"""What is written is what is read, whatever the kind and the encoding, and by way of every other one."""
+"""Round trips of ratings through every kind and format, and through every pair of them."""
 
 from functools import lru_cache
 from itertools import product
@@ -50,7 +50,7 @@ RATINGS = [
 
 @st.composite
 def ratings(draw: st.DrawFn) -> pl.DataFrame:
-    """One question, items with attributes, any ids and texts; what every kind of rating file can hold."""
+    """One question, items with attributes, any ids and texts: the content that every kind can hold."""
     names = draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=3, unique=True))
     items = {item: [draw(CELLS) for _ in names] for item in draw(st.lists(TEXTS, min_size=1, max_size=3, unique=True))}
     raters = draw(st.lists(TEXTS, min_size=1, max_size=3, unique=True))
@@ -62,11 +62,11 @@ def ratings(draw: st.DrawFn) -> pl.DataFrame:
 
 @st.composite
 def long_tables(draw: st.DrawFn) -> pl.DataFrame:
-    """Columns of every sort, with any text or nothing in them."""
-    others = draw(st.lists(TEXTS.filter(lambda name: name != "item_id"), max_size=3, unique=True))
-    columns = ["item_id", "rater_id", "rater_x", QUESTION, "answer_time_ms", *(f"my {name}" for name in others)]
+    """Columns of every sort, with any text or null."""
+    names = draw(st.lists(TEXTS.filter(lambda name: name != "item_id"), max_size=3, unique=True))
+    columns = ["item_id", "rater_id", "rater_x", QUESTION, "answer_time_ms", *(f"my {name}" for name in names)]
     times = st.none() | st.integers(0, 10**9).map(str) | TEXTS
-    rows = st.tuples(TEXTS, TEXTS, CELLS, st.none() | ANSWERS, times, *(CELLS for _ in others))
+    rows = st.tuples(TEXTS, TEXTS, CELLS, st.none() | ANSWERS, times, *(CELLS for _ in names))
     return pl.DataFrame(
         draw(st.lists(rows, min_size=1, max_size=4)), schema=dict.fromkeys(columns, pl.String), orient="row"
     )
@@ -77,8 +77,8 @@ def official_tables(draw: st.DrawFn) -> tuple[str, pl.DataFrame]:
     """Two rows with the columns of an official file and any text in them."""
     name = draw(st.sampled_from(["dices-350", "dices-990"]))
     columns = load_questionnaire(name).columns
-    held = draw(st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=3, max_size=3))
-    table = {column: held[draw(st.integers(0, 2))] for column in columns} | {"rater_id": ["296709543131761", "7"]}
+    cells = draw(st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=3, max_size=3))
+    table = {column: cells[draw(st.integers(0, 2))] for column in columns} | {"rater_id": ["296709543131761", "7"]}
     return name, pl.DataFrame(table, schema=dict.fromkeys(columns, pl.String))
 
 
@@ -87,26 +87,26 @@ def as_text(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def in_order(table: pl.DataFrame) -> pl.DataFrame:
-    """Columns and rows in an order of their own, because a wide table has its own too."""
+    """Sort columns and rows, because a wide table changes their order."""
     return as_text(table).select(sorted(table.columns)).sort("item_id", "rater_id", maintain_order=True)
 
 
-def there_and_back(table: pl.DataFrame, form: Form, folder: Path) -> pl.DataFrame:
+def round_trip(table: pl.DataFrame, form: Form, folder: Path) -> pl.DataFrame:
     path = folder / f"ratings{form.extension}"
-    write_long(table, path, form.kind, **said(form), overwrite=True)
+    write_long(table, path, form.kind, **options_for(form), overwrite=True)
     return read_bytes(path.read_bytes(), form)
 
 
 @lru_cache(maxsize=len(RATINGS) * 2)
 def read_bytes(data: bytes, form: Form) -> pl.DataFrame:
-    """The same bytes read the same, and another process looks at Parquet first, which takes its time."""
+    """Read bytes, cached, because the probe of Parquet files is slow."""
     with TemporaryDirectory() as folder:
         path = Path(folder, f"again{form.extension}")
         path.write_bytes(data)
-        return read_long(path, form.kind, **said(form)).table
+        return read_long(path, form.kind, **options_for(form)).table
 
 
-def said(form: Form) -> dict[str, str]:
+def options_for(form: Form) -> dict[str, str]:
     question = {"question": QUESTION} if form.kind != "long" else {}
     return question | ({"rater_columns": "rater {rater_id}"} if form.kind == "wide" else {})
 
@@ -116,7 +116,7 @@ def said(form: Form) -> dict[str, str]:
 @settings(max_examples=10, deadline=None)
 def test_ratings_are_read_as_they_were_written(form: Form, table: pl.DataFrame) -> None:
     with TemporaryDirectory() as folder:
-        assert in_order(there_and_back(table, form, Path(folder))).equals(in_order(table))
+        assert in_order(round_trip(table, form, Path(folder))).equals(in_order(table))
 
 
 @given(ratings())
@@ -125,7 +125,7 @@ def test_ratings_survive_every_pair_of_formats(table: pl.DataFrame) -> None:
     forms = [form for form in RATINGS if not form.extension.endswith(".gz")]
     with TemporaryDirectory() as folder:
         for first, second in product(forms, repeat=2):
-            twice = there_and_back(there_and_back(table, first, Path(folder)), second, Path(folder))
+            twice = round_trip(round_trip(table, first, Path(folder)), second, Path(folder))
             assert in_order(twice).equals(in_order(table)), (first, second)
 
 
@@ -135,20 +135,24 @@ def test_long_tables_survive_every_pair_of_encodings_in_their_order(table: pl.Da
     forms = [form for form in RATINGS if form.kind == "long"]
     with TemporaryDirectory() as folder:
         for first, second in product(forms, repeat=2):
-            twice = there_and_back(there_and_back(table, first, Path(folder)), second, Path(folder))
+            twice = round_trip(round_trip(table, first, Path(folder)), second, Path(folder))
             assert as_text(twice).equals(table), (first, second)
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
 @given(official_tables())
 @settings(max_examples=4, deadline=None)
-def test_official_tables_survive_every_encoding_to_the_byte(extension: str, official: tuple[str, pl.DataFrame]) -> None:
+def test_official_tables_survive_every_encoding_byte_for_byte(
+    extension: str, official: tuple[str, pl.DataFrame]
+) -> None:
     name, table = official
     with TemporaryDirectory() as folder:
-        first, ours, again = (Path(folder, file) for file in (f"a.{name}.csv", f"ours{extension}", f"b.{name}.csv"))
+        first, encoded, rewritten = (
+            Path(folder, file) for file in (f"a.{name}.csv", f"ours{extension}", f"b.{name}.csv")
+        )
         write_long(table, first)
-        read, _ = convert_ratings(first, ours)
-        assert read.kind == name
-        assert as_text(read.table).select(table.columns).equals(table)
-        convert_ratings(ours, again)
-        assert again.read_bytes() == first.read_bytes()
+        source, _ = convert_ratings(first, encoded)
+        assert source.kind == name
+        assert as_text(source.table).select(table.columns).equals(table)
+        convert_ratings(encoded, rewritten)
+        assert rewritten.read_bytes() == first.read_bytes()

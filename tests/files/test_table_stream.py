@@ -1,4 +1,4 @@
-"""Tables to files part by part."""
+"""Tables written part by part."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ WHOLE = pl.concat(PARTS)
 
 
 @pytest.mark.parametrize("end", EXTENSIONS)
-def test_parts_make_the_file_that_the_whole_makes(end: str, tmp_path: Path) -> None:
+def test_parts_give_the_same_file_as_the_whole_table(end: str, tmp_path: Path) -> None:
     write_parts(PARTS, SCHEMA, tmp_path / f"parts{end}")
     write_frame(WHOLE, tmp_path / f"whole{end}")
     assert read_frame(tmp_path / f"parts{end}").equals(read_frame(tmp_path / f"whole{end}"))
@@ -32,7 +32,7 @@ def test_parts_make_the_file_that_the_whole_makes(end: str, tmp_path: Path) -> N
         assert (tmp_path / f"parts{end}").read_bytes() == (tmp_path / f"whole{end}").read_bytes()
 
 
-def test_no_part_is_a_header_alone(tmp_path: Path) -> None:
+def test_a_table_without_parts_is_a_header_alone(tmp_path: Path) -> None:
     write_parts([], SCHEMA, tmp_path / "none.csv")
     assert (tmp_path / "none.csv").read_bytes() == b"item_id,Q,n\n" == b"".join(csv_parts([], SCHEMA))
     write_parts([], SCHEMA, tmp_path / "none.parquet")
@@ -40,7 +40,7 @@ def test_no_part_is_a_header_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", EXTENSIONS)
-def test_what_fails_on_the_way_is_told_as_it_is_and_leaves_no_file(end: str, tmp_path: Path) -> None:
+def test_errors_of_parts_are_raised_unchanged_and_leave_no_file(end: str, tmp_path: Path) -> None:
     def failing() -> Iterator[pl.DataFrame]:
         yield PARTS[0]
         raise Unavailable("The database does not answer.")
@@ -51,14 +51,14 @@ def test_what_fails_on_the_way_is_told_as_it_is_and_leaves_no_file(end: str, tmp
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [(f"a{end}", "before")]
 
 
-def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+def test_an_unwritable_target_is_refused(tmp_path: Path) -> None:
     write_parts(PARTS, SCHEMA, tmp_path / "a.csv")
-    for path, error, says in (
+    for path, error, message in (
         (tmp_path / "a.csv", Conflict, "is there already"),
         (tmp_path / "a.json", InvalidInput, "name a file that ends in one of"),
-        (tmp_path / "no" / "a.csv", Unavailable, "Name a file in a folder that is there"),
+        (tmp_path / "no" / "a.csv", Unavailable, "Name a file in an existing folder"),
     ):
-        with pytest.raises(error, match=says):
+        with pytest.raises(error, match=message):
             write_parts(PARTS, SCHEMA, path)
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InvalidInput, match="is a folder or a device"):
@@ -71,19 +71,20 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
         st.one_of(st.none(), st.text(st.sampled_from([*FORMULAS, "a", "'", " ", "\n", "😀"]), max_size=4)), min_size=1
     )
 )
-def test_no_text_is_a_formula_and_all_can_be_undone(texts: list[str | None]) -> None:
+def test_escaped_texts_are_no_formulas_and_can_be_restored(texts: list[str | None]) -> None:
     frame, n = escape_formulas(pl.DataFrame({"said": pl.Series(texts, dtype=pl.String)}))
-    found = frame["said"].to_list()
-    assert not any(one.startswith(FORMULAS) for one in found if one)
-    changed = [(before, after) for before, after in zip(texts, found, strict=True) if before != after]
-    assert all(after == f"'{before}" for before, after in changed)
-    assert n == len(changed) == sum(one is not None and one.startswith(FORMULAS) for one in texts)
+    escaped = frame["said"].to_list()
+    assert not any(one.startswith(FORMULAS) for one in escaped if one)
+    changes = [(before, after) for before, after in zip(texts, escaped, strict=True) if before != after]
+    assert all(after == f"'{before}" for before, after in changes)
+    assert n == len(changes) == sum(one is not None and one.startswith(FORMULAS) for one in texts)
 
 
-def test_categories_are_guarded_too_and_numbers_are_not() -> None:
+def test_categories_are_escaped_and_numbers_are_not() -> None:
     scale = pl.Enum(["-", "-1", "+1.5"])
     frame, n = escape_formulas(
         pl.DataFrame({"Q": pl.Series(["-", "-1", "+1.5", None], dtype=scale), "n": [-1, -2, -3, -4]})
     )
     assert (frame["Q"].to_list(), frame["n"].to_list(), n) == (["'-", "-1", "+1.5", None], [-1, -2, -3, -4], 1)
     assert escape_formulas(pl.DataFrame({"said": ["-1\n=1+1", "-1 ", "+1+1"]}))[1] == 3
+    assert escape_formulas(pl.DataFrame({"said": ["\n=1+1", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20a"]}))[1] == 5

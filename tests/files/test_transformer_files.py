@@ -1,4 +1,4 @@
-"""Transformers on disk: as they were, and refused where they are not."""
+"""Transformers on disk: round trips, and errors for damaged folders."""
 
 import hashlib
 import json
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.files.damage import DAMAGES, check_refused
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 from tests.preference.transformer.bases import gpt2
-from tests.preference.transformer.conversations import fitting, learned
+from tests.preference.transformer.conversations import fitting, train_fitting
 
 from dissensus.errors import InvalidInput, NotFound, Unavailable
 from dissensus.files.models.folder import MODEL, SUMS, TRANSFORMER_FILES, load_model, make_folder, save_model
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> "Transformer":
-    return learned(gpt2(tmp_path_factory.mktemp("base") / "gpt2"))
+    return train_fitting(gpt2(tmp_path_factory.mktemp("base") / "gpt2"))
 
 
 @pytest.fixture
@@ -34,28 +34,28 @@ def folder(model: "Transformer", tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def signed(folder: Path) -> None:
-    """Write sums that fit."""
+def write_sums(folder: Path) -> None:
+    """Write matching checksums."""
     sums = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in TRANSFORMER_FILES]
     (folder / SUMS).write_text("".join(sums))
 
 
 @pytest.mark.ml
-def test_what_is_written_is_read_byte_for_byte(model: "Transformer", folder: Path, tmp_path: Path) -> None:
+def test_saving_a_loaded_model_gives_the_same_bytes(model: "Transformer", folder: Path, tmp_path: Path) -> None:
     from dissensus.preference.transformer.model import Transformer
 
-    read = load_model(folder)
-    assert isinstance(read, Transformer)
-    save_model(read, tmp_path / "other")
+    loaded = load_model(folder)
+    assert isinstance(loaded, Transformer)
+    save_model(loaded, tmp_path / "other")
     assert {path.name for path in folder.iterdir()} == {*TRANSFORMER_FILES, SUMS}
     for name in (*TRANSFORMER_FILES, SUMS):
         assert (folder / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
         assert (folder / name).stat().st_mode == (folder / SUMS).stat().st_mode
     pairs = fitting(50)
-    assert read.margins(pairs).tolist() == model.margins(pairs).tolist()
+    assert loaded.margins(pairs).tolist() == model.margins(pairs).tolist()
     talk = Conversation.from_turns([("human", "003 thirsty"), ("bot", "tea for you"), ("bot", "<eos> hat")])
-    assert read.score([talk]) == model.score([talk])
-    assert read.card == model.card
+    assert loaded.score([talk]) == model.score([talk])
+    assert loaded.card == model.card
 
 
 @pytest.mark.ml
@@ -67,7 +67,7 @@ def test_a_damaged_folder_is_refused(folder: Path, name: str, damage: str) -> No
 
 @pytest.mark.ml
 @pytest.mark.parametrize("name", ["adapter_config.json", "pytorch_model.bin", "modeling_gpt2.py"])
-def test_nothing_may_lie_beside_it(folder: Path, name: str) -> None:
+def test_other_files_in_the_folder_are_refused(folder: Path, name: str) -> None:
     (folder / name).write_text("{}")
     with pytest.raises(InvalidInput, match=f"it holds '{name}' too"):
         load_model(folder)
@@ -75,36 +75,38 @@ def test_nothing_may_lie_beside_it(folder: Path, name: str) -> None:
 
 @pytest.mark.ml
 @pytest.mark.parametrize(
-    ("name", "key", "value", "says"),
+    ("name", "key", "value", "message"),
     [
         (MODEL, "purpose", "both", "its purpose is both"),
         (MODEL, "schema_version", 2, "version 2"),
-        (MODEL, "kind", "linear", "of kind linear is not known here"),
+        (MODEL, "kind", "linear", "of kind linear is not supported"),
         (MODEL, "temperature", 0, "its numbers are"),
         (MODEL, "length_alone", float("nan"), "its numbers are"),
         (MODEL, "max_length", 3, "it reads 3 tokens"),
         (MODEL, "max_length", "many", "it reads many tokens"),
         (MODEL, "pad", 10**6, "its marks are"),
         (MODEL, "end", [-1], "its marks are"),
-        (CONFIG, "model_type", "nothing", "is no model that can be trusted"),
+        (CONFIG, "model_type", "nothing", "is not a valid model"),
         (CONFIG, "n_layer", 3, "its weights are not those that its configuration asks for"),
-        (CONFIG, "id2label", {"0": "a", "1": "b"}, "is no model that can be trusted"),
+        (CONFIG, "id2label", {"0": "a", "1": "b"}, "is not a valid model"),
         (CONFIG, "attn_implementation", "somebody/kernels", "asks for code from elsewhere"),
-        (TOKENIZER, "model", {"type": "None"}, "is no model that can be trusted"),
+        (TOKENIZER, "model", {"type": "None"}, "is not a valid model"),
     ],
 )
-def test_sums_that_fit_do_not_make_a_model(folder: Path, name: str, key: str, value: object, says: str) -> None:
+def test_invalid_content_with_matching_checksums_is_refused(
+    folder: Path, name: str, key: str, value: object, message: str
+) -> None:
     values = json.loads((folder / name).read_text())
     (folder / name).write_text(json.dumps({**values, key: value}))
-    signed(folder)
-    with pytest.raises(InvalidInput, match="is no model that can be trusted") as refused:
+    write_sums(folder)
+    with pytest.raises(InvalidInput, match="is not a valid model") as error:
         load_model(folder)
-    assert says in str(refused.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.ml
 @pytest.mark.parametrize("change", ["pickle", "fewer", "nan"])
-def test_weights_that_are_none(folder: Path, change: str) -> None:
+def test_damaged_weights_are_refused(folder: Path, change: str) -> None:
     import torch
     from safetensors.torch import load, save_file
 
@@ -116,45 +118,45 @@ def test_weights_that_are_none(folder: Path, change: str) -> None:
         if change == "fewer":
             del weights["score.weight"]
         save_file(weights, folder / NETWORK, metadata={"format": "pt"})
-    signed(folder)
-    with pytest.raises(InvalidInput, match=r"no model that can be trusted|scores that are no numbers"):
+    write_sums(folder)
+    with pytest.raises(InvalidInput, match=r"not a valid model|scores that are not finite numbers"):
         load_model(folder).margins(fitting(2))
 
 
 @pytest.mark.ml
-def test_a_model_of_another_kind_takes_its_place(model: "Transformer", folder: Path) -> None:
-    linear = train(simulated(60)[0], purpose="helpful")
-    for one in (linear, model, linear):
-        save_model(one, folder)
-        assert type(load_model(folder)) is type(one)
+def test_a_model_of_another_kind_replaces_it(model: "Transformer", folder: Path) -> None:
+    linear = train(simulate_pairs(60)[0], purpose="helpful")
+    for current in (linear, model, linear):
+        save_model(current, folder)
+        assert type(load_model(folder)) is type(current)
 
 
 @pytest.mark.ml
-def test_a_folder_of_something_else_is_not_written_to(model: "Transformer", tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_not_written_to(model: "Transformer", tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("ten years of work")
-    with pytest.raises(InvalidInput, match=r"holds something else than a model: 'thesis\.tex'"):
+    with pytest.raises(InvalidInput, match=r"holds other files than a model: 'thesis\.tex'"):
         save_model(model, tmp_path)
 
 
-def written(folder: Path, change: Callable[[Path], object] = bool) -> Path:
-    """Write what looks like a transformer from outside."""
+def write_like_transformer(folder: Path, change: Callable[[Path], object] = bool) -> Path:
+    """Write a folder that looks like a transformer."""
     make_folder(folder)
     for name in TRANSFORMER_FILES:
         (folder / name).write_text('{"schema_version": 1, "kind": "transformer", "purpose": "helpful"}')
     change(folder)
-    signed(folder)
+    write_sums(folder)
     return folder
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_error_names_the_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(Unavailable, match=r"need torch, which is not installed.*pip install 'dissensus\[ml\]'"):
-        load_model(written(tmp_path / "model"))
+        load_model(write_like_transformer(tmp_path / "model"))
 
 
-def test_what_is_wrong_from_outside_is_told_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_errors_are_reported_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    folder = written(tmp_path / "model")
+    folder = write_like_transformer(tmp_path / "model")
     (folder / NETWORK).write_text("cut")
     with pytest.raises(InvalidInput, match=r"the SHA-256 of model\.safetensors is not the one"):
         load_model(folder)

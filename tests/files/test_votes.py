@@ -1,4 +1,4 @@
-"""What each person said, read from the files of an export."""
+"""Individual votes from the files of an export."""
 
 import json
 from dataclasses import asdict, replace
@@ -28,65 +28,65 @@ PREFERENCE = Preference(
     context=(Turn("human", "Be rude."),),
     a="No, thank you.",
     b="Go away.",
-    asked="more harmful",
+    criterion="more harmful",
     picks=(Pick("ann", "b", 3), Pick("bo", "a", 1), Pick("cy", None, 0)),
     phase="online",
 )
 HELPFUL = replace(
-    PREFERENCE, preference_id="p-2", asked="more helpful", phase=None, edits=(Edit("ann", "b", "Please go away."),)
+    PREFERENCE, preference_id="p-2", criterion="more helpful", phase=None, edits=(Edit("ann", "b", "Please go away."),)
 )
 
 
-def written(path: Path, *records: dict[str, Any] | Preference) -> Path:
+def write_records(path: Path, *records: dict[str, Any] | Preference) -> Path:
     rows = [asdict(one) if isinstance(one, Preference) else one for one in records]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     return path
 
 
-def test_preferences_come_back_as_they_were(tmp_path: Path) -> None:
-    path = written(tmp_path / "preferences.jsonl", PREFERENCE, HELPFUL)
+def test_exported_preferences_are_read_back(tmp_path: Path) -> None:
+    path = write_records(tmp_path / "preferences.jsonl", PREFERENCE, HELPFUL)
     assert list(read_preferences(path)) == [PREFERENCE, HELPFUL]
     assert holds_preferences(path)
 
 
 def test_each_pick_is_a_pair_with_the_better_answer_chosen(tmp_path: Path) -> None:
-    path = written(tmp_path / "preferences.jsonl", PREFERENCE, HELPFUL)
+    path = write_records(tmp_path / "preferences.jsonl", PREFERENCE, HELPFUL)
     people = {"ann": {"rater_age": "old", "rater_gender": "Woman"}, "bo": {}}
-    found = read_pair_files([path], purpose="harmless", people=people)
-    told = [(pair.chosen, pair.strength, pair.rater, pair.cells, pair.tranche) for pair in found.pairs]
-    assert told == [
+    pairs = read_pair_files([path], purpose="harmless", people=people)
+    notes = [(pair.chosen, pair.strength, pair.rater, pair.cells, pair.tranche) for pair in pairs.pairs]
+    assert notes == [
         ("No, thank you.", 3.0, "ann", {"rater_age": "old", "rater_gender": "Woman"}, "harmless-online"),
         ("Go away.", 1.0, "bo", {}, "harmless-online"),
     ]
-    assert found.notes == (
+    assert pairs.notes == (
         "1 pair left out: a rater found neither answer better.",
-        "3 pairs left out: people were asked for something else.",
+        "3 pairs left out: the question had another criterion.",
     )
 
 
-def test_a_and_b_are_names_alone(tmp_path: Path) -> None:
-    """Both answers swapped, with the side of each pick, are the same pairs."""
-    drawn = simulate_preferences(n_comparisons=20, seed=3).preferences
-    other: dict[Side | None, Side | None] = {"a": "b", "b": "a", None: None}
+def test_swapping_a_and_b_changes_nothing(tmp_path: Path) -> None:
+    """Swapped answers with swapped picks are the same pairs."""
+    preferences = simulate_preferences(n_comparisons=20, seed=3).preferences
+    opposite: dict[Side | None, Side | None] = {"a": "b", "b": "a", None: None}
     turned = [
-        replace(one, a=one.b, b=one.a, picks=tuple(replace(pick, side=other[pick.side]) for pick in one.picks))
-        for one in drawn
+        replace(one, a=one.b, b=one.a, picks=tuple(replace(pick, side=opposite[pick.side]) for pick in one.picks))
+        for one in preferences
     ]
-    assert collect_votes(turned, purpose="helpful") == collect_votes(drawn, purpose="helpful")
+    assert collect_votes(turned, purpose="helpful") == collect_votes(preferences, purpose="helpful")
 
 
-def test_what_people_chose_by_is_what_they_were_asked(tmp_path: Path) -> None:
-    both = written(tmp_path / "helpful.jsonl", PREFERENCE, HELPFUL)
-    assert detect_purpose(both) is None
-    assert detect_purpose(written(tmp_path / "one.jsonl", PREFERENCE)) == "harmless"
-    with pytest.raises(InvalidInput, match="Say --purpose helpful or --purpose harmless"):
-        read_pair_files([both])
+def test_the_purpose_is_the_question_asked(tmp_path: Path) -> None:
+    purposes = write_records(tmp_path / "helpful.jsonl", PREFERENCE, HELPFUL)
+    assert detect_purpose(purposes) is None
+    assert detect_purpose(write_records(tmp_path / "one.jsonl", PREFERENCE)) == "harmless"
+    with pytest.raises(InvalidInput, match="Give --purpose helpful or --purpose harmless"):
+        read_pair_files([purposes])
 
 
 def test_groups_of_plain_pairs(tmp_path: Path) -> None:
     question = "\n\nHuman: Well?\n\nAssistant: "
     table = {"chosen": [f"{question}yes"], "rejected": [f"{question}no"], "rater_id": ["ann"], "rater_age": ["old"]}
-    table["rater_flagged"] = ["true"]  # says how careful somebody was, not who
+    table["rater_flagged"] = ["true"]  # carefulness, not an attribute of the person
     (pair,) = read_pairs(pl.DataFrame(table)).pairs
     assert (pair.rater, pair.groups) == ("ann", (("rater_age", "old"),))
     path = tmp_path / "pairs.parquet"
@@ -95,11 +95,11 @@ def test_groups_of_plain_pairs(tmp_path: Path) -> None:
     assert pair.cells == {"rater_age": "old", "rater_gender": "Woman"}
 
 
-def test_raters_who_are_in_no_table_are_told(tmp_path: Path) -> None:
-    path = written(tmp_path / "preferences.jsonl", PREFERENCE)
-    found = read_pair_files([path], purpose="harmless", people={"ann": {"rater_age": "old"}})
-    assert found.notes[-1] == "1 of 2 raters are not in the table of raters, so their groups are not known."
-    with pytest.raises(InvalidInput, match=r"None of 2 raters .* is 'zoe'\. Every export has other ids"):
+def test_raters_missing_from_the_table_are_noted(tmp_path: Path) -> None:
+    path = write_records(tmp_path / "preferences.jsonl", PREFERENCE)
+    result = read_pair_files([path], purpose="harmless", people={"ann": {"rater_age": "old"}})
+    assert result.notes[-1] == "1 of 2 raters are not in the table of raters, so their groups are not known."
+    with pytest.raises(InvalidInput, match=r"None of 2 raters .* is 'zoe'\. Each export has its own ids"):
         read_pair_files([path], purpose="harmless", people={"zoe": {"rater_age": "old"}})
 
 
@@ -112,21 +112,21 @@ def test_the_table_of_raters_of_an_export(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "says"),
+    ("table", "message"),
     [
         ({"rater_id": ["ann"], "age": ["old"]}, "There is no column rater_…, such as rater_gender"),
         ({"rater": ["ann"], "rater_age": ["old"]}, "There is no column rater_id"),
-        ({"rater_id": ["ann", "ann"], "rater_age": ["old", "young"]}, "Row 2: rater_id: 'ann' is there twice"),
+        ({"rater_id": ["ann", "ann"], "rater_age": ["old", "young"]}, "Row 2: rater_id: 'ann' appears twice"),
         ({"rater_id": ["ann", None], "rater_age": ["old", "young"]}, "Row 2: rater_id: it is empty"),
     ],
 )
-def test_what_is_no_table_of_raters(table: dict[str, list[str | None]], says: str) -> None:
-    with pytest.raises((InvalidInput, NotFound), match=says):
+def test_invalid_tables_of_raters_are_refused(table: dict[str, list[str | None]], message: str) -> None:
+    with pytest.raises((InvalidInput, NotFound), match=message):
         read_people(pl.DataFrame(table))
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"picks": None}, "picks is missing"),
         ({"preference_id": None, "prefrence_id": "p-1"}, "preference_id is missing. Did you mean 'prefrence_id'"),
@@ -135,18 +135,18 @@ def test_what_is_no_table_of_raters(table: dict[str, list[str | None]], says: st
         ({"context": 3}, "a turn has speaker and text"),
         ({"picks": [{"rater_id": "ann", "side": "c", "strength": 1}]}, "A pick is 'c'"),
         ({"picks": [{"rater_id": "ann", "side": "a", "strength": 9}]}, "A pick has strength 9, and there are 4"),
-        ({"picks": [{"rater_id": "ann", "side": "a", "strength": float("nan")}]}, "NaN is no JSON"),
-        ({"asked": "most harmful"}, "asked is 'most harmful'"),
+        ({"picks": [{"rater_id": "ann", "side": "a", "strength": float("nan")}]}, "NaN is not valid JSON"),
+        ({"criterion": "most harmful"}, "criterion is 'most harmful'"),
     ],
 )
-def test_a_record_that_is_no_preference(tmp_path: Path, change: dict[str, object], says: str) -> None:
-    path = written(tmp_path / "preferences.jsonl", PREFERENCE, {**asdict(PREFERENCE), **change})
-    with pytest.raises(DissensusError, match=r"preferences\.jsonl, record 2: ") as refused:
+def test_invalid_preferences_are_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    path = write_records(tmp_path / "preferences.jsonl", PREFERENCE, {**asdict(PREFERENCE), **change})
+    with pytest.raises(DissensusError, match=r"preferences\.jsonl, record 2: ") as error:
         list(read_preferences(path))
-    assert says in str(refused.value)
+    assert message in str(error.value)
 
 
-def test_nobody_picked_anything(tmp_path: Path) -> None:
-    path = written(tmp_path / "p.jsonl", replace(PREFERENCE, picks=(Pick("cy", None, 0),)))
+def test_preferences_without_a_picked_side_are_refused(tmp_path: Path) -> None:
+    path = write_records(tmp_path / "p.jsonl", replace(PREFERENCE, picks=(Pick("cy", None, 0),)))
     with pytest.raises(InvalidInput, match=r"No pick says .* a rater found neither answer better \(1\)"):
         read_pair_files([path], purpose="harmless")

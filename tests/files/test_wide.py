@@ -1,4 +1,4 @@
-"""Wide tables: told by what is in them, turned by a word, refused where they could be either way round."""
+"""Wide tables: detection by content, transposition by option, errors for ambiguous orientation."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ TEMPLATES = {
 
 
 def posts(**columns: list[str | None]) -> pl.DataFrame:
-    """Three posts, with their answers in the columns given."""
+    """Return three posts with the given columns of answers."""
     texts = ["good morning to you", "come here right now", "one more of them"]
     return pl.DataFrame({"id": ["1", "2", "3"], "text": texts, **columns})
 
@@ -36,22 +36,22 @@ def test_the_real_matrices(real_data: Callable[[str], Path], tmp_path: Path, nam
     assert (table.height, table["rater_id"].n_unique(), table["item_id"].n_unique()) == (4000, 20, 200)
     assert set(table["rater_gender"]) == {"M", "F"}
     write_long(table, tmp_path / "again.wide.csv", rater_columns=form)
-    ours, theirs = (tmp_path / "again.wide.csv").read_bytes(), path.read_bytes().replace(b"\r\n", b"\n") + b"\n"
-    head, body = ours.split(b"\n", 1)
-    assert body == theirs.split(b"\n", 1)[1]
-    assert head == theirs.split(b"\n", 1)[0].replace(b"id,text", b"item_id,item_text", 1)
+    rewritten, official = (tmp_path / "again.wide.csv").read_bytes(), path.read_bytes().replace(b"\r\n", b"\n") + b"\n"
+    head, body = rewritten.split(b"\n", 1)
+    assert body == official.split(b"\n", 1)[1]
+    assert head == official.split(b"\n", 1)[0].replace(b"id,text", b"item_id,item_text", 1)
 
 
-def test_the_real_matrices_are_found_without_a_word(real_data: Callable[[str], Path]) -> None:
+def test_the_real_matrices_are_detected_without_options(real_data: Callable[[str], Path]) -> None:
     table, kind, notes = read_long(real_data("annotation-paradigms/annotations_g1.csv"))
     assert (kind, table.height, table["rater_id"][0]) == ("wide", 4000, "label_1_M")
     assert notes == (
         "20 columns are read as raters: 'label_1_M', 'label_2_F', 'label_3_M' and 17 more. "
-        "--rater-columns says it otherwise.",
+        "Use --rater-columns to override that.",
     )
 
 
-def test_a_real_matrix_lying_on_its_side(real_data: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_transposed_real_matrix(real_data: Callable[[str], Path], tmp_path: Path) -> None:
     upright = real_data("annotation-paradigms/annotations_g1.csv")
     matrix = pl.read_csv(upright, infer_schema=False).drop("text")
     for name in ("annotator", "id"):
@@ -62,8 +62,8 @@ def test_a_real_matrix_lying_on_its_side(real_data: Callable[[str], Path], tmp_p
         ):
             read_long(tmp_path / "lying.csv")
     table = read_long(tmp_path / "lying.csv", item_columns="{item_id}").table
-    same = read_long(upright).table.drop("item_text").sort("item_id", "rater_id")
-    assert table.sort("item_id", "rater_id").equals(same)
+    normalised = read_long(upright).table.drop("item_text").sort("item_id", "rater_id")
+    assert table.sort("item_id", "rater_id").equals(normalised)
 
 
 def test_the_long_table_can_be_analysed(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_long_table_can_be_analysed(tmp_path: Path) -> None:
     assert ratings.items["item_text"].to_list() == posts()["text"].to_list()
 
 
-def test_empty_cells_are_no_ratings_and_nobody_is_lost_in_silence() -> None:
+def test_empty_cells_are_no_ratings_and_empty_raters_are_noted() -> None:
     blank: list[str | None] = [None, None, None]
     table, notes = wide.read(
         posts(label_1=["fine", None, None], label_2=["rude", None, "fine"], label_3=blank),
@@ -99,14 +99,14 @@ def test_other_columns_describe_the_items() -> None:
     ]
 
 
-def test_our_own_column_names_need_no_word(tmp_path: Path) -> None:
+def test_our_own_column_names_need_no_option(tmp_path: Path) -> None:
     table, _ = wide.read(posts(**LABELS), rater_columns="label_{rater_id}")
     assert write_long(table, tmp_path / "ours.wide.csv").notes == ()
     assert (tmp_path / "ours.wide.csv").read_text().splitlines()[0] == "item_id,item_text,rater_1,rater_2"
     assert read_long(tmp_path / "ours.wide.csv").table.equals(table)
 
 
-def test_raters_in_rows_by_an_explicit_word() -> None:
+def test_raters_in_rows_by_option() -> None:
     frame = pl.DataFrame(
         {"annotator": ["a", "b"], "gender": ["F", "M"], "age": ["30", "40"], "i1": ["0", "1"], "i2": ["1", None]}
     )
@@ -123,17 +123,17 @@ NUMBERS: list[str | None] = ["0", "1", "1"]
 
 
 @pytest.mark.parametrize(
-    ("frame", "seen"),
+    ("frame", "evidence"),
     [
-        (pl.DataFrame({"id": ["1", "2"], "a": ["0", "1"], "b": ["1", "0"]}), "nothing in names and values tells"),
+        (pl.DataFrame({"id": ["1", "2"], "a": ["0", "1"], "b": ["1", "0"]}), "no evidence in names and values"),
         (pl.DataFrame({"rater": ["1", "2"], "a": ["0", "1"], "b": ["1", "0"]}), "'rater' is named like ids of raters"),
         (posts(gender=["F", "M", "F"], **LABELS), "contradictory: .*attributes of people, 'gender'"),
         (posts(q1=NUMBERS, q2=NUMBERS), "contradictory: .*named like items, 'q1', 'q2'"),
         (posts(label_1=NUMBERS, votes=NUMBERS), "contradictory: .*only some columns .* named like raters, 'label_1'"),
     ],
 )
-def test_what_could_be_either_way_round_is_refused(frame: pl.DataFrame, seen: str) -> None:
-    with pytest.raises(InvalidInput, match=f"{seen}.*"):
+def test_ambiguous_orientation_is_refused(frame: pl.DataFrame, evidence: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{evidence}.*"):
         wide.read(frame)
     assert wide.read(frame, rater_columns="{rater_id}", item=frame.columns[0])[0].height
 
@@ -150,14 +150,14 @@ def test_a_table_of_something_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("options", "message"),
     [
         ({"rater_columns": "label_{rater_id}", "item_columns": "label_{item_id}"}, "not both"),
         ({"rater_columns": "label_{rater_gender}"}, r"its gaps must be \{rater_id\}"),
         ({"rater_columns": "label_{rater_id}_{rater_id}"}, "each once"),
-        ({"rater_columns": "label_{rater_id:>3}"}, "no template"),
-        ({"rater_columns": "label_{rater_id"}, "no template"),
-        ({"rater_columns": "label_{}"}, "no template"),
+        ({"rater_columns": "label_{rater_id:>3}"}, "is not a template"),
+        ({"rater_columns": "label_{rater_id"}, "is not a template"),
+        ({"rater_columns": "label_{}"}, "is not a template"),
         ({"rater_columns": "label_{item_id}"}, r"its gaps must be \{rater_id\}"),
         ({"item_columns": "label_{rater_id}"}, r"its gaps must be \{item_id\}"),
         (
@@ -170,9 +170,9 @@ def test_a_table_of_something_else() -> None:
         ({"item": "id", "item_columns": "label_{item_id}"}, "then they are raters"),
     ],
 )
-def test_words_that_make_no_sense(said: dict[str, str], message: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(DissensusError, match=message):
-        wide.read(posts(**LABELS), **said)
+        wide.read(posts(**LABELS), **options)
 
 
 def test_a_name_that_can_be_read_in_two_ways() -> None:
@@ -202,7 +202,7 @@ def long(**columns: list[str | None]) -> pl.DataFrame:
     return pl.DataFrame({**ids, "Q_tone": ["0", "1", "1"], **columns})
 
 
-def test_attributes_of_raters_go_into_the_names_or_are_said_to_be_left_out(tmp_path: Path) -> None:
+def test_rater_attributes_go_into_the_names_or_are_noted_as_left_out(tmp_path: Path) -> None:
     table = long(rater_x=["F", "M", "F"], answer_time_ms=["1", "2", "3"], Q_other=["0", "0", "0"])
     frame, notes = wide.write(table, question="Q_tone", rater_columns="{rater_x}-{rater_id}")
     assert frame.columns == ["item_id", "F-a", "M-b"]
@@ -213,7 +213,7 @@ def test_attributes_of_raters_go_into_the_names_or_are_said_to_be_left_out(tmp_p
     assert "'rater_x'" in wide.write(table, question="Q_tone")[1][0]
 
 
-def test_several_questions_need_one_to_be_named() -> None:
+def test_one_of_several_questions_must_be_named() -> None:
     with pytest.raises(InvalidInput, match=r"several columns .*'Q_tone', 'Q_other'.*--question"):
         wide.write(long(Q_other=["0", "0", "0"]))
     with pytest.raises(NotFound, match="There is no column 'Q_ton' to write"):
@@ -225,37 +225,37 @@ def test_several_questions_need_one_to_be_named() -> None:
     [
         (long(rater_x=["F", None, "F"]), "{rater_x}-{rater_id}", "Rater 'b' has no 'rater_x'"),
         (long(), "{rater_y}-{rater_id}", "asks for 'rater_y'. The raters have 'rater_id'"),
-        (long(rater_x=["F-1", "M", "F-1"]), "{rater_x}-{rater_id}", "'F-1-a' can be read .* in two ways"),
+        (long(rater_x=["F-1", "M", "F-1"]), "{rater_x}-{rater_id}", "'F-1-a' matches .* in two ways"),
         (long(rater_id=["item_1", "b", "item_1"]), "{rater_id}", "the column 'item_1', which cannot be read back"),
         (long(rater_id=["a", "a", "a"]), None, "Rater 'a' rated item '1' twice, in row 1 and row 2"),
         (long(harm_type=["x", "y", "x"]), None, "Item '1' has two values of harm_type"),
         (long(rater_id=["a", None, "a"]), None, "Row 2: rater_id is empty"),
-        (long(Q_tone=[None, None, None]), None, "There is not one answer in 'Q_tone'"),
+        (long(Q_tone=[None, None, None]), None, "There are no answers in 'Q_tone'"),
     ],
 )
-def test_what_a_wide_table_cannot_hold(table: pl.DataFrame, raters: str | None, message: str) -> None:
+def test_tables_that_cannot_be_wide_are_refused(table: pl.DataFrame, raters: str | None, message: str) -> None:
     with pytest.raises(DissensusError, match=message):
         wide.write(table, question="Q_tone", rater_columns=raters)
 
 
-def test_rows_without_an_answer_are_said_to_be_left_out() -> None:
+def test_rows_without_an_answer_are_noted_as_left_out() -> None:
     frame, notes = wide.write(long(Q_tone=["0", None, "1"]), question="Q_tone")
     assert frame.rows() == [("1", "0"), ("2", "1")]
     assert notes[0] == "1 row without an answer to Q_tone left out."
 
 
-def test_one_word_for_both_sides(tmp_path: Path) -> None:
+def test_an_option_may_apply_to_source_and_target(tmp_path: Path) -> None:
     posts(**LABELS).write_csv(tmp_path / "in.csv")
-    read, written = convert_ratings(
+    source, target = convert_ratings(
         tmp_path / "in.csv",
         tmp_path / "out.wide.parquet",
-        said=RatingsFileOptions(rater_columns="label_{rater_id}", question="Q_tone"),
+        options=RatingsFileOptions(rater_columns="label_{rater_id}", question="Q_tone"),
     )
-    assert (read.kind, written.kind) == ("wide", "wide")
+    assert (source.kind, target.kind) == ("wide", "wide")
     assert pl.read_parquet(tmp_path / "out.wide.parquet").columns == ["item_id", "item_text", "label_1", "label_2"]
 
 
 def test_more_raters_than_columns_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISSENSUS_MAX_GIB", "0.000000001")
-    with pytest.raises(InvalidInput, match="2 items by 2 raters are more columns or cells than are read again"):
+    with pytest.raises(InvalidInput, match="2 items by 2 raters are more columns or cells than can be read back"):
         wide.write(long(), question="Q_tone")

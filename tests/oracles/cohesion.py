@@ -28,13 +28,13 @@ def miller_madow(counts: Counts) -> float:
     terms = []
     for item in counts:
         if sum(item) > 0:
-            seen = sum(count > 0 for count in item)
-            terms.append(log(len(item)) - entropy(item) - (seen - 1) / (2 * sum(item)))
+            n_observed = sum(count > 0 for count in item)
+            terms.append(log(len(item)) - entropy(item) - (n_observed - 1) / (2 * sum(item)))
     return _mean(terms)
 
 
 def rarefied(counts: Counts, size: int) -> float:
-    """Mean negentropy over every set of `size` raters of each item that has so many."""
+    """Mean negentropy over every set of `size` raters of each item with enough raters."""
     terms = []
     for item in counts:
         if sum(item) >= size:

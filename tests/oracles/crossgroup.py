@@ -67,7 +67,7 @@ def voting_agreement(counts_x: Counts, counts_y: Counts) -> Coefficient:
 def gai(counts_x: Counts, counts_y: Counts) -> Fraction:
     """Group association index (Prabhakaran et al. 2024): agreement inside over agreement across.
 
-    A ratio to no agreement, or to less than none, says nothing: undefined.
+    It is undefined where agreement across is zero or negative.
     """
     across = xrr(counts_x, counts_y).value
     if across <= 0:
@@ -79,8 +79,10 @@ def dsi(counts_by_group: list[Counts]) -> Fraction:
     """The largest defined GAI of a group against the sum of all the others."""
     indices = []
     for g, inside in enumerate(counts_by_group):
-        others = [counts for h, counts in enumerate(counts_by_group) if h != g]
-        outside = [[sum(counts[i][k] for counts in others) for k in range(len(item))] for i, item in enumerate(inside)]
+        other_counts = [counts for h, counts in enumerate(counts_by_group) if h != g]
+        outside = [
+            [sum(counts[i][k] for counts in other_counts) for k in range(len(item))] for i, item in enumerate(inside)
+        ]
         with suppress(ZeroDivisionError):
             indices.append(gai(inside, outside))
     if not indices:

@@ -58,15 +58,15 @@ def mean_pairwise(
     n_categories: int,
     distance: Callable[[Distribution, Distribution], float],
 ) -> list[tuple[float | None, int]]:
-    """Mean distance of every two groups over the items that both rated, and how many those are."""
+    """Mean distance of every two groups over the items that both rated, and the number of those items."""
     counts: dict[int, dict[int, list[int]]] = {g: {} for g in sorted(set(group)) if g >= 0}
     for item, rater, answer in rated:
         if group[rater] >= 0:
             counts[group[rater]].setdefault(item, [0] * n_categories)[answer] += 1
     shares = {g: {i: [n / sum(row) for n in row] for i, row in of.items()} for g, of in counts.items()}
-    found: list[tuple[float | None, int]] = []
-    for one, other in combinations(shares.values(), 2):
-        both = sorted(one.keys() & other.keys())
-        mean = fsum(distance(one[i], other[i]) for i in both) / len(both) if both else None
-        found.append((mean, len(both)))
-    return found
+    distances: list[tuple[float | None, int]] = []
+    for first, second in combinations(shares.values(), 2):
+        shared = sorted(first.keys() & second.keys())
+        mean = fsum(distance(first[i], second[i]) for i in shared) / len(shared) if shared else None
+        distances.append((mean, len(shared)))
+    return distances

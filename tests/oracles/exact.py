@@ -1,4 +1,4 @@
-"""Tables of groups × two outcomes, gone through one by one in exact fractions."""
+"""Tables of groups × two outcomes, enumerated in exact fractions."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -7,16 +7,16 @@ from math import comb, prod
 
 
 def freeman_halton(table: Sequence[Sequence[int]]) -> Fraction:
-    """The probability of all tables with these margins that are as unlikely as this one."""
+    """Return the probability of all tables with these margins that are at most as likely as this one."""
     sizes = [sum(row) for row in table]
     observed = [row[0] for row in table]
-    own = weight(sizes, observed)
-    extreme = sum(w for x in splits(sizes, sum(observed)) if (w := weight(sizes, x)) <= own)
+    observed_weight = weight(sizes, observed)
+    extreme = sum(w for x in enumerate_splits(sizes, sum(observed)) if (w := weight(sizes, x)) <= observed_weight)
     return Fraction(extreme, comb(sum(sizes), sum(observed)))
 
 
-def splits(sizes: Sequence[int], total: int) -> Iterator[tuple[int, ...]]:
-    """Every way to take so many of these groups."""
+def enumerate_splits(sizes: Sequence[int], total: int) -> Iterator[tuple[int, ...]]:
+    """Enumerate the ways to choose a number of raters from groups of given sizes."""
     return (x for x in product(*(range(n + 1) for n in sizes)) if sum(x) == total)
 
 

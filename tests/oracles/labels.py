@@ -1,4 +1,4 @@
-"""Labels of items the slow way: every draw enumerated, every probability multiplied out, every item counted by hand."""
+"""Labels of items by enumeration of draws and explicit loops."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,8 +12,8 @@ Rating = tuple[int, int, int]
 Table = list[list[float]]
 
 
-class Drawn(NamedTuple):
-    """What `subsampled` says of one item."""
+class DrawDistribution(NamedTuple):
+    """Expected values of `subsample_labels` for one item."""
 
     variance: list[Fraction]
     low: list[Fraction]
@@ -28,26 +28,26 @@ def winners(counts: Sequence[int]) -> set[int]:
     return {k for k, count in enumerate(counts) if count == max(counts)}
 
 
-def drawn(counts: Sequence[int], n_drawn: int, level: Fraction) -> Drawn:
-    """Every set of `n_drawn` of the raters of one item, each as likely as any other."""
+def enumerate_draws(counts: Sequence[int], n_drawn: int, level: Fraction) -> DrawDistribution:
+    """Enumerate the equally likely sets of `n_drawn` raters of one item."""
     answers = [k for k, count in enumerate(counts) for _ in range(count)]
     draws = [[draw.count(k) for k in range(len(counts))] for draw in combinations(answers, n_drawn)]
-    one = Fraction(1, len(draws))
+    probability = Fraction(1, len(draws))
     full = [Fraction(count, len(answers)) for count in counts]
     shares = [[Fraction(count, n_drawn) for count in draw] for draw in draws]
 
     def quantile(k: int, tail: Fraction) -> Fraction:
         values = sorted(share[k] for share in shares)
-        return next(value for i, value in enumerate(values) if (i + 1) * one >= tail)
+        return next(value for i, value in enumerate(values) if (i + 1) * probability >= tail)
 
-    return Drawn(
-        variance=[sum((one * (s[k] - p) ** 2 for s in shares), Fraction(0)) for k, p in enumerate(full)],
+    return DrawDistribution(
+        variance=[sum((probability * (s[k] - p) ** 2 for s in shares), Fraction(0)) for k, p in enumerate(full)],
         low=[quantile(k, (1 - level) / 2) for k in range(len(counts))],
         high=[quantile(k, (1 + level) / 2) for k in range(len(counts))],
-        alone=[one * sum(winners(draw) == {k} for draw in draws) for k in range(len(counts))],
-        tied=one * sum(len(winners(draw)) > 1 for draw in draws),
-        same=one * sum(winners(draw) == winners(counts) for draw in draws),
-        distance=sum((one * abs(a - p) / 2 for s in shares for a, p in zip(s, full, strict=True)), Fraction(0)),
+        alone=[probability * sum(winners(draw) == {k} for draw in draws) for k in range(len(counts))],
+        tied=probability * sum(len(winners(draw)) > 1 for draw in draws),
+        same=probability * sum(winners(draw) == winners(counts) for draw in draws),
+        distance=sum((probability * abs(a - p) / 2 for s in shares for a, p in zip(s, full, strict=True)), Fraction(0)),
     )
 
 
@@ -64,13 +64,16 @@ def dawid_skene(ratings: Sequence[Rating], sizes: tuple[int, int, int], iteratio
         prior = [sum(item[t] for item in truth) / n_items for t in range(n_answers)]
         confusion = []
         for rater in range(n_raters):
-            own = [(i, a) for i, r, a in ratings if r == rater]
-            matrix = [[sum(truth[i][t] for i, a in own if a == k) for k in range(n_answers)] for t in range(n_answers)]
+            rater_answers = [(i, a) for i, r, a in ratings if r == rater]
+            matrix = [
+                [sum(truth[i][t] for i, a in rater_answers if a == k) for k in range(n_answers)]
+                for t in range(n_answers)
+            ]
             confusion.append([[max(x, 1e-10) / sum(max(y, 1e-10) for y in row) for x in row] for row in matrix])
         if step < iterations:
             for item in range(n_items):
-                own = [(r, a) for i, r, a in ratings if i == item]
-                joint = [prior[t] * prod(confusion[r][t][a] for r, a in own) for t in range(n_answers)]
+                rater_answers = [(r, a) for i, r, a in ratings if i == item]
+                joint = [prior[t] * prod(confusion[r][t][a] for r, a in rater_answers) for t in range(n_answers)]
                 truth[item] = [x / sum(joint) for x in joint]
     return truth, confusion
 
@@ -89,8 +92,10 @@ def mace(ratings: Sequence[Rating], sizes: tuple[int, int, int], iterations: int
     for _ in range(iterations):
         truth = []
         for item in range(n_items):
-            own = [(r, a) for i, r, a in ratings if i == item]
-            joint = [prod(guesses[r] * habit[r][a] + knows[r] * (a == t) for r, a in own) for t in range(n_answers)]
+            item_answers = [(r, a) for i, r, a in ratings if i == item]
+            joint = [
+                prod(guesses[r] * habit[r][a] + knows[r] * (a == t) for r, a in item_answers) for t in range(n_answers)
+            ]
             truth.append([x / sum(joint) for x in joint])
         knew, guessed = [0.0] * n_raters, [[0.0] * n_answers for _ in range(n_raters)]
         for i, r, a in ratings:
@@ -107,12 +112,12 @@ def mace(ratings: Sequence[Rating], sizes: tuple[int, int, int], iterations: int
 
 
 def against_gold(answers: dict[str, list[str]], gold: dict[str, str], unsafe: set[str]) -> dict[tuple[str, str], int]:
-    """Count the items by what the crowd and gold call them; a tie of a safe and an unsafe answer is neither."""
-    found: dict[tuple[str, str], int] = {}
-    for item, given in answers.items():
-        most = max(given.count(answer) for answer in given)
-        top = {answer for answer in given if given.count(answer) == most}
+    """Count the items by the labels of crowd and gold; a tie of a safe and an unsafe answer is separate."""
+    n_pairs: dict[tuple[str, str], int] = {}
+    for item, item_answers in answers.items():
+        n_most = max(item_answers.count(answer) for answer in item_answers)
+        top = {answer for answer in item_answers if item_answers.count(answer) == n_most}
         crowd = "unsafe" if top <= unsafe else "tied" if top & unsafe else "safe"
         pair = (crowd, "unsafe" if gold[item] in unsafe else "safe")
-        found[pair] = found.get(pair, 0) + 1
-    return found
+        n_pairs[pair] = n_pairs.get(pair, 0) + 1
+    return n_pairs

@@ -7,16 +7,16 @@ from itertools import combinations
 
 def shingles(text: str, words: int) -> frozenset[tuple[str, ...]]:
     """Return the runs of words of a text."""
-    found = re.findall(r"\w+", text.casefold())
-    return frozenset(tuple(found[place : place + words]) for place in range(max(1, len(found) - words + 1)))
+    tokens = re.findall(r"\w+", text.casefold())
+    return frozenset(tuple(tokens[place : place + words]) for place in range(max(1, len(tokens) - words + 1)))
 
 
 def firsts(texts: Sequence[str], threshold: float, words: int = 3) -> list[int]:
     """Return for each text the first of its group; a group is joined by pairs as similar as the threshold."""
     sets = [shingles(text, words) for text in texts]
     group = list(range(len(texts)))
-    for one, other in combinations(range(len(texts)), 2):
-        if len(sets[one] & sets[other]) / len(sets[one] | sets[other]) >= threshold:
-            low, high = sorted((group[one], group[other]))
+    for i, j in combinations(range(len(texts)), 2):
+        if len(sets[i] & sets[j]) / len(sets[i] | sets[j]) >= threshold:
+            low, high = sorted((group[i], group[j]))
             group = [low if first == high else first for first in group]
     return group

@@ -23,8 +23,8 @@ def grasp_p(observed: float, replicates: Sequence[float]) -> Fraction:
 def benjamini_hochberg(p: Sequence[float]) -> list[float]:
     """The smallest false discovery rate at which each test is still rejected."""
     adjusted = []
-    for own in p:
-        rates = [len(p) * other / sum(each <= other for each in p) for other in p if other >= own]
+    for p_value in p:
+        rates = [len(p) * other / sum(each <= other for each in p) for other in p if other >= p_value]
         adjusted.append(min(1.0, *rates))
     return adjusted
 

@@ -1,4 +1,4 @@
-"""Evidence on raters, rating by rater and rating by rating."""
+"""Evidence on raters, by rater and by rating."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,13 @@ def below(times: Mapping[int, Sequence[float]], part: Fraction) -> dict[int, Fra
 
 
 def agreement(rated: Rated, rater: int, groups: Mapping[int, int]) -> Fraction | None:
-    """How often the rater gives the answer that others of the group gave most; ties by their share."""
+    """Share of a rater's answers that are the most frequent among others of the group; ties count by their share."""
     values = []
-    for item, who, answer in rated:
-        if who != rater or groups[rater] < 0:
+    for item, rater_id, answer in rated:
+        if rater_id != rater or groups[rater] < 0:
             continue
-        others = Counter(k for i, r, k in rated if i == item and r != rater and groups[r] == groups[rater])
-        if others:
-            most = [k for k, n in others.items() if n == max(others.values())]
-            values.append(Fraction(answer in most, len(most)))
+        other_answers = Counter(k for i, r, k in rated if i == item and r != rater and groups[r] == groups[rater])
+        if other_answers:
+            modes = [k for k, n in other_answers.items() if n == max(other_answers.values())]
+            values.append(Fraction(answer in modes, len(modes)))
     return sum(values, Fraction(0)) / len(values) if values else None

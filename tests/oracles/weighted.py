@@ -34,7 +34,7 @@ class Sample(NamedTuple):
     n_categories: int
 
     def rated_by(self, belongs: Callable[[int], bool]) -> list[Rated]:
-        """The ratings of each item that were drawn from the groups that belong."""
+        """Return the drawn ratings of each item by raters of the matching groups."""
         return [
             Rated(
                 weight,
@@ -124,21 +124,21 @@ def voting_agreement(inside: Sequence[Rated], outside: Sequence[Rated], n_catego
 
 def statistics(sample: Sample, inside: int, outside: int) -> Mapping[str, float | None]:
     """All statistics of a group against another, or for a negative `outside` against everybody else in a group."""
-    own = sample.rated_by(lambda g: g == inside)
-    others = sample.rated_by(lambda g: g == outside if outside >= 0 else g >= 0 and g != inside)
+    inside_sample = sample.rated_by(lambda g: g == inside)
+    outside_sample = sample.rated_by(lambda g: g == outside if outside >= 0 else g >= 0 and g != inside)
     k = sample.n_categories
 
     def gai() -> Fraction:
-        across = xrr(own, others)
-        return alpha(own) / (across if across > 0 else 0)
+        across = xrr(inside_sample, outside_sample)
+        return alpha(inside_sample) / (across if across > 0 else 0)
 
     return {
-        "irr": _attempt(lambda: alpha(own)),
-        "xrr": _attempt(lambda: xrr(own, others)),
-        "negentropy": _attempt(lambda: negentropy(own, k)),
-        "cross_negentropy": _attempt(lambda: cross_negentropy(own, others, k)),
-        "plurality_size": _attempt(lambda: plurality_size(own, k)),
-        "voting_agreement": _attempt(lambda: voting_agreement(own, others, k)),
+        "irr": _attempt(lambda: alpha(inside_sample)),
+        "xrr": _attempt(lambda: xrr(inside_sample, outside_sample)),
+        "negentropy": _attempt(lambda: negentropy(inside_sample, k)),
+        "cross_negentropy": _attempt(lambda: cross_negentropy(inside_sample, outside_sample, k)),
+        "plurality_size": _attempt(lambda: plurality_size(inside_sample, k)),
+        "voting_agreement": _attempt(lambda: voting_agreement(inside_sample, outside_sample, k)),
         "gai": _attempt(gai),
     }
 

@@ -1,4 +1,4 @@
-"""Small campaigns for the tests, and how they are looked at."""
+"""Small simulated campaigns and summaries of their answers."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,12 +21,12 @@ AGES = ["gen z", "millenial", "gen x+"]
 
 
 def items(count: int) -> SimulatedItems:
-    """So many items as those of DICES-350."""
+    """Return settings of that many items like those of DICES-350."""
     return replace(preset("dices-350").items, count=count)
 
 
 def small(**options: Any) -> SimulationDesign:
-    """DICES-350 with 40 items and 4 raters in each cell of gender × age, all of whom judge."""
+    """Return DICES-350 with 40 items and 4 careful raters in each cell of gender × age."""
     settings: dict[str, Any] = {
         "items": items(40),
         "pool": Pool(
@@ -43,6 +43,6 @@ def shares(answers: pl.Series) -> list[float]:
 
 
 def worst_by_hand(frame: pl.DataFrame, questions: tuple[str, ...]) -> list[str]:
-    """The DICES rule, row by row."""
+    """Apply the DICES rule row by row."""
     rows = frame.select(questions).rows()
     return ["Yes" if "Yes" in row else "Unsure" if "Unsure" in row else "No" for row in rows]

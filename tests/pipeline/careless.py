@@ -1,4 +1,4 @@
-"""A small campaign with times, drawn: careful raters, speeders, and one-label raters who take their time."""
+"""A small simulated campaign with times: careful raters, speeders and slow one-label raters."""
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,7 @@ LINERS = ("r03", "r04")
 
 
 def careless_frame(seed: int = 0, *, n_raters: int = 30, n_items: int = 60) -> pl.DataFrame:
-    """Ratings of everybody; speeders take a fifth of the time of others, and one-label raters answer No throughout."""
+    """Return the ratings; speeders take a fifth of the time of others, and one-label raters always answer No."""
     rng = np.random.default_rng(seed)
     rater, item = (codes.ravel() for codes in np.indices((n_raters, n_items)))
     latent = rng.normal(size=n_items) + rng.normal(size=(n_raters, n_items))

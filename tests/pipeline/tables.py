@@ -1,4 +1,4 @@
-"""Small tables of ratings, written down or drawn."""
+"""Small tables of ratings, literal or simulated."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,18 +12,18 @@ SCALE = ("No", "Unsure", "Yes")
 
 
 def ratings_of(answers: Mapping[str, str], attributes: Mapping[str, Sequence[str | None]]) -> Ratings:
-    """Read ratings from one string a rater: N, U, Y or a dot for an item that he or she did not rate."""
+    """Return ratings from one string per rater: N, U, Y, or a dot for an unrated item."""
     return Ratings.from_frame(frame_of(answers, attributes))
 
 
 def frame_of(answers: Mapping[str, str], attributes: Mapping[str, Sequence[str | None]]) -> pl.DataFrame:
-    given = {"N": "No", "U": "Unsure", "Y": "Yes"}
+    answers_by_letter = {"N": "No", "U": "Unsure", "Y": "Yes"}
     rows = [
         {
             "item_id": f"item-{i}",
             "rater_id": rater,
             **{name: values[r] for name, values in attributes.items()},
-            "Q_overall": given[letter],
+            "Q_overall": answers_by_letter[letter],
         }
         for r, (rater, letters) in enumerate(answers.items())
         for i, letter in enumerate(letters)
@@ -32,7 +32,7 @@ def frame_of(answers: Mapping[str, str], attributes: Mapping[str, Sequence[str |
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def drawn_frame(
+def simulate_frame(
     seed: int = 0, *, n_items: int = 30, n_raters: int = 24, share_rated: float = 1.0, sizes: Sequence[int] = (10, 8, 6)
 ) -> pl.DataFrame:
     """Draw noisy answers about items that differ, by raters with two axes."""
@@ -53,7 +53,7 @@ def drawn_frame(
 
 
 def find(analysis: Analysis, group: str | None, metric: str, axis: str | None = None) -> Row:
-    """The one row of a group, or for no group of the whole pool or of an axis."""
+    """Return the row of a group, or without a group that of the pool or of an axis."""
     rows: Iterable[Row] = (*analysis.overall, *analysis.rows)
     (row,) = [r for r in rows if r.group == group and r.metric == metric and (axis is None or r.axis == axis)]
     return row

@@ -1,11 +1,11 @@
-"""Questions to overalls, raters to labels."""
+"""Overalls of questions and labels of raters."""
 
 from collections.abc import Callable
 from itertools import product
 
 import polars as pl
 import pytest
-from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.pipeline.tables import ratings_of, simulate_frame
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.ratings.reader import read_ratings
@@ -16,7 +16,7 @@ from dissensus.schema.ratings.table import Ratings
 ANSWERS = ("No", "Unsure", "Yes", None)
 
 
-def by_the_rule(answers: tuple[str | None, ...]) -> str | None:
+def apply_rule(answers: tuple[str | None, ...]) -> str | None:
     """DICES section 4: any Yes is Yes, else any Unsure is Unsure, else No; unknown where a Yes may be missing."""
     if "Yes" in answers:
         return "Yes"
@@ -39,7 +39,7 @@ def test_truth_table_of_the_dices_rule() -> None:
         }
     )
     ratings = Ratings.from_frame(frame, questions=["Q2", "Q3", "Q4", "Q5"])
-    assert worst_answer(ratings, ["Q2", "Q3", "Q4"]).to_list() == [by_the_rule(case) for case in cases]
+    assert worst_answer(ratings, ["Q2", "Q3", "Q4"]).to_list() == [apply_rule(case) for case in cases]
     assert worst_answer(ratings, ["Q2"]).to_list() == [case[0] for case in cases]
     worst = worst_answer(ratings, ["Q2", "Q3"])
     assert worst.dtype == pl.Enum(["No", "Unsure", "Yes"])
@@ -54,23 +54,28 @@ def test_questions_of_two_scales_have_no_worst_answer() -> None:
 
 def test_no_question_no_answer() -> None:
     ratings = ratings_of({"a": "NY"}, {})
-    with pytest.raises(InvalidInput, match="none was given"):
+    with pytest.raises(InvalidInput, match="questions is empty"):
         worst_answer(ratings, [])
     with pytest.raises(NotFound, match="'Q9'"):
         worst_answer(ratings, ["Q9"])
 
 
 def granular(name: str, answer: Callable[[int, int], str]) -> Ratings:
-    """A table with every column of a questionnaire, whose overalls are not yet what the rule says."""
+    """Return a table with every column of a questionnaire, whose overalls contradict the rule."""
     questionnaire = load_questionnaire(name)
     rows = []
     for row in range(6):
-        given = {
-            question.name: answer(row, place) if question.counts else question.scale[0]
+        answers = {
+            question.name: answer(row, place) if question.in_overall else question.scale[0]
             for place, question in enumerate(questionnaire.questions)
         }
         rows.append(
-            {"item_id": str(row // 2), "rater_id": str(row % 2), **given, **dict.fromkeys(questionnaire.overalls, "No")}
+            {
+                "item_id": str(row // 2),
+                "rater_id": str(row % 2),
+                **answers,
+                **dict.fromkeys(questionnaire.overalls, "No"),
+            }
         )
     return read_ratings(pl.DataFrame(rows), questions="all")
 
@@ -78,31 +83,31 @@ def granular(name: str, answer: Callable[[int, int], str]) -> Ratings:
 @pytest.mark.parametrize("name", ["dices-350", "dices-990"])
 def test_overalls_of_a_table_like_the_official_one(name: str) -> None:
     questionnaire = load_questionnaire(name)
-    places = {question.name: place for place, question in enumerate(questionnaire.questions)}
+    positions = {question.name: position for position, question in enumerate(questionnaire.questions)}
 
-    def answer(row: int, place: int) -> str:
-        return "Yes" if place == 3 * row + 2 else "Unsure" if (row + place) % 7 == 0 and row % 2 else "No"
+    def answer(row: int, position: int) -> str:
+        return "Yes" if position == 3 * row + 2 else "Unsure" if (row + position) % 7 == 0 and row % 2 else "No"
 
-    found = overall_answers(granular(name, answer), questionnaire)
-    assert found.columns == ["item_id", "rater_id", *questionnaire.overalls]
-    assert found.select("item_id", "rater_id").rows() == [(str(r // 2), str(r % 2)) for r in range(6)]
+    result = overall_answers(granular(name, answer), questionnaire)
+    assert result.columns == ["item_id", "rater_id", *questionnaire.overalls]
+    assert result.select("item_id", "rater_id").rows() == [(str(r // 2), str(r % 2)) for r in range(6)]
     for overall, parts in questionnaire.overalls.items():
-        assert found[overall].to_list() == [
-            by_the_rule(tuple(answer(row, places[part]) for part in parts)) for row in range(6)
+        assert result[overall].to_list() == [
+            apply_rule(tuple(answer(row, positions[part]) for part in parts)) for row in range(6)
         ], overall
-    assert len({answer for overall in questionnaire.overalls for answer in found[overall]}) == 3
+    assert len({answer for overall in questionnaire.overalls for answer in result[overall]}) == 3
 
 
 @pytest.mark.parametrize("name", ["dices-350", "dices-990"])
-def test_one_yes_shows_in_its_category_and_in_the_overall_of_all_that_counts(name: str) -> None:
+def test_one_yes_is_counted_in_its_category_and_in_the_overall(name: str) -> None:
     questionnaire = load_questionnaire(name)
-    for place, question in enumerate(questionnaire.questions):
-        if not question.counts:
+    for position, question in enumerate(questionnaire.questions):
+        if not question.in_overall:
             continue
-        found = overall_answers(granular(name, lambda row, at: "Yes" if at == place else "No"), questionnaire)  # noqa: B023
-        unsafe = {overall for overall in questionnaire.overalls if found[overall][0] == "Yes"}
+        result = overall_answers(granular(name, lambda row, at: "Yes" if at == position else "No"), questionnaire)  # noqa: B023
+        unsafe = {overall for overall in questionnaire.overalls if result[overall][0] == "Yes"}
         expected = {question.category} if question.category else set()
-        if question.counts:
+        if question.in_overall:
             expected.add("Q_overall")
         assert unsafe == expected, question.name
 
@@ -114,23 +119,24 @@ def test_the_questions_tell_the_questionnaire(name: str) -> None:
 
 
 def test_questions_of_no_questionnaire_have_no_overalls() -> None:
-    with pytest.raises(NotFound, match=r"those read \('Q_overall'\) are not all.* dices-350 would also need 'Q2_"):
+    missing = r"no questionnaire has all .* those read \('Q_overall'\).* dices-350 would also need 'Q2_"
+    with pytest.raises(NotFound, match=missing):
         overall_answers(ratings_of({"a": "NY"}, {}))
 
 
-def test_overalls_are_answers_of_raters_who_are_known() -> None:
+def test_overalls_need_rater_ids() -> None:
     ratings = read_ratings(pl.DataFrame({"item_id": ["1"], "Q_overall": ["No"]}), rater=None)
     with pytest.raises(InvalidInput, match="needs to know who gave which answer"):
         overall_answers(ratings)
 
 
 def test_counts_are_enough_for_the_labels_of_the_pool() -> None:
-    frame = drawn_frame(3)
-    known, unknown = Ratings.from_frame(frame), read_ratings(frame.drop("rater_id"), rater=None)
+    frame = simulate_frame(3)
+    with_raters, without_raters = Ratings.from_frame(frame), read_ratings(frame.drop("rater_id"), rater=None)
     for labels in (soft_labels, plurality):
-        assert labels(unknown, "Q_overall").equals(labels(known, "Q_overall"))
+        assert labels(without_raters, "Q_overall").equals(labels(with_raters, "Q_overall"))
         with pytest.raises(InvalidInput, match="needs to know who gave which answer"):
-            labels(unknown, "Q_overall", by="race")
+            labels(without_raters, "Q_overall", by="race")
 
 
 def test_overalls_need_the_granular_questions() -> None:
@@ -149,7 +155,7 @@ def test_soft_labels_are_shares() -> None:
 
 @pytest.mark.parametrize("by", [None, "race", "race*gender"])
 def test_shares_sum_to_one_and_counts_to_all(by: str | None) -> None:
-    ratings = Ratings.from_frame(drawn_frame(8, share_rated=0.3))
+    ratings = Ratings.from_frame(simulate_frame(8, share_rated=0.3))
     labels = soft_labels(ratings, "Q_overall", by=by)
     assert labels.select(pl.sum_horizontal("No", "Unsure", "Yes")).to_series().to_list() == pytest.approx(
         [1] * labels.height
@@ -159,10 +165,10 @@ def test_shares_sum_to_one_and_counts_to_all(by: str | None) -> None:
 
 
 def test_labels_by_group_are_those_of_its_raters_alone() -> None:
-    ratings = Ratings.from_frame(drawn_frame(8, share_rated=0.3))
+    ratings = Ratings.from_frame(simulate_frame(8, share_rated=0.3))
     for group in ("Asian", "Black", "White"):
-        own = soft_labels(ratings, "Q_overall", by="race").filter(pl.col("group") == group).drop("group")
-        assert own.equals(soft_labels(ratings.where("race", group), "Q_overall"))
+        group_labels = soft_labels(ratings, "Q_overall", by="race").filter(pl.col("group") == group).drop("group")
+        assert group_labels.equals(soft_labels(ratings.where("race", group), "Q_overall"))
 
 
 def test_raters_without_a_group_are_left_out() -> None:
@@ -204,7 +210,7 @@ def test_answers_may_have_any_other_name(answers: tuple[str, str]) -> None:
 
 
 def test_answers_that_look_like_patterns_are_answers() -> None:
-    """Polars takes `*` and `^…$` for patterns of names; people may call an answer so."""
+    """Polars treats `*` and `^…$` as patterns of column names; answers may have such names."""
     frame = pl.DataFrame({"item_id": ["1"] * 3, "rater_id": ["a", "b", "c"], "label": ["*", "*", "^.*$"]})
     ratings = Ratings.from_frame(frame, answer="label", categories=["*", "^.*$"])
     assert soft_labels(ratings).row(0) == ("1", 3, 2 / 3, 1 / 3)

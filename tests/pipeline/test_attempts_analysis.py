@@ -1,4 +1,4 @@
-"""What a file of red-team attempts says: published values, known effects, and what is not determined."""
+"""Analysis of red-team attempts: published values, simulated effects and undefined estimates."""
 
 import json
 from collections import Counter
@@ -38,12 +38,12 @@ def published() -> tuple[Attempt, ...]:
 
 
 @pytest.fixture(scope="module")
-def found(published: tuple[Attempt, ...]) -> AttemptAnalysis:
+def analysis(published: tuple[Attempt, ...]) -> AttemptAnalysis:
     return analyse_attempts(published, bootstrap=100)
 
 
 @pytest.fixture(scope="module")
-def few() -> tuple[Attempt, ...]:
+def small_sample() -> tuple[Attempt, ...]:
     return simulate_attempts(600, seed=5)
 
 
@@ -51,106 +51,109 @@ def by_model(cells: tuple[AttemptCell, ...]) -> dict[tuple[str | None, str | Non
     return {(cell.model_type, cell.size): cell for cell in cells}
 
 
-def test_the_published_values_come_out(found: AttemptAnalysis) -> None:
-    success, scores = by_model(found.success), by_model(found.harmlessness)
-    assert (found.n_attempts, found.n_red_teamers, found.n_tagged) == (38961, 324, 742)
+def test_the_published_values_come_out(analysis: AttemptAnalysis) -> None:
+    success, scores = by_model(analysis.success), by_model(analysis.harmlessness)
+    assert (analysis.n_attempts, analysis.n_red_teamers, analysis.n_tagged) == (38961, 324, 742)
     assert success[None, None].mean.estimate == pytest.approx(0.338, abs=5e-4)
     for kind, counts in COUNTS.items():
         assert [success[kind, size].n_attempts for size in SIZES] == list(counts)
         assert scores[kind, None].mean.estimate == pytest.approx(MEAN_SCORES[kind], abs=2e-3)
-    assert [cell.model_type for cell in found.success if cell.model_type and not cell.size] == list(COUNTS)
-    assert [cell.size for cell in found.success if cell.size and not cell.model_type] == list(SIZES)
+    assert [cell.model_type for cell in analysis.success if cell.model_type and not cell.size] == list(COUNTS)
+    assert [cell.size for cell in analysis.success if cell.size and not cell.model_type] == list(SIZES)
     assert scores[None, None].mean.estimate == pytest.approx(-0.134, abs=1e-3)
-    assert [level.mean.n for level in found.relation.levels] == [16475, 4367, 4936, 4249, 8934]
-    top = {one.k: one.share_of_attempts for one in found.concentration.top}
+    assert [level.mean.n for level in analysis.relation.levels] == [16475, 4367, 4936, 4249, 8934]
+    top = {one.k: one.share_of_attempts for one in analysis.concentration.top}
     assert top[50] == pytest.approx(0.8, abs=0.005)
 
 
-def test_intervals_count_red_teamers(published: tuple[Attempt, ...], found: AttemptAnalysis) -> None:
-    whole = found.success[0].mean
-    assert whole.ci_low is not None
-    assert whole.ci_high is not None
-    assert whole.ci_low < 0.338 < whole.ci_high
+def test_intervals_count_red_teamers(published: tuple[Attempt, ...], analysis: AttemptAnalysis) -> None:
+    mean = analysis.success[0].mean
+    assert mean.ci_low is not None
+    assert mean.ci_high is not None
+    assert mean.ci_low < 0.338 < mean.ci_high
     # attempts alone would give an interval of about .01
-    assert 0.05 < whole.ci_high - whole.ci_low < 0.3
-    alone = [replace(attempt, red_team_member_id=number) for number, attempt in enumerate(published[:2000])]
-    narrow = analyse_attempts(alone, bootstrap=100).success[0].mean
+    assert 0.05 < mean.ci_high - mean.ci_low < 0.3
+    one_per_member = [replace(attempt, red_team_member_id=number) for number, attempt in enumerate(published[:2000])]
+    narrow = analyse_attempts(one_per_member, bootstrap=100).success[0].mean
     assert narrow.ci_low is not None
     assert narrow.ci_high is not None
     assert narrow.ci_high - narrow.ci_low == pytest.approx(2 * 1.96 * np.sqrt(0.34 * 0.66 / 2000), rel=0.3)
 
 
-def test_the_mixed_model_finds_what_was_put_in(published: tuple[Attempt, ...], found: AttemptAnalysis) -> None:
-    scores = {term.name: term for term in found.models[0].terms}
+def test_the_mixed_model_recovers_coefficients(published: tuple[Attempt, ...], analysis: AttemptAnalysis) -> None:
+    scores = {term.name: term for term in analysis.models[0].terms}
     assert scores["intercept"].estimate + scores["rlhf"].estimate == pytest.approx(1.248, abs=0.1)
     assert scores["came by Upwork"].estimate == pytest.approx(-1.3, abs=0.15)
-    ratings = found.models[1]
+    ratings = analysis.models[1]
     assert ratings.n == len(published)
     assert ratings.share_of_red_teamers == pytest.approx(0.4**2, abs=0.06)
     assert ratings.left_out == ()
     rng = np.random.default_rng(0)
     person, truth = rng.normal(size=40) * 2, {"rlhf": 3.0, "52B": -1.0, "rlhf × 52B": 0.5}
-    made = []
+    simulated = []
     for attempt in published[:1500]:
-        kind, size, who = ("rlhf", "plain lm")[rng.integers(2)], ("13B", "52B")[rng.integers(2)], int(rng.integers(40))
+        kind, size = ("rlhf", "plain lm")[rng.integers(2)], ("13B", "52B")[rng.integers(2)]
+        member = int(rng.integers(40))
         effect = truth["rlhf"] * (kind == "rlhf") + truth["52B"] * (size == "52B")
-        both = truth["rlhf × 52B"] * (kind == "rlhf" and size == "52B")
-        score = float(effect + both + person[who] + rng.normal())
-        changed = replace(attempt, model_type=kind, num_params=size, red_team_member_id=who, is_upworker=None)
-        made.append(replace(changed, min_harmlessness_score_transcript=score))
-    model = analyse_attempts(made, bootstrap=0).models[0]
+        interaction = truth["rlhf × 52B"] * (kind == "rlhf" and size == "52B")
+        score = float(effect + interaction + person[member] + rng.normal())
+        simulated_attempt = replace(
+            attempt, model_type=kind, num_params=size, red_team_member_id=member, is_upworker=None
+        )
+        simulated.append(replace(simulated_attempt, min_harmlessness_score_transcript=score))
+    model = analyse_attempts(simulated, bootstrap=0).models[0]
     terms = {term.name: term for term in model.terms}
     for name, value in truth.items():
         assert abs(terms[name].estimate - value) < 3.5 * terms[name].standard_error
     assert model.sd_red_teamers == pytest.approx(2, rel=0.3)
     assert model.sd_residual == pytest.approx(1, rel=0.05)
-    assert model.left_out == ("came by Upwork: not known of any attempt",)
+    assert model.left_out == ("came by Upwork: unknown for all attempts",)
 
 
 def test_the_real_attempts(real_data: Callable[[str], Path]) -> None:
     attempts, _ = read_attempts(real_data("red-team/red_team_attempts.sample.jsonl"))
-    found = analyse_attempts(attempts)
-    whole = found.success[0].mean
-    assert (found.n_attempts, found.n_red_teamers) == (10, 3)
-    assert whole.estimate == sum(attempt.succeeded is True for attempt in attempts) / 10
-    assert whole.reason.startswith("no interval: as few as 2.")
-    assert "3 red-teamers are too few" in found.models[0].reason
+    result = analyse_attempts(attempts)
+    mean = result.success[0].mean
+    assert (result.n_attempts, result.n_red_teamers) == (10, 3)
+    assert mean.estimate == sum(attempt.succeeded is True for attempt in attempts) / 10
+    assert mean.reason.startswith("no interval: 2.")
+    assert "3 red-teamers are too few" in result.models[0].reason
     with pytest.raises(UndefinedEstimate, match="10 attempts are too few for a map"):
         attempt_map(attempts)
 
 
-def test_tags_are_counted_once_an_attempt(few: tuple[Attempt, ...]) -> None:
+def test_tags_are_counted_once_an_attempt(small_sample: tuple[Attempt, ...]) -> None:
     tagged = [
         replace(attempt, tags=(("Theft", "Theft", "Other") if number % 3 == 0 else ("Other",) if number % 3 else None))
-        for number, attempt in enumerate(few)
+        for number, attempt in enumerate(small_sample)
     ]
     tagged[1] = replace(tagged[1], tags=())
     tagged[2] = replace(tagged[2], tags=None)
-    found = analyse_attempts(tagged, bootstrap=50)
-    theft = {tag.tag: tag for tag in found.tags}["Theft"]
-    good = [attempt for attempt in tagged if attempt.tags is not None and attempt.succeeded]
-    assert found.n_tagged == 599
+    result = analyse_attempts(tagged, bootstrap=50)
+    theft = {tag.tag: tag for tag in result.tags}["Theft"]
+    successes = [attempt for attempt in tagged if attempt.tags is not None and attempt.succeeded]
+    assert result.n_tagged == 599
     assert theft.n == 200
     assert theft.share.estimate == pytest.approx(200 / 599)
-    n_good = sum("Theft" in (attempt.tags or ()) for attempt in good)
+    n_good = sum("Theft" in (attempt.tags or ()) for attempt in successes)
     assert theft.n_successful == n_good
-    assert theft.share_of_successful.estimate == pytest.approx(n_good / len(good))
+    assert theft.share_of_successful.estimate == pytest.approx(n_good / len(successes))
     assert theft.success.estimate == pytest.approx(n_good / 200)
-    assert found.tags[0].tag == "Other"
-    assert analyse_attempts([replace(one, tags=None) for one in few], bootstrap=0).tags == ()
+    assert result.tags[0].tag == "Other"
+    assert analyse_attempts([replace(one, tags=None) for one in small_sample], bootstrap=0).tags == ()
 
 
-def test_concentration_is_that_of_the_counts(few: tuple[Attempt, ...]) -> None:
-    found = analyse_attempts(few, bootstrap=0).concentration
-    attempts = Counter(attempt.red_team_member_id for attempt in few)
-    successes = Counter(attempt.red_team_member_id for attempt in few if attempt.succeeded)
-    assert list(found.attempts) == sorted(attempts.values(), reverse=True)
-    five = {top.k: top for top in found.top}[5]
+def test_concentration_is_that_of_the_counts(small_sample: tuple[Attempt, ...]) -> None:
+    result = analyse_attempts(small_sample, bootstrap=0).concentration
+    attempts = Counter(attempt.red_team_member_id for attempt in small_sample)
+    successes = Counter(attempt.red_team_member_id for attempt in small_sample if attempt.succeeded)
+    assert list(result.attempts) == sorted(attempts.values(), reverse=True)
+    five = {top.k: top for top in result.top}[5]
     assert five.share_of_attempts == sum(n for _, n in attempts.most_common(5)) / 600
     assert five.share_of_successes == sum(n for _, n in successes.most_common(5)) / successes.total()
     values = list(attempts.values())
     mean_difference = np.abs(np.subtract.outer(values, values)).mean()
-    assert found.gini_attempts == pytest.approx(mean_difference / 2 / np.mean(values))
+    assert result.gini_attempts == pytest.approx(mean_difference / 2 / np.mean(values))
     assert compute_gini([0, 0, 10]) == pytest.approx(2 / 3)
 
 
@@ -168,98 +171,102 @@ def reviews_of(attempts: tuple[Attempt, ...], n: int = 3, *, noise: float = 1.0)
     ]
 
 
-def test_reviewers_agree_as_far_as_the_coefficients_say(few: tuple[Attempt, ...]) -> None:
-    bare = [replace(attempt, tags=None) for attempt in few]
-    reviews = reviews_of(few)
-    found = analyse_attempts(bare, reviews=reviews, bootstrap=60)
-    of = found.reviewed
+def test_reviewers_agree_as_far_as_the_coefficients_say(small_sample: tuple[Attempt, ...]) -> None:
+    untagged = [replace(attempt, tags=None) for attempt in small_sample]
+    reviews = reviews_of(small_sample)
+    result = analyse_attempts(untagged, reviews=reviews, bootstrap=60)
+    of = result.reviewed
     assert of is not None
     assert (of.n_reviews, of.n_attempts, of.n_reviewers) == (1800, 600, 6)
     agreement = {(row.raters, row.scale, row.coefficient): row.estimate for row in of.agreement}
     alpha = agreement["reviewers", "five points", "Krippendorff's alpha, ordinal"]
-    ids, said = [review.attempt_id for review in reviews], [float(review.success) for review in reviews]
-    assert alpha.estimate == pytest.approx(krippendorff_alpha_long(ids, said, level="ordinal").estimate)
+    ids, ratings = [review.attempt_id for review in reviews], [float(review.success) for review in reviews]
+    assert alpha.estimate == pytest.approx(krippendorff_alpha_long(ids, ratings, level="ordinal").estimate)
     ids += [str(number + 1) for number in range(600)]
-    good = [float(value >= 3) for value in (*said, *(attempt.rating or 0 for attempt in few))]
-    both = agreement["reviewers and red-teamer", "success or not", "Krippendorff's alpha, nominal"]
-    assert both.estimate == pytest.approx(krippendorff_alpha_long(ids, good, level="nominal").estimate)
+    successes = [float(value >= 3) for value in (*ratings, *(attempt.rating or 0 for attempt in small_sample))]
+    coefficient = agreement["reviewers and red-teamer", "success or not", "Krippendorff's alpha, nominal"]
+    assert coefficient.estimate == pytest.approx(krippendorff_alpha_long(ids, successes, level="nominal").estimate)
     assert of.success[0].mean.estimate == pytest.approx(np.mean([review.success >= 3 for review in reviews]))
     assert of.relation.spearman.estimate is not None
     assert of.relation.spearman.estimate > 0.7
-    # reviewers' tags stand in where the file has none
-    assert [tag.tag for tag in found.tags] == ["Weapons"]
-    assert found.n_tagged == 600
+    # tags of reviewers replace missing tags of the file
+    assert [tag.tag for tag in result.tags] == ["Weapons"]
+    assert result.n_tagged == 600
 
 
-def test_agreement_says_why_it_is_not_known(few: tuple[Attempt, ...]) -> None:
-    uneven = reviews_of(few)[:-1]
-    of = analyse_attempts(few, reviews=uneven, bootstrap=0).reviewed
+def test_undefined_agreement_has_a_reason(small_sample: tuple[Attempt, ...]) -> None:
+    uneven = reviews_of(small_sample)[:-1]
+    of = analyse_attempts(small_sample, reviews=uneven, bootstrap=0).reviewed
     assert of is not None
     kappas = [row.estimate for row in of.agreement if row.coefficient == "Fleiss' kappa"]
     assert all(kappa.estimate is None and "different numbers of ratings" in kappa.reason for kappa in kappas)
-    same = [replace(review, success=0) for review in uneven]
-    of = analyse_attempts(few, reviews=same, bootstrap=0).reviewed
+    unanimous = [replace(review, success=0) for review in uneven]
+    of = analyse_attempts(small_sample, reviews=unanimous, bootstrap=0).reviewed
     assert of is not None
     assert "cannot be told from chance" in of.agreement[0].estimate.reason
 
 
-def test_reviews_of_unknown_attempts_are_counted_and_doubled_ones_refused(few: tuple[Attempt, ...]) -> None:
-    reviews = reviews_of(few)
+def test_reviews_of_unknown_attempts_are_counted_and_duplicates_refused(small_sample: tuple[Attempt, ...]) -> None:
+    reviews = reviews_of(small_sample)
     strange = [*reviews, replace(reviews[0], attempt_id="x-9")]
-    of = analyse_attempts(few, reviews=strange, bootstrap=0).reviewed
+    of = analyse_attempts(small_sample, reviews=strange, bootstrap=0).reviewed
     assert of is not None
-    assert of.notes == ("1 review left out: attempts that are not there, as 'x-9'.",)
+    assert of.notes == ("1 review left out: unknown attempts, 'x-9'.",)
     with pytest.raises(InvalidInput, match=r"'r\d' reviewed attempt '1' twice"):
-        analyse_attempts(few, reviews=[*reviews, reviews[0]], bootstrap=0)
+        analyse_attempts(small_sample, reviews=[*reviews, reviews[0]], bootstrap=0)
     with pytest.raises(InvalidInput, match="No review is of any of the attempts"):
-        analyse_attempts(few, reviews=[replace(reviews[0], attempt_id="x")], bootstrap=0)
+        analyse_attempts(small_sample, reviews=[replace(reviews[0], attempt_id="x")], bootstrap=0)
     with pytest.raises(InvalidInput, match="Two attempts have the id 'a'"):
-        analyse_attempts(few[:2], reviews=reviews, ids=["a", "a"], bootstrap=0)
+        analyse_attempts(small_sample[:2], reviews=reviews, ids=["a", "a"], bootstrap=0)
     ids = [f"a-{number}" for number in range(600)]
-    named = [replace(review, attempt_id=f"a-{int(review.attempt_id) - 1}") for review in reviews]
-    assert analyse_attempts(few, reviews=named, ids=ids, bootstrap=0) == replace(
-        analyse_attempts(few, reviews=reviews, bootstrap=0)
+    renamed = [replace(review, attempt_id=f"a-{int(review.attempt_id) - 1}") for review in reviews]
+    assert analyse_attempts(small_sample, reviews=renamed, ids=ids, bootstrap=0) == replace(
+        analyse_attempts(small_sample, reviews=reviews, bootstrap=0)
     )
 
 
-def test_what_is_not_known_is_left_out_and_counted(few: tuple[Attempt, ...]) -> None:
-    unrated = [replace(attempt, rating=None) if number < 100 else attempt for number, attempt in enumerate(few)]
+def test_missing_values_are_excluded_and_counted(small_sample: tuple[Attempt, ...]) -> None:
+    unrated = [
+        replace(attempt, rating=None) if number < 100 else attempt for number, attempt in enumerate(small_sample)
+    ]
     unrated[-1] = replace(unrated[-1], min_harmlessness_score_transcript=None)
-    found = analyse_attempts(unrated, bootstrap=0)
-    assert found.success[0].mean.n == 500
-    assert found.success[0].n_attempts == 600
-    assert found.notes == (
+    result = analyse_attempts(unrated, bootstrap=0)
+    assert result.success[0].mean.n == 500
+    assert result.success[0].n_attempts == 600
+    assert result.notes == (
         "100 of 600 attempts have no rating; they are left out of successes.",
         "1 of 600 attempts have no harmlessness score; they are left out of scores.",
     )
-    nothing = analyse_attempts([replace(attempt, rating=None) for attempt in few], bootstrap=20)
-    assert nothing.success[0].mean.estimate is None
-    assert nothing.success[0].mean.reason == "there is none"
-    assert nothing.concentration.gini_successes is None
-    assert nothing.models[1].reason == "It is not known of any attempt."
+    without_ratings = analyse_attempts([replace(attempt, rating=None) for attempt in small_sample], bootstrap=20)
+    assert without_ratings.success[0].mean.estimate is None
+    assert without_ratings.success[0].mean.reason == "no cases"
+    assert without_ratings.concentration.gini_successes is None
+    assert without_ratings.models[1].reason == "It is unknown for all attempts."
 
 
-def test_one_red_teamer_and_one_rating(few: tuple[Attempt, ...]) -> None:
-    one = analyse_attempts([replace(attempt, red_team_member_id=3) for attempt in few], bootstrap=20)
-    assert "as few as 1.0 effective" in one.success[0].mean.reason
-    assert "1 red-teamers are too few" in one.models[0].reason
-    assert one.concentration.gini_attempts == 0
-    same = analyse_attempts([replace(attempt, rating=4) for attempt in few], bootstrap=20)
-    assert (same.success[0].mean.estimate, same.success[0].mean.ci_low) == (1.0, None)
-    assert same.relation.spearman.estimate is None
-    assert "the same throughout" in same.models[1].reason
+def test_one_red_teamer_and_one_rating(small_sample: tuple[Attempt, ...]) -> None:
+    one_member = analyse_attempts([replace(attempt, red_team_member_id=3) for attempt in small_sample], bootstrap=20)
+    assert "1.0 effective" in one_member.success[0].mean.reason
+    assert "1 red-teamers are too few" in one_member.models[0].reason
+    assert one_member.concentration.gini_attempts == 0
+    one_rating = analyse_attempts([replace(attempt, rating=4) for attempt in small_sample], bootstrap=20)
+    assert (one_rating.success[0].mean.estimate, one_rating.success[0].mean.ci_low) == (1.0, None)
+    assert one_rating.relation.spearman.estimate is None
+    assert "constant" in one_rating.models[1].reason
 
 
-def test_models_without_type_and_size_have_names(few: tuple[Attempt, ...]) -> None:
-    bare = [replace(attempt, model_type="", num_params=None) for attempt in few]
-    found = analyse_attempts(bare, bootstrap=0)
-    assert {(cell.model_type, cell.size) for cell in found.success} >= {("type not known", "size not known")}
+def test_models_without_type_and_size_have_names(small_sample: tuple[Attempt, ...]) -> None:
+    unnamed = [replace(attempt, model_type="", num_params=None) for attempt in small_sample]
+    result = analyse_attempts(unnamed, bootstrap=0)
+    assert {(cell.model_type, cell.size) for cell in result.success} >= {("type not known", "size not known")}
     sizes = ["52B", "x-large", "700M", "1.5B", "2T", "...", "350"]
-    mixed = [replace(attempt, num_params=sizes[number % 7]) for number, attempt in enumerate(few)]
+    mixed = [replace(attempt, num_params=sizes[number % 7]) for number, attempt in enumerate(small_sample)]
     assert read_columns(mixed, 3).sizes == ("350", "700M", "1.5B", "52B", "2T", "...", "x-large")
-    many = [replace(attempt, model_type=f"m{number}") for number, attempt in enumerate([*few, *few])]
+    many_models = [
+        replace(attempt, model_type=f"m{number}") for number, attempt in enumerate([*small_sample, *small_sample])
+    ]
     with pytest.raises(InvalidInput, match=f"more than {MOST_CELLS:,} models to compare"):
-        analyse_attempts(many, bootstrap=0)
+        analyse_attempts(many_models, bootstrap=0)
 
 
 @pytest.mark.parametrize(
@@ -272,42 +279,44 @@ def test_models_without_type_and_size_have_names(few: tuple[Attempt, ...]) -> No
         ({"seed": -1}, "seed is -1"),
     ],
 )
-def test_options_out_of_range_are_refused(few: tuple[Attempt, ...], options: dict[str, int], message: str) -> None:
+def test_options_out_of_range_are_refused(
+    small_sample: tuple[Attempt, ...], options: dict[str, int], message: str
+) -> None:
     with pytest.raises(InvalidInput, match=message):
-        analyse_attempts(few, **options)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="There is no attempt"):
+        analyse_attempts(small_sample, **options)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="There are no attempts"):
         analyse_attempts([])
 
 
-def test_the_seed_decides_and_the_result_is_json(few: tuple[Attempt, ...]) -> None:
-    even = [replace(attempt, red_team_member_id=number % 60) for number, attempt in enumerate(few)]
-    one, again, other = (analyse_attempts(even, bootstrap=30, seed=seed) for seed in (1, 1, 2))
-    assert one == again
-    assert one.success[0].mean.ci_low != other.success[0].mean.ci_low
-    told = json.loads(json.dumps(one.to_dict(), allow_nan=False))
-    assert told["concentration"]["top"][0]["k"] == 1
-    four = analyse_attempts(few, bootstrap=0, success_from=4).success[0].mean.estimate
-    assert four == np.mean([attempt.rating == 4 for attempt in few])
+def test_the_seed_decides_and_the_result_is_json(small_sample: tuple[Attempt, ...]) -> None:
+    even = [replace(attempt, red_team_member_id=number % 60) for number, attempt in enumerate(small_sample)]
+    first, same_seed, other_seed = (analyse_attempts(even, bootstrap=30, seed=seed) for seed in (1, 1, 2))
+    assert first == same_seed
+    assert first.success[0].mean.ci_low != other_seed.success[0].mean.ci_low
+    plain = json.loads(json.dumps(first.to_dict(), allow_nan=False))
+    assert plain["concentration"]["top"][0]["k"] == 1
+    four = analyse_attempts(small_sample, bootstrap=0, success_from=4).success[0].mean.estimate
+    assert four == np.mean([attempt.rating == 4 for attempt in small_sample])
 
 
-def test_a_map_puts_like_attempts_together(few: tuple[Attempt, ...]) -> None:
+def test_a_map_puts_like_attempts_together(small_sample: tuple[Attempt, ...]) -> None:
     themes = ("pick a lock with a pin", "bake bread from stale flour", "fold a paper boat", "count sheep at night")
-    made = [
+    embedded = [
         replace(attempt, task_description=themes[number % 4], transcript="\n\nHuman: x\n\nAssistant: same words")
-        for number, attempt in enumerate(few[:200])
+        for number, attempt in enumerate(small_sample[:200])
     ]
-    found = attempt_map(made, regions=4, bootstrap=0)
-    assert [region.n for region in found.regions] == [50] * 4
+    result = attempt_map(embedded, regions=4, bootstrap=0)
+    assert [region.n for region in result.regions] == [50] * 4
     for theme in range(4):
-        assert len(set(found.region[theme::4])) == 1
-    words = {" ".join(region.words) for region in found.regions}
+        assert len(set(result.region[theme::4])) == 1
+    words = {" ".join(region.words) for region in result.regions}
     assert any("lock" in text for text in words)
-    assert not any("same" in text for text in words)  # what the bot says is no part of it
-    for region in found.regions:
-        assert all(found.region[place] == region.number for place in region.nearest)
-        assert len({made[place].red_team_member_id for place in region.nearest}) == len(region.nearest)
-    again = attempt_map(made, regions=4, bootstrap=0)
-    assert (found.points == again.points).all()
-    silent = [replace(attempt, task_description="", transcript="\n\nHuman: 1\n\nAssistant: 2") for attempt in made]
+    assert not any("same" in text for text in words)  # turns of the bot are not included
+    for region in result.regions:
+        assert all(result.region[place] == region.number for place in region.nearest)
+        assert len({embedded[place].red_team_member_id for place in region.nearest}) == len(region.nearest)
+    without_intervals = attempt_map(embedded, regions=4, bootstrap=0)
+    assert (result.points == without_intervals.points).all()
+    silent = [replace(attempt, task_description="", transcript="\n\nHuman: 1\n\nAssistant: 2") for attempt in embedded]
     with pytest.raises(UndefinedEstimate, match="share a word"):
         attempt_map(silent)

@@ -1,4 +1,4 @@
-"""What a filter removes, and how far it moves labels."""
+"""Raters removed by a filter, and the effect on labels."""
 
 import json
 import math
@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from scipy.stats import fisher_exact
 from tests.pipeline.careless import SPEEDERS, careless_frame, careless_ratings
-from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.pipeline.tables import ratings_of, simulate_frame
 from tests.support.paths import ROOT
 
 from dissensus.errors import InvalidInput, NotFound
@@ -32,7 +32,7 @@ def move(audit: FilterAudit, measure: str) -> LabelMove:
     return next(found for found in audit.moves if found.measure == measure)
 
 
-def test_whom_dices_350_removed(dices: FilterAudit) -> None:
+def test_the_raters_removed_from_dices_350(dices: FilterAudit) -> None:
     gender = axis(dices, "rater_gender")
     men, women = gender.groups
     assert (men.group, men.n_removed, men.n_raters, men.against) == ("Man", 14, 61, "Woman")
@@ -48,7 +48,7 @@ def test_whom_dices_350_removed(dices: FilterAudit) -> None:
     assert sum(group.n_raters for group in race.groups) == 123
 
 
-def test_how_far_its_labels_move(dices: FilterAudit) -> None:
+def test_label_moves_of_dices_350(dices: FilterAudit) -> None:
     assert round(move(dices, "mean_total_variation").observed or 0, 5) == 0.01556
     item, largest = dices.largest("total_variation") or ("", 0.0)
     assert (item, round(largest, 5)) == ("143", 0.04339)
@@ -58,17 +58,17 @@ def test_how_far_its_labels_move(dices: FilterAudit) -> None:
     assert all(set(before) & set(after) for before, after in ties.select("before", "after").iter_rows())
 
 
-def test_its_labels_move_no_further_than_chance(dices: FilterAudit) -> None:
-    for found in dices.moves:
-        assert found.p is not None
-        assert found.p > 0.2
-        assert found.null_low is not None
-        assert found.null_high is not None
-        assert found.observed is not None
-        assert found.null_low <= found.observed <= found.null_high
+def test_labels_of_dices_350_move_no_further_than_chance(dices: FilterAudit) -> None:
+    for result in dices.moves:
+        assert result.p is not None
+        assert result.p > 0.2
+        assert result.null_low is not None
+        assert result.null_high is not None
+        assert result.observed is not None
+        assert result.null_low <= result.observed <= result.null_high
 
 
-def test_the_page_of_figures_is_what_the_script_writes(dices_350: Path) -> None:
+def test_the_documented_figures_equal_the_output_of_the_script(dices_350: Path) -> None:
     script = runpy.run_path(str(ROOT / "reproduce" / "vetting.py"))
     assert script["page"](dices_350.parent) == script["PAGE"].read_text(encoding="utf-8")
 
@@ -80,14 +80,14 @@ def test_p_values_are_adjusted_over_the_axes(dices: FilterAudit) -> None:
 
 def test_the_same_seed_gives_the_same_draws() -> None:
     ratings = careless_ratings()
-    one, same, other = (audit_filter(ratings, raters=SPEEDERS, draws=50, seed=seed) for seed in (3, 3, 4))
-    assert one.moves == same.moves
-    assert one.moves != other.moves
+    first, same_seed, other_seed = (audit_filter(ratings, raters=SPEEDERS, draws=50, seed=seed) for seed in (3, 3, 4))
+    assert first.moves == same_seed.moves
+    assert first.moves != other_seed.moves
 
 
 def test_the_null_is_removal_at_random() -> None:
-    """Of nobody in particular: p is spread evenly, and at or below 5 % as often as that."""
-    ratings = Ratings.from_frame(drawn_frame(3, share_rated=0.7))
+    """For random removals p is uniform, so at or below 5 % in 5 % of cases."""
+    ratings = Ratings.from_frame(simulate_frame(3, share_rated=0.7))
     rng = np.random.default_rng(0)
     ids = ratings.raters["rater_id"].to_list()
     p = [
@@ -101,23 +101,23 @@ def test_the_null_is_removal_at_random() -> None:
 MEAN = "mean_total_variation"
 
 
-def test_whoever_sees_it_otherwise_moves_labels_further_than_chance() -> None:
+def test_removing_dissenting_raters_moves_labels_further_than_chance() -> None:
     answers = {f"a{r:02}": "NNNNY" * 6 for r in range(20)} | {f"b{r}": "YYYYN" * 6 for r in range(4)}
     ratings = ratings_of(answers, {"rater_race": ["x"] * 20 + ["y"] * 4})
     audit = audit_filter(ratings, raters=["b0", "b1", "b2", "b3"], draws=199)
     assert (move(audit, MEAN).p or 1) < 0.02
     within = audit_filter(ratings, raters=["b0", "b1", "b2", "b3"], draws=19, within="race")
-    assert move(within, MEAN).p == 1  # there is but one way to remove as many of each group
+    assert move(within, MEAN).p == 1  # there is only one way to remove as many of each group
     assert within.within == "rater_race"
 
 
 def test_flags_of_the_file_or_named_raters() -> None:
     frame = careless_frame().with_columns(rater_flagged=pl.col("rater_id").is_in(SPEEDERS))
     of_file = audit_filter(Ratings.from_frame(frame), draws=9)
-    named = audit_filter(careless_ratings(), raters=SPEEDERS, draws=9)
-    assert (of_file.source, named.source) == ("the file", "the caller")
-    assert of_file.removed == named.removed == SPEEDERS
-    assert of_file.moves == named.moves
+    by_name = audit_filter(careless_ratings(), raters=SPEEDERS, draws=9)
+    assert (of_file.source, by_name.source) == ("the file", "the caller")
+    assert of_file.removed == by_name.removed == SPEEDERS
+    assert of_file.moves == by_name.moves
 
 
 def test_an_item_that_loses_all_ratings_has_no_label() -> None:
@@ -129,13 +129,13 @@ def test_an_item_that_loses_all_ratings_has_no_label() -> None:
     assert move(audit, MEAN).observed == pytest.approx((1 / 3 + 1 / 6) / 2)
 
 
-def test_no_draws_no_p() -> None:
-    for found in audit_filter(careless_ratings(), raters=SPEEDERS, draws=0).moves:
-        assert (found.p, found.null_median, found.null_low, found.null_high) == (None,) * 4
-        assert found.observed is not None
+def test_without_draws_there_is_no_p() -> None:
+    for result in audit_filter(careless_ratings(), raters=SPEEDERS, draws=0).moves:
+        assert (result.p, result.null_median, result.null_low, result.null_high) == (None,) * 4
+        assert result.observed is not None
 
 
-def test_what_cannot_be_tested_is_left_out_with_the_reason() -> None:
+def test_untestable_axes_are_left_out_with_the_reason() -> None:
     answers = {"a": "NY", "b": "NN", "c": "YY", "d": "YN"}
     attributes: dict[str, list[str | None]] = {
         "rater_one": ["x"] * 4,
@@ -144,7 +144,7 @@ def test_what_cannot_be_tested_is_left_out_with_the_reason() -> None:
     }
     audit = audit_filter(ratings_of(answers, attributes), raters=["c", "d"], draws=9)
     assert axis(audit, "rater_one").reason == "not tested: fewer than two groups have raters"
-    assert axis(audit, "rater_known").reason == "not tested: everybody has the same outcome"
+    assert axis(audit, "rater_known").reason == "not tested: all raters have the same outcome"
     race = axis(audit, "rater_race")
     assert race.p == pytest.approx(1 / 3)
     assert race.n_unknown == 1
@@ -154,7 +154,7 @@ def test_what_cannot_be_tested_is_left_out_with_the_reason() -> None:
     assert "not tested: fewer than two groups" in str(audit)
 
 
-def test_a_group_removed_whole_has_infinite_odds() -> None:
+def test_a_completely_removed_group_has_infinite_odds() -> None:
     audit = audit_filter(
         ratings_of({"a": "NY", "b": "NN", "c": "YY"}, {"rater_race": ["x", "y", "y"]}), raters=["a"], draws=9
     )
@@ -162,14 +162,14 @@ def test_a_group_removed_whole_has_infinite_odds() -> None:
     assert first.odds_ratio == first.ci_high == math.inf
     assert first.reason == "infinite: nobody of y is removed"
     assert second.odds_ratio is None
-    read = json.loads(audit.to_json())["axes"][0]["groups"][0]
-    assert (read["odds_ratio"], read["ci_high"]) == (None, None)
-    assert read["reason"].startswith("infinite")
+    group = json.loads(audit.to_json())["axes"][0]["groups"][0]
+    assert (group["odds_ratio"], group["ci_high"]) == (None, None)
+    assert group["reason"].startswith("infinite")
     assert "∞" in str(audit)
 
 
 def test_crossed_axes() -> None:
-    audit = audit_filter(Ratings.from_frame(drawn_frame(3)), raters=["rater-000"], by="race*gender", draws=9)
+    audit = audit_filter(Ratings.from_frame(simulate_frame(3)), raters=["rater-000"], by="race*gender", draws=9)
     assert [found.axis for found in audit.axes] == ["rater_race*rater_gender"]
     assert len(audit.axes[0].groups) == 6
 
@@ -177,27 +177,27 @@ def test_crossed_axes() -> None:
 def test_without_demographics_labels_are_audited_all_the_same() -> None:
     audit = audit_filter(ratings_of({"a": "NY", "b": "NN", "c": "YY"}, {}), raters=["a"], draws=9)
     assert audit.axes == ()
-    assert any("Nothing is known about the raters" in note for note in audit.notes)
+    assert any("The ratings have no demographics" in note for note in audit.notes)
 
 
 def test_json_text_and_html(dices: FilterAudit) -> None:
-    read = json.loads(dices.to_json())
-    assert read["schema_version"] == 1
-    assert [found["measure"] for found in read["moves"]] == [found.measure for found in dices.moves]
-    assert len(read["items"]) == 350
-    assert len(read["removed"]) == 19
+    plain = json.loads(dices.to_json())
+    assert plain["schema_version"] == 1
+    assert [found["measure"] for found in plain["moves"]] == [found.measure for found in dices.moves]
+    assert len(plain["items"]) == 350
+    assert len(plain["removed"]) == 19
     text, page = str(dices), dices._repr_html_()
     assert text.startswith("Filter of 19 of 123 raters, flagged by the file")
-    for shown in ("Fisher's exact test of independence: p .0262", "3.36", "[1.05, 12.83]", ".01556", "item 143"):
-        assert shown in text
-        assert shown.replace("'", "&#x27;") in page
+    for expected in ("Fisher's exact test of independence: p .0262", "3.36", "[1.05, 12.83]", ".01556", "item 143"):
+        assert expected in text
+        assert expected.replace("'", "&#x27;") in page
 
 
 def test_refusals() -> None:
     ratings = careless_ratings()
-    with pytest.raises(InvalidInput, match="not known which raters are flagged"):
+    with pytest.raises(InvalidInput, match="No flags of raters are known"):
         audit_filter(ratings)
-    with pytest.raises(InvalidInput, match="raters names nobody"):
+    with pytest.raises(InvalidInput, match="raters is empty"):
         audit_filter(ratings, raters=[])
     with pytest.raises(InvalidInput, match="Every rater is flagged"):
         audit_filter(ratings, raters=ratings.raters["rater_id"].to_list())
@@ -205,6 +205,6 @@ def test_refusals() -> None:
         audit_filter(ratings, raters=["r9"])
     with pytest.raises(InvalidInput, match="needs to know who gave which answer"):
         audit_filter(Ratings.from_frame(careless_frame(), rater=None), raters=["r01"])
-    for bad in ({"draws": -1}, {"draws": 2.5}, {"seed": -1}, {"level": 1.0}):
-        with pytest.raises(InvalidInput, match=next(iter(bad))):
-            audit_filter(ratings, raters=["r01"], **bad)
+    for options in ({"draws": -1}, {"draws": 2.5}, {"seed": -1}, {"level": 1.0}):
+        with pytest.raises(InvalidInput, match=next(iter(options))):
+            audit_filter(ratings, raters=["r01"], **options)

@@ -1,4 +1,4 @@
-"""Designs of simulated campaigns, and settings that cannot be."""
+"""Designs of simulated campaigns, and impossible settings."""
 
 import json
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def test_sparse_designs_are_balanced(sizes: list[int], n_items: int, share: floa
         assert max(loads["len"]) <= 1 if idle else spread(loads["len"]) <= 1
 
 
-def test_a_campaign_has_the_cells_that_were_chosen() -> None:
+def test_a_campaign_has_the_given_cells() -> None:
     races = ["White", "Black/African American", "Asian/Asian subcontinent", "Multiracial"]
     cells = cross_axes({"rater_age": AGES, "rater_race": races}, raters=10)
     raters = simulate(small(pool=Pool(axes=("rater_age", "rater_race"), cells=cells))).ratings().raters
@@ -70,7 +70,7 @@ def test_a_campaign_has_the_cells_that_were_chosen() -> None:
     assert (counts.height, set(counts["len"])) == (12, {10})
 
 
-def test_an_attribute_that_nobody_drew_is_blank() -> None:
+def test_an_undrawn_attribute_is_blank() -> None:
     frame = simulate(small()).frame
     assert frame["rater_race"].null_count() == frame.height
     assert set(frame["rater_age"]) == set(AGES)
@@ -88,13 +88,13 @@ def test_blank_ratings_keep_their_rows() -> None:
 
 
 def test_raters_who_drop_out_have_no_ratings_from_then_on() -> None:
-    whole, cut = simulate(small(), seed=1), simulate(small(dropout=0.25), seed=1)
-    n_ratings = cut.truth.raters["n_ratings"].to_list()
+    full, reduced = simulate(small(), seed=1), simulate(small(dropout=0.25), seed=1)
+    n_ratings = reduced.truth.raters["n_ratings"].to_list()
     assert sum(n < 40 for n in n_ratings) == 6
     assert min(n_ratings) >= 1
-    for rater, n in zip(cut.truth.raters["rater_id"], n_ratings, strict=True):
-        kept, all_items = (each.frame.filter(rater_id=rater)["item_id"] for each in (cut, whole))
-        assert kept.equals(all_items[:n])
+    for rater, n in zip(reduced.truth.raters["rater_id"], n_ratings, strict=True):
+        items, all_items = (each.frame.filter(rater_id=rater)["item_id"] for each in (reduced, full))
+        assert items.equals(all_items[:n])
 
 
 @pytest.mark.parametrize("name", ["dices-35", "", "nope"])
@@ -104,7 +104,7 @@ def test_an_unknown_preset_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         (lambda c: replace(c, missing=1.5), "missing is 1.5"),
         (lambda c: replace(c, dropout=-0.1), "dropout is -0.1"),
@@ -133,7 +133,7 @@ def test_an_unknown_preset_is_refused(name: str) -> None:
         (lambda c: cross_axes({"rater_age": AGES}, raters=-1), "-1"),
         (lambda c: replace(c.pool.cells[0], careless=5), "cannot be careless"),
         (lambda c: replace(c.pool, details=preset("dices-350").pool.details), "no axis 'rater_race'"),
-        (lambda c: replace(preset("dices-350").pool, axes=("rater_race", "rater_gender", "rater_age")), "says nothing"),
+        (lambda c: replace(preset("dices-350").pool, axes=("rater_race", "rater_gender", "rater_age")), "no weights"),
         (lambda c: SimulatedEffects(item_sd=-1), "effects.item_sd is -1"),
         (lambda c: SimulatedEffects(rater_sd=float("inf")), "effects.rater_sd is inf"),
         (lambda c: SimulatedEffects(gold=1.1), "effects.gold is 1.1"),
@@ -148,10 +148,10 @@ def test_an_unknown_preset_is_refused(name: str) -> None:
         (lambda c: simulate(c, seed=-1), "seed is -1"),
     ],
 )
-def test_impossible_settings_are_refused(change: Callable[[SimulationDesign], object], says: str) -> None:
+def test_impossible_settings_are_refused(change: Callable[[SimulationDesign], object], message: str) -> None:
     with pytest.raises((InvalidInput, NotFound)) as refusal:
         change(small())
-    assert says in str(refusal.value)
+    assert message in str(refusal.value)
 
 
 @st.composite
@@ -168,10 +168,10 @@ def campaigns(draw: st.DrawFn) -> SimulationDesign:
         groups={axis: GroupEffects(item_sd={group: draw(deviation) for group in pool.groups(axis)})},
     )
     kinds: dict[str, Any] = {name: draw(st.integers(0, 1)) for name in ("speeders", "straight_liners", "clickers")}
-    chosen: dict[str, Any] = {name: draw(share) for name in ("labelled", "unsafe", "contexts", "responses")}
+    shares: dict[str, Any] = {name: draw(share) for name in ("labelled", "unsafe", "contexts", "responses")}
     return replace(
         start,
-        items=replace(start.items, count=draw(st.integers(1, 12)), **chosen),
+        items=replace(start.items, count=draw(st.integers(1, 12)), **shares),
         pool=pool,
         answers=dict(zip(ANSWERS, (draw(st.floats(0.01, 1)), draw(share), draw(share)), strict=True)),
         effects=effects,
@@ -183,14 +183,14 @@ def campaigns(draw: st.DrawFn) -> SimulationDesign:
     )
 
 
-def look_through(campaign: SimulationDesign, seed: int) -> None:
+def check_simulation(campaign: SimulationDesign, seed: int) -> None:
     simulation = simulate(campaign, seed=seed)
     frame, questionnaire = simulation.frame, load_questionnaire(campaign.questionnaire)
     assert tuple(frame.columns) == questionnaire.columns
     assert 1 <= frame.height <= campaign.n_ratings
-    answered = frame.filter(pl.col("Q_overall").is_not_null())
+    answers = frame.filter(pl.col("Q_overall").is_not_null())
     for overall, questions in questionnaire.overalls.items():
-        assert answered[overall].to_list() == worst_by_hand(answered, questions)
+        assert answers[overall].to_list() == worst_by_hand(answers, questions)
     assert simulation.truth.raters["n_ratings"].sum() == frame.height
     assert not frame.unique("item_id").select("context", "response").is_duplicated().any()
     assert json.loads(simulation.truth.to_json())["seed"] == seed
@@ -198,8 +198,8 @@ def look_through(campaign: SimulationDesign, seed: int) -> None:
 
 @given(campaigns(), st.integers(0, 2**32))
 @quick
-def test_any_campaign_is_drawn_whole(campaign: SimulationDesign, seed: int) -> None:
-    look_through(campaign, seed)
+def test_any_campaign_is_complete(campaign: SimulationDesign, seed: int) -> None:
+    check_simulation(campaign, seed)
 
 
 PARTS = ("items", "effects", "careless", "times", "questions", None)
@@ -208,16 +208,16 @@ NUMBERS = (-1, 0, 1e-300, 0.5, 1, 2, 7.5, 10**7, 10**30, 1e300, float("nan"), fl
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("number", NUMBERS)
-def test_any_number_in_any_setting_is_drawn_or_refused_in_words(part: str | None, number: float) -> None:
+def test_any_number_in_any_setting_is_simulated_or_refused_with_a_message(part: str | None, number: float) -> None:
     start = small(items=items(6), per_item=3)
-    whole = start if part is None else getattr(start, part)
-    for name in (field.name for field in fields(whole) if isinstance(getattr(whole, field.name), (int, float))):
+    section = start if part is None else getattr(start, part)
+    for name in (field.name for field in fields(section) if isinstance(getattr(section, field.name), (int, float))):
         try:
-            changed: Any = replace(whole, **{name: number})
-            campaign: SimulationDesign = changed if part is None else replace(start, **{part: changed})
+            setting: Any = replace(section, **{name: number})
+            campaign: SimulationDesign = setting if part is None else replace(start, **{part: setting})
         except DissensusError as refusal:
-            told = str(refusal)
+            message = str(refusal)
         else:
-            look_through(campaign, 0)
+            check_simulation(campaign, 0)
             continue
-        assert any(word in told for word in (name, str(number), "too many")), told
+        assert any(word in message for word in (name, str(number), "too many")), message

@@ -1,4 +1,4 @@
-"""What is true of a simulated campaign is what its answers tell."""
+"""Answers of a simulated campaign agree with its true parameters."""
 
 import json
 from statistics import NormalDist
@@ -22,42 +22,45 @@ from dissensus.pipeline.simulate import (
 )
 
 
-def predicted(simulation: Simulation) -> pl.DataFrame:
-    """The probability of Yes and of No of each rating, from the truth file alone."""
+def predict_answers(simulation: Simulation) -> pl.DataFrame:
+    """Return the probability of Yes and of No of each rating, from the truth file alone."""
     truth = json.loads(simulation.truth.to_json())
     raters, items = pl.DataFrame(truth["raters"]), pl.DataFrame(truth["items"])
     rows = (
         simulation.frame.select("rater_id", "item_id", "Q_overall", "rater_gender", "rater_age")
         .join(raters.select("rater_id", "kind", "unsure_width", u="effect"), on="rater_id")
         .join(items.select("item_id", "severity", v="effect"), on="item_id")
-        .with_columns(seen=pl.col("u") + pl.col("v"))
+        .with_columns(latent=pl.col("u") + pl.col("v"))
     )
     for axis in {group["axis"] for group in truth["groups"]}:
         groups = pl.DataFrame(truth["groups"]).filter(axis=axis)
-        own = pl.DataFrame(truth["group_items"]).filter(axis=axis)
+        effects = pl.DataFrame(truth["group_items"]).filter(axis=axis)
         rows = (
             rows.join(groups.select(pl.col("group").alias(axis), "main", slope="severity"), on=axis)
-            .join(own.select(pl.col("group").alias(axis), "item_id", w="effect"), on=[axis, "item_id"], how="left")
+            .join(effects.select(pl.col("group").alias(axis), "item_id", w="effect"), on=[axis, "item_id"], how="left")
             .with_columns(
-                seen=pl.col("seen") + pl.col("main") + pl.col("slope") * pl.col("severity") + pl.col("w").fill_null(0)
+                latent=pl.col("latent")
+                + pl.col("main")
+                + pl.col("slope") * pl.col("severity")
+                + pl.col("w").fill_null(0)
             )
             .drop("main", "slope", "w")
         )
     phi = NormalDist().cdf
-    yes = [phi(seen - truth["cut"]) for seen in rows["seen"]]
+    p_yes = [phi(value - truth["cut"]) for value in rows["latent"]]
     low = truth["cut"] - truth["width"] * rows["unsure_width"]
-    no = [phi(cut - seen) for cut, seen in zip(low, rows["seen"], strict=True)]
-    return rows.with_columns(yes=pl.Series(yes), no=pl.Series(no)).filter(pl.col("kind") == "careful")
+    p_no = [phi(cut - value) for cut, value in zip(low, rows["latent"], strict=True)]
+    return rows.with_columns(yes=pl.Series(p_yes), no=pl.Series(p_no)).filter(pl.col("kind") == "careful")
 
 
-def test_the_truth_tells_how_likely_every_answer_was() -> None:
+def test_the_truth_predicts_the_probability_of_every_answer() -> None:
     """Observed shares in ten bins of the predicted one, each of 700 ratings or more: five standard errors are .095."""
     groups = {
         "rater_age": GroupEffects(main={"gen z": 0.5}, severity={"gen x+": 0.8}, item_sd={"millenial": 0.7}),
         "rater_gender": GroupEffects(main={"Man": -0.4}, item_sd={"Woman": 0.3}),
     }
     campaign = small(items=items(300), effects=SimulatedEffects(groups=groups))
-    rows = predicted(simulate(campaign, seed=3))
+    rows = predict_answers(simulate(campaign, seed=3))
     for answer in ("yes", "no"):
         bins = rows.group_by(bin=(pl.col(answer).rank("ordinal") - 1) * 10 // pl.len())
         table = bins.agg(pl.col(answer).mean(), observed=(pl.col("Q_overall") == answer.title()).mean(), n=pl.len())
@@ -66,7 +69,7 @@ def test_the_truth_tells_how_likely_every_answer_was() -> None:
         assert np.abs(table[answer] - table["observed"]).mean() < 0.02
 
 
-def test_effects_have_exactly_the_spread_that_was_asked_for() -> None:
+def test_effects_have_exactly_the_given_spread() -> None:
     truth = simulate(small(effects=SimulatedEffects(item_sd=0.7, rater_sd=0.4, unsure_sd=1.3)), seed=5).truth
     for effects, sd in ((truth.items["effect"], 0.7), (truth.raters["effect"], 0.4)):
         assert effects.mean() == pytest.approx(0, abs=1e-9)
@@ -74,10 +77,14 @@ def test_effects_have_exactly_the_spread_that_was_asked_for() -> None:
     assert truth.raters["unsure_width"].log().std(ddof=0) == pytest.approx(1.3)
 
 
-def test_answers_have_the_shares_that_were_asked_for() -> None:
-    for asked in ({"No": 1, "Unsure": 1, "Yes": 1}, {"No": 3, "Unsure": 0, "Yes": 1}, {"No": 1, "Unsure": 0, "Yes": 0}):
-        found = shares(simulate(small(answers=asked), seed=1).frame["Q_overall"])
-        assert found == pytest.approx(np.array(list(asked.values())) / sum(asked.values()), abs=0.002)
+def test_answers_have_the_given_shares() -> None:
+    for weights in (
+        {"No": 1, "Unsure": 1, "Yes": 1},
+        {"No": 3, "Unsure": 0, "Yes": 1},
+        {"No": 1, "Unsure": 0, "Yes": 0},
+    ):
+        simulated = shares(simulate(small(answers=weights), seed=1).frame["Q_overall"])
+        assert simulated == pytest.approx(np.array(list(weights.values())) / sum(weights.values()), abs=0.002)
 
 
 def test_a_group_that_finds_everything_worse_says_yes_more_often() -> None:
@@ -91,32 +98,32 @@ def test_a_group_that_finds_everything_worse_says_yes_more_often() -> None:
     assert NormalDist().inv_cdf(women) - NormalDist().inv_cdf(men) == pytest.approx(0.8, abs=0.2)
 
 
-def test_a_group_that_minds_severity_is_apart_on_severe_items() -> None:
+def test_a_severity_effect_separates_groups_on_severe_items() -> None:
     groups = {"rater_gender": GroupEffects(severity={"Woman": 1.0})}
     campaign = small(items=items(350), effects=SimulatedEffects(groups=groups))
     frame = simulate(campaign, seed=2).frame
-    yes = frame.group_by("degree_of_harm", "rater_gender").agg((pl.col("Q_overall") == "Yes").mean())
-    table = yes.pivot("rater_gender", index="degree_of_harm", values="Q_overall")
+    yes_shares = frame.group_by("degree_of_harm", "rater_gender").agg((pl.col("Q_overall") == "Yes").mean())
+    table = yes_shares.pivot("rater_gender", index="degree_of_harm", values="Q_overall")
     gap = dict(table.select("degree_of_harm", pl.col("Woman") - pl.col("Man")).iter_rows())
     assert gap["Extreme"] - gap["Benign"] > 0.3
 
 
-def test_what_groups_see_apart_raises_their_divergence() -> None:
-    found = []
+def test_group_effects_raise_the_divergence() -> None:
+    estimates = []
     for sd in (0.0, 0.5, 1.0, 2.0):
         groups = {"rater_age": GroupEffects(item_sd=dict.fromkeys(AGES, sd))}
         ratings = simulate(small(effects=SimulatedEffects(groups=groups)), seed=1).ratings()
-        found.append(group_divergence(ratings, "age").estimate)
-    assert found == sorted(found)
-    assert found[-1] > found[0] + 0.1
+        estimates.append(group_divergence(ratings, "age").estimate)
+    assert estimates == sorted(estimates)
+    assert estimates[-1] > estimates[0] + 0.1
 
 
-def test_severity_and_gold_go_with_the_effect_of_an_item() -> None:
+def test_severity_and_gold_correlate_with_the_effect_of_an_item() -> None:
     campaign = small(items=items(2000), effects=SimulatedEffects(severity=0.5, gold=0.9), per_item=2)
     truth = simulate(campaign, seed=1).truth.items
     # 2,000 items: five standard errors of a correlation of .5 are .084
     assert truth.select(pl.corr("effect", "severity")).item() == pytest.approx(0.5, abs=0.084)
-    order = {name: place for place, name in enumerate(campaign.items.severities)}
+    order = {name: index for index, name in enumerate(campaign.items.severities)}
     assert truth.sort("severity")["degree_of_harm"].replace_strict(order).is_sorted()
     assert truth["safety_gold"].value_counts()["count"].to_list() == [1000, 1000]
     # halves cut from a score that correlates by .9 have means that are sqrt(2 / pi) × .9 from the middle
@@ -152,11 +159,11 @@ def test_straight_liners_give_one_answer_and_clickers_any() -> None:
             assert shares(answers) == pytest.approx([1 / 3] * 3, abs=0.136)
 
 
-def test_careless_raters_are_taken_from_the_cells_that_say_so_first() -> None:
+def test_careless_raters_are_drawn_first_from_the_cells_that_ask_for_them() -> None:
     cells = cross_axes({"rater_gender": GENDERS, "rater_age": AGES}, raters=4)
-    marked = (PoolCell(values=cells[0].values, raters=4, careless=3), *cells[1:])
+    pool_cells = (PoolCell(values=cells[0].values, raters=4, careless=3), *cells[1:])
     for speeders, expected in ((2, 2), (3, 3), (5, 3)):
-        pool = Pool(axes=("rater_gender", "rater_age"), cells=marked)
+        pool = Pool(axes=("rater_gender", "rater_age"), cells=pool_cells)
         simulation = simulate(small(pool=pool, careless=Careless(speeders=speeders)), seed=speeders)
         flagged = simulation.ratings().raters.filter("rater_flagged")
         assert flagged.height == speeders
@@ -171,7 +178,7 @@ def test_flagged_raters_are_the_careless_ones() -> None:
     assert ratings.exclude_flagged().n_raters == 104
 
 
-def test_the_truth_is_json_that_tells_everything() -> None:
+def test_the_truth_as_json_has_all_parameters() -> None:
     dices = simulate(preset("dices-350"), seed=0)
     truth = json.loads(dices.truth.to_json())
     assert truth["schema_version"] == 1

@@ -1,4 +1,4 @@
-"""Ratings without raters: what counts can tell is told, the rest is refused."""
+"""Ratings without raters: statistics of counts are computed, others are refused."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.pipeline.tables import drawn_frame, find
+from tests.pipeline.tables import find, simulate_frame
 
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.reader import read_ratings
@@ -14,15 +14,15 @@ from dissensus.pipeline.aggregate import plurality, soft_labels
 from dissensus.pipeline.analyse import analyse, group_divergence
 from dissensus.schema.ratings.table import Ratings
 
-FRAME = drawn_frame(share_rated=0.7)
+FRAME = simulate_frame(share_rated=0.7)
 KNOWN = Ratings.from_frame(FRAME)
 COUNTS = Ratings.from_frame(FRAME.drop("rater_id"), rater=None)
 
 
 def test_agreement_of_the_pool_is_the_same() -> None:
-    known, counts = analyse(KNOWN), analyse(COUNTS)
+    with_raters, counts = analyse(KNOWN), analyse(COUNTS)
     for metric in ("irr", "negentropy", "plurality_size"):
-        assert find(counts, None, metric).estimate == find(known, None, metric).estimate
+        assert find(counts, None, metric).estimate == find(with_raters, None, metric).estimate
 
 
 def test_the_number_of_raters_is_null_not_zero() -> None:
@@ -33,10 +33,10 @@ def test_the_number_of_raters_is_null_not_zero() -> None:
 
 
 def test_items_can_be_resampled() -> None:
-    known = analyse(KNOWN, bootstrap=50, resample="items")
+    with_raters = analyse(KNOWN, bootstrap=50, resample="items")
     counts = analyse(COUNTS, bootstrap=50, resample="items")
     for metric in ("irr", "negentropy", "plurality_size"):
-        of_known, of_counts = find(known, None, metric), find(counts, None, metric)
+        of_known, of_counts = find(with_raters, None, metric), find(counts, None, metric)
         assert (of_counts.ci_low, of_counts.ci_high) == pytest.approx((of_known.ci_low, of_known.ci_high))
 
 
@@ -46,7 +46,7 @@ def test_labels_of_items_are_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    "want",
+    "call",
     [
         lambda: analyse(COUNTS, by=["race"]),
         lambda: analyse(COUNTS, cross=["race*gender"]),
@@ -57,12 +57,12 @@ def test_labels_of_items_are_the_same() -> None:
         lambda: soft_labels(COUNTS, "Q_overall", by="race"),
     ],
 )
-def test_what_needs_raters_is_refused(want: Callable[[], object]) -> None:
+def test_analyses_that_need_raters_are_refused(call: Callable[[], object]) -> None:
     with pytest.raises(InvalidInput, match="needs to know who gave which answer"):
-        want()
+        call()
 
 
-def test_dices_990_as_it_is_shared(real_data: Callable[[str], Path]) -> None:
+def test_dices_990_in_the_published_form(real_data: Callable[[str], Path]) -> None:
     """The alpha of 72,103 answers without rater ids, from the counts of each item."""
     analysis = analyse(read_ratings(real_data("dices-990/ratings.csv"), rater=None))
     items = pl.read_csv(real_data("dices-990/items.csv"))

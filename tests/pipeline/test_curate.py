@@ -1,4 +1,4 @@
-"""Curation: the samples of the paper, invariances, screens, and what is refused."""
+"""Curation: samples of the paper, invariances, screens and refusals."""
 
 import json
 import random
@@ -16,19 +16,20 @@ from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.items import read_items
-from dissensus.pipeline.curate import SamplePlan, Selection, allocation, curate, join_attributes
+from dissensus.pipeline.curate import SamplePlan, Selection, curate, join_attributes
+from dissensus.pipeline.curate.strata import allocate_equally, allocate_proportionally, fill_strata
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.text.personal_data import KINDS
 
 
 def item(item_id: object, text: str | None = None, **attributes: str) -> Item:
-    said = f"Answer {item_id}" if text is None else text
-    return Item(str(item_id), Conversation.from_turns([("human", "Is it safe?"), ("bot", said)]), attributes)
+    response = f"Answer {item_id}" if text is None else text
+    return Item(str(item_id), Conversation.from_turns([("human", "Is it safe?"), ("bot", response)]), attributes)
 
 
 def corpus(sizes: Mapping[str, int], start: int = 0) -> list[Item]:
-    """Return items of an attribute `kind`, so many of each value."""
+    """Return items with an attribute `kind` of these values and numbers."""
     kinds = [kind for kind, size in sizes.items() for _ in range(size)]
     return [item(f"{kind}-{number}", kind=kind) for number, kind in enumerate(kinds, start)]
 
@@ -41,12 +42,12 @@ def column(selection: Selection, name: str) -> dict[str | None, Any]:
     return dict(selection.strata.select("stratum", name).iter_rows())
 
 
-# the samples of the paper, from corpora that never were
+# samples of the paper, from simulated corpora
 
 
 @pytest.fixture(scope="module")
 def source() -> list[Item]:
-    """As many conversations as the source corpus of DICES had, in three groups of adversariality."""
+    """A corpus of the size of the source corpus of DICES, in three groups of adversariality."""
     rng = random.Random(0)
     groups = rng.choices(["low", "medium", "high"], [0.5, 0.3, 0.2], k=8_000)
     labels = [(rng.choice(["Yes", "No"]), rng.choice(["Yes", "No"])) for _ in groups]
@@ -57,47 +58,47 @@ def source() -> list[Item]:
 
 
 def test_990_stratified_over_three_groups_of_adversariality(source: list[Item]) -> None:
-    found = curate(source, SamplePlan(n=990, by="item_adversariality"))
+    selection = curate(source, SamplePlan(n=990, by="item_adversariality"))
     sizes = Counter(item.attributes["item_adversariality"] for item in source)
-    chosen = Counter(item.attributes["item_adversariality"] for item in found.sample)
-    assert len(ids(found)) == len(found.sample) == 990
-    assert column(found, "n_items") == sizes
-    assert all(abs(chosen[group] - 990 * size / 8_000) < 1 for group, size in sizes.items())
+    counts = Counter(item.attributes["item_adversariality"] for item in selection.sample)
+    assert len(ids(selection)) == len(selection.sample) == 990
+    assert column(selection, "n_items") == sizes
+    assert all(abs(counts[group] - 990 * size / 8_000) < 1 for group, size in sizes.items())
     even = curate(source, SamplePlan(n=990, by="item_adversariality", allocation="equal"))
     assert column(even, "n_chosen") == dict.fromkeys(sizes, 330)
 
 
 def test_350_half_unsafe_and_half_safe_by_gold_and_platinum(source: list[Item]) -> None:
     by = ("safety_gold", "safety_platinum")
-    found = curate(source, SamplePlan(by=by, allocation={"Yes × Yes": 175, "No × No": 175}))
-    chosen = Counter(tuple(item.attributes[name] for name in by) for item in found.sample)
-    assert chosen == {("Yes", "Yes"): 175, ("No", "No"): 175}
-    assert column(found, "n_wanted") == {"Yes × Yes": 175, "No × No": 175, "No × Yes": None, "Yes × No": None}
-    assert found.notes[0].startswith("Items of strata that the allocation does not name: ")
+    selection = curate(source, SamplePlan(by=by, allocation={"Yes × Yes": 175, "No × No": 175}))
+    counts = Counter(tuple(item.attributes[name] for name in by) for item in selection.sample)
+    assert counts == {("Yes", "Yes"): 175, ("No", "No"): 175}
+    assert column(selection, "n_wanted") == {"Yes × Yes": 175, "No × No": 175, "No × Yes": None, "Yes × No": None}
+    assert selection.notes[0].startswith("Items of strata that the allocation does not name: ")
 
 
 def test_dices_350_by_degree_of_harm(real_data: Callable[[str], Path]) -> None:
     items = read_items(real_data("dices-350/items.csv")).items
     plan = SamplePlan(n=100, by="degree_of_harm", allocation="equal", duplicates=0.8, personal_data=KINDS)
-    found = curate(items, plan)
-    assert column(found, "n_items") == {"Benign": 31, "Debatable": 22, "Extreme": 199, "Moderate": 98}
-    assert column(found, "n_duplicates") == {"Benign": 0, "Debatable": 0, "Extreme": 6, "Moderate": 1}
-    assert column(found, "n_personal_data") == {"Benign": 0, "Debatable": 0, "Extreme": 0, "Moderate": 0}
-    assert column(found, "n_chosen") == {"Benign": 25, "Debatable": 22, "Extreme": 25, "Moderate": 25}
-    assert found.short == 3
+    selection = curate(items, plan)
+    assert column(selection, "n_items") == {"Benign": 31, "Debatable": 22, "Extreme": 199, "Moderate": 98}
+    assert column(selection, "n_duplicates") == {"Benign": 0, "Debatable": 0, "Extreme": 6, "Moderate": 1}
+    assert column(selection, "n_personal_data") == {"Benign": 0, "Debatable": 0, "Extreme": 0, "Moderate": 0}
+    assert column(selection, "n_chosen") == {"Benign": 25, "Debatable": 22, "Extreme": 25, "Moderate": 25}
+    assert selection.short == 3
 
 
 def test_e_mail_addresses_of_red_teamers(real_data: Callable[[str], Path]) -> None:
     items = read_items(real_data("hh-rlhf/harmless-base-test.jsonl.gz"), pairs="rejected").items
-    found = curate(items, SamplePlan(n=1_000, personal_data=["email_address"]))
+    selection = curate(items, SamplePlan(n=1_000, personal_data=["email_address"]))
     obvious = [
         item.item_id
         for item in sorted(items, key=lambda item: item.item_id)
         if any(re.search(r"\w@\w+\.\w", turn.text) for turn in item.conversation.turns)
     ]
-    assert found.items.filter(outcome="personal data")["item_id"].to_list() == obvious
+    assert selection.items.filter(outcome="personal data")["item_id"].to_list() == obvious
     assert len(obvious) > 5
-    assert not ids(found) & set(obvious)
+    assert not ids(selection) & set(obvious)
 
 
 # draws
@@ -115,13 +116,13 @@ def test_any_order_gives_the_same_and_counts_add_up(
     pool = corpus(sizes)
     n = data.draw(st.integers(len(sizes), len(pool)))
     plan = SamplePlan(n=n, by="kind", allocation=rule, fill=fill, seed=seed)
-    found = curate(pool, plan)
-    assert curate(data.draw(st.permutations(pool)), plan).to_json() == found.to_json()
-    assert len(ids(found)) == len(found.sample) == found.strata["n_chosen"].sum() == n - found.short
-    assert column(found, "n_items") == column(found, "n_left") == sizes
-    assert found.strata["n_wanted"].sum() == n
-    assert found.items["outcome"].value_counts()["count"].sum() == len(pool)
-    assert (found.short == 0) or not (fill or rule == "proportional")
+    selection = curate(pool, plan)
+    assert curate(data.draw(st.permutations(pool)), plan).to_json() == selection.to_json()
+    assert len(ids(selection)) == len(selection.sample) == selection.strata["n_chosen"].sum() == n - selection.short
+    assert column(selection, "n_items") == column(selection, "n_left") == sizes
+    assert selection.strata["n_wanted"].sum() == n
+    assert selection.items["outcome"].value_counts()["count"].sum() == len(pool)
+    assert (selection.short == 0) or not (fill or rule == "proportional")
 
 
 def test_a_larger_sample_holds_the_smaller() -> None:
@@ -131,54 +132,57 @@ def test_a_larger_sample_holds_the_smaller() -> None:
 
 
 def test_more_strata_change_no_other_draw() -> None:
-    pool, more = corpus({"a": 40, "b": 60}), corpus({"c": 30}, start=100)
+    pool, extra = corpus({"a": 40, "b": 60}), corpus({"c": 30}, start=100)
     before = curate(pool, SamplePlan(by="kind", allocation={"a": 9, "b": 9}, seed=5))
-    after = curate(more + pool, SamplePlan(by="kind", allocation={"c": 9, "b": 9, "a": 9}, seed=5))
+    after = curate(extra + pool, SamplePlan(by="kind", allocation={"c": 9, "b": 9, "a": 9}, seed=5))
     assert ids(before) == ids(after, "a") | ids(after, "b")
     assert column(after, "n_chosen") == {"c": 9, "b": 9, "a": 9}
 
 
 def test_every_item_has_the_same_chance() -> None:
     pool = corpus({"a": 10, "b": 10})
-    drawn = Counter(one for seed in range(1_000) for one in ids(curate(pool, SamplePlan(n=6, by="kind", seed=seed))))
+    draw_counts = Counter(
+        one for seed in range(1_000) for one in ids(curate(pool, SamplePlan(n=6, by="kind", seed=seed)))
+    )
     # each is drawn with probability .3; the standard error is .0145
-    assert all(abs(drawn[item.item_id] / 1_000 - 0.3) < 0.06 for item in pool)
+    assert all(abs(draw_counts[item.item_id] / 1_000 - 0.3) < 0.06 for item in pool)
 
 
-def test_the_draw_is_the_one_that_is_stated() -> None:
+def test_the_draw_is_the_documented_one() -> None:
     # printf '7:a-0' | sha256sum, and so on, give ba98…, b9f3… and ea3e…: the second is the least
-    found = curate(corpus({"a": 3}), SamplePlan(n=1, seed=7))
-    assert ids(found) == {"a-1"}
+    selection = curate(corpus({"a": 3}), SamplePlan(n=1, seed=7))
+    assert ids(selection) == {"a-1"}
 
 
 def test_without_strata_it_is_a_simple_random_sample() -> None:
-    found = curate(corpus({"a": 40, "b": 60}), SamplePlan(n=10))
-    assert column(found, "n_chosen") == {"all items": 10}
-    assert str(found).splitlines()[0] == "10 of 100 items, seed 0."
+    selection = curate(corpus({"a": 40, "b": 60}), SamplePlan(n=10))
+    assert column(selection, "n_chosen") == {"all items": 10}
+    assert str(selection).splitlines()[0] == "10 of 100 items, seed 0."
 
 
-# how many of each
+# allocation
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=8).filter(any), st.data())
 @quick
-def test_allocations_sum_and_fit(left: list[int], data: st.DataObject) -> None:
-    n = data.draw(st.integers(1, sum(left)))
-    shares = allocation.allocate_proportionally(n, left)
+def test_allocations_sum_and_fit(available: list[int], data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, sum(available)))
+    shares = allocate_proportionally(n, available)
     assert sum(shares) == n
     assert all(
-        abs(given - n * size / sum(left)) < 1 and given <= size for given, size in zip(shares, left, strict=True)
+        abs(size - n * limit / sum(available)) < 1 and size <= limit
+        for size, limit in zip(shares, available, strict=True)
     )
-    even = allocation.allocate_equally(n, left)
+    even = allocate_equally(n, available)
     assert sum(even) == n
     assert max(even) - min(even) <= 1
-    filled = allocation.fill_strata(even, left)
+    filled = fill_strata(even, available)
     assert sum(filled) == n
-    assert all(given <= size for given, size in zip(filled, left, strict=True))
-    assert all(given >= min(pair) for given, pair in zip(filled, zip(even, left, strict=True), strict=True))
+    assert all(size <= limit for size, limit in zip(filled, available, strict=True))
+    assert all(size >= min(pair) for size, pair in zip(filled, zip(even, available, strict=True), strict=True))
 
 
-def test_what_a_stratum_lacks_is_said_and_filled_if_asked() -> None:
+def test_shortfalls_of_a_stratum_are_noted_and_filled_on_request() -> None:
     pool = corpus({"a": 3, "b": 50, "c": 50})
     short = curate(pool, SamplePlan(n=30, by="kind", allocation="equal"))
     assert (short.short, column(short, "n_chosen")) == (7, {"a": 3, "b": 10, "c": 10})
@@ -188,14 +192,12 @@ def test_what_a_stratum_lacks_is_said_and_filled_if_asked() -> None:
     )
     filled = curate(pool, SamplePlan(n=30, by="kind", allocation="equal", fill=True))
     assert (filled.short, column(filled, "n_chosen")) == (0, {"a": 3, "b": 14, "c": 13})
-    assert filled.notes == ("Too few items are left of 'a' 3 of 10. Other strata give what they lack.",)
+    assert filled.notes == ("Too few items are left of 'a' 3 of 10. They are filled from other strata.",)
 
 
 def test_strata_too_small_for_a_share_are_counted() -> None:
-    found = curate(corpus({"a": 1, "b": 1, "c": 98}), SamplePlan(n=10, by="kind"))
-    assert found.notes == (
-        "Strata too small for their share to come to one item, so that none of theirs can be drawn: 2.",
-    )
+    selection = curate(corpus({"a": 1, "b": 1, "c": 98}), SamplePlan(n=10, by="kind"))
+    assert selection.notes == ("Strata too small for a share of one item, so that none is drawn from them: 2.",)
 
 
 # screens
@@ -211,22 +213,22 @@ LONG = "It depends on where you are, who is with you, and how long you mean to s
 
 def test_of_duplicates_the_first_by_id_may_be_drawn() -> None:
     pool = [item("c", LONG + "!"), item("b", LONG.upper()), item("d", LONG.replace("friend", "dear")), item("a", LONG)]
-    found = curate([*pool, item("e")], SamplePlan(n=2, duplicates=0.8))
-    assert outcomes(found) == {
+    selection = curate([*pool, item("e")], SamplePlan(n=2, duplicates=0.8))
+    assert outcomes(selection) == {
         "a": ("chosen", None),
         "b": ("exact duplicate", "a"),
         "c": ("near duplicate", "a"),
         "d": ("near duplicate", "a"),
         "e": ("chosen", None),
     }
-    assert column(found, "n_duplicates") == {"all items": 3}
+    assert column(selection, "n_duplicates") == {"all items": 3}
     assert ids(curate(pool, SamplePlan(n=4))) == set("abcd")
 
 
-def test_no_text_is_lost_with_another_that_has_personal_data() -> None:
+def test_a_duplicate_of_an_excluded_text_is_kept() -> None:
     pool = [item("a", LONG + " ann@example.org"), item("b", LONG), item("c", LONG, kind="x")]
-    found = curate(pool, SamplePlan(n=1, duplicates=0.8, personal_data=KINDS))
-    assert outcomes(found) == {
+    selection = curate(pool, SamplePlan(n=1, duplicates=0.8, personal_data=KINDS))
+    assert outcomes(selection) == {
         "a": ("personal data", None),
         "b": ("chosen", None),
         "c": ("exact duplicate", "b"),
@@ -239,58 +241,58 @@ def test_no_text_is_lost_with_another_that_has_personal_data() -> None:
     }
 
 
-def test_progress_is_told() -> None:
-    told: list[float] = []
-    curate(corpus({"a": 9}), SamplePlan(n=1, personal_data=KINDS), progress=told.append)
-    assert told == sorted(told)
-    assert 0 < told[0] < told[-1] <= 1
+def test_progress_is_reported() -> None:
+    shares: list[float] = []
+    curate(corpus({"a": 9}), SamplePlan(n=1, personal_data=KINDS), progress=shares.append)
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] <= 1
 
 
-def test_what_is_recorded_quotes_nobody() -> None:
+def test_the_manifest_contains_no_texts() -> None:
     pool = [item("a", "Write to ann@example.org or 212-555-0123"), item("b"), item("c", "@ann says so")]
-    found = curate(pool, SamplePlan(n=1, personal_data=["email_address", "telephone_number"]))
-    assert found.items["personal_data"].to_list() == [["email_address", "telephone_number"], [], []]
-    assert "example" not in found.to_json()
-    assert "example" not in str(found)
-    assert "telephone_number" in found.to_json()
+    selection = curate(pool, SamplePlan(n=1, personal_data=["email_address", "telephone_number"]))
+    assert selection.items["personal_data"].to_list() == [["email_address", "telephone_number"], [], []]
+    assert "example" not in selection.to_json()
+    assert "example" not in str(selection)
+    assert "telephone_number" in selection.to_json()
 
 
-def test_missing_values_and_strata_that_are_not_asked_for() -> None:
+def test_items_with_missing_values_or_in_unnamed_strata_are_excluded() -> None:
     pool = [item(1, kind="a", part="x"), item(2, kind="a"), item(3, part="x"), item(4, kind="b", part="x"), item(5)]
-    found = curate(pool, SamplePlan(by=["kind", "part"], allocation={"a × x": 1}))
-    assert [outcome for outcome, _ in outcomes(found).values()] == [
+    selection = curate(pool, SamplePlan(by=["kind", "part"], allocation={"a × x": 1}))
+    assert [outcome for outcome, _ in outcomes(selection).values()] == [
         *("chosen", "missing value", "missing value", "not asked for", "missing value"),
     ]
-    assert column(found, "n_items") == {"a × x": 1, "b × x": 1, None: 3}
-    assert found.notes == (
-        "Items that lack a value of kind or part, and so belong to no stratum: 3.",
+    assert column(selection, "n_items") == {"a × x": 1, "b × x": 1, None: 3}
+    assert selection.notes == (
+        "Items without a value of kind or part, which belong to no stratum: 3.",
         "Items of strata that the allocation does not name: 1.",
     )
-    assert "(missing value)" in str(found)
+    assert "(missing value)" in str(selection)
 
 
-# what is kept
+# manifest
 
 
-def test_what_is_recorded_can_be_repeated() -> None:
+def test_a_sample_can_be_repeated_from_its_manifest() -> None:
     pool = corpus({"a": 20, "b": 30})
     plan = SamplePlan(by="kind", allocation={"b": 4, "a": 3}, fill=True, duplicates=0.9, personal_data=KINDS, seed=9)
-    found = curate(pool, plan)
-    recorded = json.loads(found.to_json())
+    selection = curate(pool, plan)
+    recorded = json.loads(selection.to_json())
     assert recorded["schema_version"] == 1
-    again = curate(reversed(pool), SamplePlan.from_dict(recorded["plan"]))
-    assert again.to_json() == found.to_json()
-    assert [row["item_id"] for row in recorded["items"] if row["outcome"] == "chosen"] == sorted(ids(found))
-    other = curate([*pool[:-1], item("b-49", "Something else", kind="b")], plan)
-    assert other.digest != found.digest
+    repeated = curate(reversed(pool), SamplePlan.from_dict(recorded["plan"]))
+    assert repeated.to_json() == selection.to_json()
+    assert [row["item_id"] for row in recorded["items"] if row["outcome"] == "chosen"] == sorted(ids(selection))
+    changed_pool = curate([*pool[:-1], item("b-49", "Something else", kind="b")], plan)
+    assert changed_pool.digest != selection.digest
 
 
-def test_the_table() -> None:
-    found = curate(
+def test_a_selection_prints_as_a_table() -> None:
+    selection = curate(
         [*corpus({"a\x1b[1m": 2, "b": 12}), item("x")],
         SamplePlan(n=6, by="kind", allocation="equal", duplicates=0.8, personal_data=["handle"]),
     )
-    lines = str(found).splitlines()
+    lines = str(selection).splitlines()
     assert lines[0] == "5 of 15 items, equal over 2 strata, seed 0."
     assert [line.split() for line in lines[2:7]] == [
         ["kind", "items", "personal", "data", "duplicates", "left", "wanted", "chosen"],
@@ -299,43 +301,47 @@ def test_the_table() -> None:
         ["(missing", "value)", "1", "0", "0", "0", "–", "0"],
         ["all", "items", "15", "0", "0", "14", "6", "5"],
     ]
-    assert "Personal data: items that look as if they held some, of handle." in lines
+    assert "Personal data: items that appear to contain handle." in lines
     assert any(line.startswith("Duplicates: items that share .8 or more of their words") for line in lines)
-    assert lines[-1] == f"Items given: SHA-256 {found.digest}."
-    assert "<td" in found._repr_html_()
+    assert lines[-1] == f"Items given: SHA-256 {selection.digest}."
+    assert "<td" in selection._repr_html_()
 
 
 # labels of another table
 
 
-def test_labels_come_from_items_or_ratings() -> None:
+def test_labels_are_joined_from_tables_of_items_or_ratings() -> None:
     pool = [item(1), item(2, safety_gold="No"), item(3)]
     ratings = pl.DataFrame({"post": [1, 1, 2, 9], "safety_gold": ["Yes", "Yes", "No", "No"], "n": [1, 2, 3, 4]})
-    found = join_attributes(pool, ratings, ["safety_gold", "degree_of_harm"], item="post")
-    assert [dict(item.attributes) for item in found] == [{"safety_gold": "Yes"}, {"safety_gold": "No"}, {}]
+    items = join_attributes(pool, ratings, ["safety_gold", "degree_of_harm"], item="post")
+    assert [dict(item.attributes) for item in items] == [{"safety_gold": "Yes"}, {"safety_gold": "No"}, {}]
     assert join_attributes(pool, ratings, ["degree_of_harm"], item="post") == tuple(pool)
 
 
 @pytest.mark.parametrize(
-    ("rows", "error", "says"),
+    ("rows", "error", "message"),
     [
         ({"id": ["1"]}, NotFound, "There is no column 'item_id'"),
-        ({"item_id": ["7", "8"], "kind": ["a", "b"]}, InvalidInput, "No item is in the table of labels: ids are '1'"),
+        (
+            {"item_id": ["7", "8"], "kind": ["a", "b"]},
+            InvalidInput,
+            "No item is in the table of labels: ids of items are '1'",
+        ),
         ({"item_id": ["1", "1"], "kind": ["a", "b"]}, InvalidInput, "Item '1' has two values of kind: 'a' in row 1"),
         ({"item_id": ["1"], "kind": ["b"]}, InvalidInput, "Item '1' has kind 'a', and 'b' in the table of labels."),
     ],
 )
-def test_labels_that_are_refused(rows: dict[str, list[str]], error: type[Exception], says: str) -> None:
-    with pytest.raises(error) as refused:
+def test_invalid_label_tables_are_refused(rows: dict[str, list[str]], error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as raised:
         join_attributes([item(1, kind="a")], pl.DataFrame(rows), ["kind"])
-    assert says in str(refused.value)
+    assert message in str(raised.value)
 
 
-# what is refused
+# refusals
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("settings", "message"),
     [
         ({}, "n is 0; give a whole number, 1 or more."),
         ({"n": 2.5}, "n is 2.5"),
@@ -346,7 +352,7 @@ def test_labels_that_are_refused(rows: dict[str, list[str]], error: type[Excepti
         ({"n": 5, "by": [3]}, "by is '[3]'; give names"),
         ({"n": 5, "allocation": "even"}, "allocation is 'even'; choose one of equal, proportional, or give a number"),
         ({"n": 5, "allocation": ["equal"]}, "allocation is \"['equal']\""),
-        ({"n": 5, "allocation": {"a": 5}}, "nothing says what divides the items. Give by as well."),
+        ({"n": 5, "allocation": {"a": 5}}, "but no attribute defines them. Give by as well."),
         ({"n": 5, "by": "kind", "allocation": {"a": 4}}, "n is 5, and the numbers of the strata sum to 4."),
         ({"by": "kind", "allocation": {"a": 0}}, "The number of 'a' is 0; give a whole number, 1 or more."),
         ({"by": "kind", "allocation": {}}, "n is 0"),
@@ -357,18 +363,18 @@ def test_labels_that_are_refused(rows: dict[str, list[str]], error: type[Excepti
         ([], "A plan is an object with names and values, not '[]'."),
     ],
 )
-def test_plans_that_cannot_be(settings: object, says: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
+def test_invalid_plans_are_refused(settings: object, message: str) -> None:
+    with pytest.raises(InvalidInput) as error:
         SamplePlan.from_dict(settings)
-    assert says in str(refused.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("pool", "settings", "error", "says"),
+    ("pool", "settings", "error", "message"),
     [
         ([], {"n": 1}, InvalidInput, "There are no items to choose from."),
         (["a"], {"n": 1}, InvalidInput, "Give items, such as read_items(…).items has them, not str."),
-        ([item(1), item(1)], {"n": 1}, InvalidInput, "Several items have the id '1'. Each needs one of its own."),
+        ([item(1), item(1)], {"n": 1}, InvalidInput, "Several items have the id '1'. Each needs a different one."),
         ([item(1)], {"n": 2}, InvalidInput, "2 items are wanted, and 1 of 1 may be drawn. Ask for fewer"),
         ([item(1), item(2, "Answer 1")], {"n": 2, "duplicates": 1}, InvalidInput, "1 of 2 may be drawn; screens and"),
         ([item(1)], {"n": 1, "by": "kind"}, NotFound, "The items have no 'kind'. Items have no attributes here."),
@@ -404,9 +410,9 @@ def test_plans_that_cannot_be(settings: object, says: str) -> None:
         ),
     ],
 )
-def test_samples_that_cannot_be(
-    pool: Sequence[Any], settings: dict[str, Any], error: type[Exception], says: str
+def test_impossible_samples_are_refused(
+    pool: Sequence[Any], settings: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as raised:
         curate(pool, SamplePlan.from_dict(settings))
-    assert says in str(refused.value)
+    assert message in str(raised.value)

@@ -1,10 +1,10 @@
-"""How an analysis prints, as text and in a notebook."""
+"""Output of an analysis as text and in a notebook."""
 
 import re
 from html.parser import HTMLParser
 
 import pytest
-from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.pipeline.tables import ratings_of, simulate_frame
 
 from dissensus.pipeline.analyse import Analysis, analyse
 from dissensus.schema.ratings.table import Ratings
@@ -13,12 +13,12 @@ from dissensus.schema.ratings.table import Ratings
 @pytest.fixture(scope="module")
 def analysis() -> Analysis:
     return analyse(
-        Ratings.from_frame(drawn_frame(5)), by=["race"], cross=["race*gender"], permutations=99, bootstrap=60
+        Ratings.from_frame(simulate_frame(5)), by=["race"], cross=["race*gender"], permutations=99, bootstrap=60
     )
 
 
 class Page(HTMLParser):
-    """Checks that tags are closed in order, and collects the text."""
+    """Check that tags are closed in order, and collect the text."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def test_numbers_of_the_text_are_those_of_the_rows(analysis: Analysis) -> None:
             assert f"{row.estimate:.3f}{row.stars}" in lines[row.group]
 
 
-def test_footnotes_say_what_was_done(analysis: Analysis) -> None:
+def test_footnotes_describe_the_tests(analysis: Analysis) -> None:
     text = str(analysis)
     assert "99 permutations, two-sided, seed 0" in text
     assert "Benjamini–Hochberg over the whole table" in text
@@ -74,26 +74,28 @@ def test_the_notebook_shows_every_group_too(analysis: Analysis) -> None:
 
 
 def test_hostile_names_are_escaped() -> None:
-    evil, other = "<script>alert('x')</script>", 'a & b "<i>"'
-    ratings = ratings_of({"a": "NYN", "b": "NYY", "c": "UYN", "d": "NNN"}, {"rater_race": [evil, evil, other, other]})
+    evil, quoted = "<script>alert('x')</script>", 'a & b "<i>"'
+    ratings = ratings_of({"a": "NYN", "b": "NYY", "c": "UYN", "d": "NNN"}, {"rater_race": [evil, evil, quoted, quoted]})
     source = analyse(ratings, by=["race"], permutations=20)._repr_html_()
     page = Page(source)
     assert not {"script", "i"} & page.tags
     assert evil in page.text
-    assert other in page.text
+    assert quoted in page.text
 
 
 def test_small_groups_are_marked() -> None:
-    ratings = Ratings.from_frame(drawn_frame(6))
-    marked = str(analyse(ratings, by=["race"], min_raters=8))
-    assert re.search(r"^White +6†", marked, re.MULTILINE)
-    assert re.search(r"^Black +8 ", marked, re.MULTILINE)
-    assert "† fewer than 8 raters" in marked
+    ratings = Ratings.from_frame(simulate_frame(6))
+    text = str(analyse(ratings, by=["race"], min_raters=8))
+    assert re.search(r"^White +6†", text, re.MULTILINE)
+    assert re.search(r"^Black +8 ", text, re.MULTILINE)
+    assert "† fewer than 8 raters" in text
     assert "†" not in str(analyse(ratings, by=["race"], min_raters=6))
 
 
 def test_the_comparison_is_named() -> None:
-    assert "rater_race against White" in str(analyse(Ratings.from_frame(drawn_frame(6)), by=["race"], against="White"))
+    assert "rater_race against White" in str(
+        analyse(Ratings.from_frame(simulate_frame(6)), by=["race"], against="White")
+    )
 
 
 def test_lines_have_no_trailing_blanks(analysis: Analysis) -> None:

@@ -1,4 +1,4 @@
-"""How far apart the soft labels of groups are."""
+"""Divergence of the soft labels of groups."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.oracles import divergence, significance
-from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.pipeline.tables import ratings_of, simulate_frame
 
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.analyse import GroupDivergence, group_divergence
@@ -19,21 +19,21 @@ from dissensus.stats.permutation import shuffles
 
 @pytest.fixture(scope="module")
 def ratings() -> Ratings:
-    return Ratings.from_frame(drawn_frame(7, share_rated=0.5))
+    return Ratings.from_frame(simulate_frame(7, share_rated=0.5))
 
 
 def shares_of(ratings: Ratings, axis: str, group: str) -> dict[int, list[float]]:
     """The soft label of a group for each item that it rated."""
     codes, groups = ratings.group_codes(axis)
     counts: dict[int, list[int]] = {}
-    for item, rater, answer in zip(*(part.tolist() for part in ratings.coded("Q_overall")), strict=True):
+    for item, rater, answer in zip(*(part.tolist() for part in ratings.codes("Q_overall")), strict=True):
         if codes[rater] == groups.index(group):
             counts.setdefault(item, [0, 0, 0])[answer] += 1
     return {item: [n / sum(row) for n in row] for item, row in counts.items()}
 
 
-def estimates(found: GroupDivergence) -> list[float | None]:
-    return [pair.estimate for pair in found.pairs]
+def estimates(result: GroupDivergence) -> list[float | None]:
+    return [pair.estimate for pair in result.pairs]
 
 
 def smooth(p: divergence.Distribution) -> list[float]:
@@ -51,140 +51,140 @@ MEASURES: dict[str, Callable[[divergence.Distribution, divergence.Distribution],
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_pairs_by_hand(ratings: Ratings, measure: str) -> None:
-    found = group_divergence(ratings, "race", measure=measure)
-    assert found.groups == ("Asian", "Black", "White")
+    result = group_divergence(ratings, "race", measure=measure)
+    assert result.groups == ("Asian", "Black", "White")
     shared: set[int] = set()
-    for pair in found.pairs:
+    for pair in result.pairs:
         p, q = (shares_of(ratings, "race", group) for group in pair.groups)
-        both = sorted(set(p) & set(q))
-        shared |= set(both)
-        assert pair.estimate == pytest.approx(np.mean([MEASURES[measure](p[i], q[i]) for i in both]), rel=1e-12)
-        assert pair.n_items == len(both)
+        shared_items = sorted(set(p) & set(q))
+        shared |= set(shared_items)
+        assert pair.estimate == pytest.approx(np.mean([MEASURES[measure](p[i], q[i]) for i in shared_items]), rel=1e-12)
+        assert pair.n_items == len(shared_items)
         assert (pair.null_mean, pair.p, pair.p_adjusted) == (None, None, None)
-    assert [pair.groups for pair in found.pairs] == [("Asian", "Black"), ("Asian", "White"), ("Black", "White")]
-    assert found.estimate == pytest.approx(np.mean([pair.estimate or 0 for pair in found.pairs]), rel=1e-12)
-    assert found.n_items == len(shared)
-    assert found.n_raters == (10, 8, 6)
-    assert (found.null_mean, found.p) == (None, None)
-    assert (found.null.shape, found.pair_null.shape) == ((0,), (0, 3))
+    assert [pair.groups for pair in result.pairs] == [("Asian", "Black"), ("Asian", "White"), ("Black", "White")]
+    assert result.estimate == pytest.approx(np.mean([pair.estimate or 0 for pair in result.pairs]), rel=1e-12)
+    assert result.n_items == len(shared)
+    assert result.n_raters == (10, 8, 6)
+    assert (result.null_mean, result.p) == (None, None)
+    assert (result.null.shape, result.pair_null.shape) == ((0,), (0, 3))
 
 
 @pytest.mark.parametrize("measure", ["total_variation", "jensen_shannon"])
 def test_the_null_of_every_pair_by_hand(measure: str) -> None:
-    """Ratings are missing and two raters have no known group: each shuffle counted again, each replicate ranked."""
-    frame = drawn_frame(3, n_items=12, share_rated=0.4)
+    """With missing ratings and two raters of unknown group, each replicate is recomputed and ranked."""
+    frame = simulate_frame(3, n_items=12, share_rated=0.4)
     unknown = pl.col("rater_id").is_in(["rater-001", "rater-020"])
     frame = frame.with_columns(pl.when(~unknown).then("rater_race").alias("rater_race"))
     ratings = Ratings.from_frame(frame)
-    found = group_divergence(ratings, "race", measure=measure, permutations=30, seed=4)
+    result = group_divergence(ratings, "race", measure=measure, permutations=30, seed=4)
     codes, _ = ratings.group_codes("race")
-    rated = list(zip(*(part.tolist() for part in ratings.coded("Q_overall")), strict=True))
-    drawn = shuffles(np.random.SeedSequence(4).spawn(30), ratings.n_raters, np.sign(codes + 1))
+    rated = list(zip(*(part.tolist() for part in ratings.codes("Q_overall")), strict=True))
+    permutations = shuffles(np.random.SeedSequence(4).spawn(30), ratings.n_raters, np.sign(codes + 1))
     observed, *replicates = (
         [mean for mean, _ in divergence.mean_pairwise(rated, row.tolist(), 3, MEASURES[measure]) if mean is not None]
-        for row in codes[np.vstack([np.arange(ratings.n_raters), drawn])]
+        for row in codes[np.vstack([np.arange(ratings.n_raters), permutations])]
     )
-    np.testing.assert_allclose(found.pair_null, replicates, rtol=1e-12)
-    np.testing.assert_allclose(found.null, np.mean(replicates, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(result.pair_null, replicates, rtol=1e-12)
+    np.testing.assert_allclose(result.null, np.mean(replicates, axis=1), rtol=1e-12)
     # Replicates that tie come out of two sums that may differ in the last digit.
     columns = np.round(replicates, 12).T.tolist()
     p = [float(significance.two_sided_p(round(s, 12), column)) for s, column in zip(observed, columns, strict=True)]
-    assert [pair.p for pair in found.pairs] == pytest.approx(p)
-    assert [pair.p_adjusted for pair in found.pairs] == pytest.approx(significance.benjamini_hochberg(p))
-    assert [pair.null_mean for pair in found.pairs] == pytest.approx([np.mean(column) for column in columns])
+    assert [pair.p for pair in result.pairs] == pytest.approx(p)
+    assert [pair.p_adjusted for pair in result.pairs] == pytest.approx(significance.benjamini_hochberg(p))
+    assert [pair.null_mean for pair in result.pairs] == pytest.approx([np.mean(column) for column in columns])
 
 
 def test_the_names_of_groups_do_not_matter(ratings: Ratings) -> None:
-    """Other names put the groups, and so the two of each pair, in another order."""
+    """Other names change the order of groups, and of the two groups of each pair."""
     names = {"Asian": "z", "Black": "y", "White": "x"}
-    frame = drawn_frame(7, share_rated=0.5).with_columns(pl.col("rater_race").replace(names))
-    found = group_divergence(ratings, "race", permutations=50, seed=1)
+    frame = simulate_frame(7, share_rated=0.5).with_columns(pl.col("rater_race").replace(names))
+    result = group_divergence(ratings, "race", permutations=50, seed=1)
     renamed = group_divergence(Ratings.from_frame(frame), "race", permutations=50, seed=1)
     assert renamed.groups == ("x", "y", "z")
     by_groups = {pair.groups: pair for pair in renamed.pairs}
-    for pair in found.pairs:
-        other = by_groups[names[pair.groups[1]], names[pair.groups[0]]]
-        assert replace(other, groups=pair.groups) == pair
-    assert (renamed.estimate, renamed.null_mean) == pytest.approx((found.estimate, found.null_mean))
-    assert renamed.p == found.p
+    for pair in result.pairs:
+        renamed_pair = by_groups[names[pair.groups[1]], names[pair.groups[0]]]
+        assert replace(renamed_pair, groups=pair.groups) == pair
+    assert (renamed.estimate, renamed.null_mean) == pytest.approx((result.estimate, result.null_mean))
+    assert renamed.p == result.p
 
 
 def test_two_like_groups_are_closer_than_chance_where_a_third_differs() -> None:
-    """The null of a pair mixes all groups that are compared; the two by themselves do not differ from chance."""
+    """The null of a pair mixes all compared groups; the pair alone does not differ from chance."""
     answers = {f"{group}{r}": letters for group, letters in (("x", "NN"), ("y", "NN"), ("z", "YY")) for r in range(4)}
     ratings = ratings_of(answers, {"rater_race": [name[0] for name in answers]})
-    like, *unlike = group_divergence(ratings, "race", permutations=199).pairs
-    assert (like.estimate, [pair.estimate for pair in unlike]) == (0, [1, 1])
-    assert like.null_mean is not None
-    assert like.null_mean > 0.2
-    (alone,) = group_divergence(ratings, "race", groups=["x", "y"], permutations=199).pairs
-    assert (alone.null_mean, alone.p, alone.p_adjusted) == (0, 1, 1)
+    alike_pair, *differing_pairs = group_divergence(ratings, "race", permutations=199).pairs
+    assert (alike_pair.estimate, [pair.estimate for pair in differing_pairs]) == (0, [1, 1])
+    assert alike_pair.null_mean is not None
+    assert alike_pair.null_mean > 0.2
+    (only_pair,) = group_divergence(ratings, "race", groups=["x", "y"], permutations=199).pairs
+    assert (only_pair.null_mean, only_pair.p, only_pair.p_adjusted) == (0, 1, 1)
 
 
 def test_small_groups_lie_far_apart_by_chance() -> None:
     """Two groups of 3 and two of 20 whose raters are all alike."""
-    frame = drawn_frame(8, n_items=40, n_raters=46, sizes=(6, 20, 20))
+    frame = simulate_frame(8, n_items=40, n_raters=46, sizes=(6, 20, 20))
     small = pl.when(pl.col("rater_id") < "rater-003").then(pl.lit("Few")).otherwise("rater_race")
-    found = group_divergence(Ratings.from_frame(frame.with_columns(rater_race=small)), "race", permutations=50)
-    by_size = {pair.groups: pair.null_mean or 0 for pair in found.pairs}
+    result = group_divergence(Ratings.from_frame(frame.with_columns(rater_race=small)), "race", permutations=50)
+    by_size = {pair.groups: pair.null_mean or 0 for pair in result.pairs}
     assert by_size["Asian", "Few"] > 1.5 * by_size["Black", "White"]
 
 
 def test_groups_are_compared_in_the_order_in_which_they_are_named(ratings: Ratings) -> None:
-    found = group_divergence(ratings, "race", groups=["White", "Asian"])
-    assert [pair.groups for pair in found.pairs] == [("White", "Asian")]
-    assert found.estimate == group_divergence(ratings, "race").pairs[1].estimate
+    result = group_divergence(ratings, "race", groups=["White", "Asian"])
+    assert [pair.groups for pair in result.pairs] == [("White", "Asian")]
+    assert result.estimate == group_divergence(ratings, "race").pairs[1].estimate
 
 
 def test_the_null_has_groups_of_the_same_sizes(ratings: Ratings) -> None:
-    """Raters of the group that is not compared stay out, in every replicate."""
-    found = group_divergence(ratings, "race", groups=["White", "Asian"], permutations=60, seed=2)
-    assert found.p == pytest.approx(float(significance.two_sided_p(found.estimate, found.null.tolist())))
-    assert found.null_mean == pytest.approx(found.null.mean())
-    kept = ratings_without_black()
-    alone = group_divergence(kept, "race", groups=["White", "Asian"], permutations=400, seed=3)
-    assert alone.estimate == pytest.approx(found.estimate, rel=1e-12)
-    assert alone.null_mean == pytest.approx(found.null_mean, abs=5 * found.null.std() / np.sqrt(60))
+    """Raters of a group that is not compared are excluded from every replicate."""
+    result = group_divergence(ratings, "race", groups=["White", "Asian"], permutations=60, seed=2)
+    assert result.p == pytest.approx(float(significance.two_sided_p(result.estimate, result.null.tolist())))
+    assert result.null_mean == pytest.approx(result.null.mean())
+    subset = ratings_without_black()
+    by_subset = group_divergence(subset, "race", groups=["White", "Asian"], permutations=400, seed=3)
+    assert by_subset.estimate == pytest.approx(result.estimate, rel=1e-12)
+    assert by_subset.null_mean == pytest.approx(result.null_mean, abs=5 * result.null.std() / np.sqrt(60))
 
 
 def ratings_without_black() -> Ratings:
-    frame = drawn_frame(7, share_rated=0.5)
+    frame = simulate_frame(7, share_rated=0.5)
     return Ratings.from_frame(frame.filter(frame["rater_race"] != "Black"))
 
 
 def test_the_same_seed_gives_the_same_null_and_more_begin_with_it(ratings: Ratings) -> None:
-    few = group_divergence(ratings, "race", permutations=10, seed=5)
-    many = group_divergence(ratings, "race", permutations=25, seed=5)
-    np.testing.assert_array_equal(many.null[:10], few.null)
-    np.testing.assert_array_equal(many.pair_null[:10], few.pair_null)
+    short = group_divergence(ratings, "race", permutations=10, seed=5)
+    long = group_divergence(ratings, "race", permutations=25, seed=5)
+    np.testing.assert_array_equal(long.null[:10], short.null)
+    np.testing.assert_array_equal(long.pair_null[:10], short.pair_null)
 
 
 @pytest.mark.parametrize("measure", ["total_variation", "wasserstein"])
 def test_chunks_of_permutations_do_not_matter_and_are_reported(
     monkeypatch: pytest.MonkeyPatch, ratings: Ratings, measure: str
 ) -> None:
-    whole = group_divergence(ratings, "race", measure=measure, permutations=25, seed=5)
+    unchunked = group_divergence(ratings, "race", measure=measure, permutations=25, seed=5)
     monkeypatch.setattr("dissensus.stats.design._CHUNK_BYTES", 1 << 12)
-    seen: list[float] = []
-    found = group_divergence(ratings, "race", measure=measure, permutations=25, seed=5, progress=seen.append)
-    np.testing.assert_array_equal(found.pair_null, whole.pair_null)
-    assert len(seen) > 2
-    assert seen == sorted(seen)
-    assert seen[-1] == 1
+    progress: list[float] = []
+    result = group_divergence(ratings, "race", measure=measure, permutations=25, seed=5, progress=progress.append)
+    np.testing.assert_array_equal(result.pair_null, unchunked.pair_null)
+    assert len(progress) > 2
+    assert progress == sorted(progress)
+    assert progress[-1] == 1
 
 
 def test_shuffling_within_the_axis_changes_nothing(ratings: Ratings) -> None:
-    found = group_divergence(ratings, "race", permutations=9, permute_within="race")
-    np.testing.assert_allclose(found.null, found.estimate)
+    result = group_divergence(ratings, "race", permutations=9, permute_within="race")
+    np.testing.assert_allclose(result.null, result.estimate)
 
 
-def test_what_groups_see_apart_shows_above_chance() -> None:
-    apart = group_divergence(
+def test_simulated_differences_exceed_chance() -> None:
+    divergence = group_divergence(
         simulate_ratings(n_items=60, raters_per_cell=6, group_sd=1.5, seed=1), "age", permutations=99
     )
-    assert apart.p == 0.02
-    assert apart.null_mean is not None
-    assert apart.estimate > apart.null_mean
+    assert divergence.p == 0.02
+    assert divergence.null_mean is not None
+    assert divergence.estimate > divergence.null_mean
 
 
 def test_groups_that_share_no_item_have_no_divergence() -> None:
@@ -195,33 +195,33 @@ def test_groups_that_share_no_item_have_no_divergence() -> None:
 
 def test_a_pair_that_shares_no_item_is_left_out() -> None:
     ratings = ratings_of({"a": "NY..", "b": "NYNY", "c": "..NN"}, {"rater_race": ["x", "y", "z"]})
-    found = group_divergence(ratings, "race")
-    assert estimates(found) == [0, None, 0.5]
-    assert [pair.n_items for pair in found.pairs] == [2, 0, 2]
-    assert found.estimate == pytest.approx((0 + 0.5) / 2)
-    assert found.n_items == 4
+    result = group_divergence(ratings, "race")
+    assert estimates(result) == [0, None, 0.5]
+    assert [pair.n_items for pair in result.pairs] == [2, 0, 2]
+    assert result.estimate == pytest.approx((0 + 0.5) / 2)
+    assert result.n_items == 4
 
 
 def test_a_pair_that_shares_no_item_has_no_test() -> None:
-    """Its replicates may share some: they are kept, and nothing is compared with them."""
+    """Replicates where the pair shares items are kept without a comparison."""
     ratings = ratings_of({"a": "NY..", "b": "NYNY", "c": "..NN"}, {"rater_race": ["x", "y", "z"]})
-    found = group_divergence(ratings, "race", permutations=20)
-    pair = found.pairs[1]
+    result = group_divergence(ratings, "race", permutations=20)
+    pair = result.pairs[1]
     assert (pair.estimate, pair.p, pair.p_adjusted) == (None, None, None)
-    assert pair.null_mean == pytest.approx(np.nanmean(found.pair_null[:, 1]))
-    assert np.isnan(found.pair_null).any()
-    assert not np.isnan(found.null).any()
-    assert "– no item was rated by both groups." in str(found)
-    json.loads(found.to_json())
+    assert pair.null_mean == pytest.approx(np.nanmean(result.pair_null[:, 1]))
+    assert np.isnan(result.pair_null).any()
+    assert not np.isnan(result.null).any()
+    assert "– no item was rated by both groups." in str(result)
+    json.loads(result.to_json())
 
 
-def test_what_is_printed(ratings: Ratings) -> None:
-    found = group_divergence(ratings, "race", permutations=99, seed=3)
-    for text in (str(found), found._repr_html_()):
+def test_the_printed_table(ratings: Ratings) -> None:
+    result = group_divergence(ratings, "race", permutations=99, seed=3)
+    for text in (str(result), result._repr_html_()):
         assert "total variation between the soft labels of 3 groups" in text
         assert "99 permutations of the raters, groups of the same sizes, seed 3" in text
-    lines = {line.split("  ")[0]: line for line in str(found).splitlines()}
-    for pair in found.pairs:
+    lines = {line.split("  ")[0]: line for line in str(result).splitlines()}
+    for pair in result.pairs:
         assert pair.estimate is not None
         assert pair.p_adjusted is not None
         line = lines[" – ".join(pair.groups)]
@@ -235,20 +235,20 @@ def test_what_is_printed(ratings: Ratings) -> None:
 def test_hostile_names_are_escaped() -> None:
     evil = "<script>\x1b[31m"
     ratings = ratings_of({"a": "NY", "b": "YY"}, {"rater_race": [evil, "b"]})
-    found = group_divergence(ratings, "race", permutations=5)
-    assert "<script>" not in found._repr_html_()
-    assert "\x1b" not in str(found)
+    result = group_divergence(ratings, "race", permutations=5)
+    assert "<script>" not in result._repr_html_()
+    assert "\x1b" not in str(result)
 
 
 def test_tables_and_plain_values_say_the_same(ratings: Ratings) -> None:
-    found = group_divergence(ratings, "race", permutations=19, permute_within="gender")
-    table = found.to_polars()
+    result = group_divergence(ratings, "race", permutations=19, permute_within="gender")
+    table = result.to_polars()
     assert table.columns[:4] == ["axis", "group", "other", "measure"]
-    plain = json.loads(found.to_json())
+    plain = json.loads(result.to_json())
     assert (plain["permutations"], plain["permute_within"], plain["seed"]) == (19, "gender", 0)
     assert plain["groups"][0] == {"group": "Asian", "n_raters": 10}
-    for row, pair, as_read in zip(table.iter_rows(named=True), found.pairs, plain["pairs"], strict=True):
-        assert (row["axis"], row["measure"], row["group"], row["other"]) == ("rater_race", found.measure, *pair.groups)
+    for row, pair, as_read in zip(table.iter_rows(named=True), result.pairs, plain["pairs"], strict=True):
+        assert (row["axis"], row["measure"], row["group"], row["other"]) == ("rater_race", result.measure, *pair.groups)
         for name in ("estimate", "null_mean", "p", "p_adjusted", "n_items"):
             assert row[name] == getattr(pair, name) == as_read[name]
         assert as_read["groups"] == list(pair.groups)

@@ -1,4 +1,4 @@
-"""Experts against the crowd: the published figures, a count by hand, and what is refused."""
+"""Experts against the crowd: published figures, a count by hand, and invalid input."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles.labels import against_gold
-from tests.pipeline.tables import drawn_frame
+from tests.pipeline.tables import simulate_frame
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, NotFound
@@ -22,7 +22,7 @@ Items = dict[str, list[str]]
 
 
 def table(answers: Items, **attributes: Sequence[str | None]) -> Ratings:
-    """One list of answers an item, and attributes of the items in the same order."""
+    """Return ratings from one list of answers per item, and attributes of the items in the same order."""
     rows = [(item, str(r), answer) for item, given in answers.items() for r, answer in enumerate(given)]
     frame = pl.DataFrame(rows, schema=["item_id", "rater_id", "Q_overall"], orient="row")
     items = pl.DataFrame(
@@ -31,8 +31,8 @@ def table(answers: Items, **attributes: Sequence[str | None]) -> Ratings:
     return Ratings.from_frame(frame, categories=["No", "Unsure", "Yes"]).with_items(items)
 
 
-def counts(found: GoldAgainstCrowd, group: str | None = None) -> tuple[Any, ...]:
-    return found.summary.filter(pl.col("group").eq_missing(group)).select(COUNTS).row(0)
+def counts(result: GoldAgainstCrowd, group: str | None = None) -> tuple[Any, ...]:
+    return result.summary.filter(pl.col("group").eq_missing(group)).select(COUNTS).row(0)
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +50,15 @@ def small() -> Ratings:
     ("ties", "expected"), [("apart", (2, 1, 1, 1, 1)), ("safe", (2, 1, 2, 1, 1)), ("unsafe", (2, 2, 1, 1, 1))]
 )
 def test_a_tie_counts_as_the_rule_says(small: Ratings, ties: Any, expected: tuple[int, ...]) -> None:
-    found = gold_against_crowd(small, "Q_overall", ties=ties)
-    assert counts(found) == expected
-    assert found.notes == ("1 of 7 items have no safety_gold and are left out.",)
-    assert found.summary["differ"][0] == (expected[2] + expected[3]) / 6
-    assert f"counts as {'neither' if ties == 'apart' else ties}." in found.rule
-    assert "Unsafe: Yes; safe: No, Unsure." in found.rule
+    result = gold_against_crowd(small, "Q_overall", ties=ties)
+    assert counts(result) == expected
+    assert result.notes == ("1 of 7 items have no safety_gold and are left out.",)
+    assert result.summary["disagreement"][0] == (expected[2] + expected[3]) / 6
+    assert f"counts as {'neither' if ties == 'apart' else ties}." in result.rule
+    assert "Unsafe: Yes; safe: No, Unsure." in result.rule
 
 
-def test_the_confusion_keeps_ties_apart_whatever_the_rule(small: Ratings) -> None:
+def test_the_confusion_keeps_ties_apart_under_any_rule(small: Ratings) -> None:
     expected = [
         (None, "safe", "safe", 2, 2 / 6),
         (None, "safe", "unsafe", 1, 1 / 6),
@@ -72,27 +72,27 @@ def test_the_confusion_keeps_ties_apart_whatever_the_rule(small: Ratings) -> Non
 
 
 def test_items_of_each_kind(small: Ratings) -> None:
-    found = gold_against_crowd(small, "Q_overall", by="degree_of_harm")
-    assert found.summary["group"].to_list() == [None, "high", "low"]
-    assert counts(found, "low") == (1, 1, 1, 0, 0)
-    assert counts(found, "high") == (0, 0, 0, 1, 1)
-    assert found.summary["n_items"].to_list() == [6, 2, 3]
-    assert found.confusion.height == 18
+    result = gold_against_crowd(small, "Q_overall", by="degree_of_harm")
+    assert result.summary["group"].to_list() == [None, "high", "low"]
+    assert counts(result, "low") == (1, 1, 1, 0, 0)
+    assert counts(result, "high") == (0, 0, 0, 1, 1)
+    assert result.summary["n_items"].to_list() == [6, 2, 3]
+    assert result.confusion.height == 18
 
 
 def test_agreement_that_is_undefined_has_a_reason() -> None:
-    found = gold_against_crowd(table({"1": ["No"], "2": ["No"]}, safety_gold=["No", "No"]), "Q_overall")
-    row = found.summary.row(0, named=True)
-    assert (row["alpha"], row["differ"]) == (None, 0)
+    result = gold_against_crowd(table({"1": ["No"], "2": ["No"]}, safety_gold=["No", "No"]), "Q_overall")
+    row = result.summary.row(0, named=True)
+    assert (row["alpha"], row["disagreement"]) == (None, 0)
     assert row["reason"].startswith("Krippendorff's alpha is undefined")
-    assert f"– {row['reason']}" in str(found)
+    assert f"– {row['reason']}" in str(result)
 
 
 def test_three_labels(small: Ratings) -> None:
-    found = gold_against_crowd(small, "Q_overall", platinum="safety_platinum")
-    assert found.notes == ("2 of 7 items have no safety_gold and safety_platinum and are left out.",)
-    assert found.confusion.columns == ["group", "crowd", "gold", "platinum", "n_items", "share"]
-    occurring = found.confusion.filter(pl.col("n_items") > 0).select("crowd", "gold", "platinum", "n_items").rows()
+    result = gold_against_crowd(small, "Q_overall", platinum="safety_platinum")
+    assert result.notes == ("2 of 7 items have no safety_gold and safety_platinum and are left out.",)
+    assert result.confusion.columns == ["group", "crowd", "gold", "platinum", "n_items", "share"]
+    occurring = result.confusion.filter(pl.col("n_items") > 0).select("crowd", "gold", "platinum", "n_items").rows()
     assert occurring == [
         ("safe", "safe", "safe", 1),
         ("safe", "unsafe", "safe", 1),
@@ -100,7 +100,7 @@ def test_three_labels(small: Ratings) -> None:
         ("unsafe", "safe", "safe", 1),
         ("unsafe", "unsafe", "safe", 1),
     ]
-    assert "crowd   safety_gold  safety_platinum" in str(found)
+    assert "crowd   safety_gold  safety_platinum" in str(result)
 
 
 ANSWER = st.sampled_from(["No", "Unsure", "Yes"])
@@ -115,17 +115,17 @@ def test_counted_by_hand(items: list[tuple[list[str], str]], unsafe: tuple[str, 
     answers = {str(i): given for i, (given, _) in enumerate(items)}
     gold = {str(i): label for i, (_, label) in enumerate(items)}
     ratings = table(answers, safety_gold=list(gold.values()))
-    found = gold_against_crowd(ratings, "Q_overall", unsafe=unsafe)
+    result = gold_against_crowd(ratings, "Q_overall", unsafe=unsafe)
     expected = against_gold(answers, gold, set(unsafe))
-    rows = found.confusion.select("crowd", "gold", "n_items").rows()
+    rows = result.confusion.select("crowd", "gold", "n_items").rows()
     assert {(crowd, label): n for crowd, label, n in rows if n} == expected
-    assert sum(counts(found)) == len(items)
+    assert sum(counts(result)) == len(items)
     for ties in ("safe", "unsafe"):
         assert sum(counts(gold_against_crowd(ratings, "Q_overall", unsafe=unsafe, ties=ties))[:4]) == len(items)
 
 
 def with_gold(seed: int = 4) -> Ratings:
-    frame = drawn_frame(seed, share_rated=0.2)
+    frame = simulate_frame(seed, share_rated=0.2)
     ids = frame["item_id"].unique().sort()
     gold = ["Yes" if i % 3 else "No" for i in range(len(ids))]
     return Ratings.from_frame(frame).with_items(pl.DataFrame({"item_id": ids, "safety_gold": gold}))
@@ -134,11 +134,11 @@ def with_gold(seed: int = 4) -> Ratings:
 @pytest.mark.parametrize("ties", ["safe", "unsafe", "apart"])
 def test_a_group_is_its_raters_alone(ties: Any) -> None:
     ratings = with_gold()
-    found = gold_against_crowd(ratings, "Q_overall", by="race", ties=ties)
-    assert found.by == "rater_race"
+    result = gold_against_crowd(ratings, "Q_overall", by="race", ties=ties)
+    assert result.by == "rater_race"
     for group in ("Asian", "Black", "White"):
-        own = gold_against_crowd(ratings.where("race", group), "Q_overall", ties=ties).summary
-        assert found.summary.filter(group=group).drop("group").equals(own.drop("group"))
+        group_summary = gold_against_crowd(ratings.where("race", group), "Q_overall", ties=ties).summary
+        assert result.summary.filter(group=group).drop("group").equals(group_summary.drop("group"))
     crossed = gold_against_crowd(ratings, "Q_overall", by="race*gender")
     assert "Asian × Man" in crossed.summary["group"]
 
@@ -146,9 +146,9 @@ def test_a_group_is_its_raters_alone(ties: Any) -> None:
 def test_counts_are_enough_for_the_pool() -> None:
     frame = pl.DataFrame({"item_id": ["1", "1"], "Q_overall": ["Yes", "Yes"], "safety_gold": ["No", "No"]})
     ratings = read_ratings(frame, rater=None)
-    found = gold_against_crowd(ratings, "Q_overall")
-    assert found.summary.row(0)[:3] == (None, None, 1)
-    assert counts(found) == (0, 0, 0, 1, 0)
+    result = gold_against_crowd(ratings, "Q_overall")
+    assert result.summary.row(0)[:3] == (None, None, 1)
+    assert counts(result) == (0, 0, 0, 1, 0)
     with pytest.raises(InvalidInput, match="needs to know who gave which answer"):
         gold_against_crowd(ratings, "Q_overall", by="race")
 
@@ -156,7 +156,7 @@ def test_counts_are_enough_for_the_pool() -> None:
 def test_refusals(small: Ratings) -> None:
     with pytest.raises(InvalidInput, match=r"ties is 'first'; choose one of safe, unsafe, apart"):
         gold_against_crowd(small, "Q_overall", ties="first")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match=r"'yes' is no answer to Q_overall.* Did you mean 'Yes'"):
+    with pytest.raises(InvalidInput, match=r"'yes' is not an answer to Q_overall.* Did you mean 'Yes'"):
         gold_against_crowd(small, "Q_overall", unsafe="yes")
     for unsafe in ([], ["No", "Unsure", "Yes"]):
         with pytest.raises(InvalidInput, match=r"not all or none"):
@@ -165,8 +165,8 @@ def test_refusals(small: Ratings) -> None:
         gold_against_crowd(small, "Q_overall", gold="safety_golt")
     with pytest.raises(NotFound, match=r"no axis 'degre_of_harm'.*Did you mean 'degree_of_harm'"):
         gold_against_crowd(small, "Q_overall", by="degre_of_harm")
-    with pytest.raises(NotFound, match="Items have no attributes here"):
-        gold_against_crowd(Ratings.from_frame(drawn_frame(1)), "Q_overall")
+    with pytest.raises(NotFound, match="Items have no attributes"):
+        gold_against_crowd(Ratings.from_frame(simulate_frame(1)), "Q_overall")
 
 
 def test_gold_that_is_no_answer_is_not_taken_for_safe() -> None:
@@ -188,24 +188,24 @@ def test_the_table_shows_no_control_characters_of_a_name() -> None:
     assert r"\x1b[31mred" in text
 
 
-def shares(found: GoldAgainstCrowd) -> tuple[float, float]:
-    row = found.summary.row(0, named=True)
+def shares(result: GoldAgainstCrowd) -> tuple[float, float]:
+    row = result.summary.row(0, named=True)
     return round(100 * row["gold_only"] / row["n_items"], 1), round(100 * row["crowd_only"] / row["n_items"], 1)
 
 
 def test_the_published_disagreement_of_dices_350(dices_104: Ratings, dices_123: Ratings) -> None:
-    """Aroyo et al. (2023), section 4.2: 34, 30 and 4 %, which is ties counted as safe, of the raters who were kept."""
+    """Aroyo et al. (2023), section 4.2: 34, 30 and 4 %, with ties counted as safe, without removed raters."""
     safe = gold_against_crowd(dices_104, "Q_overall", ties="safe")
     assert counts(safe) == (161, 70, 105, 14, 4)
     assert shares(safe) == (30.0, 4.0)
-    assert safe.summary["differ"][0] == 119 / 350
+    assert safe.summary["disagreement"][0] == 119 / 350
     assert shares(gold_against_crowd(dices_104, "Q_overall", ties="unsafe")) == (29.1, 4.3)
     assert shares(gold_against_crowd(dices_123, "Q_overall", ties="safe")) == (31.1, 3.7)
     assert counts(gold_against_crowd(dices_104, "Q_overall")) == (160, 70, 102, 14, 4)
 
 
 def test_dices_350_by_group_and_by_degree_of_harm(dices_104: Ratings, real_data: Callable[[str], Path]) -> None:
-    """The tables of docs/methods/gold.md."""
+    """Tables of docs/methods/gold.md."""
     by_race = gold_against_crowd(dices_104, "Q_overall", by="race", ties="safe").summary
     assert by_race.select("n_raters", "gold_only", "crowd_only", "tied").rows()[1:] == [
         (21, 98, 18, 11),
@@ -223,16 +223,16 @@ def test_dices_350_by_group_and_by_degree_of_harm(dices_104: Ratings, real_data:
         ("Moderate", 98, 30, 7, 0),
     ]
     for axis in ("gender", "age"):
-        found = gold_against_crowd(dices_104, "Q_overall", by=axis, ties="safe").summary
-        assert found.select(pl.sum_horizontal(COUNTS[:4])).to_series().unique().to_list() == [350]
+        result = gold_against_crowd(dices_104, "Q_overall", by=axis, ties="safe").summary
+        assert result.select(pl.sum_horizontal(COUNTS[:4])).to_series().unique().to_list() == [350]
 
 
-def test_raters_are_counted_who_rated_what_is_compared() -> None:
+def test_only_raters_of_compared_items_are_counted() -> None:
     rows = [("1", "a", "x", "Yes"), ("1", "b", "x", "Yes"), ("2", "c", "y", "No"), ("3", "d", "y", None)]
     frame = pl.DataFrame(
         [(item, rater, kind, gold, "No") for item, rater, kind, gold in rows],
         schema=["item_id", "rater_id", "item_kind", "safety_gold", "Q_overall"],
         orient="row",
     )
-    found = gold_against_crowd(Ratings.from_frame(frame), by="item_kind")
-    assert found.summary.select("group", "n_raters", "n_items").rows() == [(None, 3, 2), ("x", 2, 1), ("y", 1, 1)]
+    result = gold_against_crowd(Ratings.from_frame(frame), by="item_kind")
+    assert result.summary.select("group", "n_raters", "n_items").rows() == [(None, 3, 2), ("x", 2, 1), ("y", 1, 1)]

@@ -1,4 +1,4 @@
-"""Dawid–Skene, MACE and GLAD: against slow ones, on data whose truth is known, and on what they cannot do."""
+"""Dawid–Skene, MACE and GLAD: oracles, recovery of known truth, and degenerate data."""
 
 import sys
 import warnings
@@ -23,8 +23,8 @@ METHODS = get_args(Method)
 Codes = npt.NDArray[np.int64]
 
 
-def drawn(seed: int, skill: list[float], *, n_items: int = 40) -> tuple[Ratings, Codes]:
-    """Answers that are true with a rater's skill, else any of the three; some are missing. And the truth."""
+def simulate_labels(seed: int, skill: list[float], *, n_items: int = 40) -> tuple[Ratings, Codes]:
+    """Simulate answers that are true with the skill of a rater, else random; some are missing. Return the truth too."""
     rng = np.random.default_rng(seed)
     truth = rng.choice(3, size=n_items, p=[0.5, 0.2, 0.3])
     shape = (n_items, len(skill))
@@ -44,7 +44,7 @@ def drawn(seed: int, skill: list[float], *, n_items: int = 40) -> tuple[Ratings,
 
 
 def codes(ratings: Ratings) -> tuple[list[oracles.Rating], tuple[int, int, int]]:
-    item, rater, answer = ratings.coded("Q_overall")
+    item, rater, answer = ratings.codes("Q_overall")
     rows = list(zip(item.tolist(), rater.tolist(), answer.tolist(), strict=True))
     return rows, (ratings.n_items, ratings.n_raters, 3)
 
@@ -53,13 +53,13 @@ def probabilities(model: LabelModel) -> npt.NDArray[np.float64]:
     return model.labels.select(SCALE).to_numpy()
 
 
-def hits(model: LabelModel, truth: Codes) -> int:
+def count_hits(model: LabelModel, truth: Codes) -> int:
     return int((probabilities(model).argmax(axis=1) == truth).sum())
 
 
 @pytest.mark.parametrize("iterations", [1, 7])
-def test_dawid_skene_is_the_slow_one(iterations: int) -> None:
-    ratings, _ = drawn(iterations, [0.9, 0.8, 0.6, 0.5, 0.1, 0.7])
+def test_dawid_skene_equals_the_oracle(iterations: int) -> None:
+    ratings, _ = simulate_labels(iterations, [0.9, 0.8, 0.6, 0.5, 0.1, 0.7])
     model = label_model(ratings, "Q_overall", iterations=iterations)
     truth, confusion = oracles.dawid_skene(*codes(ratings), iterations)
     assert probabilities(model) == pytest.approx(np.array(truth), abs=1e-8)
@@ -68,32 +68,32 @@ def test_dawid_skene_is_the_slow_one(iterations: int) -> None:
 
 
 def test_dawid_skene_goes_on_until_it_has_converged() -> None:
-    ratings, _ = drawn(3, [0.9, 0.8, 0.6, 0.5, 0.1, 0.7])
-    few, many = (label_model(ratings, "Q_overall", iterations=n) for n in (2, 60))
-    assert (few.converged, many.converged) == (False, True)
-    assert few.log_likelihood is not None
-    assert many.log_likelihood is not None
-    assert few.log_likelihood < many.log_likelihood
+    ratings, _ = simulate_labels(3, [0.9, 0.8, 0.6, 0.5, 0.1, 0.7])
+    short, long = (label_model(ratings, "Q_overall", iterations=n) for n in (2, 60))
+    assert (short.converged, long.converged) == (False, True)
+    assert short.log_likelihood is not None
+    assert long.log_likelihood is not None
+    assert short.log_likelihood < long.log_likelihood
     truth, _ = oracles.dawid_skene(*codes(ratings), 60)
-    assert probabilities(many) == pytest.approx(np.array(truth), abs=1e-6)
+    assert probabilities(long) == pytest.approx(np.array(truth), abs=1e-6)
 
 
 def test_the_likelihood_of_dawid_skene_is_that_of_its_matrices() -> None:
-    ratings, _ = drawn(4, [0.9, 0.8, 0.7, 0.9], n_items=25)
+    ratings, _ = simulate_labels(4, [0.9, 0.8, 0.7, 0.9], n_items=25)
     model = label_model(ratings, "Q_overall", iterations=60)
     matrices = model.raters.select(SCALE).to_numpy().reshape(-1, 3, 3)
     prior, rows = probabilities(model).mean(axis=0), codes(ratings)[0]
     expected = 0.0
     for item in range(ratings.n_items):
-        own = [matrices[r, :, a] for i, r, a in rows if i == item]
-        expected += np.log((prior * np.prod(own, axis=0)).sum())
+        likelihoods = [matrices[r, :, a] for i, r, a in rows if i == item]
+        expected += np.log((prior * np.prod(likelihoods, axis=0)).sum())
     assert model.log_likelihood == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", [0, 5])
-def test_mace_is_the_slow_one_whatever_the_start(seed: int) -> None:
-    """Left alone with rows in this order, crowd-kit 1.4 takes the counts of some raters for those of others."""
-    ratings, _ = drawn(11, [0.95, 0.9, 0.7, 0.3, 0.05, 0.8, 0.6])
+def test_mace_equals_the_oracle_from_any_start(seed: int) -> None:
+    """With rows in this order, crowd-kit 1.4 confuses the counts of raters."""
+    ratings, _ = simulate_labels(11, [0.95, 0.9, 0.7, 0.3, 0.05, 0.8, 0.6])
     model = label_model(ratings, "Q_overall", method="mace", seed=seed, iterations=80)
     truth, competence = oracles.mace(*codes(ratings), 150)
     assert probabilities(model) == pytest.approx(np.array(truth), abs=1e-4)
@@ -102,17 +102,17 @@ def test_mace_is_the_slow_one_whatever_the_start(seed: int) -> None:
 
 
 @pytest.mark.parametrize("method", ["dawid-skene", "mace"])
-def test_the_truth_is_found_where_most_raters_guess(method: Method) -> None:
-    ratings, truth = drawn(5, [0.95, 0.9, 0.85, *[0.05] * 9], n_items=60)
+def test_the_truth_is_recovered_when_most_raters_guess(method: Method) -> None:
+    ratings, truth = simulate_labels(5, [0.95, 0.9, 0.85, *[0.05] * 9], n_items=60)
     model = label_model(ratings, "Q_overall", method=method, iterations=6)
     voted = plurality(ratings, "Q_overall")["answers"].to_list()
     by_plurality = sum(labels == [SCALE[k]] for labels, k in zip(voted, truth, strict=True))
-    assert hits(model, truth) >= max(54, by_plurality + 8)
+    assert count_hits(model, truth) >= max(54, by_plurality + 8)
 
 
-def test_skills_are_found() -> None:
+def test_skills_are_recovered() -> None:
     skill = [0.95, 0.8, 0.6, 0.4, 0.2, 0.9, 0.7]
-    ratings, _ = drawn(6, skill, n_items=300)
+    ratings, _ = simulate_labels(6, skill, n_items=300)
     matrices = label_model(ratings, "Q_overall", iterations=30).raters
     right = matrices.filter(pl.col("truth") == "No")["No"].to_numpy()
     assert right == pytest.approx([s + (1 - s) / 3 for s in skill], abs=0.12)
@@ -140,9 +140,9 @@ def test_glad_finds_able_raters_contrary_ones_and_difficult_items() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_names_do_not_matter(method: Method) -> None:
-    """MACE starts elsewhere where raters come in another order, and arrives at the same end."""
-    ratings, _ = drawn(7, [0.9, 0.8, 0.6, 0.7, 0.4], n_items=25)
-    item, rater, answer = ratings.coded("Q_overall")
+    """The order of raters changes the start of MACE and not its result."""
+    ratings, _ = simulate_labels(7, [0.9, 0.8, 0.6, 0.7, 0.4], n_items=25)
+    item, rater, answer = ratings.codes("Q_overall")
     frame = pl.DataFrame(
         {
             "item_id": [f"{99 - i:02}" for i in item],
@@ -150,17 +150,17 @@ def test_names_do_not_matter(method: Method) -> None:
             "Q_overall": [SCALE[k] for k in answer],
         }
     )
-    one = label_model(ratings, "Q_overall", method=method, iterations=40)
-    other = label_model(Ratings.from_frame(frame), "Q_overall", method=method, iterations=40)
-    assert probabilities(other)[::-1] == pytest.approx(probabilities(one), abs=1e-3)
+    first = label_model(ratings, "Q_overall", method=method, iterations=40)
+    renamed = label_model(Ratings.from_frame(frame), "Q_overall", method=method, iterations=40)
+    assert probabilities(renamed)[::-1] == pytest.approx(probabilities(first), abs=1e-3)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_call_gives_the_same(method: Method) -> None:
-    ratings, _ = drawn(8, [0.9, 0.5, 0.6], n_items=20)
-    one, other = (label_model(ratings, "Q_overall", method=method, seed=3, iterations=3) for _ in range(2))
-    assert one.labels.equals(other.labels)
-    assert one.raters.equals(other.raters)
+    ratings, _ = simulate_labels(8, [0.9, 0.5, 0.6], n_items=20)
+    first, second = (label_model(ratings, "Q_overall", method=method, seed=3, iterations=3) for _ in range(2))
+    assert first.labels.equals(second.labels)
+    assert first.raters.equals(second.raters)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -182,8 +182,8 @@ def test_shape_of_the_tables(method: Method) -> None:
     assert probabilities(model).sum(axis=1) == pytest.approx(1)
     assert model.notes == ("1 of 3 items have no answer to Q_overall and get no label.",)
     assert model.raters["n_ratings"].unique().to_list() == [2]
-    own = {"dawid-skene": ["truth", *SCALE], "mace": ["competence", *SCALE], "glad": ["ability"]}
-    assert model.raters.columns == ["rater_id", "n_ratings", *own[method]]
+    columns = {"dawid-skene": ["truth", *SCALE], "mace": ["competence", *SCALE], "glad": ["ability"]}
+    assert model.raters.columns == ["rater_id", "n_ratings", *columns[method]]
     assert (model.method, model.question, model.version[:2]) == (method, "Q_overall", "1.")
 
 
@@ -195,16 +195,16 @@ def test_ties_are_reported(method: Method) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "says"),
+    ("answers", "message"),
     [
         ({"a": "NYU"}, "there is one. Use soft labels"),
-        ({"a": "YYY", "b": "YYY"}, "Everybody answered Yes throughout"),
+        ({"a": "YYY", "b": "YYY"}, "All answers are Yes"),
         ({"a": "N..", "b": ".Y."}, "no item has two ratings"),
     ],
 )
 @pytest.mark.parametrize("method", METHODS)
-def test_data_that_tell_nothing_about_raters(answers: dict[str, str], says: str, method: Method) -> None:
-    with pytest.raises(UndefinedEstimate, match=says):
+def test_data_that_tell_nothing_about_raters(answers: dict[str, str], message: str, method: Method) -> None:
+    with pytest.raises(UndefinedEstimate, match=message):
         label_model(ratings_of(answers, {}), "Q_overall", method=method)
 
 
@@ -223,12 +223,12 @@ def test_refusals() -> None:
 
 def test_too_many_ratings_of_an_item_for_mace() -> None:
     ratings = ratings_of({f"{r:04}": "NY"[r % 2] + "NNY"[r % 3] for r in range(1800)}, {})
-    with pytest.raises(UndefinedEstimate, match=r"of 1,800 the product is too small .* Use dawid-skene"):
+    with pytest.raises(UndefinedEstimate, match=r"of 1,800 the product underflows.* Use dawid-skene"):
         label_model(ratings, "Q_overall", method="mace", iterations=1)
     assert label_model(ratings, "Q_overall", iterations=2).labels.height == 2
 
 
-def test_without_crowd_kit_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_crowd_kit_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "crowdkit.aggregation", None)
     with pytest.raises(Unavailable, match=r"pip install 'dissensus\[crowd\]'"):
         label_model(ratings_of({"a": "NYU", "b": "NYY"}, {}), "Q_overall")
@@ -240,25 +240,25 @@ def test_warnings_about_the_numbers_become_notes() -> None:
         warnings.warn("this keyword goes away", DeprecationWarning, stacklevel=2)
         return LabelModelFit(probability=np.array([[0.2, 0.8]]), iterations=iterations)
 
-    _, said = fit_label_model(fit, LabelMatrix(np.array([0, 0]), np.array([0, 1]), np.array([0, 1])), 1, 0)
-    assert said == ("crowd-kit: no convergence.",)
+    _, notes = fit_label_model(fit, LabelMatrix(np.array([0, 0]), np.array([0, 1]), np.array([0, 1])), 1, 0)
+    assert notes == ("crowd-kit: no convergence.",)
 
 
-def chosen(labels: pl.DataFrame) -> dict[str, int]:
+def count_labels(labels: pl.DataFrame) -> dict[str, int]:
     return dict(labels["answers"].list.join("|").value_counts().iter_rows())
 
 
-def differing(model: LabelModel, ratings: Ratings) -> int:
+def count_differing(model: LabelModel, ratings: Ratings) -> int:
     return int((model.labels["answers"] != plurality(ratings, "Q_overall")["answers"]).sum())
 
 
 def test_dices_350_by_models(dices_104: Ratings) -> None:
-    """The figures of docs/methods/label-models.md: the class that Dawid–Skene calls Unsure is what divides people."""
+    """Figures of docs/methods/label-models.md: Dawid–Skene labels contested items as Unsure."""
     confused, competent = (label_model(dices_104, "Q_overall", method=method) for method in ("dawid-skene", "mace"))
-    assert chosen(confused.labels) == {"No": 159, "Unsure": 122, "Yes": 69}
-    assert chosen(competent.labels) == {"No": 241, "Yes": 109}
-    assert chosen(plurality(dices_104, "Q_overall")) == {"No": 262, "No|Yes": 4, "Yes": 84}
-    assert (differing(confused, dices_104), differing(competent, dices_104)) == (122, 25)
+    assert count_labels(confused.labels) == {"No": 159, "Unsure": 122, "Yes": 69}
+    assert count_labels(competent.labels) == {"No": 241, "Yes": 109}
+    assert count_labels(plurality(dices_104, "Q_overall")) == {"No": 262, "No|Yes": 4, "Yes": 84}
+    assert (count_differing(confused, dices_104), count_differing(competent, dices_104)) == (122, 25)
     assert confused.converged
     in_unsure = confused.raters.filter(pl.col("truth") == "Unsure").select(SCALE)
     assert [round(x, 2) for x in in_unsure.mean().row(0)] == [0.56, 0.08, 0.36]
@@ -273,5 +273,5 @@ def test_dices_350_by_models(dices_104: Ratings) -> None:
 @pytest.mark.slow
 def test_dices_350_by_glad(dices_104: Ratings) -> None:
     able = label_model(dices_104, "Q_overall", method="glad")
-    assert chosen(able.labels) == {"No": 273, "Yes": 77}
-    assert differing(able, dices_104) == 11
+    assert count_labels(able.labels) == {"No": 273, "Yes": 77}
+    assert count_differing(able, dices_104) == 11

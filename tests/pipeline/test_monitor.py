@@ -1,4 +1,4 @@
-"""Figures of a campaign under way: the same ratings give the same figures, however they came."""
+"""Figures of a running campaign, independent of the order of ratings."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -31,7 +31,9 @@ from dissensus.stats.agreement_interval import agreement_interval
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SCALE = ("No", "Unsure", "Yes")
-SCALES = QuestionScales(questions={"Q1": SCALE, "Q2": SCALE}, overalls={"Q_overall": (0, 1)}, counted="Q_overall")
+SCALES = QuestionScales(
+    questions={"Q1": SCALE, "Q2": SCALE}, overalls={"Q_overall": (0, 1)}, primary_question="Q_overall"
+)
 ITEMS = {f"i{n}": (*SCALE, None)[n % 4] for n in range(6)}
 AXES = {"rater_age": ("young", "old"), "rater_gender": ("Woman", "Man")}
 PEOPLE = tuple(
@@ -42,14 +44,19 @@ PEOPLE = tuple(
     )
     for n in range(5)
 )
-FEW = 20
+REPLICATES = 20
 
 
 def rating(rater: int, item: int, *answers: str | None, ms: int = 1000, hour: int = 0) -> FinishedRating:
-    given_ = {name: answer for name, answer in zip(("Q1", "Q2"), answers, strict=False) if answer is not None}
+    answers_by_name = {name: answer for name, answer in zip(("Q1", "Q2"), answers, strict=False) if answer is not None}
     at = NOON + timedelta(hours=hour)
     return FinishedRating(
-        assignment_id=f"{rater}-{item}", rater_id=f"r{rater}", item=f"i{item}", answers=given_, time_ms=ms, at=at
+        assignment_id=f"{rater}-{item}",
+        rater_id=f"r{rater}",
+        item=f"i{item}",
+        answers=answers_by_name,
+        time_ms=ms,
+        at=at,
     )
 
 
@@ -59,56 +66,56 @@ ratings = st.builds(
 )
 
 
-def collected(*batches: list[FinishedRating]) -> MonitorState:
-    found = MonitorState(SCALES)
+def collect(*batches: list[FinishedRating]) -> MonitorState:
+    state = MonitorState(SCALES)
     for batch in batches:
-        found.add(batch)
-    return found
+        state.add(batch)
+    return state
 
 
-def figures(found: MonitorState, people: tuple[MonitoredRater, ...] = PEOPLE) -> CampaignFigures:
-    return compute_figures(found, people, ITEMS, AXES, replicates=FEW)
+def figures(state: MonitorState, people: tuple[MonitoredRater, ...] = PEOPLE) -> CampaignFigures:
+    return compute_figures(state, people, ITEMS, AXES, replicates=REPLICATES)
 
 
 @quick
 @given(st.lists(ratings, max_size=60, unique_by=lambda one: one.assignment_id), st.randoms(use_true_random=False))
-def test_order_batches_repetitions_and_revisions_do_not_matter(found: list[FinishedRating], random) -> None:  # type: ignore[no-untyped-def]
-    plain = figures(collected(found))
-    earlier = [replace(one, answers={"Q1": "Yes"}, time_ms=7) for one in random.sample(found, len(found) // 2)]
-    kept = collected(earlier)
-    mixed = random.sample(found, len(found)) + random.sample(found, len(found) // 3)
+def test_order_batches_repetitions_and_revisions_do_not_matter(batch: list[FinishedRating], random) -> None:  # type: ignore[no-untyped-def]
+    plain = figures(collect(batch))
+    earlier = [replace(one, answers={"Q1": "Yes"}, time_ms=7) for one in random.sample(batch, len(batch) // 2)]
+    state = collect(earlier)
+    mixed = random.sample(batch, len(batch)) + random.sample(batch, len(batch) // 3)
     while mixed:
         n = random.randint(1, 9)
-        kept.add(mixed[:n])
+        state.add(mixed[:n])
         mixed = mixed[n:]
-    assert figures(kept, tuple(random.sample(PEOPLE, len(PEOPLE)))) == plain
-    assert len(kept) == len(found)
+    assert figures(state, tuple(random.sample(PEOPLE, len(PEOPLE)))) == plain
+    assert len(state) == len(batch)
 
 
 @quick
 @given(st.lists(ratings, max_size=60, unique_by=lambda one: one.assignment_id), st.sets(st.integers(0, 6)))
-def test_who_leaves_might_never_have_been_there(found: list[FinishedRating], leaving: set[int]) -> None:
-    kept, gone = collected(found), {f"r{n}" for n in leaving}
-    kept.drop_raters(gone)
-    kept.drop(["nobody's"])
-    staying = [one for one in found if one.rater_id not in gone]
-    people = tuple(one for one in PEOPLE if one.rater_id not in gone)
-    assert figures(kept, people) == figures(collected(staying), people)
-    # Their rows are taken by others, who are not taken for them.
-    kept.add([replace(one, assignment_id=f"new {one.assignment_id}", rater_id="r0") for one in found[:5]])
-    kept.drop([f"new {one.assignment_id}" for one in found[:5]])
-    assert figures(kept, people) == figures(collected(staying), people)
+def test_a_removed_rater_leaves_no_trace(batch: list[FinishedRating], leaving: set[int]) -> None:
+    state, rater_ids = collect(batch), {f"r{n}" for n in leaving}
+    state.drop_raters(rater_ids)
+    state.drop(["nobody's"])
+    remaining = [one for one in batch if one.rater_id not in rater_ids]
+    people = tuple(one for one in PEOPLE if one.rater_id not in rater_ids)
+    assert figures(state, people) == figures(collect(remaining), people)
+    # Other raters reuse their rows without being mistaken for them.
+    state.add([replace(one, assignment_id=f"new {one.assignment_id}", rater_id="r0") for one in batch[:5]])
+    state.drop([f"new {one.assignment_id}" for one in batch[:5]])
+    assert figures(state, people) == figures(collect(remaining), people)
 
 
 @quick
 @given(st.lists(ratings, max_size=40))
-def test_figures_are_json_and_back(found: list[FinishedRating]) -> None:
-    kept = TypeAdapter(CampaignFigures)
-    made = figures(collected(found))
-    assert kept.validate_json(kept.dump_json(made)) == made
+def test_figures_round_trip_through_json(batch: list[FinishedRating]) -> None:
+    adapter = TypeAdapter(CampaignFigures)
+    expected = figures(collect(batch))
+    assert adapter.validate_json(adapter.dump_json(expected)) == expected
 
 
-def many(n_raters: int = 12, n_items: int = 40, seed: int = 3) -> list[FinishedRating]:
+def make_batch(n_raters: int = 12, n_items: int = 40, seed: int = 3) -> list[FinishedRating]:
     rng = np.random.default_rng(seed)
     return [
         rating(
@@ -131,21 +138,21 @@ def people(n: int = 12) -> list[MonitoredRater]:
 
 
 def test_agreement_and_its_intervals_are_those_of_analyse() -> None:
-    found = many()
-    rows = [{"item_id": one.item, "rater_id": one.rater_id, **one.answers} for one in found]
+    batch = make_batch()
+    rows = [{"item_id": one.item, "rater_id": one.rater_id, **one.answers} for one in batch]
     frame = pl.DataFrame(rows).with_columns(pl.col("Q1", "Q2").cast(pl.Enum(SCALE)))
     worst = pl.max_horizontal(pl.col("Q1", "Q2").to_physical()).replace_strict([0, 1, 2], SCALE, return_dtype=pl.String)
     age = pl.col("rater_id").replace_strict({one.rater_id: one.groups["rater_age"] for one in people()})
     table = frame.select("item_id", "rater_id", worst.alias("Q_overall"), age.alias("rater_age"))
-    read = Ratings.from_frame(table)
-    analysis = analyse(read, by="rater_age", bootstrap=200)
-    # In the order in which that resamples them.
-    items = dict.fromkeys(read.items["item_id"])
-    order = {name: number for number, name in enumerate(read.raters["rater_id"])}
+    ratings = Ratings.from_frame(table)
+    analysis = analyse(ratings, by="rater_age", bootstrap=200)
+    # In the order in which analyse resamples them.
+    items = dict.fromkeys(ratings.items["item_id"])
+    order = {name: number for number, name in enumerate(ratings.raters["rater_id"])}
     ordered = [replace(one, number=order[one.rater_id]) for one in people()]
-    seen = compute_figures(collected(found), ordered, items, {"rater_age": ("old", "young")}, replicates=200)
+    result = compute_figures(collect(batch), ordered, items, {"rater_age": ("old", "young")}, replicates=200)
     expected = {row.group: row for row in (*analysis.overall, *analysis.rows) if row.metric == "irr"}
-    for group in (seen.pool, *seen.groups):
+    for group in (result.pool, *result.groups):
         row = expected[group.group or None]
         assert group.agreement.estimate == pytest.approx(row.estimate, abs=1e-12)
         assert group.agreement.low == pytest.approx(row.ci_low, abs=1e-9)
@@ -153,15 +160,15 @@ def test_agreement_and_its_intervals_are_those_of_analyse() -> None:
 
 
 def test_raters_are_flagged_as_vet_flags_them() -> None:
-    found = many(n_items=30) + [rating(12, i, "No", "No", ms=3000) for i in range(30)]
+    batch = make_batch(n_items=30) + [rating(12, i, "No", "No", ms=3000) for i in range(30)]
     rows = [
         {"item_id": one.item, "rater_id": one.rater_id, "Q_overall": max(one.answers.values(), key=SCALE.index)}
         | {"answer_time_ms": one.time_ms}
-        for one in found
+        for one in batch
     ]
     vetted = vet(Ratings.from_frame(pl.DataFrame(rows)))
     items = {f"i{n}": None for n in range(30)}
-    (flagged,) = compute_figures(collected(found), people(13), items, AXES, replicates=0).flagged
+    (flagged,) = compute_figures(collect(batch), people(13), items, AXES, replicates=0).flagged
     by_vet = vetted.raters.row(by_predicate=pl.col("rater_id") == "r12", named=True)
     assert vetted.flagged == ("r12",)
     assert list(flagged.reasons) == by_vet["flagged_for"]
@@ -169,63 +176,65 @@ def test_raters_are_flagged_as_vet_flags_them() -> None:
     assert flagged.median_ms == 3000
 
 
-def test_what_is_counted_of_ratings() -> None:
-    found = [rating(0, 0, "No", "No"), rating(1, 0, "Yes", None), rating(2, 0, "No", None, ms=5000, hour=1)]
-    seen = figures(collected(found))
-    assert seen.pool.answers == {"Q1": (2, 0, 1), "Q2": (1, 0, 0), "Q_overall": (1, 0, 1)}
-    assert seen.loads == ((0, 5), (3, 1))
-    assert (seen.pool.fewest, seen.pool.most, seen.pool.n_raters) == (0, 3, 3)
-    hours = [(one.start - int(NOON.timestamp()), one.n_ratings, one.n_raters) for one in seen.hours]
+def test_counts_of_answers_loads_times_and_groups() -> None:
+    batch = [rating(0, 0, "No", "No"), rating(1, 0, "Yes", None), rating(2, 0, "No", None, ms=5000, hour=1)]
+    result = figures(collect(batch))
+    assert result.pool.answers == {"Q1": (2, 0, 1), "Q2": (1, 0, 0), "Q_overall": (1, 0, 1)}
+    assert result.loads == ((0, 5), (3, 1))
+    assert (result.pool.min_ratings, result.pool.max_ratings, result.pool.n_raters) == (0, 3, 3)
+    hours = [(one.start - int(NOON.timestamp()), one.n_ratings, one.n_raters) for one in result.hours]
     assert hours == [(0, 2, 2), (3600, 1, 1)]
-    assert sum(seen.times) == 3
-    assert [(group.axis, group.group, group.n_ratings) for group in seen.groups] == [
+    assert sum(result.times) == 3
+    assert [(group.axis, group.group, group.n_ratings) for group in result.groups] == [
         ("rater_age", "young", 2),
         ("rater_age", "old", 1),
         ("rater_gender", "Man", 2),
     ]
 
 
-def test_gold_is_beside_what_most_raters_say_and_ties_are_apart() -> None:
-    found = [rating(r, 0, "No", "No") for r in range(3)] + [rating(0, 1, "No", "No"), rating(1, 1, "Yes", "Yes")]
-    found += [rating(r, 3, "No", "No") for r in range(3)]
-    assert figures(collected(found)).gold == ((1, 0, 0, 0), (0, 0, 0, 1), (0, 0, 0, 0))
+def test_gold_is_tabulated_against_the_plurality_with_ties_apart() -> None:
+    batch = [rating(r, 0, "No", "No") for r in range(3)] + [rating(0, 1, "No", "No"), rating(1, 1, "Yes", "Yes")]
+    batch += [rating(r, 3, "No", "No") for r in range(3)]
+    assert figures(collect(batch)).gold == ((1, 0, 0, 0), (0, 0, 0, 1), (0, 0, 0, 0))
 
 
-def test_a_group_that_nobody_foresaw_comes_last() -> None:
-    odd = [replace(PEOPLE[0], groups={"rater_age": "<b>other</b>"}), *PEOPLE[1:]]
-    seen = compute_figures(collected([rating(r, 0, "No", "No") for r in range(5)]), odd, ITEMS, AXES, replicates=FEW)
-    assert [group.group for group in seen.axes["rater_age"]] == ["young", "old", "<b>other</b>"]
+def test_an_undeclared_group_comes_last() -> None:
+    people = [replace(PEOPLE[0], groups={"rater_age": "<b>other</b>"}), *PEOPLE[1:]]
+    result = compute_figures(
+        collect([rating(r, 0, "No", "No") for r in range(5)]), people, ITEMS, AXES, replicates=REPLICATES
+    )
+    assert [group.group for group in result.axes["rater_age"]] == ["young", "old", "<b>other</b>"]
 
 
-def test_what_is_undefined_says_why() -> None:
-    none = figures(collected())
-    assert none.pool.agreement.reason == "Krippendorff's alpha is undefined: no item has two or more ratings."
-    one_answer = figures(collected([rating(r, 0, "No", "No") for r in range(3)]))
+def test_undefined_agreement_has_a_reason() -> None:
+    empty = figures(collect())
+    assert empty.pool.agreement.reason == "Krippendorff's alpha is undefined: no item has two or more ratings."
+    one_answer = figures(collect([rating(r, 0, "No", "No") for r in range(3)]))
     assert "gave the same answer" in str(one_answer.pool.agreement.reason)
-    unscaled = MonitorState(QuestionScales(questions={}, overalls={}, counted=None))
+    unscaled = MonitorState(QuestionScales(questions={}, overalls={}, primary_question=None))
     unscaled.add([rating(0, 0, "No")])
     text = compute_figures(unscaled, PEOPLE, ITEMS, AXES)
-    assert (text.counted, text.gold, text.flagged, text.pool.n_ratings) == (None, None, (), 1)
+    assert (text.primary_question, text.gold, text.flagged, text.pool.n_ratings) == (None, None, (), 1)
 
 
-def test_the_overall_of_everything_is_counted_where_there_is_one() -> None:
+def test_the_overall_of_all_questions_is_counted() -> None:
     scales = read_scales(load_questionnaire("dices-990"))
-    assert scales.counted == "Q_overall"
+    assert scales.primary_question == "Q_overall"
     assert scales.all["Q_overall"] == SCALE
 
 
-def test_steps_of_reviewers_are_measured_as_steps_and_in_two_classes() -> None:
+def test_ordinal_steps_are_measured_as_steps_and_in_two_classes() -> None:
     scales = read_scales(load_questionnaire("red-team-review"))
-    assert (scales.counted, scales.steps, scales.cut) == ("Q_success", True, 3)
+    assert (scales.primary_question, scales.steps, scales.cut) == ("Q_success", True, 3)
     rng = np.random.default_rng(5)
-    given = np.clip(rng.integers(0, 5, 40)[:, None] + rng.integers(-1, 2, (40, 3)), 0, 4)
-    found = MonitorState(scales)
-    found.add([_review(r, i, step) for i, steps in enumerate(given.tolist()) for r, step in enumerate(steps)])
-    found.add([_review(3, 0, 4)])
-    made = compute_figures(found, people(4), {f"i{i}": None for i in range(40)}, {})
-    ordinal, kappa, alpha_of_two, kappa_of_two = made.measures
-    assert [one.n_items for one in made.measures] == [40, 39, 40, 39]
-    counts = (given[:, :, None] == np.arange(5)).sum(axis=1)
+    steps = np.clip(rng.integers(0, 5, 40)[:, None] + rng.integers(-1, 2, (40, 3)), 0, 4)
+    state = MonitorState(scales)
+    state.add([_review(r, i, step) for i, ratings in enumerate(steps.tolist()) for r, step in enumerate(ratings)])
+    state.add([_review(3, 0, 4)])
+    result = compute_figures(state, people(4), {f"i{i}": None for i in range(40)}, {})
+    ordinal, kappa, alpha_of_two, kappa_of_two = result.measures
+    assert [one.n_items for one in result.measures] == [40, 39, 40, 39]
+    counts = (steps[:, :, None] == np.arange(5)).sum(axis=1)
     counts[0, 4] += 1
     expected = agreement_interval(counts, level="ordinal", replicates=200)
     assert (ordinal.agreement.estimate, ordinal.agreement.low) == (expected.estimate.estimate, expected.low)
@@ -234,35 +243,35 @@ def test_steps_of_reviewers_are_measured_as_steps_and_in_two_classes() -> None:
     assert alpha_of_two.agreement.estimate == krippendorff_alpha(two).estimate
     assert kappa_of_two.agreement.estimate == fleiss_kappa(two[1:]).estimate
     assert kappa_of_two.name == "Fleiss' kappa, from 3 on or below it"
-    assert figures(collected(many())).measures == ()
+    assert figures(collect(make_batch())).measures == ()
 
 
-def test_reviewers_who_never_meet_are_not_measured() -> None:
-    found = MonitorState(read_scales(load_questionnaire("red-team-review")))
-    found.add([_review(r, r, 3) for r in range(4)])
-    made = compute_figures(found, people(4), {f"i{i}": None for i in range(4)}, {})
-    assert [one.agreement.estimate for one in made.measures] == [None] * 4
-    assert made.measures[1].agreement.reason == "No item has two ratings."
+def test_agreement_without_shared_items_is_undefined() -> None:
+    state = MonitorState(read_scales(load_questionnaire("red-team-review")))
+    state.add([_review(r, r, 3) for r in range(4)])
+    result = compute_figures(state, people(4), {f"i{i}": None for i in range(4)}, {})
+    assert [one.agreement.estimate for one in result.measures] == [None] * 4
+    assert result.measures[1].agreement.reason == "No item has two ratings."
 
 
 def _review(rater: int, item: int, step: int) -> FinishedRating:
     return replace(rating(rater, item), answers={"Q_success": str(step)})
 
 
-def test_a_forecast_goes_by_the_last_day() -> None:
+def test_a_forecast_uses_the_pace_of_the_last_day() -> None:
     hour = int(NOON.timestamp()) - 3600
     hours = [
         TimeBucket(start=hour - 86_400 * 2, n_ratings=900, n_raters=1),
         TimeBucket(start=hour, n_ratings=10, n_raters=1),
     ]
-    found = forecast(hours, 910, 1000, now=NOON)
-    assert (found.per_hour, found.missing) == (10 / 24, 90)
-    assert found.done_at is not None
-    assert abs(found.done_at - NOON - timedelta(hours=216)) < timedelta(seconds=1)
-    begun = forecast(hours[1:], 10, 100, now=NOON)
-    assert (begun.per_hour, begun.done_at) == (10.0, NOON + timedelta(hours=9))
+    result = forecast(hours, 910, 1000, now=NOON)
+    assert (result.per_hour, result.missing) == (10 / 24, 90)
+    assert result.completed_at is not None
+    assert abs(result.completed_at - NOON - timedelta(hours=216)) < timedelta(seconds=1)
+    started = forecast(hours[1:], 10, 100, now=NOON)
+    assert (started.per_hour, started.completed_at) == (10.0, NOON + timedelta(hours=9))
     later = forecast(hours, 910, 1000, now=NOON + timedelta(days=2))
-    assert (later.per_hour, later.done_at) == (0, None)
+    assert (later.per_hour, later.completed_at) == (0, None)
     assert forecast(hours, 1001, 1000, now=NOON).missing == 0
     assert forecast(hours, 910, None, now=NOON).missing is None
-    assert forecast(hours, 910, 10**12, now=NOON).done_at is None
+    assert forecast(hours, 910, 10**12, now=NOON).completed_at is None

@@ -51,9 +51,9 @@ def table(dices_104: Ratings) -> Analysis:
 
 @pytest.mark.parametrize("group", TABLE_5)
 def test_grasp_table_5(table: Analysis, group: str) -> None:
-    found = {metric: find(table, group, metric).estimate for metric in COLUMNS}
-    # Half a unit of the third decimal, and a little for how they rounded.
-    assert found == pytest.approx(dict(zip(COLUMNS, TABLE_5[group], strict=True)), abs=0.0006)
+    result = {metric: find(table, group, metric).estimate for metric in COLUMNS}
+    # Half a unit of the third decimal, and a margin for rounding.
+    assert result == pytest.approx(dict(zip(COLUMNS, TABLE_5[group], strict=True)), abs=0.0006)
 
 
 @pytest.mark.parametrize("axis", DSI)
@@ -74,11 +74,11 @@ def test_size_of_the_pool(table: Analysis) -> None:
 
 def counts_of(ratings: Ratings, member: Callable[[str, str], bool]) -> list[list[int]]:
     """Count answers of the raters of a race and gender, one rating at a time."""
-    kept = {row["rater_id"] for row in ratings.raters.to_dicts() if member(row["rater_race"], row["rater_gender"])}
+    rater_ids = {row["rater_id"] for row in ratings.raters.to_dicts() if member(row["rater_race"], row["rater_gender"])}
     raters = ratings.raters["rater_id"].to_list()
     counts = [[0, 0, 0] for _ in range(ratings.n_items)]
     for item, rater, answer in ratings.answers.iter_rows():
-        if raters[rater] in kept:
+        if raters[rater] in rater_ids:
             counts[item][("No", "Unsure", "Yes").index(answer)] += 1
     return counts
 
@@ -102,7 +102,7 @@ def nominal_xrr(x: list[list[int]], y: list[list[int]]) -> float:
 
 
 def test_closed_forms_are_the_oracles_on_a_few_items(dices_104: Ratings) -> None:
-    """Keeps the closed forms honest; enumerating the pairs of all 350 items takes minutes."""
+    """Closed forms equal the oracles on a few items; enumerating the pairs of all 350 items takes minutes."""
     x = counts_of(dices_104, lambda race, gender: race == "Multiracial" and gender == "Woman")[:12]
     y = counts_of(dices_104, lambda race, gender: race == "Multiracial" and gender == "Man")[:12]
     assert nominal_alpha(x) == pytest.approx(float(agreement.alpha(x).value), rel=1e-12)
@@ -115,15 +115,15 @@ def test_ten_crossed_groups_by_a_slow_path(dices_104: Ratings) -> None:
     largest = 0.0
     for group in RATERS:
         race, gender = group.split(" × ")
-        own = counts_of(dices_104, lambda r, g: r == race and g == gender)  # noqa: B023
-        rest = counts_of(dices_104, lambda r, g: r != race or g != gender)  # noqa: B023
+        inside = counts_of(dices_104, lambda r, g: r == race and g == gender)  # noqa: B023
+        outside = counts_of(dices_104, lambda r, g: r != race or g != gender)  # noqa: B023
         expected = {
-            "irr": nominal_alpha(own),
-            "xrr": nominal_xrr(own, rest),
-            "negentropy": cohesion.negentropy(own),
-            "plurality_size": float(cohesion.plurality_size(own)),
-            "cross_negentropy": crossgroup.cross_negentropy(own, rest),
-            "gai": nominal_alpha(own) / nominal_xrr(own, rest),
+            "irr": nominal_alpha(inside),
+            "xrr": nominal_xrr(inside, outside),
+            "negentropy": cohesion.negentropy(inside),
+            "plurality_size": float(cohesion.plurality_size(inside)),
+            "cross_negentropy": crossgroup.cross_negentropy(inside, outside),
+            "gai": nominal_alpha(inside) / nominal_xrr(inside, outside),
         }
         largest = max(largest, expected["gai"])
         assert {name: find(table, group, name).estimate for name in expected} == pytest.approx(expected, rel=1e-10)
@@ -132,11 +132,11 @@ def test_ten_crossed_groups_by_a_slow_path(dices_104: Ratings) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_stars_of_grasp(dices_104: Ratings, seed: int) -> None:
-    """What GRASP marks is significant by its own rule whatever the seed, in the direction that it prints."""
+    """Values marked by GRASP are significant by its rule for any seed, in the printed direction."""
     analysis = analyse(
         dices_104, by=["age", "gender", "race"], permutations=1000, method="grasp", family="table", seed=seed
     )
-    marked = {
+    starred = {
         (LATINE, "irr"): "above",
         (LATINE, "xrr"): "above",
         (LATINE, "gai"): "above",
@@ -148,18 +148,18 @@ def test_stars_of_grasp(dices_104: Ratings, seed: int) -> None:
         ("Multiracial", "cross_negentropy"): "below",
         ("Multiracial", "plurality_size"): "below",
     }
-    for (group, metric), direction in marked.items():
+    for (group, metric), direction in starred.items():
         row = find(analysis, group, metric)
         assert row.stars, row
         assert row.direction == direction
     # The XRR of gen z lies at the edge; nothing else that GRASP leaves blank has a star.
-    blank = {(row.group, row.metric) for row in analysis.rows if row.stars} - set(marked)
+    blank = {(row.group, row.metric) for row in analysis.rows if row.stars} - set(starred)
     assert blank <= {("gen z", "xrr")}
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_stars_of_the_two_sided_test(dices_104: Ratings, seed: int) -> None:
-    """p is about twice that of GRASP: what is marked there at p near .03 is not significant here.
+    """p is about twice that of GRASP: values marked there at p near .03 are not significant here.
 
     The XRR of White has p near .04, with a Monte Carlo standard error of .006: not the same over seeds.
     """
@@ -184,7 +184,7 @@ def test_mean_pairwise_divergence(dices_123: Ratings) -> None:
         for race in ("White", "Black/African American", "Asian/Asian subcontinent")
         for gender in ("Man", "Woman")
     ]
-    found = group_divergence(dices_123, "race*gender", groups=groups)
-    assert found.estimate == pytest.approx(0.20315, abs=5e-6)
-    assert len(found.pairs) == 15
-    assert found.n_items == 350
+    result = group_divergence(dices_123, "race*gender", groups=groups)
+    assert result.estimate == pytest.approx(0.20315, abs=5e-6)
+    assert len(result.pairs) == 15
+    assert result.n_items == 350

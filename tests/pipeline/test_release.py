@@ -1,4 +1,4 @@
-"""From what raters picked to pairs: direction, strength, ties, weak picks, edits, tranches and splits."""
+"""Released pairs from picks: direction, strength, ties, weak picks, edits, tranches and splits."""
 
 from collections import Counter
 from dataclasses import replace
@@ -19,56 +19,56 @@ HUMAN = Turn("human", "Be rude.")
 GOOD, BAD = "No, thank you.", "Go away."
 
 
-def preference(asked: Criterion, *picks: int | Pick, **changes: Any) -> Preference:
-    """Return a preference in which each rater picks a below 0, b above, and neither with 0."""
-    given = [
-        one
-        if isinstance(one, Pick)
-        else Pick(f"rater-{place}", None if one == 0 else "b" if one > 0 else "a", abs(one))
-        for place, one in enumerate(picks)
+def preference(criterion: Criterion, *picks: int | Pick, **changes: Any) -> Preference:
+    """Return a preference with a pick of each rater: a below 0, b above 0, a tie at 0."""
+    records = [
+        pick
+        if isinstance(pick, Pick)
+        else Pick(f"rater-{index}", None if pick == 0 else "b" if pick > 0 else "a", abs(pick))
+        for index, pick in enumerate(picks)
     ]
     values: dict[str, Any] = {"preference_id": "p", "conversation_id": "c", "context": (HUMAN,), "a": GOOD, "b": BAD}
-    return Preference(**{**values, "asked": asked, "picks": tuple(given), **changes})
+    return Preference(**{**values, "criterion": criterion, "picks": tuple(records), **changes})
 
 
-def pair_of(one: Preference, **policy: Any) -> ReleasedPair:
-    (pair,) = released_pairs([one], PairPolicy(**policy)).pairs
+def pair_of(preference: Preference, **policy: Any) -> ReleasedPair:
+    (pair,) = released_pairs([preference], PairPolicy(**policy)).pairs
     return pair
 
 
 @pytest.mark.parametrize(
-    ("asked", "picked", "chosen"),
+    ("criterion", "pick", "chosen"),
     [("more helpful", -3, GOOD), ("less harmful", -3, GOOD), ("more harmful", 3, GOOD), ("more harmful", -3, BAD)],
 )
-def test_the_chosen_answer_is_the_better_one(asked: Criterion, picked: int, chosen: str) -> None:
-    pair = pair_of(preference(asked, picked))
+def test_the_chosen_answer_is_the_better_one(criterion: Criterion, pick: int, chosen: str) -> None:
+    pair = pair_of(preference(criterion, pick))
     assert pair.chosen == chosen
     assert {pair.chosen, pair.rejected} == {GOOD, BAD}
     assert pair.strength == 3
     assert [each.strength for each in pair.strengths] == [3]
-    assert pair.asked == asked
-    assert pair.purpose == ("helpful" if asked == "more helpful" else "harmless")
+    assert pair.criterion == criterion
+    assert pair.purpose == ("helpful" if criterion == "more helpful" else "harmless")
 
 
 @quick
 @given(st.sampled_from(CRITERIA), st.lists(st.integers(-4, 4), min_size=1, max_size=6))
-def test_sides_and_questions_are_symmetric(asked: Criterion, picks: list[int]) -> None:
-    here = released_pairs([preference(asked, *picks)])
-    there = released_pairs([preference(asked, *(-pick for pick in picks), a=BAD, b=GOOD)])
-    assert [replace(pair) for pair in here.pairs] == list(there.pairs)
-    assert here.dropped == there.dropped
-    contrary = {"more harmful": "less harmful", "less harmful": "more harmful"}.get(asked)
+def test_sides_and_questions_are_symmetric(criterion: Criterion, picks: list[int]) -> None:
+    released = released_pairs([preference(criterion, *picks)])
+    swapped = released_pairs([preference(criterion, *(-pick for pick in picks), a=BAD, b=GOOD)])
+    assert [replace(pair) for pair in released.pairs] == list(swapped.pairs)
+    assert released.dropped == swapped.dropped
+    contrary = {"more harmful": "less harmful", "less harmful": "more harmful"}.get(criterion)
     if contrary is not None:
-        other = released_pairs([preference(contrary, *(-pick for pick in picks))])  # type: ignore[arg-type]
-        assert [replace(pair, asked=asked) for pair in other.pairs] == list(here.pairs)
-    for pair in here.pairs:
+        mirrored = released_pairs([preference(contrary, *(-pick for pick in picks))])  # type: ignore[arg-type]
+        assert [replace(pair, criterion=criterion) for pair in mirrored.pairs] == list(released.pairs)
+    for pair in released.pairs:
         assert pair.strength is not None
         assert pair.strength > 0
         assert sum(each.strength for each in pair.strengths if abs(each.strength) > 1) > 0
 
 
-def test_what_does_not_count_is_dropped_and_counted() -> None:
-    made = released_pairs(
+def test_preferences_without_a_pair_are_dropped_and_counted() -> None:
+    released = released_pairs(
         [
             preference("more helpful", 1, -1, 0),
             preference("more helpful", 2, -2),
@@ -77,24 +77,24 @@ def test_what_does_not_count_is_dropped_and_counted() -> None:
             preference("more helpful", 3, edits=(Edit("ann", "b", BAD),)),
         ]
     )
-    assert made.dropped == {WEAKEST: 1, TIE: 1, NOBODY: 1, SAME: 1, UNCHANGED: 1}
-    assert len(made.pairs) == 1
-    assert "1 left out: a tie." in list(made.notes())
+    assert released.dropped == {WEAKEST: 1, TIE: 1, NOBODY: 1, SAME: 1, UNCHANGED: 1}
+    assert len(released.pairs) == 1
+    assert "1 left out: a tie." in list(released.notes())
 
 
 def test_weak_picks_stay_beside_the_pair_and_count_when_asked_to() -> None:
-    one = preference("more helpful", 3, -1, -1, 0)
-    assert pair_of(one).strength == 3
-    assert [each.strength for each in pair_of(one).strengths] == [3, -1, -1, 0]
-    assert pair_of(one, keep_weakest=True).strength == 0.25
+    comparison = preference("more helpful", 3, -1, -1, 0)
+    assert pair_of(comparison).strength == 3
+    assert [each.strength for each in pair_of(comparison).strengths] == [3, -1, -1, 0]
+    assert pair_of(comparison, keep_weakest=True).strength == 0.25
     assert pair_of(preference("more helpful", 1, levels=1)).strength == 1
 
 
-def test_strengths_outweigh_heads_and_disagreement_can_be_left_out() -> None:
-    one = preference("more helpful", 4, 4, -2, -2, -2)
-    assert (pair_of(one).chosen, pair_of(one).strength) == (BAD, 0.4)
-    made = released_pairs([one], PairPolicy(disagreement="unanimous"))
-    assert (made.pairs, made.dropped) == ((), {DISAGREE: 1})
+def test_the_sum_of_strengths_decides_and_disagreement_can_be_dropped() -> None:
+    comparison = preference("more helpful", 4, 4, -2, -2, -2)
+    assert (pair_of(comparison).chosen, pair_of(comparison).strength) == (BAD, 0.4)
+    released = released_pairs([comparison], PairPolicy(disagreement="unanimous"))
+    assert (released.pairs, released.dropped) == ((), {DISAGREE: 1})
     assert pair_of(preference("more helpful", 4, 2, -1), disagreement="unanimous").strength == 3
 
 
@@ -107,20 +107,20 @@ def test_ties_are_drawn_by_the_seed_when_asked_to() -> None:
     assert chosen != [pair.chosen for pair in released_pairs(ties, PairPolicy(ties="random", seed=1)).pairs]
 
 
-def test_an_edit_is_chosen_over_what_it_was() -> None:
-    one = preference("less harmful", -3, edits=(Edit("ann", "a", "No."),), models=("rlhf", "plain lm"))
-    picked, edited = released_pairs([one]).pairs
-    assert (picked.chosen, picked.rejected, picked.chosen_model) == (GOOD, BAD, "rlhf")
+def test_an_edit_is_chosen_over_its_original() -> None:
+    comparison = preference("less harmful", -3, edits=(Edit("ann", "a", "No."),), models=("rlhf", "plain lm"))
+    pair, edited = released_pairs([comparison]).pairs
+    assert (pair.chosen, pair.rejected, pair.chosen_model) == (GOOD, BAD, "rlhf")
     assert (edited.chosen, edited.rejected) == ("No.", GOOD)
     assert (edited.strength, edited.strengths, edited.edited_by) == (None, (), "ann")
     assert edited.pair_id == "p:edit-1"
-    assert len(released_pairs([one], PairPolicy(edits=False)).pairs) == 1
-    alone = released_pairs([replace(one, picks=())])
-    assert (len(alone.pairs), alone.dropped) == (1, {})
+    assert len(released_pairs([comparison], PairPolicy(edits=False)).pairs) == 1
+    unpicked = released_pairs([replace(comparison, picks=())])
+    assert (len(unpicked.pairs), unpicked.dropped) == (1, {})
 
 
 @pytest.mark.parametrize(
-    ("models", "phase", "asked", "tranche", "standard"),
+    ("models", "phase", "criterion", "tranche", "standard"),
     [
         (("context distillation", "plain lm"), None, "more helpful", "helpful-base", True),
         (("context distillation", "rejection sampling"), None, "more helpful", "helpful-rejection-sampled", True),
@@ -131,13 +131,15 @@ def test_an_edit_is_chosen_over_what_it_was() -> None:
         (("", "rejection sampling"), None, "less harmful", "harmless-rejection-sampled", False),
     ],
 )
-def test_tranches(models: tuple[str, str], phase: Any, asked: Criterion, tranche: str, standard: bool) -> None:
-    made = released_pairs([preference(asked, 3, models=models, phase=phase)])
-    assert [(pair.tranche, pair.is_standard) for pair in made.pairs] == [(tranche, standard)]
-    assert (f"hh-rlhf has no tranche '{tranche}'" in " ".join(made.notes())) != standard
+def test_a_tranche_follows_from_models_phase_and_question(
+    models: tuple[str, str], phase: Any, criterion: Criterion, tranche: str, standard: bool
+) -> None:
+    released = released_pairs([preference(criterion, 3, models=models, phase=phase)])
+    assert [(pair.tranche, pair.is_standard) for pair in released.pairs] == [(tranche, standard)]
+    assert (f"hh-rlhf has no tranche '{tranche}'" in " ".join(released.notes())) != standard
 
 
-def test_conversations_stay_whole_and_where_they_are() -> None:
+def test_a_conversation_keeps_its_split() -> None:
     some = [
         preference("more helpful", 3, preference_id=f"p-{number}", conversation_id=f"c-{number // 3}")
         for number in range(3000)
@@ -146,15 +148,15 @@ def test_conversations_stay_whole_and_where_they_are() -> None:
     by_conversation = {(number // 3, split[f"p-{number}"]) for number in range(3000)}
     assert len(by_conversation) == 1000
     assert 450 < Counter(split.values())["test"] < 750
-    fewer = released_pairs(some[:900], PairPolicy(test_share=0.2)).pairs
-    assert {pair.pair_id: pair.split for pair in fewer} == {name: split[name] for name in list(split)[:900]}
-    other = released_pairs(some, PairPolicy(test_share=0.2, seed=1)).pairs
-    assert {pair.pair_id: pair.split for pair in other} != split
+    subset = released_pairs(some[:900], PairPolicy(test_share=0.2)).pairs
+    assert {pair.pair_id: pair.split for pair in subset} == {name: split[name] for name in list(split)[:900]}
+    other_seed = released_pairs(some, PairPolicy(test_share=0.2, seed=1)).pairs
+    assert {pair.pair_id: pair.split for pair in other_seed} != split
     assert {pair.split for pair in released_pairs(some, PairPolicy(test_share=0)).pairs} == {"train"}
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("build", "message"),
     [
         (lambda: Pick("ann", "c", 1), "A pick is 'c'; it is 'a' or 'b'"),  # type: ignore[arg-type]
         (lambda: Pick("ann", "a", 0), "The strength of a pick is 0"),
@@ -163,14 +165,14 @@ def test_conversations_stay_whole_and_where_they_are() -> None:
         (lambda: preference("more helpfull", 1), "Did you mean 'more helpful'?"),  # type: ignore[arg-type]
         (lambda: preference("more helpful", 3, levels=2), "Preference 'p': A pick has strength 3, and there are 2"),
         (lambda: preference("more helpful", Pick("x", "a", 1), Pick("x", "b", 1)), "Rater 'x' picked twice"),
-        (lambda: preference("more harmful", 1, edits=(Edit("x", "a", "y"),)), "the more harmful answer was asked for"),
+        (lambda: preference("more harmful", 1, edits=(Edit("x", "a", "y"),)), "the criterion is 'more harmful'"),
         (lambda: preference("more helpful", 1, phase="late"), "phase is 'late'"),
         (lambda: preference("more helpful", 1, a="\0"), "Answer a has a NUL"),
         (lambda: PairPolicy(ties="dropped"), "Did you mean 'drop'?"),  # type: ignore[arg-type]
         (lambda: PairPolicy(test_share=2), "test_share is 2"),
     ],
 )
-def test_what_cannot_be_is_refused(make: Any, says: str) -> None:
+def test_invalid_values_are_refused(build: Any, message: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        make()
-    assert says in str(caught.value)
+        build()
+    assert message in str(caught.value)

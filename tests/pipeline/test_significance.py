@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.oracles import significance
-from tests.pipeline.tables import drawn_frame, find, ratings_of
+from tests.pipeline.tables import find, ratings_of, simulate_frame
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import Analysis, Row, analyse
@@ -18,7 +18,7 @@ from dissensus.schema.ratings.table import Ratings
 
 @pytest.fixture(scope="module")
 def ratings() -> Ratings:
-    return Ratings.from_frame(drawn_frame(1))
+    return Ratings.from_frame(simulate_frame(1))
 
 
 KEYS: dict[Family, Callable[[Row], str]] = {
@@ -30,13 +30,13 @@ KEYS: dict[Family, Callable[[Row], str]] = {
 
 
 def families(analysis: Analysis, family: Family) -> list[list[int]]:
-    """The tests of each family, as places among the rows."""
+    """Return the row numbers of each family of tests."""
     tested = [r for r, row in enumerate(analysis.rows) if row.p is not None]
     keys = [KEYS[family](analysis.rows[r]) for r in tested]
     return [[r for r, key in zip(tested, keys, strict=True) if key == one] for one in sorted(set(keys))]
 
 
-def seen(row: Row) -> float:
+def statistic_of(row: Row) -> float:
     assert row.estimate is not None
     return row.estimate
 
@@ -58,7 +58,7 @@ def test_max_t_by_hand_over_each_family(ratings: Ratings, family: Family) -> Non
     for members in families(analysis, family):
         null = analysis.null[:, members]
         assert not np.isnan(null).any()
-        expected = significance.max_t([seen(analysis.rows[r]) for r in members], null.tolist())
+        expected = significance.max_t([statistic_of(analysis.rows[r]) for r in members], null.tolist())
         expected = np.maximum(expected, [analysis.rows[r].p or 0 for r in members]).tolist()
         # The oracle computes t in another order, so a replicate that ties with the estimate may fall on either side.
         assert [analysis.rows[r].p_adjusted for r in members] == pytest.approx(expected, abs=2.1 / 100)
@@ -71,28 +71,28 @@ def test_adjusting_never_makes_a_p_smaller(ratings: Ratings) -> None:
         assert all(row.p_adjusted >= row.p for row in analysis.rows if row.p is not None and row.p_adjusted is not None)
 
 
-def test_who_has_no_known_group_lends_no_answers_to_those_who_have() -> None:
+def test_raters_without_a_known_group_do_not_affect_the_null() -> None:
     """Raters without a group who answer at random would make every group look cohesive beside shuffled ones."""
     rng = np.random.default_rng(3)
     shares = rng.dirichlet([1, 1, 1], 30)
-    alike = ["".join(rng.choice([*"NUY"], p=share) for share in shares) for _ in range(20)]
+    texts = ["".join(rng.choice([*"NUY"], p=share) for share in shares) for _ in range(20)]
     noise = ["".join(rng.choice([*"NUY"], size=30)) for _ in range(20)]
     groups = [*"ab" * 10]
-    known = ratings_of({f"k{i:02}": text for i, text in enumerate(alike)}, {"rater_g": groups})
+    grouped = ratings_of({f"k{i:02}": text for i, text in enumerate(texts)}, {"rater_g": groups})
     mixed = ratings_of(
-        {f"k{i:02}": text for i, text in enumerate([*alike, *noise])}, {"rater_g": [*groups, *[None] * 20]}
+        {f"k{i:02}": text for i, text in enumerate([*texts, *noise])}, {"rater_g": [*groups, *[None] * 20]}
     )
-    alone, beside = (analyse(r, by=["g"], permutations=199) for r in (known, mixed))
-    for one, other in zip(alone.rows, beside.rows, strict=True):
-        assert one.estimate == other.estimate
-        assert one.p is not None
-        assert other.p == pytest.approx(one.p, abs=0.2)  # other shuffles of the same raters
-    assert min(row.p for row in beside.rows if row.p is not None) > 0.02
+    grouped_result, mixed_result = (analyse(r, by=["g"], permutations=199) for r in (grouped, mixed))
+    for grouped_row, mixed_row in zip(grouped_result.rows, mixed_result.rows, strict=True):
+        assert grouped_row.estimate == mixed_row.estimate
+        assert grouped_row.p is not None
+        assert mixed_row.p == pytest.approx(grouped_row.p, abs=0.2)  # other shuffles of the same raters
+    assert min(row.p for row in mixed_result.rows if row.p is not None) > 0.02
 
 
 def test_strata_that_fix_an_axis_are_warned_of(ratings: Ratings) -> None:
     analysis = analyse(ratings, by=["race", "gender"], permutations=50, permute_within="race")
-    assert any("rater_race: no shuffle changes it" in warning for warning in analysis.warnings)
+    assert any("rater_race: permutations change nothing" in warning for warning in analysis.warnings)
     assert not any("rater_gender: no shuffle" in warning for warning in analysis.warnings)
 
 
@@ -102,18 +102,18 @@ def test_p_by_hand(ratings: Ratings, method: str) -> None:
     analysis = analyse(ratings, by=["race"], permutations=99, method="grasp" if method == "grasp" else "two-sided")
     for r, row in enumerate(analysis.rows):
         if row.metric in ("irr", "xrr", "negentropy", "gai", "dsi"):  # the others have ties
-            assert row.p == pytest.approx(float(rule(seen(row), analysis.null[:, r].tolist())), abs=1e-12)
+            assert row.p == pytest.approx(float(rule(statistic_of(row), analysis.null[:, r].tolist())), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", [1, 8, 9, 13])
 def test_replicates_that_differ_by_rounding_are_ties(seed: int) -> None:
-    """With six raters many shuffles give the very statistic, summed in another order."""
+    """With six raters many shuffles give the same statistic, summed in another order."""
     ratings = simulate_ratings(n_items=10, raters_per_cell=1, seed=seed)
     analysis = analyse(ratings, by=["gender", "age"], permutations=199, seed=seed)
     for r, row in enumerate(analysis.rows):
         if row.p is not None:
             null = np.round(analysis.null[:, r], 11)
-            expected = significance.two_sided_p(round(seen(row), 11), null[~np.isnan(null)].tolist())
+            expected = significance.two_sided_p(round(statistic_of(row), 11), null[~np.isnan(null)].tolist())
             assert row.p == pytest.approx(float(expected)), row
 
 
@@ -139,20 +139,20 @@ def test_within_the_axis_itself_nobody_changes_group(ratings: Ratings) -> None:
         assert row.direction is None
 
 
-def test_demographic_rows_move_whole() -> None:
+def test_demographic_rows_are_permuted_as_units() -> None:
     """A second axis that repeats the first, and their crossing, have the replicates of the first."""
-    frame = drawn_frame(2)
+    frame = simulate_frame(2)
     ratings = Ratings.from_frame(frame.with_columns(rater_again=frame["rater_gender"]))
     analysis = analyse(ratings, by=["gender", "again"], cross=["gender*again"], permutations=60)
-    one, other, crossed = np.split(analysis.null, 3, axis=1)
-    np.testing.assert_array_equal(other, one)
-    np.testing.assert_array_equal(crossed, one)
+    gender, repeated, crossed = np.split(analysis.null, 3, axis=1)
+    np.testing.assert_array_equal(repeated, gender)
+    np.testing.assert_array_equal(crossed, gender)
     assert [row.group for row in analysis.rows][-15::7] == ["Man × Man", "Woman × Woman", None]
 
 
 def test_shuffles_within_a_stratum_keep_its_groups_apart() -> None:
     """All Asian raters are in the first stratum, so their group has the same number of its raters in every shuffle."""
-    frame = drawn_frame(3)
+    frame = simulate_frame(3)
     ratings = Ratings.from_frame(frame.with_columns(rater_phase=frame["rater_race"].replace({"White": "Black"})))
     analysis = analyse(ratings, by=["race"], permutations=40, permute_within="phase")
     null = dict(zip([(row.group, row.metric) for row in analysis.rows], analysis.null.T, strict=True))
@@ -163,26 +163,26 @@ def test_shuffles_within_a_stratum_keep_its_groups_apart() -> None:
 
 
 def test_shuffles_within_crossed_strata(ratings: Ratings) -> None:
-    """Within race × gender nobody leaves either group."""
+    """Within race × gender nobody changes either group."""
     for row in analyse(ratings, by=["race", "gender"], permutations=30, permute_within="race*gender").rows:
         assert row.p == 1
 
 
-def test_an_attribute_of_items_can_be_the_stratum_if_it_tells_raters_apart() -> None:
+def test_an_attribute_of_items_can_be_the_stratum_if_constant_per_rater() -> None:
     answers = {"a": "NYN...", "b": "NYY...", "c": "UYN...", "d": "...NYN", "e": "...YYN", "f": "...NUN"}
     ratings = ratings_of(answers, {"rater_race": [*"xyxyxy"]})
     phase = {f"item-{i}": "one" if i < 3 else "two" for i in range(6)}
     table = pl.DataFrame({"item_id": list(phase), "phase": list(phase.values())})
     with_phase = ratings.with_items(table)
-    found = analyse(with_phase, by=["race"], permutations=99, permute_within="phase")
-    assert found.settings.permute_within == "phase"
+    result = analyse(with_phase, by=["race"], permutations=99, permute_within="phase")
+    assert result.settings.permute_within == "phase"
     mixed = ratings.with_items(table.with_columns(phase=pl.Series(["one", "two"] * 3)))
     with pytest.raises(InvalidInput, match="rated items whose phase is 'one' and items whose phase is 'two'"):
         analyse(mixed, by=["race"], permutations=9, permute_within="phase")
 
 
 def test_a_sparse_design_is_warned_of_unless_shuffled_within() -> None:
-    ratings = Ratings.from_frame(drawn_frame(4, share_rated=0.5))
+    ratings = Ratings.from_frame(simulate_frame(4, share_rated=0.5))
     free = analyse(ratings, by=["race"], permutations=99)
     assert any("--permute-within" in warning and "% of the items" in warning for warning in free.warnings)
     assert "Warning: Raters rated" in str(free)
@@ -195,17 +195,17 @@ def test_a_complete_design_is_not_warned_of(ratings: Ratings) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         ({"by": ["race"], "permutations": 99, "method": "grasp"}, "nearly 10 % of the time"),
         ({"by": ["race"], "permutations": 20}, "no p-value can be below 0.095"),
-        ({"permutations": 99}, "no axis was named"),
+        ({"permutations": 99}, "no axis was given"),
         ({"by": ["race"], "bootstrap": 20}, "do not reach the tails"),
     ],
 )
-def test_warnings_of_what_misleads(ratings: Ratings, options: dict[str, object], says: str) -> None:
+def test_misleading_designs_have_warnings(ratings: Ratings, options: dict[str, object], message: str) -> None:
     (warning,) = analyse(ratings, **options).warnings  # type: ignore[arg-type]
-    assert says in warning
+    assert message in warning
 
 
 def test_stars() -> None:

@@ -1,4 +1,4 @@
-"""Campaigns that never were."""
+"""Simulated ratings of a balanced pool."""
 
 import numpy as np
 import polars as pl
@@ -10,14 +10,14 @@ from tests.strategies import quick
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import analyse, group_divergence
 from dissensus.pipeline.simulate import draw_answers, simulate_ratings
-from dissensus.pipeline.simulate.scores import allot_counts, normal_scores, related_scores
-from dissensus.pipeline.simulate.texts import draw_item_texts
+from dissensus.pipeline.simulate.items import draw_item_texts
+from dissensus.pipeline.simulate.latent import allot_counts, normal_scores, related_scores
 
 
 def test_the_same_seed_gives_the_same_ratings() -> None:
-    one, other, another = (simulate_ratings(n_items=30, raters_per_cell=3, seed=seed) for seed in (4, 4, 5))
-    assert one.answers.equals(other.answers)
-    assert not one.answers.equals(another.answers)
+    first, second, third = (simulate_ratings(n_items=30, raters_per_cell=3, seed=seed) for seed in (4, 4, 5))
+    assert first.answers.equals(second.answers)
+    assert not first.answers.equals(third.answers)
 
 
 def test_the_pool_is_balanced() -> None:
@@ -37,13 +37,13 @@ def test_shares_of_answers_are_about_those_of_dices() -> None:
     assert np.mean(shares, axis=0) == pytest.approx([0.61, 0.06, 0.33], abs=0.03)
 
 
-def test_what_groups_see_apart_raises_their_divergence() -> None:
-    found = [
+def test_group_effects_raise_the_divergence() -> None:
+    estimates = [
         group_divergence(simulate_ratings(n_items=100, raters_per_cell=8, group_sd=sd, seed=1), "age").estimate
         for sd in (0.0, 0.5, 1.0, 2.0)
     ]
-    assert found == sorted(found)
-    assert found[-1] > found[0] + 0.1
+    assert estimates == sorted(estimates)
+    assert estimates[-1] > estimates[0] + 0.1
 
 
 def test_items_that_differ_raise_alpha_and_raters_that_differ_lower_it() -> None:
@@ -69,10 +69,10 @@ def test_answers_are_codes_of_raters_by_items() -> None:
 
 
 def test_the_random_stream_does_not_change() -> None:
-    """The calibration in the documentation rests on it; drawn before the model was shared with campaigns."""
+    """The calibration in the documentation depends on it."""
     answers = draw_answers(np.random.default_rng(7), np.array([0, 1, 1, 2]), 12, group_sd=0.6)
-    drawn = ["".join(map(str, row)) for row in answers]
-    assert drawn == ["000200200000", "000200200022", "000200200000", "000200000000"]
+    letters = ["".join(map(str, row)) for row in answers]
+    assert letters == ["000200200000", "000200200022", "000200200000", "000200000000"]
 
 
 def test_ids_sort_as_text_in_the_order_of_their_numbers() -> None:
@@ -101,7 +101,7 @@ def test_impossible_campaigns_are_refused(options: dict[str, float]) -> None:
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=6).filter(lambda w: sum(w) > 1e-3), st.integers(0, 500))
 @quick
-def test_counts_are_shared_out_to_the_last_one(weights: list[float], n: int) -> None:
+def test_allotted_counts_sum_and_are_proportional(weights: list[float], n: int) -> None:
     counts = allot_counts(weights, n)
     assert counts.sum() == n
     assert np.abs(counts - np.array(weights) / sum(weights) * n).max() < 1 + 1e-9
@@ -116,19 +116,17 @@ def test_normal_scores_have_exactly_the_moments_of_a_normal(n: int) -> None:
 
 
 @pytest.mark.parametrize("correlation", [-1.0, -0.5, 0.0, 0.7, 1.0])
-def test_related_scores_correlate_as_asked(correlation: float) -> None:
+def test_related_scores_have_the_given_correlation(correlation: float) -> None:
     """5,000 scores: five standard errors of a correlation of 0 are .07."""
     scores = normal_scores(5000)
-    found = related_scores(np.random.default_rng(1), scores, correlation)
-    assert np.corrcoef(scores, found)[0, 1] == pytest.approx(correlation, abs=0.07)
-    assert np.sort(found) == pytest.approx(scores)
+    related = related_scores(np.random.default_rng(1), scores, correlation)
+    assert np.corrcoef(scores, related)[0, 1] == pytest.approx(correlation, abs=0.07)
+    assert np.sort(related) == pytest.approx(scores)
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 60), st.integers(0, 9))
 @quick
-def test_texts_are_as_distinct_as_asked_and_never_alike_in_pairs(
-    n: int, contexts: int, responses: int, seed: int
-) -> None:
+def test_texts_have_the_given_numbers_and_distinct_pairs(n: int, contexts: int, responses: int, seed: int) -> None:
     contexts, responses = min(n, contexts), min(n, responses)
     context, response = draw_item_texts(np.random.default_rng(seed), n, [3, 2, 1], contexts, responses)
     assert len(set(context)) == contexts

@@ -22,9 +22,9 @@ def scores(attempts: tuple[Attempt, ...]) -> list[float]:
 
 
 def test_counts_are_those_of_table_1(attempts: tuple[Attempt, ...]) -> None:
-    found = Counter((attempt.model_type, attempt.num_params) for attempt in attempts)
-    assert found == {(kind, size): n for kind, row in COUNTS.items() for size, n in zip(SIZES, row, strict=True)}
-    # what the published file holds of each type
+    counts = Counter((attempt.model_type, attempt.num_params) for attempt in attempts)
+    assert counts == {(kind, size): n for kind, row in COUNTS.items() for size, n in zip(SIZES, row, strict=True)}
+    # counts of each type in the published file
     assert {kind: sum(row) for kind, row in COUNTS.items()} == {
         "plain lm": 5152,
         "context distillation": 21957,
@@ -55,9 +55,9 @@ def test_scores_are_those_of_their_type(attempts: tuple[Attempt, ...]) -> None:
 
 
 def test_few_red_teamers_made_most_attempts(attempts: tuple[Attempt, ...]) -> None:
-    found = Counter(attempt.red_team_member_id for attempt in attempts)
-    assert set(found) == set(range(324))
-    assert sum(n for _, n in found.most_common(50)) / len(attempts) == pytest.approx(0.8, abs=0.005)
+    counts = Counter(attempt.red_team_member_id for attempt in attempts)
+    assert set(counts) == set(range(324))
+    assert sum(n for _, n in counts.most_common(50)) / len(attempts) == pytest.approx(0.8, abs=0.005)
     by_upwork = {attempt.red_team_member_id for attempt in attempts if attempt.is_upworker}
     assert (len(by_upwork), sum(attempt.is_upworker is True for attempt in attempts)) == (17, 580)
     assert not any(attempt.is_upworker is None for attempt in attempts)
@@ -84,7 +84,7 @@ def test_texts_have_the_length_of_the_published_ones(attempts: tuple[Attempt, ..
         assert [speaker for speaker, _ in turns] == ["human", "bot"] * (len(turns) // 2)
 
 
-def test_the_seed_decides() -> None:
+def test_the_same_seed_gives_the_same_attempts() -> None:
     assert simulate_attempts(50, seed=1) == simulate_attempts(50, seed=1)
     assert simulate_attempts(50, seed=1) != simulate_attempts(50, seed=2)
 
@@ -94,7 +94,7 @@ def test_few_attempts_can_be_drawn(count: int) -> None:
     assert len(simulate_attempts(count)) == count
 
 
-def test_what_cannot_be_drawn_is_refused() -> None:
+def test_impossible_counts_and_seeds_are_refused() -> None:
     with pytest.raises(InvalidInput, match="count is 0"):
         simulate_attempts(0)
     with pytest.raises(InvalidInput, match="seed is -1"):

@@ -1,4 +1,4 @@
-"""Preferences that never were: what is drawn, and that the truth is true of it."""
+"""Simulated preferences and their true effects."""
 
 import numpy as np
 import pytest
@@ -7,30 +7,30 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate import simulate_preferences
 
 
-def test_the_same_seed_gives_the_same() -> None:
-    one, again, other = (simulate_preferences(n_comparisons=30, seed=seed) for seed in (1, 1, 2))
-    assert one.preferences == again.preferences != other.preferences
-    assert one.words.equals(again.words)
+def test_the_same_seed_gives_the_same_preferences() -> None:
+    first, same_seed, other_seed = (simulate_preferences(n_comparisons=30, seed=seed) for seed in (1, 1, 2))
+    assert first.preferences == same_seed.preferences != other_seed.preferences
+    assert first.words.equals(same_seed.words)
 
 
 def test_picks_follow_the_truth_of_each_group() -> None:
-    drawn = simulate_preferences(n_comparisons=3000, group_sd=2.0, rater_sd=0.0, seed=4)
-    gender = dict(drawn.raters.select("rater_id", "rater_gender").iter_rows())
+    simulation = simulate_preferences(n_comparisons=3000, group_sd=2.0, rater_sd=0.0, seed=4)
+    gender = dict(simulation.raters.select("rater_id", "rater_gender").iter_rows())
     for name in ("Man", "Woman"):
-        p = 1 / (1 + np.exp(-drawn.odds(f"rater_gender={name}")))
-        picked = [
+        p = 1 / (1 + np.exp(-simulation.odds(f"rater_gender={name}")))
+        outcomes = [
             (pick.side == "b", chance)
-            for one, chance in zip(drawn.preferences, p, strict=True)
-            for pick in one.picks
+            for preference, chance in zip(simulation.preferences, p, strict=True)
+            for pick in preference.picks
             if gender[pick.rater_id] == name
         ]
-        sides, chances = np.array(picked).T
+        sides, chances = np.array(outcomes).T
         for low, high in ((0, 0.2), (0.2, 0.5), (0.5, 0.8), (0.8, 1)):
-            here = (chances >= low) & (chances < high)
-            assert sides[here].mean() == pytest.approx(chances[here].mean(), abs=0.04)
+            in_bin = (chances >= low) & (chances < high)
+            assert sides[in_bin].mean() == pytest.approx(chances[in_bin].mean(), abs=0.04)
 
 
-def test_genders_differ_by_as_much_as_asked_and_ages_do_not() -> None:
+def test_genders_differ_by_group_sd_and_ages_do_not() -> None:
     words = simulate_preferences(n_comparisons=2, group_sd=1.5, seed=6).words
     women = words["rater_gender=Woman"].to_numpy()
     assert women[0::2].std() == pytest.approx(1.5)
@@ -40,22 +40,22 @@ def test_genders_differ_by_as_much_as_asked_and_ages_do_not() -> None:
     assert words["all"].std(ddof=0) == pytest.approx(1)
 
 
-def test_answers_speak_of_what_counts() -> None:
-    drawn = simulate_preferences(n_comparisons=50, seed=7)
-    for one, counts in zip(drawn.preferences, drawn.counts, strict=True):
-        for word, count in zip(drawn.words["word"], counts, strict=True):
-            assert (word in one.b) - (word in one.a) == count
-        assert len({pick.rater_id for pick in one.picks}) == 4
+def test_counts_are_those_of_the_words_in_responses() -> None:
+    simulation = simulate_preferences(n_comparisons=50, seed=7)
+    for preference, counts in zip(simulation.preferences, simulation.counts, strict=True):
+        for word, count in zip(simulation.words["word"], counts, strict=True):
+            assert (word in preference.b) - (word in preference.a) == count
+        assert len({pick.rater_id for pick in preference.picks}) == 4
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("settings", "message"),
     [
         ({"n_comparisons": 0}, "n_comparisons"),
         ({"n_raters": 3}, "raters_each"),
         ({"group_sd": -1.0}, "neither can be less than 0"),
     ],
 )
-def test_what_cannot_be_drawn(settings: dict[str, float], says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
+def test_impossible_settings_are_refused(settings: dict[str, float], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         simulate_preferences(**settings)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What the data do not determine is null, with the reason: never 0, 1 or NaN."""
+"""Undefined estimates are null with a reason, never 0, 1 or NaN."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from tests.pipeline.tables import find, ratings_of
 from dissensus.pipeline.analyse import Analysis, analyse
 from dissensus.schema.ratings.table import Ratings
 
-# One rater alone, three who rate items of their own, three who always say No, and seven who rate the first six items.
+# One single rater, three with separate items, three who always answer No, and seven who rate the first six items.
 ANSWERS = {
     "solo": "NYNYUN....",
     "far-1": "......NYNY",
@@ -64,13 +64,13 @@ def test_undefined_rows_are_null_with_a_reason_and_no_others(analysis: Analysis)
         ("constant", "irr", "one categor|same|single"),
     ],
 )
-def test_the_reason_says_what_the_matter_is(analysis: Analysis, group: str, metric: str, says: str) -> None:
+def test_reasons_name_the_cause(analysis: Analysis, group: str, metric: str, says: str) -> None:
     reason = find(analysis, group, metric).reason
     assert reason is not None
     assert re.search(says, reason, re.IGNORECASE), reason
 
 
-def test_what_is_defined_beside_it_is_still_there(analysis: Analysis) -> None:
+def test_defined_metrics_of_the_same_group_are_reported(analysis: Analysis) -> None:
     ln_3 = 1.0986122886681098
     assert find(analysis, "solo", "negentropy").estimate == pytest.approx(ln_3)
     assert find(analysis, "solo", "plurality_size").estimate == 1
@@ -82,7 +82,7 @@ def test_what_is_defined_beside_it_is_still_there(analysis: Analysis) -> None:
     assert (far.n_raters, far.n_items) == (3, 4)
 
 
-def test_dsi_is_the_largest_of_what_is_defined(analysis: Analysis) -> None:
+def test_dsi_is_the_largest_defined_index(analysis: Analysis) -> None:
     assert find(analysis, None, "dsi", "rater_race").estimate == find(analysis, "others", "gai").estimate
 
 
@@ -100,7 +100,7 @@ def test_undefined_rows_are_not_tests_of_the_family(analysis: Analysis) -> None:
     assert f"({len(tested)} tests in all)" in str(analysis)
 
 
-def test_a_dash_stands_for_it_and_the_reason_below(analysis: Analysis) -> None:
+def test_the_table_prints_a_dash_and_the_reason_below(analysis: Analysis) -> None:
     text = str(analysis)
     (line,) = [line for line in text.splitlines() if line.startswith("far ")]
     assert "–" in line
@@ -131,11 +131,13 @@ def test_everybody_saying_the_same_has_no_alpha_and_full_cohesion() -> None:
 
 def pair_and_loners() -> Ratings:
     """Only the two raters of x ever rate an item together, so nearly every shuffle leaves alpha undefined."""
-    alone = {f"r{i}": "." * (4 + i) + "N" + "." * (11 - i) for i in range(12)}
-    return ratings_of({"a": "NYNY" + "." * 12, "b": "NYYY" + "." * 12, **alone}, {"rater_race": ["x"] * 2 + ["y"] * 12})
+    loners = {f"r{i}": "." * (4 + i) + "N" + "." * (11 - i) for i in range(12)}
+    return ratings_of(
+        {"a": "NYNY" + "." * 12, "b": "NYYY" + "." * 12, **loners}, {"rater_race": ["x"] * 2 + ["y"] * 12}
+    )
 
 
-def test_where_every_bootstrap_replicate_is_undefined_the_row_says_so() -> None:
+def test_a_row_with_only_undefined_replicates_has_a_reason() -> None:
     """A replicate of two raters is one of them twice every other time."""
     analyses = (analyse(pair_and_loners(), by=["race"], bootstrap=2, seed=seed) for seed in range(20))
     without = [row for found in analyses if (row := find(found, "x", "irr")).ci_low is None]
@@ -146,7 +148,7 @@ def test_where_every_bootstrap_replicate_is_undefined_the_row_says_so() -> None:
         assert row.reason == "every bootstrap replicate is undefined"
 
 
-def test_where_every_permutation_is_undefined_the_row_says_so() -> None:
+def test_a_row_with_only_undefined_permutations_has_a_reason() -> None:
     row = find(analyse(pair_and_loners(), by=["race"], permutations=3), "x", "irr")
     assert row.estimate is not None
     assert row.p is None

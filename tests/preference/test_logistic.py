@@ -1,4 +1,4 @@
-"""The fit, against a second solver and by what must hold of it."""
+"""Logistic regression against a second solver, and its invariances."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def rows_of(matrix: np.ndarray) -> FeatureRows:
 
 
 @pytest.mark.parametrize("penalty", [0.1, 1.0, 10.0])
-def test_it_finds_what_scipy_finds(penalty: float) -> None:
+def test_the_fit_equals_that_of_scipy(penalty: float) -> None:
     rng = np.random.default_rng(3)
     matrix = rng.normal(size=(200, 6)).astype(np.float32) + np.float32(0.3)
     weight = rng.uniform(0.5, 2, size=200)
@@ -24,17 +24,17 @@ def test_it_finds_what_scipy_finds(penalty: float) -> None:
         return float(weight @ np.logaddexp(0, -matrix @ beta) + penalty / 2 * beta @ beta)
 
     expected = minimize(loss, np.zeros(6), tol=1e-10).x
-    assert np.allclose(fit_logistic(rows_of(matrix), PairChoices.of_first(weight), penalty), expected, atol=2e-3)
+    assert np.allclose(fit_logistic(rows_of(matrix), PairChoices.unanimous(weight), penalty), expected, atol=2e-3)
 
 
 def test_a_pair_twice_is_a_pair_of_weight_two() -> None:
     matrix = np.random.default_rng(4).normal(size=(50, 4)) + 0.2
-    twice = fit_logistic(rows_of(np.vstack([matrix, matrix])), PairChoices.of_first(np.ones(100)), 1.0)
-    assert np.allclose(twice, fit_logistic(rows_of(matrix), PairChoices.of_first(np.full(50, 2.0)), 1.0), atol=1e-3)
+    twice = fit_logistic(rows_of(np.vstack([matrix, matrix])), PairChoices.unanimous(np.ones(100)), 1.0)
+    assert np.allclose(twice, fit_logistic(rows_of(matrix), PairChoices.unanimous(np.full(50, 2.0)), 1.0), atol=1e-3)
 
 
-def test_what_separates_all_pairs_stays_finite() -> None:
-    beta = fit_logistic(rows_of(np.ones((30, 1))), PairChoices.of_first(np.ones(30)), 0.01)
+def test_a_separating_feature_has_a_finite_weight() -> None:
+    beta = fit_logistic(rows_of(np.ones((30, 1))), PairChoices.unanimous(np.ones(30)), 0.01)
     assert np.isfinite(beta).all()
     assert probability(beta).item() > 0.99
 

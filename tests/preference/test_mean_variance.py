@@ -1,17 +1,16 @@
-"""The model of means and spreads: its slope, its optimum, what it tells, and what must hold of it."""
+"""Mean-variance model: gradient, optimum, disagreement and invariances."""
 
 import numpy as np
 import pytest
 from tests.oracles.preferences import mean_variance, mean_variance_loss
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 from tests.preference.people import People, auroc, people
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import answers
 from dissensus.preference.data.sparse import FeatureRows
 from dissensus.preference.fit.logistic import PairChoices, fit_logistic, probability
-from dissensus.preference.fit.mean_variance import SpreadHeads
-from dissensus.preference.fit.mean_variance import fit_heads as fit_heads
+from dissensus.preference.fit.mean_variance import SpreadHeads, fit_heads
 from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.schema.records.conversation import Conversation
@@ -19,8 +18,8 @@ from dissensus.schema.records.conversation import Conversation
 PLAN = TrainingPlan(kind="mean-variance")
 
 
-def drawn(n: int = 60, width: int = 3) -> tuple[SpreadHeads, np.ndarray]:
-    """Return heads on random features, and these for the oracle: of the mean beside those of the spread."""
+def draw_heads(n: int = 60, width: int = 3) -> tuple[SpreadHeads, np.ndarray]:
+    """Return heads on random features, and the features of mean and spread for the oracle."""
     rng = np.random.default_rng(5)
     features = rng.normal(size=(2 * n, width)).astype(np.float32).astype(np.float64)
     features[0::2] += 0.5
@@ -40,25 +39,25 @@ def choices_of(heads: SpreadHeads) -> tuple[np.ndarray, ...]:
     return heads.choices.weight, heads.choices.share, heads.choices.margin
 
 
-def test_the_loss_is_what_the_formula_says() -> None:
-    heads, features = drawn()
+def test_the_loss_follows_the_formula() -> None:
+    heads, features = draw_heads()
     at = np.random.default_rng(1).normal(size=6)
     expected = mean_variance_loss(at, features, choices_of(heads), heads.penalties)
     assert heads.loss(at)[0] == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_slope_is_that_of_the_loss() -> None:
-    heads, _ = drawn()
+def test_the_gradient_is_that_of_the_loss() -> None:
+    heads, _ = draw_heads()
     at = np.random.default_rng(2).normal(size=6)
     gradient, _ = heads.slope(at, heads.loss(at)[1])
     step = 1e-5 * np.eye(6)
-    found = [(heads.loss(at + one)[0] - heads.loss(at - one)[0]) / 2e-5 for one in step]
-    assert np.allclose(gradient, found, rtol=1e-5, atol=1e-5)
+    differences = [(heads.loss(at + one)[0] - heads.loss(at - one)[0]) / 2e-5 for one in step]
+    assert np.allclose(gradient, differences, rtol=1e-5, atol=1e-5)
 
 
 def test_the_curvature_is_that_of_the_linear_part() -> None:
-    """Gauss and Newton: the product of the slopes of the log odds, which here are taken by differences."""
-    heads, _ = drawn()
+    """The Gauss–Newton product equals that of numerical slopes of the log odds."""
+    heads, _ = draw_heads()
     at = np.random.default_rng(3).normal(size=6)
     odds, *_ = heads.loss(at)[1]
     _, curvature = heads.slope(at, heads.loss(at)[1])
@@ -69,8 +68,8 @@ def test_the_curvature_is_that_of_the_linear_part() -> None:
     assert np.allclose(np.column_stack([curvature(one) for one in np.eye(6)]), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_it_finds_what_a_general_optimiser_finds() -> None:
-    heads, features = drawn()
+def test_the_fit_equals_that_of_a_general_optimiser() -> None:
+    heads, features = draw_heads()
     start = np.concatenate([fit_logistic(heads.differences, heads.choices, 1.0), np.zeros(3)])
     expected = mean_variance(features, choices_of(heads), heads.penalties, start)
     assert np.allclose(fit_heads(heads, start), expected, atol=5e-3)
@@ -83,41 +82,41 @@ def split() -> People:
 
 @pytest.fixture(scope="module")
 def model(split: People) -> MeanVariance:
-    found = train(split.votes, purpose="helpful", plan=PLAN)
-    assert isinstance(found, MeanVariance)
-    return found
+    trained = train(split.votes, purpose="helpful", plan=PLAN)
+    assert isinstance(trained, MeanVariance)
+    return trained
 
 
-def test_it_knows_what_all_like_as_the_linear_model_does(split: People, model: MeanVariance) -> None:
+def test_the_mean_agrees_with_the_linear_model(split: People, model: MeanVariance) -> None:
     linear = train(split.votes, purpose="helpful")
-    every = (split.men + split.women) / 2
-    one, other = (np.corrcoef(some.margins(split.fresh), every)[0, 1] for some in (model, linear))
-    assert one == pytest.approx(other, abs=0.03)
+    means = (split.men + split.women) / 2
+    correlation, linear_correlation = (np.corrcoef(some.margins(split.fresh), means)[0, 1] for some in (model, linear))
+    assert correlation == pytest.approx(linear_correlation, abs=0.03)
 
 
-def test_the_spread_tells_where_groups_prefer_different_answers(split: People, model: MeanVariance) -> None:
+def test_the_spread_detects_disagreement(split: People, model: MeanVariance) -> None:
     assert auroc(model.disagreement(split.fresh), split.opposed) > 0.52
     assert auroc(-np.abs(model.margins(split.fresh)), split.opposed) > 0.65
 
 
 def test_less_variance_lies_between_answers_where_people_differ(split: People, model: MeanVariance) -> None:
-    alike = people(0.0, seed=1)
-    other = train(alike.votes, purpose="helpful", plan=PLAN)
-    assert isinstance(other, MeanVariance)
-    assert model.r_squared(answers(split.fresh)) + 0.1 < other.r_squared(answers(alike.fresh))
+    uniform = people(0.0, seed=1)
+    uniform_model = train(uniform.votes, purpose="helpful", plan=PLAN)
+    assert isinstance(uniform_model, MeanVariance)
+    assert model.r_squared(answers(split.fresh)) + 0.1 < uniform_model.r_squared(answers(uniform.fresh))
     assert 0 < model.card["held_out"]["r_squared"] < 1
 
 
 def test_swapped_answers_have_the_other_probability(split: People, model: MeanVariance) -> None:
-    other = [pair.swapped() for pair in split.fresh]
-    assert np.allclose(model.margins(split.fresh), -model.margins(other))
+    swapped = [pair.swapped() for pair in split.fresh]
+    assert np.allclose(model.margins(split.fresh), -model.margins(swapped))
 
 
 def test_the_order_of_pairs_makes_no_difference() -> None:
-    pairs = simulated(60)[0]
-    one, other = (train(some, purpose="harmless", plan=PLAN) for some in (pairs, pairs[::-1]))
-    assert one.card == other.card
-    assert one.margins(pairs).tolist() == other.margins(pairs).tolist()
+    pairs = simulate_pairs(60)[0]
+    first, second = (train(some, purpose="harmless", plan=PLAN) for some in (pairs, pairs[::-1]))
+    assert first.card == second.card
+    assert first.margins(pairs).tolist() == second.margins(pairs).tolist()
 
 
 def test_odds_are_means_over_spreads(split: People, model: MeanVariance) -> None:
@@ -126,7 +125,7 @@ def test_odds_are_means_over_spreads(split: People, model: MeanVariance) -> None
     assert model.margins(split.fresh[:3])[0] == pytest.approx(expected)
 
 
-def test_who_is_careful_takes_a_lower_quantile(model: MeanVariance) -> None:
+def test_lower_quantiles_give_lower_scores(model: MeanVariance) -> None:
     talk = Conversation.from_turns([("human", "Hi"), ("bot", "Let us speak of tea.")])
     low, middle, mean = (model.score([talk], quantile=one)[0][0] for one in (0.05, 0.5, None))
     assert low < middle == mean

@@ -1,11 +1,11 @@
-"""MiniLM itself, beside the library that it was made with."""
+"""MiniLM against the library that it was trained with."""
 
 import socket
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 
 from dissensus.errors import Unavailable
 from dissensus.files.models.folder import load_model, save_model
@@ -39,50 +39,50 @@ def test_vectors_are_those_of_sentence_transformers(encoder: MiniLM) -> None:
     assert np.allclose(encoder.encode(TEXTS).vectors, expected, atol=1e-5)
 
 
-def test_what_means_the_same_is_near(encoder: MiniLM) -> None:
-    vectors, cut = encoder.encode(TEXTS)
+def test_similar_meanings_have_near_vectors(encoder: MiniLM) -> None:
+    vectors, truncated = encoder.encode(TEXTS)
     assert vectors.shape == (len(TEXTS), encoder.dimension) == (len(TEXTS), 384)
     assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
-    assert not cut.any()
+    assert not truncated.any()
 
 
-def test_the_same_texts_give_the_same_vectors_and_others_beside_them_hardly_matter(encoder: MiniLM) -> None:
+def test_vectors_hardly_depend_on_the_batch(encoder: MiniLM) -> None:
     together = encoder.encode([*TEXTS, "and " * 100]).vectors[: len(TEXTS)]
     assert (encoder.encode(TEXTS).vectors == encoder.encode(TEXTS).vectors).all()
-    alone = np.concatenate([encoder.encode([text]).vectors for text in TEXTS])
-    assert np.allclose(together, alone, atol=1e-6)
+    unbatched = np.concatenate([encoder.encode([text]).vectors for text in TEXTS])
+    assert np.allclose(together, unbatched, atol=1e-6)
     assert encoder.encode([]).vectors.shape == (0, 384)
 
 
-def test_of_a_long_text_the_end_is_read(encoder: MiniLM) -> None:
+def test_long_texts_are_truncated_from_the_left(encoder: MiniLM) -> None:
     end = "road " * (TOKENS - 2)
-    vectors, cut = encoder.encode([f"kettle {end}", end, f"{end} kettle"])
-    assert cut.tolist() == [True, False, True]
+    vectors, truncated = encoder.encode([f"kettle {end}", end, f"{end} kettle"])
+    assert truncated.tolist() == [True, False, True]
     assert np.allclose(vectors[0], vectors[1], atol=1e-6)
     assert not np.allclose(vectors[2], vectors[1], atol=1e-3)
 
 
-def test_no_network_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> None:
+def test_no_network_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
         raise AssertionError("a connection was made")
 
-    monkeypatch.setattr(socket.socket, "connect", refused)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
     assert load_minilm().encode(["Hi"]).vectors.shape == (1, 384)
 
 
 def test_a_model_is_trained_saved_and_read(encoder: MiniLM, tmp_path: Path) -> None:
-    pairs = simulated(60)[0]
+    pairs = simulate_pairs(60)[0]
     model = train(pairs, purpose="harmless", plan=TrainingPlan(kind="embedding", encoder=encoder))
     save_model(model, tmp_path / "model")
-    read = load_model(tmp_path / "model")
-    assert isinstance(read, Embedding)
-    assert read.encoder.sha256 == encoder.sha256 == model.card["encoder"]["sha256"]
+    loaded = load_model(tmp_path / "model")
+    assert isinstance(loaded, Embedding)
+    assert loaded.encoder.sha256 == encoder.sha256 == model.card["encoder"]["sha256"]
     talk = Conversation.from_turns([("human", "Hi"), ("bot", "sorry")])
-    assert read.score([talk]) == model.score([talk])
+    assert loaded.score([talk]) == model.score([talk])
     head = (tmp_path / "model" / "model.json").read_text()
     assert encoder.sha256 in head
-    changed = MiniLM(sha256="0" * 64, tokenizer=encoder.tokenizer, transformer=encoder.transformer)
+    other_encoder = MiniLM(sha256="0" * 64, tokenizer=encoder.tokenizer, transformer=encoder.transformer)
     with pytest.raises(Unavailable, match="Install that version of it"):
-        load_model(tmp_path / "model", encoder=changed)
+        load_model(tmp_path / "model", encoder=other_encoder)

@@ -1,10 +1,10 @@
-"""How strengths and shares of raters count."""
+"""Weighting of votes by strengths and shares of raters."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair
@@ -17,9 +17,9 @@ from dissensus.schema.records.conversation import Turn
 ONE = Pair((Turn("human", "Well?"),), "yes", "no", strength=1.0, rater="ann")
 
 
-def test_by_default_a_choice_is_a_choice() -> None:
-    found = Weighting().choices([ONE, replace(ONE, strength=4.0, weight=2.0, agreement=0.6)])
-    assert (found.weight.tolist(), found.share.tolist(), found.margin.tolist()) == ([1, 2], [1, 1], [0, 0])
+def test_by_default_choices_count_the_same() -> None:
+    choices = Weighting().choices([ONE, replace(ONE, strength=4.0, weight=2.0, agreement=0.6)])
+    assert (choices.weight.tolist(), choices.share.tolist(), choices.margin.tolist()) == ([1, 2], [1, 1], [0, 0])
 
 
 def test_strength_is_a_weight_of_mean_one_or_a_margin_of_at_most_one() -> None:
@@ -29,32 +29,32 @@ def test_strength_is_a_weight_of_mean_one_or_a_margin_of_at_most_one() -> None:
 
 
 def test_raters_of_one_comparison_share_it() -> None:
-    other = Pair((Turn("human", "And?"),), "a", "b", agreement=0.8)
-    pairs = [ONE, replace(ONE, rater="bo"), replace(ONE, rater="cy").swapped(), other]
-    found = Weighting(soft=True).choices(pairs)
-    assert found.weight.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
-    assert found.share.tolist() == [1, 1, 1, 0.8]
+    other_pair = Pair((Turn("human", "And?"),), "a", "b", agreement=0.8)
+    pairs = [ONE, replace(ONE, rater="bo"), replace(ONE, rater="cy").swapped(), other_pair]
+    choices = Weighting(soft=True).choices(pairs)
+    assert choices.weight.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
+    assert choices.share.tolist() == [1, 1, 1, 0.8]
 
 
 def test_votes_that_share_a_comparison_are_a_pair_with_that_share() -> None:
-    """Two of three for the first answer, told by three votes and by one pair of agreement two thirds."""
+    """Two of three for the first answer, as three votes and as one pair of agreement two thirds."""
     x = np.array([[1.0, -2.0], [1.0, -2.0], [-1.0, 2.0]])
-    votes = fit_logistic(FeatureRows.dense(x), PairChoices.of_first(np.full(3, 1 / 3)), 0.1)
+    votes = fit_logistic(FeatureRows.dense(x), PairChoices.unanimous(np.full(3, 1 / 3)), 0.1)
     share = PairChoices(weight=np.ones(1), share=np.array([2 / 3]), margin=np.zeros(1))
     assert np.allclose(votes, fit_logistic(FeatureRows.dense(x[:1]), share, 0.1), atol=1e-3)
 
 
-def test_a_margin_asks_for_more() -> None:
+def test_a_margin_increases_score_differences() -> None:
     x = np.random.default_rng(1).normal(size=(80, 3)) + 0.3
-    plain = PairChoices.of_first(np.ones(80))
-    asked = PairChoices(weight=np.ones(80), share=np.ones(80), margin=np.full(80, 2.0))
-    assert (FeatureRows.dense(x) @ fit_logistic(FeatureRows.dense(x), asked, 1.0)).mean() > 1.2 * (
+    plain = PairChoices.unanimous(np.ones(80))
+    with_margin = PairChoices(weight=np.ones(80), share=np.ones(80), margin=np.full(80, 2.0))
+    assert (FeatureRows.dense(x) @ fit_logistic(FeatureRows.dense(x), with_margin, 1.0)).mean() > 1.2 * (
         FeatureRows.dense(x) @ fit_logistic(FeatureRows.dense(x), plain, 1.0)
     ).mean()
 
 
 @pytest.mark.parametrize(
-    ("counting", "strength", "says"),
+    ("counting", "strength", "message"),
     [
         ({"strength": "wieght"}, 1.0, "Did you mean 'weight'"),
         ({"strength": "margin", "soft": True}, 1.0, "Use strength as weight, or leave soft labels out"),
@@ -63,13 +63,13 @@ def test_a_margin_asks_for_more() -> None:
         ({"strength": "weight"}, -2.0, "that of pair 1 is -2"),
     ],
 )
-def test_what_cannot_count(counting: dict[str, object], strength: float | None, says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
+def test_invalid_strengths_are_refused(counting: dict[str, object], strength: float | None, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         Weighting(**counting).choices([replace(ONE, strength=strength)])  # type: ignore[arg-type]
 
 
-def test_the_card_tells_what_counted_and_plain_pairs_are_as_ever() -> None:
-    pairs = [replace(pair, strength=1.0 + n % 3) for n, pair in enumerate(simulated(60)[0])]
+def test_the_card_has_the_weighting() -> None:
+    pairs = [replace(pair, strength=1.0 + n % 3) for n, pair in enumerate(simulate_pairs(60)[0])]
     plain = train(pairs, purpose="harmless")
     ignored = train(pairs, purpose="harmless", plan=TrainingPlan())
     weighed = train(pairs, purpose="harmless", plan=TrainingPlan(counting=Weighting(strength="weight")))
@@ -78,6 +78,6 @@ def test_the_card_tells_what_counted_and_plain_pairs_are_as_ever() -> None:
     assert weighed.card["counting"] == {"strength": "weight", "soft": False}
 
 
-def test_there_is_no_such_kind() -> None:
+def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(InvalidInput, match="Did you mean 'groups'"):
         TrainingPlan(kind="group")  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
-"""A client of a Prolific on loopback."""
+"""A client of a simulated Prolific on loopback."""
 
 from collections.abc import Iterator
 
 import pytest
-from tests.recruit.fake_prolific import TOKEN, Prolific
+from tests.support.prolific_server import TOKEN, Prolific
 
 from dissensus.recruit.prolific import ProlificClient
 
@@ -15,7 +15,7 @@ def no_proxy_between(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def waits() -> list[float]:
-    """The seconds that a client would have slept."""
+    """Return the backoffs of the client, in seconds."""
     return []
 
 

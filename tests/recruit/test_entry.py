@@ -1,4 +1,4 @@
-"""Who comes from Prolific, and where they are sent."""
+"""Entries from Prolific, and completion addresses."""
 
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.recruit.studies import CODES
 from tests.strategies import quick
+from tests.support.pilot_study import CODES
 
 from dissensus.errors import InvalidInput
 from dissensus.recruit.prolific import OUTCOMES, completion_url, entry_url, parse_completion_codes, parse_entry
@@ -17,7 +17,7 @@ QUERY = {"PROLIFIC_PID": PID, "STUDY_ID": STUDY, "SESSION_ID": SESSION}
 IDS = st.text("0123456789abcdefABCDEF", min_size=24, max_size=24)
 
 
-def refused(query: dict[str, Any]) -> str:
+def refusal_message(query: dict[str, Any]) -> str:
     with pytest.raises(InvalidInput) as error:
         parse_entry(query)
     return str(error.value)
@@ -25,35 +25,35 @@ def refused(query: dict[str, Any]) -> str:
 
 @quick
 @given(IDS, IDS, IDS)
-def test_capitals_make_nobody_two_people(pid: str, study: str, session: str) -> None:
+def test_ids_are_case_insensitive(pid: str, study: str, session: str) -> None:
     query = {"PROLIFIC_PID": pid, "STUDY_ID": study, "SESSION_ID": session}
-    found = parse_entry(query)
-    assert found == parse_entry({name: value.lower() for name, value in query.items()})
-    assert (found.pid, found.study, found.submission) == (pid.lower(), study.lower(), session.lower())
+    entry = parse_entry(query)
+    assert entry == parse_entry({name: value.lower() for name, value in query.items()})
+    assert (entry.pid, entry.study, entry.submission) == (pid.lower(), study.lower(), session.lower())
 
 
-def test_who_it_is_stays_out_of_representations() -> None:
+def test_participant_ids_are_not_in_representations() -> None:
     assert PID not in repr(parse_entry(QUERY))
 
 
 @pytest.mark.parametrize("name", QUERY)
 @pytest.mark.parametrize("value", [None, "", "5f0", PID + "0", PID[:-1] + "g", PID[:-1] + "٣", f" {PID}", f"{PID}\n"])
-def test_a_wrong_id_is_told_to_who_came(name: str, value: str | None) -> None:
-    words = refused({**QUERY, name: value})
+def test_invalid_ids_are_explained_to_the_participant(name: str, value: str | None) -> None:
+    words = refusal_message({**QUERY, name: value})
     assert f"{name} is {'not right' if value else 'missing'}" in words
     assert "Open the study again on Prolific" in words
-    assert "Nothing about you was kept" in words
+    assert "Nothing about you was stored" in words
     assert not any(one in words for one in QUERY.values())
 
 
-def test_an_address_whose_places_were_not_filled_is_refused() -> None:
+def test_unfilled_placeholders_are_refused() -> None:
     query = dict(parse_qsl(urlsplit(entry_url("https://rate.example/c/pilot")).query))
     assert set(query) == set(QUERY)
-    assert "PROLIFIC_PID is not right, STUDY_ID is not right, SESSION_ID is not right" in refused(query)
+    assert "PROLIFIC_PID is not right, STUDY_ID is not right, SESSION_ID is not right" in refusal_message(query)
 
 
 @pytest.mark.parametrize("address", ["https://rate.example/c/pilot", "https://rate.example/c/pilot?key=k%26x"])
-def test_prolific_fills_the_places(address: str) -> None:
+def test_placeholders_are_filled_by_prolific(address: str) -> None:
     filled = entry_url(address)
     for name, value in QUERY.items():
         filled = filled.replace(f"{{{{%{name}%}}}}", value)
@@ -76,8 +76,8 @@ def test_prolific_fills_the_places(address: str) -> None:
         "",
     ],
 )
-def test_an_address_that_others_could_read_is_refused(address: str) -> None:
-    with pytest.raises(InvalidInput, match="is no https address"):
+def test_addresses_must_be_https(address: str) -> None:
+    with pytest.raises(InvalidInput, match="is not an https address"):
         entry_url(address)
 
 
@@ -88,8 +88,8 @@ def test_an_address_with_ids_or_a_fragment_is_refused(address: str) -> None:
 
 
 def test_each_outcome_leads_to_its_code() -> None:
-    found = parse_completion_codes(CODES)
-    addresses = [completion_url(found, outcome) for outcome in OUTCOMES]
+    codes = parse_completion_codes(CODES)
+    addresses = [completion_url(codes, outcome) for outcome in OUTCOMES]
     assert addresses == [f"https://app.prolific.com/submissions/complete?cc={CODES[outcome]}" for outcome in OUTCOMES]
     assert len(set(addresses)) == len(OUTCOMES) == 5
 
@@ -102,21 +102,21 @@ def test_each_outcome_leads_to_its_code() -> None:
         ({"completed": "SHORT"}, "completed: It is 'SHORT'. Write 6 to 32"),
         ({"completed": "C1A2B3C4&x=1"}, "completed: It is 'C1A2B3C4&x=1'"),
         ({"completed": "c1a2b3c4"}, "completed: It is 'c1a2b3c4'"),
-        ({"no_consent": CODES["completed"]}, "no_consent: PILOT0 stands for another outcome too"),
-        ({"complete": "PILOT9"}, "'complete' is no outcome. Did you mean 'completed'?"),
+        ({"no_consent": CODES["completed"]}, "no_consent: PILOT0 is the code of another outcome too"),
+        ({"complete": "PILOT9"}, "'complete' is not an outcome. Did you mean 'completed'?"),
     ],
 )
-def test_codes_that_prolific_or_we_could_mistake_are_refused(changes: dict[str, Any], words: str) -> None:
+def test_ambiguous_codes_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput) as error:
         parse_completion_codes({**CODES, **changes})
     assert words in str(error.value)
 
 
-def test_all_that_is_wrong_with_codes_is_told_at_once() -> None:
+def test_all_faults_of_codes_are_reported_at_once() -> None:
     with pytest.raises(InvalidInput, match="has 5 faults"):
         parse_completion_codes({})
 
 
-def test_there_is_no_address_without_a_code() -> None:
+def test_an_outcome_without_a_code_has_no_address() -> None:
     with pytest.raises(InvalidInput, match="There is no code for 'no_consent'"):
         completion_url({"completed": "PILOT0"}, "no_consent")

@@ -1,4 +1,4 @@
-"""The whole way of a study: published, entered, told of by webhooks in any order, paid."""
+"""A study from publication to payment, with webhooks in any order."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -6,8 +6,8 @@ from itertools import permutations
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from tests.recruit.fake_prolific import NOW, WORKSPACE, Delivery, Prolific
-from tests.recruit.studies import CODES, PILOT
+from tests.support.pilot_study import CODES, PILOT
+from tests.support.prolific_server import NOW, WORKSPACE, Delivery, Prolific
 
 from dissensus.errors import NotAllowed
 from dissensus.recruit.prolific import (
@@ -24,10 +24,10 @@ from dissensus.recruit.prolific import (
 
 
 class Site:
-    """What a site keeps of webhooks: each event once, the status of each submission, who frees a seat."""
+    """A site that stores each event once, the latest status of each submission, and freed seats."""
 
     def __init__(self) -> None:
-        self.seen: set[str] = set()
+        self.event_ids: set[str] = set()
         self.statuses: dict[str, SubmissionStatus] = {}
         self.freed: list[str] = []
         self.refused = 0
@@ -40,30 +40,30 @@ class Site:
                 self.refused += 1
 
     def _take(self, event: ProlificEvent) -> None:
-        if event.id in self.seen or event.submission is None or not isinstance(event.status, SubmissionStatus):
+        if event.id in self.event_ids or event.submission is None or not isinstance(event.status, SubmissionStatus):
             return
-        self.seen.add(event.id)
+        self.event_ids.add(event.id)
         if is_later_status(self.statuses.get(event.submission), event.status):
             self.statuses[event.submission] = event.status
             self.freed += [event.submission] * event.status.frees_seat
 
 
-def opened(client: ProlificClient, prolific: Prolific) -> str:
-    """Publish a study whose events come to a site."""
+def open_study(client: ProlificClient, prolific: Prolific) -> str:
+    """Publish a study whose events are sent to the inbox."""
     client.new_secret(WORKSPACE)
     client.subscribe(ProlificEventKind.SUBMISSION, f"{prolific.root}/inbox", WORKSPACE)
-    made = client.create(PILOT)
-    client.publish(made)
-    return made
+    study_id = client.create(PILOT)
+    client.publish(study_id)
+    return study_id
 
 
-def enter(prolific: Prolific, made: str) -> ProlificEntry:
-    entry = parse_entry(dict(parse_qsl(urlsplit(prolific.arrive(made)).query)))
+def enter(prolific: Prolific, study_id: str) -> ProlificEntry:
+    entry = parse_entry(dict(parse_qsl(urlsplit(prolific.arrive(study_id)).query)))
     prolific.move(entry.submission, "ACTIVE")
     return entry
 
 
-def site_after(prolific: Prolific, deliveries: Iterable[Delivery]) -> Site:
+def deliver_to_site(prolific: Prolific, deliveries: Iterable[Delivery]) -> Site:
     prolific.inbox.clear()
     for delivery in deliveries:
         delivery.send()
@@ -82,56 +82,56 @@ def site_after(prolific: Prolific, deliveries: Iterable[Delivery]) -> Site:
         ("no_consent", SubmissionStatus.AWAITING_REVIEW),
     ],
 )
-def test_each_end_is_known_to_both_sides(
+def test_each_outcome_has_one_status_on_both_sides(
     client: ProlificClient, prolific: Prolific, outcome: Outcome, status: SubmissionStatus
 ) -> None:
-    made = opened(client, prolific)
-    entry = enter(prolific, made)
+    study_id = open_study(client, prolific)
+    entry = enter(prolific, study_id)
     prolific.complete(entry.submission, CODES[outcome])
-    assert site_after(prolific, prolific.events).statuses == {entry.submission: status}
-    listed = list(client.submissions(made))
+    assert deliver_to_site(prolific, prolific.events).statuses == {entry.submission: status}
+    listed = list(client.submissions(study_id))
     assert [(one.id, one.status, one.code) for one in listed] == [(entry.submission, status, CODES[outcome])]
     assert listed[0].return_asked == (outcome == "no_consent")
 
 
-def test_a_return_frees_the_seat_once_however_its_events_come(client: ProlificClient, prolific: Prolific) -> None:
-    entry = enter(prolific, opened(client, prolific))
+def test_a_return_frees_the_seat_once_in_any_order_of_events(client: ProlificClient, prolific: Prolific) -> None:
+    entry = enter(prolific, open_study(client, prolific))
     prolific.move(entry.submission, "RETURNED")
-    told = prolific.events
-    assert len(told) == 3
-    for order in permutations(told):
-        site = site_after(prolific, [*order, *order])
+    events = prolific.events
+    assert len(events) == 3
+    for order in permutations(events):
+        site = deliver_to_site(prolific, [*order, *order])
         assert site.statuses == {entry.submission: SubmissionStatus.RETURNED}
         assert site.freed == [entry.submission]
 
 
-def test_who_hands_in_after_the_time_is_over_is_known_by_the_last_status(
-    client: ProlificClient, prolific: Prolific
-) -> None:
-    made = opened(client, prolific)
-    entry = enter(prolific, made)
+def test_a_late_completion_has_the_last_status(client: ProlificClient, prolific: Prolific) -> None:
+    study_id = open_study(client, prolific)
+    entry = enter(prolific, study_id)
     prolific.move(entry.submission, "TIMED-OUT")
     prolific.complete(entry.submission, CODES["completed"])
-    assert site_after(prolific, reversed(prolific.events)).statuses == {entry.submission: SubmissionStatus.APPROVED}
+    assert deliver_to_site(prolific, reversed(prolific.events)).statuses == {
+        entry.submission: SubmissionStatus.APPROVED
+    }
 
 
-def test_what_is_forged_or_old_changes_nothing(client: ProlificClient, prolific: Prolific) -> None:
-    entry = enter(prolific, opened(client, prolific))
+def test_forged_and_expired_events_are_refused(client: ProlificClient, prolific: Prolific) -> None:
+    entry = enter(prolific, open_study(client, prolific))
     prolific.move(entry.submission, "RETURNED")
     returned = prolific.events[-1]
     payload = {"event_type": "submission.status.change", "resource_id": entry.submission, "status": "APPROVED"}
-    old = prolific.signed(payload, at=NOW - timedelta(days=2))
-    ours = prolific.signed(payload, secret="guessed")
-    site = site_after(prolific, [returned.forged(), old, ours, returned])
+    expired = prolific.signed(payload, at=NOW - timedelta(days=2))
+    forged = prolific.signed(payload, secret="guessed")
+    site = deliver_to_site(prolific, [returned.forged(), expired, forged, returned])
     assert site.refused == 3
     assert site.statuses == {entry.submission: SubmissionStatus.RETURNED}
 
 
-def test_a_new_secret_makes_the_one_before_void(client: ProlificClient, prolific: Prolific) -> None:
-    entry = enter(prolific, opened(client, prolific))
+def test_a_new_secret_replaces_the_previous_one(client: ProlificClient, prolific: Prolific) -> None:
+    entry = enter(prolific, open_study(client, prolific))
     before = prolific.secret
     assert client.new_secret(WORKSPACE) != before
     prolific.move(entry.submission, "RETURNED")
-    site = site_after(prolific, prolific.events)
+    site = deliver_to_site(prolific, prolific.events)
     assert site.refused == len(prolific.events) - 1
     assert site.statuses == {entry.submission: SubmissionStatus.RETURNED}

@@ -1,4 +1,4 @@
-"""Statuses: late, repeated and disordered events change nothing that they should not."""
+"""Order of statuses under late, repeated and reordered events."""
 
 from itertools import permutations, product
 
@@ -11,7 +11,7 @@ from dissensus.recruit.prolific import StudyStatus, SubmissionStatus, is_later_s
 from dissensus.recruit.prolific.statuses import parse_status
 
 EVERY = tuple(SubmissionStatus)
-LIVES = (
+HISTORIES = (
     (SubmissionStatus.RESERVED, SubmissionStatus.RETURNED),
     (SubmissionStatus.RESERVED, SubmissionStatus.TIMED_OUT),
     (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.RETURNED),
@@ -43,40 +43,40 @@ LIVES = (
         SubmissionStatus.APPROVED,
     ),
 )
-"""What may happen to a submission."""
+"""Possible histories of a submission."""
 
 
-def left(events: tuple[SubmissionStatus, ...]) -> SubmissionStatus | None:
-    """The status after some events, each taken only if it follows."""
+def final_status(events: tuple[SubmissionStatus, ...]) -> SubmissionStatus | None:
+    """Return the status after events of which only later ones are applied."""
     status: SubmissionStatus | None = None
     for event in events:
         status = event if is_later_status(status, event) else status
     return status
 
 
-@pytest.mark.parametrize("life", LIVES)
-def test_a_life_ends_the_same_in_whatever_order_its_events_come(life: tuple[SubmissionStatus, ...]) -> None:
-    assert {left(order) for order in permutations(life)} == {life[-1]}
+@pytest.mark.parametrize("history", HISTORIES)
+def test_the_final_status_does_not_depend_on_the_order_of_events(history: tuple[SubmissionStatus, ...]) -> None:
+    assert {final_status(order) for order in permutations(history)} == {history[-1]}
 
 
 @quick
-@given(st.sampled_from(LIVES), st.data())
-def test_events_that_are_lost_or_come_twice_do_not_matter(
-    life: tuple[SubmissionStatus, ...], data: st.DataObject
+@given(st.sampled_from(HISTORIES), st.data())
+def test_lost_and_repeated_events_do_not_change_the_final_status(
+    history: tuple[SubmissionStatus, ...], data: st.DataObject
 ) -> None:
-    seen = [*data.draw(st.lists(st.sampled_from(life), max_size=8)), life[-1]]
-    assert left(tuple(data.draw(st.permutations(seen)))) == life[-1]
+    delivered = [*data.draw(st.lists(st.sampled_from(history), max_size=8)), history[-1]]
+    assert final_status(tuple(data.draw(st.permutations(delivered)))) == history[-1]
 
 
-def test_it_is_an_order() -> None:
-    for one, other, third in product(EVERY, repeat=3):
-        assert not (is_later_status(one, other) and is_later_status(other, one))
-        assert not (is_later_status(one, other) and is_later_status(other, third)) or is_later_status(one, third)
-    assert not any(is_later_status(one, one) for one in EVERY)
-    assert all(is_later_status(None, one) for one in EVERY)
+def test_statuses_are_strictly_ordered() -> None:
+    for status, other, third in product(EVERY, repeat=3):
+        assert not (is_later_status(status, other) and is_later_status(other, status))
+        assert not (is_later_status(status, other) and is_later_status(other, third)) or is_later_status(status, third)
+    assert not any(is_later_status(status, status) for status in EVERY)
+    assert all(is_later_status(None, status) for status in EVERY)
 
 
-def test_what_is_over_stays_over() -> None:
+def test_final_statuses_have_no_later_one() -> None:
     for end in (
         SubmissionStatus.APPROVED,
         SubmissionStatus.PARTIALLY_APPROVED,
@@ -86,17 +86,17 @@ def test_what_is_over_stays_over() -> None:
         assert not any(is_later_status(end, one) for one in EVERY)
 
 
-def test_who_gives_the_place_to_somebody_else_frees_the_seat() -> None:
+def test_statuses_that_free_the_seat() -> None:
     freeing = {status.value for status in EVERY if status.frees_seat}
     assert freeing == {"RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT"}
 
 
 @pytest.mark.parametrize("text", ["AWAITING REVIEW", "AWAITING_REVIEW", "awaiting review", "AWAITING-REVIEW"])
-def test_a_status_is_read_however_it_is_written(text: str) -> None:
+def test_spellings_of_a_status_are_recognized(text: str) -> None:
     assert parse_status(SubmissionStatus, text) is SubmissionStatus.AWAITING_REVIEW
     assert parse_status(StudyStatus, text) is StudyStatus.AWAITING_REVIEW
 
 
 @pytest.mark.parametrize("text", ["PROCESSING", "", None, 3, ["ACTIVE"]])
-def test_a_status_that_nobody_knows_is_none(text: object) -> None:
+def test_an_unknown_status_is_none(text: object) -> None:
     assert parse_status(SubmissionStatus, text) is None

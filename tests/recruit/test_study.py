@@ -1,44 +1,44 @@
-"""What Prolific is told about a campaign, and what it never gets to see."""
+"""Study definitions sent to Prolific."""
 
 from typing import Any
 
 import pytest
-from tests.recruit.studies import CODES, PILOT, study
+from tests.support.pilot_study import CODES, PILOT, study
 
 from dissensus.errors import InvalidInput
 from dissensus.recruit.prolific import OUTCOMES, ScreenOut, StudyFilter, study_body
 
 
-def actions(body: dict[str, Any]) -> dict[str, Any]:
-    """What each code does."""
+def actions_by_code(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the actions of each completion code."""
     return {one["code"]: one["actions"] for one in body["completion_codes"]}
 
 
-def test_each_outcome_has_a_code_and_what_it_does() -> None:
-    found = actions(study_body(PILOT))
-    assert found[CODES["completed"]] == [{"action": "AUTOMATICALLY_APPROVE"}]
-    assert found[CODES["failed_attention"]] == [{"action": "MANUALLY_REVIEW"}]
-    assert found[CODES["no_consent"]][0]["action"] == "REQUEST_RETURN"
-    assert found[CODES["quota_full"]] == [
+def test_each_outcome_has_a_code_with_its_actions() -> None:
+    codes = actions_by_code(study_body(PILOT))
+    assert codes[CODES["completed"]] == [{"action": "AUTOMATICALLY_APPROVE"}]
+    assert codes[CODES["failed_attention"]] == [{"action": "MANUALLY_REVIEW"}]
+    assert codes[CODES["no_consent"]][0]["action"] == "REQUEST_RETURN"
+    assert codes[CODES["quota_full"]] == [
         {"action": "FIXED_SCREEN_OUT_PAYMENT", "fixed_screen_out_reward": 20, "slots": 10}
     ]
-    assert found[CODES["screened_out"]] == [{"action": "MANUALLY_REVIEW"}]
-    assert list(found) == [CODES[outcome] for outcome in OUTCOMES]
+    assert codes[CODES["screened_out"]] == [{"action": "MANUALLY_REVIEW"}]
+    assert list(codes) == [CODES[outcome] for outcome in OUTCOMES]
 
 
-def test_nobody_is_sent_away_unpaid_without_a_person_looking() -> None:
-    found = actions(study_body(study(screen_out=None)))
-    assert found[CODES["quota_full"]] == found[CODES["screened_out"]] == [{"action": "MANUALLY_REVIEW"}]
+def test_without_a_screen_out_reward_submissions_are_reviewed_manually() -> None:
+    codes = actions_by_code(study_body(study(screen_out=None)))
+    assert codes[CODES["quota_full"]] == codes[CODES["screened_out"]] == [{"action": "MANUALLY_REVIEW"}]
 
 
 @pytest.mark.parametrize("outcome", ["quota_full", "screened_out"])
-def test_one_code_has_the_fixed_payment_as_prolific_allows(outcome: Any) -> None:
+def test_one_code_has_the_fixed_screen_out_payment(outcome: Any) -> None:
     body = study_body(study(screen_out=ScreenOut(reward=20, places=10, outcome=outcome)))
     paid = [one["code"] for one in body["completion_codes"] if one["code_type"] == "FIXED_SCREENOUT"]
     assert paid == [CODES[outcome]]
 
 
-def test_the_rest_is_as_it_is_given() -> None:
+def test_other_fields_are_sent_unchanged() -> None:
     filters = (
         StudyFilter(name="age", least=18, most=40),
         StudyFilter(name="current-country-of-residence", values=("1", "45")),
@@ -62,11 +62,11 @@ def test_the_rest_is_as_it_is_given() -> None:
         ({"name": "x" * 256}, "name: It has 256 characters"),
         ({"description": ""}, "description: It is blank"),
         ({"warning": ""}, "warning: It is blank"),
-        ({"address": "http://rate.example/"}, "is no https address"),
+        ({"address": "http://rate.example/"}, "is not an https address"),
         ({"places": 0}, "places is 0"),
         ({"minutes": 0.5}, "minutes is 0.5"),
         ({"reward": 0}, "reward is 0"),
-        ({"codes": {**CODES, "completed": "PILOT1"}}, "PILOT1 stands for another outcome too"),
+        ({"codes": {**CODES, "completed": "PILOT1"}}, "PILOT1 is the code of another outcome too"),
         ({"screen_out": ScreenOut(reward=600, places=1)}, "screen_out.reward, less than that of the study, is 600"),
         ({"screen_out": ScreenOut(reward=1, places=0)}, "screen_out.places is 0"),
         ({"screen_out": ScreenOut(reward=1, places=1, outcome="completed")}, "screen_out.outcome: It is"),  # type: ignore[arg-type]
@@ -74,15 +74,15 @@ def test_the_rest_is_as_it_is_given() -> None:
         ({"filters": (StudyFilter(name="age", values=("1",), least=1),)}, "'age' needs values or a range"),
         ({"devices": ("desktop", "desktop")}, "Name each once"),
         ({"devices": ("watch",)}, "Name each once"),
-        ({"project": "mine"}, "'mine' is no id"),
+        ({"project": "mine"}, "'mine' is not an id"),
     ],
 )
-def test_a_study_that_prolific_would_not_take_is_refused(changes: dict[str, Any], words: str) -> None:
+def test_invalid_studies_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput) as error:
         study_body(study(**changes))
     assert words in str(error.value)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     with pytest.raises(InvalidInput, match="The study has 3 faults"):
         study_body(study(name="", places=0, devices=("watch",)))

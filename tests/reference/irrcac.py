@@ -2,7 +2,7 @@
 # requires-python = ">=3.9,<3.12"
 # dependencies = ["irrCAC==0.4.4"]
 # ///
-"""Write irrcac.csv: what irrCAC says about a few small tables of ratings.
+"""Write irrcac.csv: the results of irrCAC for a few small tables of ratings.
 
 irrCAC (Gwet's own definitions, in Python) needs an older NumPy than Dissensus, so it runs apart:
 
@@ -36,7 +36,7 @@ MATRICES: dict[str, Matrix] = {
         [0, 1, 0, 1, 0, 0],
         [1, 0, 1, 1, 1, 0],
     ],
-    # nearly everybody says 0: the case AC1 was made for
+    # nearly all ratings are 0: the case for AC1
     "skewed": [
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
         [0, 0, 0, 0, 0, 0, 0, 0, 1, 0],
@@ -54,7 +54,7 @@ CATEGORIES = {"four_observers": 5, "complete": 3, "below_chance": 2, "skewed": 2
 
 
 def main() -> None:
-    """Ask irrCAC and write the answers beside this script."""
+    """Run irrCAC and write its results beside this script."""
     import pandas as pd
     from irrCAC.raw import CAC  # type: ignore[import-not-found, unused-ignore]
 
@@ -71,8 +71,8 @@ def main() -> None:
             "alpha_interval": quadratic.krippendorff(),
         }
         for statistic, answer in answers.items():
-            found = answer["est"]
-            rows.append([name, statistic, found["coefficient_value"], found["pa"], found["pe"]])
+            estimates = answer["est"]
+            rows.append([name, statistic, estimates["coefficient_value"], estimates["pa"], estimates["pe"]])
     with Path(__file__).with_suffix(".csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["matrix", "statistic", "estimate", "observed", "expected"])

@@ -13,11 +13,11 @@ Matrix = list[list[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """One table of ratings with what was printed about it."""
+    """One table of ratings with its published statistics."""
 
     source: str
     matrix: Matrix  # raters × items, codes from 0, -1 missing
-    values: list[float]  # what each code stands for
+    values: list[float]  # value of each code
     digits: int = 3
     alpha: dict[Level, float] = field(default_factory=dict)
 
@@ -88,7 +88,7 @@ FLEISS = {"kappa": 0.210, "observed": 0.378, "expected": 0.213}
 
 @dataclass(frozen=True, kw_only=True)
 class CrossGroup:
-    """Two groups' counts (items × categories) with what is known about them."""
+    """Counts of two groups (items × categories) with their published statistics."""
 
     source: str
     counts_x: list[list[int]]

@@ -13,14 +13,14 @@ from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.review import Review
 
 
-def drawn(n: int = 900, *, seed: int = 2) -> list[Attempt]:
-    """Attempts of sixty red-teamers who are about as busy."""
+def draw_attempts(n: int = 900, *, seed: int = 2) -> list[Attempt]:
+    """Simulate attempts of sixty equally busy red-teamers."""
     attempts = simulate_attempts(n, seed=seed)
     return [replace(attempt, red_team_member_id=number % 60) for number, attempt in enumerate(attempts)]
 
 
-def reviewed(attempts: Sequence[Attempt], n: int = 200) -> list[Review]:
-    """Three reviews of each of the first few attempts."""
+def draw_reviews(attempts: Sequence[Attempt], n: int = 200) -> list[Review]:
+    """Simulate three reviews of each of the first `n` attempts."""
     rng = np.random.default_rng(0)
     return [
         Review(
@@ -34,7 +34,7 @@ def reviewed(attempts: Sequence[Attempt], n: int = 200) -> list[Review]:
 
 
 def attempts_with(names: Sequence[str]) -> Document:
-    """Return a report of attempts whose types, sizes, tags and texts are these."""
+    """Return a report of attempts with the given types, sizes, tags and texts."""
     n = len(names)
     attempts = [
         replace(
@@ -44,8 +44,8 @@ def attempts_with(names: Sequence[str]) -> Document:
             tags=(names[(number + 1) % n],) if number % 2 else None,
             task_description=f"{names[number % n]} {attempt.task_description}",
         )
-        for number, attempt in enumerate(drawn())
+        for number, attempt in enumerate(draw_attempts())
     ]
-    found = analyse_attempts(attempts, reviews=reviewed(attempts), bootstrap=30)
-    laid_out = attempt_map(attempts, regions=6, bootstrap=30)
-    return attempts_report(attempts, found, laid_out, text=True, title=names[0], command="dissensus report a.jsonl")
+    analysis = analyse_attempts(attempts, reviews=draw_reviews(attempts), bootstrap=30)
+    layout = attempt_map(attempts, regions=6, bootstrap=30)
+    return attempts_report(attempts, analysis, layout, text=True, title=names[0], command="dissensus report a.jsonl")

@@ -1,4 +1,4 @@
-"""Ratings whose every name tries to break out of where it stands."""
+"""Ratings with hostile names, ids and texts."""
 
 from itertools import cycle, product
 
@@ -45,7 +45,7 @@ TEXTS = (
 
 
 def hostile(raters_per_group: int = 5, *, names: tuple[str, ...] = NAMES) -> Ratings:
-    """Draw answers of groups with such names about items with such ids and texts."""
+    """Simulate ratings with hostile names of groups, items and texts."""
     rng = np.random.default_rng(0)
     raters = [(f"{name}/{r}", name) for name, r in product(names, range(raters_per_group))]
     item, rater = (places.ravel() for places in np.indices((len(ITEMS), len(raters))))

@@ -1,4 +1,4 @@
-"""What a rendered figure holds."""
+"""Texts and width of a rendered figure."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -8,17 +8,17 @@ from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH
 
 
 def texts(figure: Figure, width: int = TEXT_WIDTH) -> list[str]:
-    """All texts, in the order in which they are drawn; the SVG has to be XML."""
+    """Return all texts in drawing order; the SVG must be valid XML."""
     root = ET.fromstring(figure.render(width=width))
     return ["".join(element.itertext()) for element in root.iter() if element.tag.endswith("text")]
 
 
 def fits(figure: Figure) -> bool:
-    """Whether it is not wider than a page of a paper and a column, where these are asked for."""
+    """Return whether the figure fits the widths of a page and of a column."""
     return all(_width(figure.render(width=width).decode()) <= width for width in (TEXT_WIDTH, COLUMN_WIDTH))
 
 
 def _width(svg: str) -> float:
-    found = re.search(r'<svg [^>]*?width="([\d.]+)"', svg)
-    assert found is not None
-    return float(found[1])
+    match = re.search(r'<svg [^>]*?width="([\d.]+)"', svg)
+    assert match is not None
+    return float(match[1])

@@ -1,4 +1,4 @@
-"""The report of red-team attempts: its figures beside the numbers, and what it keeps folded."""
+"""Report of red-team attempts: figures, numbers and folded texts."""
 
 from collections import Counter
 from dataclasses import replace
@@ -6,31 +6,31 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from tests.report.attempts import attempts_with, drawn, reviewed
+from tests.report.attempts import attempts_with, draw_attempts, draw_reviews
 from tests.report.hostile import NAMES
 from tests.report.simulated import fits, texts
 
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts, attempt_map
 from dissensus.report.attempts import NO_REVIEWS, NO_TEXTS, attempts_report
-from dissensus.report.disclosure import Disclosure
 from dissensus.report.figure import Figure
 from dissensus.report.result import Document
+from dissensus.report.tables import Disclosure
 from dissensus.schema.records.attempt import Attempt
 
 
 @pytest.fixture(scope="module")
 def attempts() -> list[Attempt]:
-    return drawn()
+    return draw_attempts()
 
 
 @pytest.fixture(scope="module")
-def found(attempts: list[Attempt]) -> AttemptAnalysis:
-    return analyse_attempts(attempts, reviews=reviewed(attempts), bootstrap=40)
+def analysis(attempts: list[Attempt]) -> AttemptAnalysis:
+    return analyse_attempts(attempts, reviews=draw_reviews(attempts), bootstrap=40)
 
 
 @pytest.fixture(scope="module")
-def report(attempts: list[Attempt], found: AttemptAnalysis) -> Document:
-    return attempts_report(attempts, found, attempt_map(attempts, regions=5, bootstrap=40))
+def report(attempts: list[Attempt], analysis: AttemptAnalysis) -> Document:
+    return attempts_report(attempts, analysis, attempt_map(attempts, regions=5, bootstrap=40))
 
 
 def figure(report: Document, name: str) -> Figure:
@@ -70,20 +70,20 @@ def test_every_section_has_its_figures_and_they_fit(report: Document) -> None:
 
 def test_success_is_drawn_by_type_and_size(report: Document, attempts: list[Attempt]) -> None:
     table = figure(report, "success").table
-    good = Counter((attempt.model_type, attempt.num_params) for attempt in attempts if attempt.succeeded)
-    every = Counter((attempt.model_type, attempt.num_params) for attempt in attempts)
-    for (kind, size), n in every.items():
+    successes = Counter((attempt.model_type, attempt.num_params) for attempt in attempts if attempt.succeeded)
+    totals = Counter((attempt.model_type, attempt.num_params) for attempt in attempts)
+    for (kind, size), n in totals.items():
         name = f"{kind}: {size}\n{n} by {_members(attempts, kind, size)}"
         row = table.row(by_predicate=pl.col("part") == name, named=True)
-        assert row["success"] == pytest.approx(good[kind, size] / n)
+        assert row["success"] == pytest.approx(successes[kind, size] / n)
         assert row["n_attempts"] == n
-    said = texts(figure(report, "success"))
-    assert {"plain lm", "context distillation", "rejection sampling", "rlhf", "all types", "2.7B"} <= set(said)
+    labels = texts(figure(report, "success"))
+    assert {"plain lm", "context distillation", "rejection sampling", "rlhf", "all types", "2.7B"} <= set(labels)
 
 
 def _members(attempts: list[Attempt], kind: str, size: str | None) -> int:
-    here = [attempt for attempt in attempts if (attempt.model_type, attempt.num_params) == (kind, size)]
-    return len({attempt.red_team_member_id for attempt in here})
+    of_model = [attempt for attempt in attempts if (attempt.model_type, attempt.num_params) == (kind, size)]
+    return len({attempt.red_team_member_id for attempt in of_model})
 
 
 def test_scores_have_their_quantiles(report: Document, attempts: list[Attempt]) -> None:
@@ -94,7 +94,7 @@ def test_scores_have_their_quantiles(report: Document, attempts: list[Attempt]) 
     assert quantiles == pytest.approx(np.quantile(scores, [0.05, 0.25, 0.5, 0.75, 0.95]).tolist())
 
 
-def test_ratings_stand_beside_scores_and_reviewers(report: Document, attempts: list[Attempt]) -> None:
+def test_mean_scores_by_rating_are_those_of_the_attempts(report: Document, attempts: list[Attempt]) -> None:
     table = figure(report, "rating-and-harmlessness").table
     for rating in range(5):
         scores = [one.min_harmlessness_score_transcript or 0 for one in attempts if one.rating == rating]
@@ -104,7 +104,7 @@ def test_ratings_stand_beside_scores_and_reviewers(report: Document, attempts: l
     assert report["agreement"].reading == "600 reviews of 200 attempts by 3 reviewers."
 
 
-def test_the_curve_names_those_who_made_most(report: Document, attempts: list[Attempt]) -> None:
+def test_the_concentration_curve_is_that_of_the_attempts(report: Document, attempts: list[Attempt]) -> None:
     counts = sorted(Counter(attempt.red_team_member_id for attempt in attempts).values(), reverse=True)
     part = figure(report, "concentration")
     k = next(k for k in range(61) if sum(counts[:k]) >= 0.8 * len(attempts))
@@ -113,46 +113,46 @@ def test_the_curve_names_those_who_made_most(report: Document, attempts: list[At
     assert five["share of attempts"] == pytest.approx(sum(counts[:5]) / len(attempts))
 
 
-def test_tags_stand_beside_those_of_successes(report: Document, found: AttemptAnalysis) -> None:
+def test_tags_show_both_shares(report: Document, analysis: AttemptAnalysis) -> None:
     table = figure(report, "tags").table
-    assert table.height == 2 * len(found.tags)
+    assert table.height == 2 * len(analysis.tags)
     assert table["share"].to_list() == [
-        of.estimate for tag in found.tags for of in (tag.share, tag.share_of_successful)
+        share.estimate for tag in analysis.tags for share in (tag.share, tag.share_of_successful)
     ]
 
 
-def test_coefficients_are_those_of_the_model(report: Document, found: AttemptAnalysis) -> None:
-    for model, name in zip(found.models, ("least-harmlessness-score", "rating-of-the-red-teamer"), strict=True):
+def test_coefficients_are_those_of_the_model(report: Document, analysis: AttemptAnalysis) -> None:
+    for model, name in zip(analysis.models, ("least-harmlessness-score", "rating-of-the-red-teamer"), strict=True):
         table = figure(report, f"model-{name}").table
         assert table["term"].to_list() == [term.name for term in model.terms]
         assert table["estimate"].to_list() == [term.estimate for term in model.terms]
 
 
-def test_the_map_draws_attempts_by_chance_where_there_are_many(attempts: list[Attempt]) -> None:
+def test_the_map_samples_many_attempts_by_seed(attempts: list[Attempt]) -> None:
     from dissensus.report.figures import attempt_map as module
 
-    laid_out = attempt_map(attempts, regions=5, bootstrap=0)
-    part = module.attempt_map(laid_out)
+    layout = attempt_map(attempts, regions=5, bootstrap=0)
+    part = module.attempt_map(layout)
     assert part.table.height == len(attempts) < module.MOST
-    went = Counter(part.table["went"])
-    assert went[module.SUCCEEDED] == sum(attempt.succeeded is True for attempt in attempts)
+    outcomes = Counter(part.table["went"])
+    assert outcomes[module.SUCCEEDED] == sum(attempt.succeeded is True for attempt in attempts)
     assert {"1", "2", "3", "4", "5"} <= set(texts(part))
-    many = attempt_map([*attempts, *attempts], regions=5, bootstrap=0)
-    one, again, other = (module.attempt_map(many, seed=seed) for seed in (1, 1, 2))
-    assert one.table.height == module.MOST
-    assert one.table.equals(again.table)
-    assert not one.table.equals(other.table)
-    assert f"Drawn are 1,500 of {2 * len(attempts):,} attempts, by chance." in one.notes
+    doubled = attempt_map([*attempts, *attempts], regions=5, bootstrap=0)
+    first, same_seed, other_seed = (module.attempt_map(doubled, seed=seed) for seed in (1, 1, 2))
+    assert first.table.height == module.MOST
+    assert first.table.equals(same_seed.table)
+    assert not first.table.equals(other_seed.table)
+    assert f"The map shows 1,500 of {2 * len(attempts):,} attempts, at random." in first.notes
 
 
-def test_texts_are_there_when_asked_for_alone_and_folded(attempts: list[Attempt], found: AttemptAnalysis) -> None:
+def test_texts_are_folded_and_only_there_on_request(attempts: list[Attempt], analysis: AttemptAnalysis) -> None:
     secret = "a text that nobody should meet by chance"
-    told = [replace(attempt, transcript=f"\n\nHuman: {secret}\n\nAssistant: No.") for attempt in attempts]
-    laid_out = attempt_map(told, regions=5, bootstrap=0)
-    careful = attempts_report(told, found, laid_out)
+    with_secret = [replace(attempt, transcript=f"\n\nHuman: {secret}\n\nAssistant: No.") for attempt in attempts]
+    layout = attempt_map(with_secret, regions=5, bootstrap=0)
+    careful = attempts_report(with_secret, analysis, layout)
     assert secret not in careful.to_html()
     assert NO_TEXTS in careful.sections[-1].absent
-    page = attempts_report(told, found, laid_out, text=True).to_html()
+    page = attempts_report(with_secret, analysis, layout, text=True).to_html()
     assert page.count(f"Human: {secret}") == 15
     folds = page.split('<details class="text">')[1:]
     assert sum(fold.split("</details>")[0].count(secret) for fold in folds) == 15
@@ -163,27 +163,29 @@ def test_texts_are_there_when_asked_for_alone_and_folded(attempts: list[Attempt]
     assert len(words.grids[0].lines) == 5
 
 
-def test_names_break_nothing() -> None:
+def test_hostile_names_are_escaped() -> None:
     page = attempts_with(NAMES).to_html()
     assert "<script" not in page
     assert "<img" not in page
     assert "\u202e" not in page
-    few = attempts_with(NAMES[:3])
-    assert all(fits(part) for part in few.figures)
+    report = attempts_with(NAMES[:3])
+    assert all(fits(part) for part in report.figures)
 
 
-def test_what_is_not_known_is_left_out_with_the_reason(attempts: list[Attempt]) -> None:
-    bare = [
+def test_missing_fields_leave_out_sections_with_reasons(attempts: list[Attempt]) -> None:
+    incomplete = [
         replace(attempt, rating=None, min_harmlessness_score_transcript=None, tags=None, num_params=None)
         for attempt in attempts[:20]
     ]
-    report = attempts_report(bare, analyse_attempts(bare, bootstrap=0), "20 attempts are too few for a map.")
+    report = attempts_report(
+        incomplete, analyse_attempts(incomplete, bootstrap=0), "20 attempts are too few for a map."
+    )
     absent = {section.name: " ".join(section.absent) for section in report.sections}
-    assert "Nothing is known of how many attempts succeed" in absent["success"]
-    assert "Nothing is known of how many attempts have a harmlessness score" in absent["harmlessness"]
+    assert "It is unknown how many attempts succeed" in absent["success"]
+    assert "It is unknown how many attempts have a harmlessness score" in absent["harmlessness"]
     assert "No attempt has both a rating and least harmlessness." in absent["harmlessness"]
     assert "No attempt has a tag" in absent["tags"]
-    assert absent["models"].count("It is not known of any attempt.") == 2
+    assert absent["models"].count("It is unknown for all attempts.") == 2
     assert absent["reviewers"] == NO_REVIEWS
     assert absent["map"] == "20 attempts are too few for a map."
     page = report.to_html()
@@ -191,9 +193,9 @@ def test_what_is_not_known_is_left_out_with_the_reason(attempts: list[Attempt]) 
     assert "size not known" in page
 
 
-def test_rows_without_an_interval_say_why(attempts: list[Attempt]) -> None:
-    few = [replace(attempt, red_team_member_id=number % 5) for number, attempt in enumerate(attempts[:100])]
-    report = attempts_report(few, analyse_attempts(few, bootstrap=20), "none")
+def test_missing_intervals_have_a_reason(attempts: list[Attempt]) -> None:
+    subset = [replace(attempt, red_team_member_id=number % 5) for number, attempt in enumerate(attempts[:100])]
+    report = attempts_report(subset, analyse_attempts(subset, bootstrap=20), "none")
     notes = " ".join(figure(report, "success").notes)
-    assert "all sizes: no interval: as few as 5.0 effective red-teamers, and 10 are needed." in notes
+    assert "all sizes: no interval: 5.0 effective red-teamers, and 10 are needed." in notes
     assert "more rows have no interval" in notes

@@ -1,11 +1,11 @@
-"""The figure of how far apart groups are."""
+"""Figure of the divergence between groups."""
 
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
-from tests.pipeline.tables import SCALE, drawn_frame, ratings_of
+from tests.pipeline.tables import SCALE, ratings_of, simulate_frame
 from tests.report.simulated import fits, texts
 
 from dissensus.pipeline.analyse import group_divergence
@@ -14,20 +14,20 @@ from dissensus.report.groups import groups_of
 from dissensus.schema.ratings.table import Ratings
 
 
-def distance(frame: pl.DataFrame, one: str, other: str) -> float:
-    """Mean over items of half the sum of the differences of shares, item by item."""
-    found = []
+def distance(frame: pl.DataFrame, first: str, second: str) -> float:
+    """Return the mean total variation of two groups, item by item."""
+    distances = []
     for (_,), of_item in frame.group_by("item_id"):
         shares = [
             [(of_item.filter(rater_race=race)["Q_overall"] == answer).mean() for answer in SCALE]
-            for race in (one, other)
+            for race in (first, second)
         ]
-        found.append(sum(abs(a - b) for a, b in zip(*shares, strict=True)) / 2)
-    return float(np.mean(found))
+        distances.append(sum(abs(a - b) for a, b in zip(*shares, strict=True)) / 2)
+    return float(np.mean(distances))
 
 
-def test_distances_are_as_by_hand_and_the_furthest_comes_first() -> None:
-    frame = drawn_frame(3)
+def test_distances_match_an_oracle_in_descending_order() -> None:
+    frame = simulate_frame(3)
     figure = divergence(group_divergence(Ratings.from_frame(frame), "race", permutations=19))
     by_hand = {pair: distance(frame, *pair) for pair in combinations(("Asian", "Black", "White"), 2)}
     for row in figure.table.iter_rows(named=True):
@@ -38,18 +38,18 @@ def test_distances_are_as_by_hand_and_the_furthest_comes_first() -> None:
     assert fits(figure)
 
 
-def test_without_permutations_nothing_is_said_of_chance() -> None:
-    figure = divergence(group_divergence(Ratings.from_frame(drawn_frame(3)), "race"))
+def test_without_permutations_chance_is_not_mentioned() -> None:
+    figure = divergence(group_divergence(Ratings.from_frame(simulate_frame(3)), "race"))
     assert "chance" not in figure.reading
     assert figure.table["chance_median"].to_list() == [None] * 3
     assert "not tested" in texts(figure)
 
 
 def test_hidden_groups_are_in_no_pair() -> None:
-    ratings = Ratings.from_frame(drawn_frame(3, sizes=(12, 9, 3)))
-    found = group_divergence(ratings, "race*gender")
+    ratings = Ratings.from_frame(simulate_frame(3, sizes=(12, 9, 3)))
+    result = group_divergence(ratings, "race*gender")
     groups = groups_of(ratings, "race*gender", suppress_below=3)
-    figure = divergence(found, groups)
+    figure = divergence(result, groups)
     assert groups.hidden
     assert not groups.hidden & {*figure.table["group"], *figure.table["other"]}
     assert not any(name in figure.reading for name in groups.hidden)
@@ -60,5 +60,5 @@ def test_thirty_pairs_are_drawn_and_the_table_has_all() -> None:
     ratings = ratings_of(answers, {"rater_x": [f"g{r % 10}" for r in range(20)]})
     figure = divergence(group_divergence(ratings, "x"))
     assert figure.table.height == 45
-    assert "Drawn are the 30 pairs furthest apart of 45; the table has all." in figure.notes
+    assert "The figure shows the 30 pairs furthest apart of 45; the table has all." in figure.notes
     assert len([text for text in texts(figure) if " –\u00a0g" in text or " – g" in text]) == 30

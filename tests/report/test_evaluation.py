@@ -1,10 +1,10 @@
-"""The report of a preference model: what it says, and that it fits its page."""
+"""Report of the evaluation of a preference model."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 from tests.report.simulated import fits, texts
 
 from dissensus.preference.data.pairs import Pair
@@ -20,66 +20,68 @@ HOSTILE = '</text></svg><script>alert(1)</script>"\u202e'
 
 
 @pytest.fixture(scope="module")
-def found() -> Evaluation:
-    pairs, odds = simulated(800)
+def evaluation() -> Evaluation:
+    pairs, odds = simulate_pairs(800)
     return evaluate(pairs, odds, np.zeros(800))
 
 
-def test_points_are_the_bins(found: Evaluation) -> None:
-    figure = reliability(found)
+def test_points_are_the_bins(evaluation: Evaluation) -> None:
+    figure = reliability(evaluation)
     assert figure.table["n_pairs"].sum() == 800
-    assert figure.table["accuracy"].to_list() == [one.accuracy.estimate for one in found.bins]
-    assert {f"{one.accuracy.n:,}" for one in found.bins} <= set(texts(figure))
+    assert figure.table["accuracy"].to_list() == [one.accuracy.estimate for one in evaluation.bins]
+    assert {f"{one.accuracy.n:,}" for one in evaluation.bins} <= set(texts(figure))
     assert fits(figure)
 
 
-def test_parts_stand_below_all_pairs(found: Evaluation) -> None:
-    figure = slices(found)
+def test_slices_follow_all_pairs(evaluation: Evaluation) -> None:
+    figure = slices(evaluation)
     assert figure.table["part"][0] == "all pairs"
-    assert figure.table.filter(of="the model").height == 1 + len(found.slices)
+    assert figure.table.filter(of="the model").height == 1 + len(evaluation.slices)
     by_length = figure.table["part"].str.starts_with("The chosen answer is")
     assert figure.table.filter(by_length & (figure.table["of"] == "length alone")).is_empty()
     assert fits(figure)
 
 
-def test_the_other_model_is_drawn_beside() -> None:
-    pairs, odds = simulated(300)
+def test_a_rival_model_is_compared() -> None:
+    pairs, odds = simulate_pairs(300)
     noise = np.random.default_rng(0).normal(size=300)
-    one, other = (evaluate(pairs, margins, np.zeros(300)) for margins in (odds, noise))
-    rival = RivalModel(name="coin", found=other, difference=compare_models(pairs, odds, noise))
-    report = evaluation_report(one, model="taste", rival=rival, excluded={"an answer is empty": 2})
+    first, second = (evaluate(pairs, margins, np.zeros(300)) for margins in (odds, noise))
+    rival = RivalModel(name="coin", evaluation=second, difference=compare_models(pairs, odds, noise))
+    report = evaluation_report(first, model="taste", rival=rival, excluded={"an answer is empty": 2})
     page = report.to_html()
     assert "taste is right more often than coin, on " in page
     assert "2 pairs left out: an answer is empty." in page
-    assert "the other model" in texts(slices(one, other=other))
+    assert "the other model" in texts(slices(first, other=second))
     assert [section.name for section in report.sections] == ["accuracy", "reliability", "difference"]
     assert "In short" in page
 
 
-def test_names_break_nothing() -> None:
+def test_hostile_names_are_escaped() -> None:
     pairs = [Pair((Turn("human", str(n)),), "no", "yes", group=HOSTILE if n % 2 else "other") for n in range(12)]
-    found = evaluate(pairs, np.linspace(-1, 2, 12), np.zeros(12))
-    page = evaluation_report(found, model=HOSTILE, title=HOSTILE, command=HOSTILE).to_html()
+    evaluation = evaluate(pairs, np.linspace(-1, 2, 12), np.zeros(12))
+    page = evaluation_report(evaluation, model=HOSTILE, title=HOSTILE, command=HOSTILE).to_html()
     assert "<script" not in page
     assert "\u202e" not in page
 
 
 def test_one_pair_is_enough() -> None:
-    found = evaluate(simulated(1)[0], [0.3], [0.1])
-    assert fits(reliability(found))
-    assert fits(slices(found))
-    assert evaluation_report(found, model="m").to_html()
+    evaluation = evaluate(simulate_pairs(1)[0], [0.3], [0.1])
+    assert fits(reliability(evaluation))
+    assert fits(slices(evaluation))
+    assert evaluation_report(evaluation, model="m").to_html()
 
 
-def test_shares_of_raters_are_told_where_several_compared_the_same() -> None:
-    pairs, odds = simulated(40)
+def test_several_raters_of_a_pair_give_a_soft_label_table() -> None:
+    pairs, odds = simulate_pairs(40)
     several = [replace(pair, rater=rater) for pair in pairs for rater in ("ann", "bo")]
-    found = evaluate(several, np.repeat(odds, 2), np.zeros(80))
-    rival = RivalModel(name="coin", found=found, difference=compare_models(several, np.zeros(80), np.ones(80)))
-    report = evaluation_report(found, model="taste", rival=rival)
+    evaluation = evaluate(several, np.repeat(odds, 2), np.zeros(80))
+    rival = RivalModel(
+        name="coin", evaluation=evaluation, difference=compare_models(several, np.zeros(80), np.ones(80))
+    )
+    report = evaluation_report(evaluation, model="taste", rival=rival)
     page = report.to_html()
     assert "40 comparisons by 2 raters" in page
-    assert "The model is nearer to the shares of raters than who always says one half" in page
+    assert "The model is nearer to the shares of raters than a constant one half" in page
     (table,) = report.sections[-1].parts
     assert isinstance(table, ReportTable)
     assert table.table is not None

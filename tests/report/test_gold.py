@@ -1,4 +1,4 @@
-"""The figure of experts against the crowd."""
+"""Figure of experts against the crowd."""
 
 from pathlib import Path
 
@@ -37,10 +37,10 @@ def test_numbers_in_bars_are_items(dices: Ratings) -> None:
     assert gold_against_crowd(dices).rule in figure.notes
 
 
-def test_groups_stand_below_everybody_and_hidden_ones_nowhere(dices: Ratings) -> None:
-    found = gold_against_crowd(dices, by="race")
+def test_listed_groups_follow_everybody(dices: Ratings) -> None:
+    comparison = gold_against_crowd(dices, by="race")
     groups = groups_of(dices, "race", suppress_below=22)
-    figure = gold(found, groups)
+    figure = gold(comparison, groups)
     assert figure.table["group"].to_list() == ["everybody", *groups.listed]
     assert groups.hidden == {"Asian/Asian subcontinent", "Multiracial"}
     assert not groups.hidden & set(texts(figure))

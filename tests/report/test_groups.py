@@ -1,4 +1,4 @@
-"""Which groups are shown, and that nobody can be told from those that are not."""
+"""Displayed groups and their suppression."""
 
 import pytest
 from tests.pipeline.tables import ratings_of
@@ -18,48 +18,50 @@ from dissensus.schema.ratings.table import Ratings
 
 
 def pool(**sizes: int) -> Ratings:
-    """Raters of groups of such sizes, half of them of each gender but for an odd one."""
+    """Return ratings by groups of the given sizes, with alternating gender."""
     race = [name for name, n in sizes.items() for _ in range(n)]
     gender = [("Man", "Woman")[r % 2] for r in range(len(race))]
     return ratings_of({f"r{r}": "NY" for r in range(len(race))}, {"rater_race": race, "rater_gender": gender})
 
 
-def test_a_single_small_group_takes_the_next_smallest_with_it() -> None:
+def test_a_single_small_group_hides_the_next_smallest() -> None:
     ratings = pool(White=9, Black=4, Asian=6)
     groups = groups_of(ratings, "race", suppress_below=5)
     assert groups.hidden == {"Black", "Asian"}
     assert groups.listed == ("White",)
-    assert groups.notes[0] == ("2 groups of race left out: fewer than 5 raters, or without them others could be told.")
+    assert groups.notes[0] == ("2 groups of race left out: fewer than 5 raters, or others could be computed from them.")
     assert groups_of(ratings, "race", suppress_below=4).hidden == frozenset()
 
 
-def test_two_small_groups_take_nobody_with_them() -> None:
+def test_two_small_groups_hide_no_other() -> None:
     assert groups_of(pool(White=9, Black=4, Asian=3), "race", suppress_below=5).hidden == {"Black", "Asian"}
 
 
-def test_those_left_out_are_never_fewer_than_asked_for() -> None:
+def test_hidden_groups_have_at_least_the_minimum_together() -> None:
     groups = groups_of(pool(White=40, Black=30, Asian=2, Latine=2), "race", suppress_below=5)
     assert groups.hidden == {"Asian", "Latine", "Black"}
     assert groups_of(pool(White=40, Black=30, Asian=2, Latine=3), "race", suppress_below=5).listed == ("Black", "White")
 
 
-def test_a_rater_of_no_known_group_takes_a_group_with_them() -> None:
-    """Else the answers of everybody, less those of the groups, would be this rater's."""
+def test_a_single_rater_of_unknown_group_hides_a_group() -> None:
+    """Otherwise the answers of this rater would be those of everybody less those of the groups."""
     races = ["White"] * 9 + ["Black"] * 8 + ["Asian"] * 7
     for n_unknown, hidden in ((0, set()), (1, {"Asian"}), (5, set())):
-        of: list[str | None] = [*races, *([None] * n_unknown)]
-        groups = groups_of(ratings_of({f"r{r}": "NY" for r in range(len(of))}, {"rater_x": of}), "x", suppress_below=5)
+        values: list[str | None] = [*races, *([None] * n_unknown)]
+        groups = groups_of(
+            ratings_of({f"r{r}": "NY" for r in range(len(values))}, {"rater_x": values}), "x", suppress_below=5
+        )
         assert groups.hidden == hidden
         assert groups.n_unknown == n_unknown
-        said = " ".join(groups.notes)
-        assert ("x of some raters is not known." in said) == (n_unknown == 1)
-        assert ("x of 5 raters is not known." in said) == (n_unknown == 5)
+        notes = " ".join(groups.notes)
+        assert ("x of some raters is not known." in notes) == (n_unknown == 1)
+        assert ("x of 5 raters is not known." in notes) == (n_unknown == 5)
 
 
-def test_a_crossed_group_cannot_be_told_from_its_axes() -> None:
+def test_a_crossed_group_cannot_be_computed_from_its_axes() -> None:
     ratings = pool(White=9, Black=3, Asian=12)
-    found = groups_of(ratings, "race*gender", suppress_below=4)
-    sizes = {name: (n, name in found.hidden) for name, n in found.sizes.items()}
+    groups = groups_of(ratings, "race*gender", suppress_below=4)
+    sizes = {name: (n, name in groups.hidden) for name, n in groups.sizes.items()}
     for race in ("White", "Black", "Asian"):
         hidden = [sizes[f"{race} × {gender}"][1] for gender in ("Man", "Woman")]
         assert sum(hidden) != 1
@@ -67,7 +69,7 @@ def test_a_crossed_group_cannot_be_told_from_its_axes() -> None:
         assert sum(sizes[f"{race} × {gender}"][1] for race in ("White", "Black", "Asian")) != 1
 
 
-def test_a_number_below_nothing_is_refused() -> None:
+def test_a_negative_number_is_refused() -> None:
     with pytest.raises(InvalidInput, match="suppress_below is -1"):
         groups_of(pool(White=2), "race", suppress_below=-1)
 
@@ -82,7 +84,7 @@ def test_small_groups_are_marked() -> None:
 def test_the_largest_groups_are_drawn_in_their_order() -> None:
     groups = DisplayedGroups(axis="rater_x", sizes={f"g{g:02}": 10 + g for g in range(40)})
     assert groups.drawn == tuple(f"g{g:02}" for g in range(16, 40))
-    assert "Drawn are the 24 largest of 40 groups; the table has all." in groups.notes
+    assert "The figure shows the 24 largest of 40 groups; the table has all." in groups.notes
 
 
 def test_names_of_files() -> None:
@@ -93,7 +95,7 @@ def test_names_of_files() -> None:
     assert number_repeated_names(["a", "b", "a", "a-2", "a"]) == ["a", "b", "a-2", "a-2-2", "a-3"]
 
 
-def test_words() -> None:
+def test_wording() -> None:
     assert format_axis("rater_raw_race*rater_gender") == "raw race × gender"
     assert (format_count(1, "rater"), format_count(1200, "rater")) == ("1 rater", "1,200 raters")
     assert format_percent(0.123, 1) == "12.3 %"

@@ -1,4 +1,4 @@
-"""A report as a page: whole, small, and nothing in it but what it says."""
+"""Report as an HTML page."""
 
 import re
 from html import unescape
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.pipeline.tables import drawn_frame
+from tests.pipeline.tables import simulate_frame
 from tests.report.hostile import AXES, hostile
 
 from dissensus.pipeline.simulate import preset, simulate
@@ -21,7 +21,7 @@ TEXTS = {"context": pl.lit("something <b>cruel</b>"), "response": pl.lit("someth
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    ratings = Ratings.from_frame(drawn_frame(3, n_items=10).with_columns(**TEXTS))
+    ratings = Ratings.from_frame(simulate_frame(3, n_items=10).with_columns(**TEXTS))
     command = "dissensus report 'my ratings.csv' --title '<b>'"
     return build(ratings, by="race", permutations=20, bootstrap=5, contested=2, title="A <title>", command=command)
 
@@ -32,12 +32,12 @@ def page(report: Report) -> str:
 
 
 def words(page: str) -> str:
-    """All that a page says."""
+    """Return the text of a page."""
     body = re.sub(r"<style>.*?</style>", " ", page, flags=re.DOTALL)
     return unescape(re.sub(r"<[^>]+>", " ", body))
 
 
-def test_it_asks_for_nothing_and_runs_nothing(page: str) -> None:
+def test_the_page_loads_no_resources_and_runs_no_script(page: str) -> None:
     assert "default-src 'none'; style-src 'unsafe-inline'" in page
     assert not re.search(r"<(script|link|iframe|img|object|embed|form)\b", page)
     assert not re.search(r"""(?:src|href|action)=["'](?!#)""", page)
@@ -53,8 +53,8 @@ def test_ids_are_unique_and_links_lead_to_them(page: str) -> None:
     assert set(links) <= set(ids)
 
 
-def test_ids_are_unique_where_names_are_alike() -> None:
-    frame = drawn_frame(3, n_items=6).with_columns(
+def test_ids_are_unique_for_similar_names() -> None:
+    frame = simulate_frame(3, n_items=6).with_columns(
         item_id=pl.col("item_id").str.replace("item-00", "a/"),
         **{"rater_a b": "rater_race", "rater_A_b": "rater_gender", "rater_?": "rater_race", "rater_!": "rater_gender"},
     )
@@ -66,56 +66,56 @@ def test_ids_are_unique_where_names_are_alike() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_it_says_how_to_repeat_it(page: str) -> None:
+def test_the_page_has_its_command_and_seed(page: str) -> None:
     assert "dissensus report 'my ratings.csv' --title '<b>'" in words(page)
     assert "seed 0" in words(page)
     assert str(Path.cwd()) not in page
     assert str(Path.home()) + "/" not in page
 
 
-def test_no_number_is_missing_without_a_sign(page: str) -> None:
+def test_no_missing_number_is_printed_raw(page: str) -> None:
     assert not re.search(r"\b(nan|NaN|None(?! of)|inf|null)\b", words(page))
 
 
 def test_texts_of_items_are_folded_behind_a_warning(page: str, report: Report) -> None:
-    folded = re.findall(r'<details class="text">.*?</details>', page, re.DOTALL)
-    assert len(folded) == len(report.items) == 2
-    assert all("Content warning" in part and "something &lt;b&gt;cruel&lt;/b&gt;" in part for part in folded)
+    details = re.findall(r'<details class="text">.*?</details>', page, re.DOTALL)
+    assert len(details) == len(report.items) == 2
+    assert all("Content warning" in part and "something &lt;b&gt;cruel&lt;/b&gt;" in part for part in details)
     assert "something" not in re.sub(r'<details class="text">.*?</details>', "", page, flags=re.DOTALL)
     assert "<details open" not in page
 
 
 def test_texts_can_be_left_out() -> None:
-    ratings = Ratings.from_frame(drawn_frame(3, n_items=5).with_columns(**TEXTS))
+    ratings = Ratings.from_frame(simulate_frame(3, n_items=5).with_columns(**TEXTS))
     page = build(ratings, by=[], permutations=0, bootstrap=0, text=False).to_html()
     assert "something" not in page
     assert "Content warning" not in page
 
 
 def test_figures_and_tables_are_there_with_their_readings(page: str, report: Report) -> None:
-    said = " ".join(words(page).split())
+    text = " ".join(words(page).split())
     for part in report.parts:
         assert f'id="{part.name}"' in page
-        assert part.title in said
-        assert part.reading in said
+        assert part.title in text
+        assert part.reading in text
     assert page.count('class="wide"') == page.count('class="narrow"') == len(report.figures) + len(report.items)
 
 
 @pytest.mark.slow
-def test_a_whole_campaign_is_small() -> None:
+def test_the_page_of_a_complete_campaign_is_small() -> None:
     report = build(simulate(preset("dices-350"), seed=0).ratings("all"), permutations=20, bootstrap=5)
     assert len(report.to_html().encode()) < 2.5 * MEGABYTE
 
 
-def test_signs_that_turn_or_hide_others_are_shown() -> None:
+def test_bidi_and_invisible_characters_are_escaped() -> None:
     report = build(hostile(3), by=AXES[2], permutations=0, bootstrap=0, contested=1, title="\u202etitle")
     page = report.to_html()
-    said = re.sub(r'<p class="said.*?</p>', "", page, flags=re.DOTALL)
-    assert not re.search("[\u202e\u200b\x00\x07]", said)
+    without_texts = re.sub(r'<p class="passage.*?</p>', "", page, flags=re.DOTALL)
+    assert not re.search("[\u202e\u200b\x00\x07]", without_texts)
     assert "<h1>\\u202etitle</h1>" in page
 
 
-def test_long_tables_are_cut_and_say_so() -> None:
+def test_long_tables_are_cut_with_a_caption() -> None:
     table = pl.DataFrame({"n_items": range(1000), "share": [None, 0.12345, 1234.5, -0.5] * 250})
     grid = to_grid(table)
     assert grid.head == ("items", "share")
@@ -130,6 +130,6 @@ def test_a_notebook_shows_the_page(report: Report, page: str) -> None:
     assert unescape(frame.split('srcdoc="')[1].split('" style=')[0]) == page
 
 
-def test_it_is_written_as_it_is(report: Report, page: str, tmp_path: Path) -> None:
+def test_the_saved_file_is_the_page(report: Report, page: str, tmp_path: Path) -> None:
     report.save(tmp_path / "report.html")
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page

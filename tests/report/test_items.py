@@ -1,4 +1,4 @@
-"""The figures of what was rated."""
+"""Figures of topics and degree of harm."""
 
 from collections import Counter
 from pathlib import Path
@@ -13,7 +13,7 @@ from dissensus.report.figures.items import degree, topics
 from dissensus.schema.ratings.table import Ratings
 
 
-def rated(**attributes: list[str | None]) -> Ratings:
+def rate_items(**attributes: list[str | None]) -> Ratings:
     (n,) = {len(values) for values in attributes.values()}
     ids = {"item_id": [f"{i:03}" for i in range(n)], "rater_id": ["ann"] * n, "Q_overall": ["No"] * n}
     return Ratings.from_frame(pl.DataFrame(ids | attributes, infer_schema_length=None))
@@ -32,29 +32,29 @@ def test_topics_of_dices_350_as_mentions_are_those_of_the_paper(dices: Ratings) 
     assert topics(dices).reading == "Racial is in 27.4 % of 350 conversations and is 22.0 % of 436 mentions."
 
 
-def test_topics_are_counted_as_by_hand(dices: Ratings) -> None:
-    by_hand = Counter(topic for named in dices.items["harm_type"] for topic in set(named.split(",")))
-    found = topics(dices).table
-    assert dict(zip(found["topic"], found["n_conversations"], strict=True)) == dict(by_hand)
+def test_topic_counts_match_an_oracle(dices: Ratings) -> None:
+    by_hand = Counter(topic for topics_of_item in dices.items["harm_type"] for topic in set(topics_of_item.split(",")))
+    table = topics(dices).table
+    assert dict(zip(table["topic"], table["n_conversations"], strict=True)) == dict(by_hand)
 
 
 def test_a_topic_named_twice_counts_once() -> None:
-    figure = topics(rated(harm_type=["racial, racial", "racial,,legal ", "legal", None]))
+    figure = topics(rate_items(harm_type=["racial, racial", "racial,,legal ", "legal", None]))
     assert dict(figure.table.select("topic", "n_conversations").iter_rows()) == {"legal": 2, "racial": 2}
     assert figure.table["share_of_conversations"].to_list() == [2 / 3, 2 / 3]
     assert figure.table["share_of_mentions"].to_list() == [1 / 2, 1 / 2]
     assert "1 of 4 items has no harm_type." in figure.notes
 
 
-def test_both_shares_are_told_by_shape_too(dices: Ratings) -> None:
-    drawn = texts(topics(dices))
-    assert {"share of conversations", "share of mentions", "Racial", "96"} <= set(drawn)
+def test_both_shares_are_in_the_legend(dices: Ratings) -> None:
+    labels = texts(topics(dices))
+    assert {"share of conversations", "share of mentions", "Racial", "96"} <= set(labels)
 
 
 def test_thirty_topics_are_drawn_and_the_table_has_all() -> None:
-    figure = topics(rated(harm_type=[f"topic-{i:02}" for i in range(40)]))
+    figure = topics(rate_items(harm_type=[f"topic-{i:02}" for i in range(40)]))
     assert figure.table.height == 40
-    assert "Drawn are the first 30 of 40; the table has all." in figure.notes
+    assert "The figure shows the first 30 of 40; the table has all." in figure.notes
     assert {"topic-29"} <= set(texts(figure))
     assert "topic-30" not in texts(figure)
 
@@ -72,25 +72,25 @@ def test_degrees_of_dices_350_are_those_of_the_file(dices: Ratings) -> None:
 
 
 def test_other_degrees_are_in_the_order_of_their_counts() -> None:
-    figure = degree(rated(degree_of_harm=["mild", "severe", "severe", None, "Benign"]))
+    figure = degree(rate_items(degree_of_harm=["mild", "severe", "severe", None, "Benign"]))
     assert figure.table["degree"].to_list() == ["severe", "Benign", "mild"]
     assert figure.table["share"].to_list() == [1 / 2, 1 / 4, 1 / 4]
     assert figure.notes == ("1 of 5 items has no degree_of_harm.",)
 
 
 @pytest.mark.parametrize("draw", [topics, degree])
-def test_what_is_not_there_is_refused(draw: type) -> None:
-    with pytest.raises(NotFound, match=r"Items have no .*; a table of items with it would tell"):
-        draw(rated(item_kind=["a"]))
+def test_missing_attributes_are_refused(draw: type) -> None:
+    with pytest.raises(NotFound, match=r"Items have no .*; join a table of items that has it"):
+        draw(rate_items(item_kind=["a"]))
     with pytest.raises(NotFound, match="No item has a"):
-        draw(rated(harm_type=[None], degree_of_harm=[None]))
+        draw(rate_items(harm_type=[None], degree_of_harm=[None]))
     with pytest.raises(NotFound, match="commas alone"):
-        topics(rated(harm_type=[" , ,"]))
+        topics(rate_items(harm_type=[" , ,"]))
 
 
 @pytest.mark.parametrize("name", ["<script>&\"'</text>", "line\nbreak\x07\u202e", "שם בעברית", "x" * 200])
 def test_names_of_any_kind_fit(name: str) -> None:
-    ratings = rated(harm_type=[name, "b"], degree_of_harm=[name, "b"])
+    ratings = rate_items(harm_type=[name, "b"], degree_of_harm=[name, "b"])
     assert fits(topics(ratings))
     assert fits(degree(ratings))
     assert topics(ratings).reading.isprintable()

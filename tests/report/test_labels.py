@@ -1,4 +1,4 @@
-"""The figures of the labels of all items."""
+"""Figures of soft labels and their entropy."""
 
 import json
 from math import log
@@ -6,7 +6,7 @@ from math import log
 import numpy as np
 import polars as pl
 import pytest
-from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.pipeline.tables import ratings_of, simulate_frame
 from tests.report.simulated import fits
 
 from dissensus.pipeline.aggregate import soft_labels as labels_of
@@ -15,7 +15,7 @@ from dissensus.schema.ratings.table import Ratings
 
 
 def test_deciles_are_those_of_the_soft_labels() -> None:
-    ratings = Ratings.from_frame(drawn_frame(3, n_items=41, share_rated=0.8))
+    ratings = Ratings.from_frame(simulate_frame(3, n_items=41, share_rated=0.8))
     figure = soft_labels(ratings)
     shares = labels_of(ratings)["Yes"]
     assert figure.table["share of Yes"].to_list() == pytest.approx(
@@ -27,19 +27,19 @@ def test_deciles_are_those_of_the_soft_labels() -> None:
 
 
 def test_columns_are_the_items_in_order() -> None:
-    ratings = Ratings.from_frame(drawn_frame(3))
+    ratings = Ratings.from_frame(simulate_frame(3))
     spec = json.loads(soft_labels(ratings).render("json"))
-    drawn = [mark for mark in spec["layer"][0]["data"]["values"] if mark["item"] < 30]
-    yes = [mark["to"] - mark["from"] for mark in drawn if mark["answer"] == "Yes"]
-    assert yes == pytest.approx(sorted(labels_of(ratings)["Yes"]))
+    marks = [mark for mark in spec["layer"][0]["data"]["values"] if mark["item"] < 30]
+    yes_shares = [mark["to"] - mark["from"] for mark in marks if mark["answer"] == "Yes"]
+    assert yes_shares == pytest.approx(sorted(labels_of(ratings)["Yes"]))
 
 
 def test_neighbours_are_means_where_items_are_many() -> None:
     frame = pl.DataFrame({"item_id": [f"{i}" for i in range(1000)], "rater_id": "a", "Q_overall": ["No", "Yes"] * 500})
     figure = soft_labels(Ratings.from_frame(frame))
-    drawn = json.loads(figure.render("json"))["layer"][0]["data"]["values"]
-    assert len({mark["item"] for mark in drawn}) <= MOST_COLUMNS + 1
-    assert max(mark["item"] for mark in drawn) == 1000
+    marks = json.loads(figure.render("json"))["layer"][0]["data"]["values"]
+    assert len({mark["item"] for mark in marks}) <= MOST_COLUMNS + 1
+    assert max(mark["item"] for mark in marks) == 1000
     assert figure.notes
 
 
@@ -50,7 +50,7 @@ def test_entropy_is_that_of_shannon() -> None:
 
 
 def test_every_item_is_in_one_bin() -> None:
-    ratings = Ratings.from_frame(drawn_frame(3))
+    ratings = Ratings.from_frame(simulate_frame(3))
     figure = entropy(ratings)
     assert figure.table["n_items"].sum() == 30
     assert figure.table["entropy_to"][-1] == pytest.approx(log(3))
@@ -62,12 +62,12 @@ def test_every_item_is_in_one_bin() -> None:
 
 
 def test_one_category_has_no_entropy() -> None:
-    ratings = Ratings.from_frame(drawn_frame(3).with_columns(Q_overall=pl.lit("No")), categories=["No"])
+    ratings = Ratings.from_frame(simulate_frame(3).with_columns(Q_overall=pl.lit("No")), categories=["No"])
     assert entropy(ratings).reading.endswith("the median entropy is .00 nats, 0 % of the largest possible.")
     assert fits(soft_labels(ratings))
 
 
-def test_one_item_is_an_item() -> None:
+def test_one_item_is_singular() -> None:
     ratings = ratings_of({"a": "N", "b": "Y"}, {})
     assert "of 1 item " in soft_labels(ratings).reading
     assert fits(soft_labels(ratings))

@@ -1,4 +1,4 @@
-"""Names in the room that they have."""
+"""Layout of names, rows and legends."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,12 +30,12 @@ def test_no_line_is_wider_than_its_room(text: str, width: float) -> None:
 
 @quick
 @given(text=TEXTS)
-def test_what_has_room_is_kept_word_by_word(text: str) -> None:
+def test_wide_texts_are_unchanged(text: str) -> None:
     assert " ".join(wrap_text(text, 10_000)) == " ".join(text.split())
     assert truncate_text(text, 10_000) == text
 
 
-def test_what_has_no_room_ends_in_an_ellipsis() -> None:
+def test_long_texts_end_in_an_ellipsis() -> None:
     assert truncate_text("Donaudampfschifffahrt", 60).endswith("…")
     lines = wrap_text("one two three four five six seven eight", 40)
     assert lines[:2] == ["one two", "three"]

@@ -1,4 +1,4 @@
-"""The figures of what a filter does."""
+"""Figures of a filter audit."""
 
 import pytest
 from tests.pipeline.tables import ratings_of
@@ -67,7 +67,7 @@ def test_without_random_removals_there_is_nothing_to_compare_with(dices_123: Rat
         moves(audit_filter(dices_123, draws=0))
 
 
-def test_a_measure_whose_median_is_nothing_is_left_out_with_a_note() -> None:
+def test_a_measure_with_median_zero_is_left_out_with_a_note() -> None:
     answers = {f"r{r}": "YYYYYYYYYN" if r else "NYYYYYYYYY" for r in range(12)}
     figure = moves(audit_filter(ratings_of(answers, {}), raters=["r0"], draws=50))
     assert figure.table.filter(measure="items whose most frequent answers change")["ratio"].to_list() == [None]

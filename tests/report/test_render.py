@@ -1,4 +1,4 @@
-"""Figures as files and in a page: one look, legible in both themes and in grey."""
+"""Rendering of figures: formats, themes, contrast."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.pipeline.tables import ratings_of, simulate_frame
 from tests.report.hostile import NAMES as HOSTILE
 from tests.report.simulated import fits, texts
 
@@ -37,12 +37,12 @@ THEMES = ({color: color for color in NAMES}, DARK)
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    ratings = Ratings.from_frame(drawn_frame(3, n_items=12))
+    ratings = Ratings.from_frame(simulate_frame(3, n_items=12))
     return build(ratings, by=["race"], permutations=20, bootstrap=5, contested=1)
 
 
 def luminance(color: str) -> float:
-    """The relative luminance of WCAG 2.2."""
+    """Return the relative luminance of WCAG 2.2."""
     channels = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -54,7 +54,7 @@ def contrast(color: str, other: str) -> float:
 
 
 def lightness(color: str) -> float:
-    """Lightness in CIE 1976, which is what is left of a colour in grey."""
+    """Return the lightness in CIE 1976, the grey value of a colour."""
     return float(116 * luminance(color) ** (1 / 3) - 16)
 
 
@@ -63,16 +63,16 @@ def steps(colors: Sequence[str]) -> list[float]:
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=["light", "dark"])
-def test_answers_differ_in_grey_and_go_one_way(theme: dict[str, str]) -> None:
+def test_answer_colours_are_monotonic_in_grey(theme: dict[str, str]) -> None:
     for n in range(2, 8):
-        found = steps([theme[color] for color in pick_ramp_colors(n)])
-        assert all(step > 7 for step in found) or all(step < -7 for step in found)
+        differences = steps([theme[color] for color in pick_ramp_colors(n)])
+        assert all(step > 7 for step in differences) or all(step < -7 for step in differences)
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=["light", "dark"])
 def test_text_on_answers_can_be_read(theme: dict[str, str]) -> None:
     low = {color: round(contrast(theme[color], theme[pick_text_color(color)]), 2) for color in RAMP}
-    assert {color: found for color, found in low.items() if found < 4.5} == {}
+    assert {color: ratio for color, ratio in low.items() if ratio < 4.5} == {}
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=["light", "dark"])
@@ -80,20 +80,20 @@ def test_marks_stand_out_from_the_page(theme: dict[str, str]) -> None:
     assert min(contrast(theme[color], theme[PAPER]) for color in (INK, BLUE, VERMILION)) >= 3
 
 
-def test_what_is_beyond_chance_is_told_by_shape_where_grey_does_not_tell() -> None:
+def test_significance_has_its_own_shapes() -> None:
     untested, _, raw, adjusted = LOOKS.values()
     assert len({shape for _, shape in (untested, raw, adjusted)}) == 3
     assert abs(lightness(INK) - lightness(BLUE)) > 15
 
 
-def test_figures_hold_no_color_but_those_of_the_theme(report: Report) -> None:
+def test_figures_use_only_theme_colours(report: Report) -> None:
     for figure in report.figures:
-        found = set(re.findall(r'(?:fill|stroke|color)="([^"]+)"', figure.render().decode()))
-        assert {color.upper() for color in found} - set(NAMES) <= {"NONE", "TRANSPARENT"}
+        colors = set(re.findall(r'(?:fill|stroke|color)="([^"]+)"', figure.render().decode()))
+        assert {color.upper() for color in colors} - set(NAMES) <= {"NONE", "TRANSPARENT"}
         assert not re.search(r"#[0-9a-f]{3,8}\b|rgb\(", figure.inline(TEXT_WIDTH), re.IGNORECASE)
 
 
-def test_every_figure_says_what_it_shows_and_fits(report: Report) -> None:
+def test_every_figure_has_texts_and_fits(report: Report) -> None:
     for figure in report.figures:
         assert figure.title
         assert figure.reading.endswith(".")
@@ -101,16 +101,16 @@ def test_every_figure_says_what_it_shows_and_fits(report: Report) -> None:
         assert fits(figure)
 
 
-def test_figures_in_a_page_are_as_wide_as_they_are_asked_for(report: Report) -> None:
+def test_inline_figures_have_the_given_width(report: Report) -> None:
     for figure in report.figures:
         for width in (TEXT_WIDTH, COLUMN_WIDTH):
-            found = re.match(
+            match = re.match(
                 r'<svg viewBox="0 0 ([\d.]+) [\d.]+" width="([\d.]+)" role="img" aria-label="',
                 svg := figure.inline(width),
             )
-            assert found, svg[:200]
-            assert found[1] == found[2]
-            assert 0.8 * width < float(found[1]) <= width
+            assert match, svg[:200]
+            assert match[1] == match[2]
+            assert 0.8 * width < float(match[1]) <= width
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -119,7 +119,7 @@ def test_a_figure_is_the_same_every_time(report: Report, kind: str) -> None:
     assert figure.render(kind) == figure.render(kind)  # type: ignore[arg-type]
 
 
-def test_the_name_of_a_file_says_its_kind(report: Report, tmp_path: Path) -> None:
+def test_the_suffix_of_a_file_sets_its_format(report: Report, tmp_path: Path) -> None:
     figure = report.figures[0]
     for name, starts in (("a.svg", b"<svg "), ("a.PNG", b"\x89PNG"), ("a.json", b"{")):
         figure.save(tmp_path / name)
@@ -129,15 +129,15 @@ def test_the_name_of_a_file_says_its_kind(report: Report, tmp_path: Path) -> Non
             detect_kind(Path(name))
 
 
-def test_names_stay_as_they_are_in_a_page() -> None:
+def test_names_like_attributes_are_unchanged_in_a_page() -> None:
     names = [*HOSTILE[-2:], 'role="x" fill="#D55E00"']
     ratings = ratings_of({"a": "N", "b": "Y", "c": "U"}, {"rater_x": names})
     svg = answers(ratings, groups_of(ratings, "x", min_raters=0)).inline(TEXT_WIDTH)
-    found = [part.strip() for part in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
-    assert {"#D55E00", 'class="x" id="y" url(#z)', 'role="x" fill="#D55E00"'} <= set(found)
+    texts_of_svg = [part.strip() for part in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
+    assert {"#D55E00", 'class="x" id="y" url(#z)', 'role="x" fill="#D55E00"'} <= set(texts_of_svg)
 
 
-def test_ids_of_a_drawing_begin_with_its_name(report: Report) -> None:
+def test_svg_ids_begin_with_the_figure_name(report: Report) -> None:
     for figure in report.figures:
         svg = figure.inline(COLUMN_WIDTH, "-n")
         ids = re.findall(r'\bid="([^"]+)"', svg)
@@ -145,7 +145,7 @@ def test_ids_of_a_drawing_begin_with_its_name(report: Report) -> None:
         assert set(re.findall(r"url\(#([^)]+)\)", svg)) <= set(ids)
 
 
-def test_the_chart_is_one_of_altair(report: Report) -> None:
+def test_the_chart_is_an_altair_chart(report: Report) -> None:
     spec = report["answers-race"].chart.to_dict()  # type: ignore[union-attr]
     assert spec["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
     assert "No" in texts(report["answers-race"])  # type: ignore[arg-type]

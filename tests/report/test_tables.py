@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.pipeline.tables import ratings_of, simulate_frame
 
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.report.groups import groups_of
@@ -20,12 +20,12 @@ def campaign() -> Ratings:
 
 def cells(table: ReportTable) -> dict[str, tuple[str, ...]]:
     (grid,) = table.grids
-    return {name: tuple(others) for name, *others in grid.lines}
+    return {name: tuple(values) for name, *values in grid.lines}
 
 
 def test_the_table_of_the_paper(campaign: Ratings) -> None:
-    found = dataset(campaign)
-    assert cells(found) == {
+    table = dataset(campaign)
+    assert cells(table) == {
         "ratings": ("43,050", "36,400"),
         "items": ("350", "350"),
         "raters per item": ("123", "104"),
@@ -34,61 +34,61 @@ def test_the_table_of_the_paper(campaign: Ratings) -> None:
         "questions": ("16", "16"),
         "annotations": ("688,800", "582,400"),
     }
-    assert any("with them there are 19, and 817,950 annotations" in note for note in found.notes)
+    assert any("with them there are 19, and 817,950 annotations" in note for note in table.notes)
 
 
-def test_annotations_are_answers_that_were_given() -> None:
-    frame = drawn_frame().with_columns(
+def test_annotations_are_non_missing_answers() -> None:
+    frame = simulate_frame().with_columns(
         Q_other=pl.when(pl.col("item_id") == "item-000").then(None).otherwise("Q_overall")
     )
     ratings = Ratings.from_frame(frame, questions=["Q_overall", "Q_other"])
     row = dataset(ratings).table
     assert row is not None
-    given = sum(ratings.answers[name].count() for name in ratings.questions)
-    assert row["n_annotations"].to_list() == [given]
-    assert given < ratings.n_ratings * 2
+    n_answers = sum(ratings.answers[name].count() for name in ratings.questions)
+    assert row["n_annotations"].to_list() == [n_answers]
+    assert n_answers < ratings.n_ratings * 2
 
 
 def test_raters_per_item_are_a_range_where_they_differ() -> None:
-    found = dataset(ratings_of({"a": "NNN", "b": "NN.", "c": "N.."}, {}))
-    assert cells(found)["raters per item"] == ("1–3",)
-    assert cells(found)["flagged raters"] == ("–",)
+    table = dataset(ratings_of({"a": "NNN", "b": "NN.", "c": "N.."}, {}))
+    assert cells(table)["raters per item"] == ("1–3",)
+    assert cells(table)["flagged raters"] == ("–",)
 
 
-def test_counts_alone_have_no_raters() -> None:
+def test_ratings_without_raters_have_no_rater_counts() -> None:
     frame = pl.DataFrame({"item_id": ["1", "1", "2"], "Q_overall": ["Yes", "No", "No"]})
-    found = dataset(Ratings.from_frame(frame, rater=None))
-    assert cells(found)["raters"] == ("–",)
-    assert cells(found)["raters per item"] == ("1–2",)
+    table = dataset(Ratings.from_frame(frame, rater=None))
+    assert cells(table)["raters"] == ("–",)
+    assert cells(table)["raters per item"] == ("1–2",)
 
 
 def test_the_pool_of_dices_350_is_that_of_the_paper(dices_123: Ratings) -> None:
-    found = pool(dices_123, [groups_of(dices_123, axis) for axis in ("gender", "race", "age")])
-    counts = {group: n for _, group, n, _ in found.table.rows()} if found.table is not None else {}
+    table = pool(dices_123, [groups_of(dices_123, axis) for axis in ("gender", "race", "age")])
+    counts = {group: n for _, group, n, _ in table.table.rows()} if table.table is not None else {}
     assert (counts["Man"], counts["Woman"]) == (61, 62)
     assert (counts["Black/African American"], counts["White"], counts["Multiracial"]) == (29, 30, 16)
     assert (counts["gen z"], counts["millenial"], counts["gen x+"]) == (56, 36, 31)
-    assert found.reading == "123 raters, 19 of them flagged."
-    assert [grid.head for grid in found.grids] == [
+    assert table.reading == "123 raters, 19 of them flagged."
+    assert [grid.head for grid in table.grids] == [
         (axis, "raters", "share", "without flagged") for axis in ("gender", "race", "age")
     ]
 
 
 def test_hidden_groups_are_not_in_the_pool(dices_123: Ratings) -> None:
     groups = groups_of(dices_123, "race", suppress_below=23)
-    found = pool(dices_123, [groups])
+    table = pool(dices_123, [groups])
     assert groups.hidden
-    assert found.table is not None
-    assert set(found.table["group"]) == set(groups.listed)
-    assert not any(name in str(found.grids) for name in groups.hidden)
+    assert table.table is not None
+    assert set(table.table["group"]) == set(groups.listed)
+    assert not any(name in str(table.grids) for name in groups.hidden)
 
 
-def test_no_axes_no_blocks() -> None:
-    found = pool(ratings_of({"a": "N"}, {}), [])
-    assert (found.grids, found.reading) == ((), "1 rater.")
+def test_without_axes_there_are_no_grids() -> None:
+    table = pool(ratings_of({"a": "N"}, {}), [])
+    assert (table.grids, table.reading) == ((), "1 rater.")
 
 
-def test_names_are_text_and_nothing_else() -> None:
+def test_names_are_escaped() -> None:
     ratings = ratings_of({"a": "NY", "b": "NN"}, {"rater_<b>": ["<script>", "x\ny"]})
     html = pool(ratings, [groups_of(ratings, "<b>")])._repr_html_()
     assert "<script>" not in html
@@ -99,5 +99,5 @@ def test_names_are_text_and_nothing_else() -> None:
 
 def test_no_table_names_a_rater(campaign: Ratings) -> None:
     ids = set(campaign.raters["rater_id"])
-    shown = (dataset(campaign), pool(campaign, [groups_of(campaign, "race")]))
-    assert not any(name in table._repr_html_() for table in shown for name in ids)
+    tables = (dataset(campaign), pool(campaign, [groups_of(campaign, "race")]))
+    assert not any(name in table._repr_html_() for table in tables for name in ids)

@@ -1,4 +1,4 @@
-"""The figure of the evidence on raters."""
+"""Figure of the evidence on raters."""
 
 import json
 from itertools import pairwise
@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.pipeline.careless import LINERS, SPEEDERS, careless_frame
-from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.pipeline.tables import ratings_of, simulate_frame
 from tests.report.simulated import fits, texts
 
 from dissensus.pipeline.vet import Vetting, vet
@@ -26,37 +26,37 @@ def vetting() -> Vetting:
 
 
 def layers(vetting: Vetting, mark: str, width: int = TEXT_WIDTH) -> list[dict[str, Any]]:
-    """The layers with a kind of mark."""
+    """Return the layers with a kind of mark."""
     spec = json.loads(json.dumps(evidence(vetting).draw(width)))
     return [layer for layer in spec["layer"] if layer["mark"]["type"] == mark]
 
 
 def marks(vetting: Vetting, width: int = TEXT_WIDTH) -> list[dict[str, Any]]:
     (layer,) = layers(vetting, "point", width)
-    found: list[dict[str, Any]] = layer["data"]["values"]
-    return found
+    values: list[dict[str, Any]] = layer["data"]["values"]
+    return values
 
 
 def rows(vetting: Vetting, n: int) -> list[list[dict[str, Any]]]:
-    """The marks of each of `n` rows from above, whose middles are at least the height of a row apart."""
+    """Return the marks of each of `n` rows, from the top."""
     ordered = sorted(marks(vetting), key=lambda mark: float(mark["y"]))
-    found = [[ordered[0]]]
+    grouped = [[ordered[0]]]
     for mark in ordered[1:]:
-        if mark["y"] - found[-1][0]["y"] > 0.9 * ROW_HEIGHT:
-            found.append([])
-        found[-1].append(mark)
-    assert len(found) == n
-    return found
+        if mark["y"] - grouped[-1][0]["y"] > 0.9 * ROW_HEIGHT:
+            grouped.append([])
+        grouped[-1].append(mark)
+    assert len(grouped) == n
+    return grouped
 
 
 def test_every_rater_has_a_mark_in_every_row_at_the_value(vetting: Vetting) -> None:
     for name, row in zip(MEASURES, rows(vetting, len(MEASURES)), strict=True):
-        whole = log(3) if name == "label_entropy" else 1
-        here = sorted(mark["value"] for mark in row)
-        assert here == pytest.approx(sorted(vetting.raters[name] / whole))
+        maximum = log(3) if name == "label_entropy" else 1
+        values = sorted(mark["value"] for mark in row)
+        assert values == pytest.approx(sorted(vetting.raters[name] / maximum))
 
 
-def test_status_is_told_by_colour_shape_and_size(vetting: Vetting) -> None:
+def test_status_has_its_own_colour_shape_and_size(vetting: Vetting) -> None:
     status = [mark["status"] for mark in marks(vetting)]
     assert status.count(MET) == len(SPEEDERS + LINERS) * len(MEASURES)
     assert status.count(IN_FILE) == len(MEASURES)
@@ -72,22 +72,22 @@ def test_flagged_marks_are_drawn_last(vetting: Vetting) -> None:
     assert order == sorted(order, key=[NEITHER, IN_FILE, MET].index)
 
 
-def test_no_two_marks_lie_on_one_another_and_none_leaves_its_row() -> None:
-    found = vet(ratings_of({f"r{r}": "NNYY" for r in range(40)}, {}))
-    here = rows(found, 3)[0]
-    places = [mark["y"] for mark in here]
-    assert len(set(places)) == 40
-    assert max(places) - min(places) < ROW_HEIGHT
+def test_marks_do_not_overlap_or_leave_their_row() -> None:
+    vetting_of_alike = vet(ratings_of({f"r{r}": "NNYY" for r in range(40)}, {}))
+    row = rows(vetting_of_alike, 3)[0]
+    heights = [mark["y"] for mark in row]
+    assert len(set(heights)) == 40
+    assert max(heights) - min(heights) < ROW_HEIGHT
 
 
-def test_lines_stand_at_the_thresholds_of_criteria_alone(vetting: Vetting) -> None:
+def test_only_criteria_have_threshold_lines(vetting: Vetting) -> None:
     (layer,) = layers(vetting, "rule")
     lines = layer["data"]["values"]
     assert [line["value"] for line in lines] == [1 / 2, 1 / 3, 1 / 4, 0.99]
     assert [line["text"] for line in lines] == [".50", ".33", ".25", ".99"]
 
 
-def test_the_reading_says_what_is_seen(vetting: Vetting) -> None:
+def test_the_reading_counts_flagged_raters(vetting: Vetting) -> None:
     figure = evidence(vetting)
     assert figure.reading == "5 of 30 raters meet a criterion: 3 for fast answers, 2 for one label."
     assert "1,800 ratings of 60 items" in figure.notes[0]
@@ -107,26 +107,26 @@ def test_the_table_has_a_row_for_each_measure(vetting: Vetting) -> None:
 
 def test_no_rater_is_named(vetting: Vetting) -> None:
     figure = evidence(vetting)
-    everything = figure.render("json").decode() + figure.table.write_json() + figure.reading + str(figure.notes)
-    assert not any(f'"{rater}"' in everything for rater in vetting.raters["rater_id"])
-    assert "tooltip" not in everything
+    text = figure.render("json").decode() + figure.table.write_json() + figure.reading + str(figure.notes)
+    assert not any(f'"{rater}"' in text for rater in vetting.raters["rater_id"])
+    assert "tooltip" not in text
 
 
 def test_without_times_there_are_no_rows_for_them() -> None:
-    figure = evidence(vet(Ratings.from_frame(drawn_frame(2))))
+    figure = evidence(vet(Ratings.from_frame(simulate_frame(2))))
     assert figure.table["measure"].to_list()[0] == CRITERIA["same_label"]
     assert figure.reading == "None of 24 raters meets a criterion."
     assert "there are no times in the file" in figure.notes[1]
 
 
-def test_it_fits_a_page_and_a_column(vetting: Vetting) -> None:
+def test_the_figure_fits_a_page_and_a_column(vetting: Vetting) -> None:
     figure = evidence(vetting)
     assert fits(figure)
     assert {"Criteria: flagged from the line on", MET, "answers with one label"} <= set(texts(figure))
     assert figure.render() == figure.render()
 
 
-def test_names_from_the_file_are_text_and_nothing_else() -> None:
+def test_names_from_the_file_are_escaped() -> None:
     axis = "rater_\"'</text><script>alert(1)</script>"
     ratings = ratings_of({"<b>": "NY", "b": "NY", "c": "NN"}, {axis: ["x", "x", "x"]})
     figure = evidence(vet(ratings))
@@ -134,12 +134,12 @@ def test_names_from_the_file_are_text_and_nothing_else() -> None:
     assert b"<script>" not in figure.render()
 
 
-def test_in_a_pool_of_thousands_raters_at_one_place_share_a_mark() -> None:
-    found = vet(ratings_of({f"r{r:04}": "NY" if r % 3 else "NN" for r in range(2600)}, {}))
-    values = {mark["value"] for mark in marks(found)}
-    assert len(marks(found)) < 50
+def test_in_large_pools_raters_with_one_value_share_a_mark() -> None:
+    large = vet(ratings_of({f"r{r:04}": "NY" if r % 3 else "NN" for r in range(2600)}, {}))
+    values = {mark["value"] for mark in marks(large)}
+    assert len(marks(large)) < 50
     assert {0.5, 1.0} <= values
-    assert "stands for the raters at its place" in evidence(found).notes[0]
+    assert "stands for all raters at its position" in evidence(large).notes[0]
 
 
 def test_one_answer_to_everything_has_no_entropy_to_scale() -> None:
@@ -147,9 +147,9 @@ def test_one_answer_to_everything_has_no_entropy_to_scale() -> None:
     assert evidence(vet(ratings)).reading.startswith("30 of 30 raters meet a criterion")
 
 
-def test_the_order_of_marks_tells_of_no_rater(vetting: Vetting) -> None:
-    """Marks that stood in the order of raters would give a whole row of each away."""
+def test_marks_are_ordered_by_value_and_not_by_rater(vetting: Vetting) -> None:
+    """Marks in the order of raters would link the values of each rater."""
     for status in (MET, IN_FILE, NEITHER):
         values = [mark["value"] for mark in marks(vetting) if mark["status"] == status]
-        # One row of marks after the other, each in the order of values.
+        # Marks are ordered by value within each row.
         assert sum(after < before for before, after in pairwise(values)) < len(MEASURES)

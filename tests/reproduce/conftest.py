@@ -1,4 +1,4 @@
-"""The scripts are no part of the package: find them beside it."""
+"""Import path of the scripts, which are not part of the package."""
 
 import sys
 from pathlib import Path

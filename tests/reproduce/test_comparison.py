@@ -1,4 +1,4 @@
-"""When a published value counts as reproduced."""
+"""Criterion for a published value to count as reproduced."""
 
 import pytest
 from reproduce.comparison import Printed, Row, Section, count_line, grid, table
@@ -47,7 +47,7 @@ def test_a_number_may_be_off_by_one_unit_of_the_last_digit(published: str, compu
         ("above", "below"),
     ],
 )
-def test_all_else_differs(published: str, computed: str | int | float) -> None:
+def test_any_other_value_differs(published: str, computed: str | int | float) -> None:
     assert verdict(published, computed) == "differs"
 
 
@@ -56,17 +56,17 @@ def test_a_count_is_not_off_by_one() -> None:
     assert verdict("57", 56.0) == "to rounding"
 
 
-def test_what_is_printed() -> None:
+def test_the_printed_comparison() -> None:
     assert Printed.of("43,050") == Printed(43_050, 0, False, "")
     assert Printed.of(".166") == Printed(0.166, 3, False, "")
     assert Printed.of("> 40 %") == Printed(40, 0, True, ">")
-    with pytest.raises(ValueError, match="'about ten' is no printed number"):
+    with pytest.raises(ValueError, match="'about ten' is not a printed number"):
         Printed.of("about ten")
 
 
 def test_ours_is_shown_with_the_digits_of_print() -> None:
     rows = [Row("", ".166", 0.1664), Row("", "0.17", 0.1664), Row("", "34 %", 0.3401), Row("", "9", 12_345)]
-    assert [row.shown for row in rows] == [".166", "0.17", "34.0 %", "12,345"]
+    assert [row.display for row in rows] == [".166", "0.17", "34.0 %", "12,345"]
 
 
 ROWS = (
@@ -77,7 +77,7 @@ ROWS = (
 )
 
 
-def test_a_section_marks_and_explains_what_differs() -> None:
+def test_a_section_marks_and_explains_differences() -> None:
     lines = list(Section("Numbers", ROWS, "All of them.").lines())
     assert lines == [
         "### Numbers\n",

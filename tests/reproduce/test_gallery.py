@@ -1,4 +1,4 @@
-"""The gallery is what its own code makes now, shows every figure there is, and nothing of a conversation."""
+"""The gallery is up to date, shows every figure, and contains no text of a conversation."""
 
 import re
 from collections.abc import Callable
@@ -29,18 +29,20 @@ def files(items: Path) -> dict[Path, str]:
 
 
 @pytest.mark.slow
-def test_the_gallery_is_what_its_code_makes(files: dict[Path, str]) -> None:
-    there = {gallery.REPORT, *gallery.PICTURES.iterdir(), *gallery.GENERATED.iterdir()}
-    assert there == set(files)
+def test_the_gallery_is_up_to_date(files: dict[Path, str]) -> None:
+    paths = {gallery.REPORT, *gallery.PICTURES.iterdir(), *gallery.GENERATED.iterdir()}
+    assert paths == set(files)
     assert [path.name for path, text in files.items() if path.read_text(encoding="utf-8") != text] == []
 
 
 @pytest.mark.slow
-def test_nothing_of_a_conversation_is_shown(files: dict[Path, str], items: Path) -> None:
+def test_no_text_of_a_conversation_is_shown(files: dict[Path, str], items: Path) -> None:
     texts = pl.read_csv(items).select(pl.concat_str("context", "response", separator="\n")).to_series()
-    said = {line.strip() for text in texts for line in re.split(r"\n|(?<=[.?!]) |^\w+:", text, flags=re.MULTILINE)}
-    shown = unescape("\n".join(files.values()))
-    assert [sentence for sentence in said if len(sentence) > 25 and sentence in shown] == []
+    utterances = {
+        line.strip() for text in texts for line in re.split(r"\n|(?<=[.?!]) |^\w+:", text, flags=re.MULTILINE)
+    }
+    page_text = unescape("\n".join(files.values()))
+    assert [sentence for sentence in utterances if len(sentence) > 25 and sentence in page_text] == []
 
 
 @pytest.mark.slow
@@ -90,12 +92,12 @@ def test_the_code_of_the_guide_runs() -> None:
 def test_the_documented_theme_is_the_theme() -> None:
     page = (gallery.DOCS / "report.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\|[^|]+\| (`#[^|]+) \| (`#[^|]+) \|$", page, re.MULTILINE)
-    found = {
+    documented = {
         light: dark
         for row in rows
         for light, dark in zip(*(re.findall("#[0-9A-F]{6}", cell) for cell in row), strict=True)
     }
-    named = (theme.INK, theme.MUTED, theme.LINE, theme.PALE, theme.PAPER, theme.BLUE, theme.VERMILION, theme.ORANGE)
-    assert found == {color: theme.DARK[color] for color in (*named, theme.RAMP[0], theme.RAMP[-1])}
+    colors = (theme.INK, theme.MUTED, theme.LINE, theme.PALE, theme.PAPER, theme.BLUE, theme.VERMILION, theme.ORANGE)
+    assert documented == {color: theme.DARK[color] for color in (*colors, theme.RAMP[0], theme.RAMP[-1])}
     for width in (theme.TEXT_WIDTH, theme.COLUMN_WIDTH):
         assert f"| {width} px, " in page

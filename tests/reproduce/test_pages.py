@@ -1,4 +1,4 @@
-"""The pages are what the scripts write now, and what differs is explained."""
+"""The pages equal the output of the scripts, and differences are explained."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,11 +21,11 @@ def test_the_page_of_grasp(folder: Path) -> None:
     assert grasp.page(folder) == grasp.PAGE.read_text(encoding="utf-8")
 
 
-def test_what_differs_is_explained(folder: Path) -> None:
-    paper, found = dices.Data.of(folder), grasp.Data.of(folder)
-    grids = (dices.groups(paper), grasp.table_5(found), *grasp.table_2(found.ratings))
+def test_differences_are_explained(folder: Path) -> None:
+    dices_data, grasp_data = dices.Data.of(folder), grasp.Data.of(folder)
+    grids = (dices.groups(dices_data), grasp.table_5(grasp_data), *grasp.table_2(grasp_data.ratings))
     rows = [row for part in grids for line in part.values() for row in line]
-    rows += [row for part in dices.sections(paper) for row in part.rows]
-    rows += [*grasp.dsi(found), *grasp.stars(found)]
+    rows += [row for part in dices.sections(dices_data) for row in part.rows]
+    rows += [*grasp.dsi(grasp_data), *grasp.stars(grasp_data)]
     assert len(rows) == 70 + 110
-    assert [row.what for row in rows if row.verdict != "reproduced" and not row.note] == []
+    assert [row.label for row in rows if row.verdict != "reproduced" and not row.note] == []

@@ -20,7 +20,7 @@ def array(*rows: tuple[int, ...]) -> Counts:
 X = array((2, 1, 1), (0, 3, 1), (4, 0, 0))
 
 
-def test_without_zeros_it_is_cross_negentropy() -> None:
+def test_without_zeros_the_rule_equals_cross_negentropy() -> None:
     y = array((1, 2, 3), (2, 2, 2), (1, 1, 4))
     assert whole_items_left_out(X, y) == pytest.approx(cross_negentropy(X, y).estimate, rel=1e-12)
 
@@ -56,20 +56,22 @@ def small_ratings() -> Ratings:
 
 
 def test_counts_of_a_group_and_of_all_others() -> None:
-    men, others = counts(small_ratings(), "gender")["Man"]
+    men, not_men = counts(small_ratings(), "gender")["Man"]
     assert men.tolist() == [[2, 0, 0], [0, 0, 2], [0, 1, 1]]
-    assert others.tolist() == [[1, 1, 1], [3, 0, 0], [1, 1, 1]]
+    assert not_men.tolist() == [[1, 1, 1], [3, 0, 0], [1, 1, 1]]
 
 
 def test_its_p_value_is_that_of_all_ways_to_choose_the_group() -> None:
     """Of ten ways to choose two of five raters; 2,000 permutations come near."""
     ratings = small_ratings()
-    items, raters, answers = ratings.coded("Q_overall")
-    each = np.zeros((5, 3, 3), dtype=np.int32)
-    each[raters, items, answers] = 1
+    items, raters, answers = ratings.codes("Q_overall")
+    rater_counts = np.zeros((5, 3, 3), dtype=np.int32)
+    rater_counts[raters, items, answers] = 1
 
-    def value(*who: int) -> float:
-        return whole_items_left_out(each[list(who)].sum(axis=0), np.delete(each, who, axis=0).sum(axis=0))
+    def value(*rater_ids: int) -> float:
+        return whole_items_left_out(
+            rater_counts[list(rater_ids)].sum(axis=0), np.delete(rater_counts, rater_ids, axis=0).sum(axis=0)
+        )
 
     ways = [value(one, other) for one in range(5) for other in range(one)]
     observed = value(0, 1)
@@ -79,7 +81,9 @@ def test_its_p_value_is_that_of_all_ways_to_choose_the_group() -> None:
 
 def test_no_order_of_the_answers_gives_the_published_votes(dices_104: Ratings) -> None:
     published = [float(cells[5].rstrip("*")) for cells in grasp.TABLE_5.values()]
-    both = {group: pair for axis in grasp.AXES for group, pair in counts(dices_104, axis).items()}
+    count_pairs = {group: pair for axis in grasp.AXES for group, pair in counts(dices_104, axis).items()}
     for order in permutations(range(3)):
-        found = [voting_agreement(*(c[:, list(order)] for c in both[group])).estimate for group in grasp.TABLE_5]
-        assert sum(abs(a - b) < 0.0015 for a, b in zip(found, published, strict=True)) <= 3
+        estimates = [
+            voting_agreement(*(c[:, list(order)] for c in count_pairs[group])).estimate for group in grasp.TABLE_5
+        ]
+        assert sum(abs(a - b) < 0.0015 for a, b in zip(estimates, published, strict=True)) <= 3

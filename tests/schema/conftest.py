@@ -1,4 +1,4 @@
-"""Small tables of ratings, right but for what a test changes."""
+"""Fixtures of small, valid tables of ratings."""
 
 import polars as pl
 import pytest
@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture
 def table() -> pl.DataFrame:
-    """Three raters and three items; eight ratings in no particular order."""
+    """Eight unsorted ratings of three items by three raters."""
     rows = [
         ("2", "cy", "Man", "White", "Benign", "No"),
         ("1", "ann", "Woman", "White", "Extreme", "Yes"),

@@ -1,4 +1,4 @@
-"""Attempts: what they can hold, and how records of files become them."""
+"""Attempts: validation, and parsing of file records."""
 
 import polars as pl
 import pytest
@@ -9,7 +9,7 @@ from dissensus.schema.records.attempt import KEYS, SCHEMA, TAGS, Attempt, to_att
 from dissensus.schema.records.attempt_parser import RELEASED_SPELLING, parse_attempt, parse_attempts
 
 
-def test_a_record_is_an_attempt() -> None:
+def test_a_record_is_parsed_to_an_attempt() -> None:
     attempt = parse_attempt(RECORD)
     assert attempt.rating == 3
     assert attempt.succeeded is True
@@ -32,8 +32,8 @@ def test_both_spellings_are_read() -> None:
         parse_attempt({**RECORD, RELEASED_SPELLING: 0.75})
 
 
-def test_text_is_read_as_what_it_says() -> None:
-    written = {
+def test_values_may_be_text() -> None:
+    text_record = {
         **RECORD,
         "min_harmlessness_score_transcript": "-0.25",
         "rating": "3.0",
@@ -42,15 +42,15 @@ def test_text_is_read_as_what_it_says() -> None:
         "is_upworker": "False",
         "tags": '["Other", "Theft"]',
     }
-    assert parse_attempt(written) == parse_attempt(RECORD)
-    blank = {**written, "rating": "", "tags": "", "is_upworker": "", "num_params": None, "task_description": None}
+    assert parse_attempt(text_record) == parse_attempt(RECORD)
+    blank = {**text_record, "rating": "", "tags": "", "is_upworker": "", "num_params": None, "task_description": None}
     attempt = parse_attempt(blank)
     assert (attempt.rating, attempt.tags, attempt.is_upworker) == (None, None, None)
     assert (attempt.num_params, attempt.task_description) == (None, "")
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "says"),
+    ("key", "value", "message"),
     [
         ("transcript", None, "transcript is null; it is text"),
         ("transcript", "a\0b", "transcript has a NUL"),
@@ -72,10 +72,10 @@ def test_text_is_read_as_what_it_says() -> None:
         ("model_type", 3, "model_type is '3'; it is text"),
     ],
 )
-def test_what_cannot_be_is_refused(key: str, value: object, says: str) -> None:
+def test_an_invalid_value_is_rejected(key: str, value: object, message: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_attempt({**RECORD, key: value})
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_missing_key_is_named() -> None:
@@ -85,17 +85,17 @@ def test_a_missing_key_is_named() -> None:
     assert parse_attempt({key: RECORD[key] for key in KEYS if key not in ("tags", "is_upworker")}).tags is None
 
 
-def test_a_table_holds_attempts() -> None:
+def test_attempts_convert_to_a_table_and_back() -> None:
     attempts = [parse_attempt(RECORD), parse_attempt({**RECORD, "tags": None, "is_upworker": None, "rating": None})]
     table = to_attempts_table(attempts)
     assert dict(table.schema) == SCHEMA
     assert list(parse_attempts(table)) == attempts
     assert dict(to_attempts_table([]).schema) == SCHEMA
-    wrong = table.with_columns(rating=pl.Series([1, 9]))
+    invalid = table.with_columns(rating=pl.Series([1, 9]))
     with pytest.raises(InvalidInput, match="Row 2: rating is '9'"):
-        list(parse_attempts(wrong))
+        list(parse_attempts(invalid))
 
 
-def test_an_attempt_checks_itself() -> None:
+def test_the_constructor_validates() -> None:
     with pytest.raises(InvalidInput, match="is_upworker is 'no'"):
         Attempt(**{**RECORD, "rating": 3, "is_upworker": "no"})

@@ -1,8 +1,11 @@
-"""Campaigns as TOML: read whole, refused whole, the same again."""
+"""Campaigns: parsing, errors, serialisation and digests."""
 
 import re
+import subprocess
+import sys
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +22,13 @@ from dissensus.schema.campaign.shipped import campaigns, load_campaign, load_cam
 from dissensus.schema.campaign.writer import write_campaign
 
 
-def test_what_is_left_out_has_its_default() -> None:
-    found = parse_campaign(PILOT)
-    assert (found.replication, found.most_items, found.most_a_day, found.demographics) == (None,) * 4
-    assert (found.break_every, found.preview, found.reclaim_after_h, found.seed) == (20, False, 48, 0)
-    assert found.demographics_placed == "after"
-    assert dict(found.help) == dict(found.thanks) == {}
+def test_missing_keys_have_defaults() -> None:
+    campaign = parse_campaign(PILOT)
+    assert (campaign.replication, campaign.max_items, campaign.max_per_day, campaign.demographics) == (None,) * 4
+    assert (campaign.break_every, campaign.reclaim_after_h, campaign.seed) == (20, 48, 0)
+    assert not campaign.click_to_reveal
+    assert campaign.demographics_position == "after"
+    assert dict(campaign.help) == dict(campaign.thanks) == {}
 
 
 @quick
@@ -33,28 +37,28 @@ def test_what_is_left_out_has_its_default() -> None:
         {},
         optional={
             "replication": st.integers(1, 10**6),
-            "most_items": st.integers(1, 10**6),
-            "most_a_day": st.integers(1, 10**6),
+            "max_items": st.integers(1, 10**6),
+            "max_per_day": st.integers(1, 10**6),
             "break_every": st.integers(0, 10**6),
             "reclaim_after_h": st.integers(1, 10**6),
             "seed": st.integers(0, 2**32 - 1),
-            "preview": st.booleans(),
+            "click_to_reveal": st.booleans(),
             "demographics": st.just("demographics-dices"),
-            "demographics_placed": st.sampled_from(["after", "before"]),
+            "demographics_position": st.sampled_from(["after", "before"]),
             "help": st.just({"en": "Here.", "de": "Hier."}),
             "thanks": st.just({"en": "Thanks.", "de": "Danke."}),
-            "minutes": st.just(20),
-            "prolific": st.just({"codes": {name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)}}),
-            "pay": st.just({"currency": "GBP", "hour": 1200, "finished": 600}),
+            "estimated_minutes": st.just(20),
+            "prolific": st.just({"codes": {name: f"CODE0{index}" for index, name in enumerate(OUTCOMES)}}),
+            "pay": st.just({"currency": "GBP", "hourly_rate": 1200, "finished": 600}),
             "gold": st.just({"verifiers": 0, "scale": ["No", "Yes"], "topics": ["A", "B"]}) | st.just({}),
         },
     )
 )
-def test_a_campaign_comes_back_as_it_was(changes: dict[str, Any]) -> None:
-    found = parse_campaign(pilot(**changes))
-    again = parse_campaign(found.as_mapping())
-    assert again == found
-    assert again.digest == found.digest
+def test_a_campaign_survives_serialisation(changes: dict[str, Any]) -> None:
+    campaign = parse_campaign(pilot(**changes))
+    reparsed = parse_campaign(campaign.as_mapping())
+    assert reparsed == campaign
+    assert reparsed.digest == campaign.digest
 
 
 HOSTILE = st.one_of(
@@ -68,17 +72,17 @@ LINES = HOSTILE.map(lambda text: re.sub(r"[\r\n\t]", " ", text))
 
 @st.composite
 def hostile_campaigns(draw: st.DrawFn) -> dict[str, Any]:
-    """A campaign whose texts, answers and labels try to be something else."""
+    """Draw a campaign with hostile texts, answers and labels."""
     answers = draw(st.lists(LINES, min_size=2, max_size=3, unique=True))
     question = {
         "name": "Q_one",
         "text": draw(HOSTILE),
         "scale": answers,
-        "labels": {answers[0]: draw(HOSTILE)},
+        "labels": {answers[0]: draw(HOSTILE.filter(lambda text: text not in answers))},
         "examples": [draw(HOSTILE), draw(HOSTILE)],
         "heading": "h",
     }
-    asked = {
+    questionnaire = {
         "name": "one",
         "languages": ["en"],
         "title": draw(HOSTILE),
@@ -89,7 +93,7 @@ def hostile_campaigns(draw: st.DrawFn) -> dict[str, Any]:
         languages=["en"],
         title=draw(HOSTILE),
         warning=draw(HOSTILE),
-        questionnaire=asked,
+        questionnaire=questionnaire,
         consent={
             "text": draw(HOSTILE),
             "purposes": [{"name": "rating", "text": draw(HOSTILE), "required": True}],
@@ -99,36 +103,36 @@ def hostile_campaigns(draw: st.DrawFn) -> dict[str, Any]:
 
 @quick
 @given(hostile_campaigns())
-def test_a_campaign_comes_back_from_what_is_written(data: dict[str, Any]) -> None:
-    found = parse_campaign(data)
-    text = write_campaign(found)
-    assert parse_campaign(text).digest == found.digest
-    # As a form of a browser and a file of Windows bring it.
-    assert parse_campaign(text.replace("\n", "\r\n")).digest == found.digest
+def test_a_campaign_survives_toml(data: dict[str, Any]) -> None:
+    campaign = parse_campaign(data)
+    text = write_campaign(campaign)
+    assert parse_campaign(text).digest == campaign.digest
+    # Line ends of browser forms and of Windows.
+    assert parse_campaign(text.replace("\n", "\r\n")).digest == campaign.digest
 
 
 @pytest.mark.parametrize("name", campaigns())
-def test_campaigns_that_ship_come_back_from_what_is_written(name: str) -> None:
-    found = load_campaign(name)
-    assert parse_campaign(write_campaign(found)) == found
+def test_shipped_campaigns_survive_toml(name: str) -> None:
+    campaign = load_campaign(name)
+    assert parse_campaign(write_campaign(campaign)) == campaign
 
 
-def test_control_characters_never_get_into_a_campaign_nor_into_its_file() -> None:
-    for mark in ("\x00", "\x07", "\x1b", "\x7f", "\x85", "\r", "\ud800"):
-        with pytest.raises(InvalidInput, match=f"holds U\\+{ord(mark):04X}"):
-            parse_campaign(pilot(title={"en": f"Is {mark}it?", "de": "x"}))
+def test_control_characters_are_rejected_and_never_written() -> None:
+    for character in ("\x00", "\x07", "\x1b", "\x7f", "\x85", "\r", "\ud800"):
+        with pytest.raises(InvalidInput, match=f"holds U\\+{ord(character):04X}"):
+            parse_campaign(pilot(title={"en": f"Is {character}it?", "de": "x"}))
     by_hand = replace(parse_campaign(PILOT), title={"en": "a\x07\x7fb", "de": "x"})
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", write_campaign(by_hand))
 
 
-def test_the_digest_tells_every_change_and_nothing_else() -> None:
+def test_the_digest_changes_with_the_content_only() -> None:
     first = parse_campaign(PILOT)
     backwards = parse_campaign(dict(reversed(PILOT.items())))
     assert backwards.digest == first.digest
     changes: list[dict[str, Any]] = [
         {"name": "other"},
         {"seed": 1},
-        {"preview": True},
+        {"click_to_reveal": True},
         {"replication": 3},
         {"questionnaire": "dices-990"},
         {"demographics": "demographics-dices"},
@@ -139,46 +143,46 @@ def test_the_digest_tells_every_change_and_nothing_else() -> None:
     assert len(digests | {first.digest}) == len(changes) + 1
 
 
-def test_a_consent_text_has_a_digest_of_its_own() -> None:
-    first, other = parse_campaign(PILOT), parse_campaign(pilot(seed=5))
-    assert first.consent.digest == other.consent.digest
-    changed = deepcopy(PILOT)
-    changed["consent"]["purposes"][1]["required"] = True
-    assert parse_campaign(changed).consent.digest != first.consent.digest
+def test_the_consent_has_a_separate_digest() -> None:
+    first, other_seed = parse_campaign(PILOT), parse_campaign(pilot(seed=5))
+    assert first.consent.digest == other_seed.consent.digest
+    other_consent = deepcopy(PILOT)
+    other_consent["consent"]["purposes"][1]["required"] = True
+    assert parse_campaign(other_consent).consent.digest != first.consent.digest
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
-    wrong = pilot(
+def test_all_errors_are_listed_together() -> None:
+    definition = pilot(
         name="My Pilot",
         titel="?",
         title=None,
         warning={"en": "Cruel."},
         replication=0,
-        preview="yes",
-        demographics_placed="between",
+        click_to_reveal="yes",
+        demographics_position="between",
         demographics="dices-350",
         consent={"text": PILOT["consent"]["text"], "purposes": [{"name": "a b", "text": {"en": "x", "de": "x"}}]},
     )
     with pytest.raises(InvalidInput) as caught:
-        parse_campaign(wrong)
-    told = str(caught.value)
+        parse_campaign(definition)
+    message = str(caught.value)
     for part in (
         "name: Write up to 60 of a to z, 0 to 9 and -, such as pilot-2",
         "There is no key 'titel'. Did you mean 'title'?",
         "title: It is missing. Write what raters read.",
         "languages: de lacks 1 wording: warning",
         "replication: It is 0. Write a whole number from 1 to 1,000,000",
-        "preview: It is",
-        "demographics_placed: It is 'between'",
+        "click_to_reveal: It is",
+        "demographics_position: It is 'between'",
         "demographics: dices-350 asks about the item. Give one about the rater",
         "consent.purposes[1]",
         "Name a purpose by a letter",
     ):
-        assert part in told, part
+        assert part in message, part
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         ({"consent": None}, r"consent: It is missing. Write \[consent\]"),
         ({"questionnaire": None}, "questionnaire: It is .*Name one that ships, such as dices-350"),
@@ -186,7 +190,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         ({"questionnaire": {"name": "x"}}, "questionnaire: The questionnaire"),
         ({"languages": ["en", "de", "fr"]}, "dices-350 has no wordings in fr"),
         ({"languages": None}, 'languages: They are missing.*languages = \\["en"\\]'),
-        ({"languages": ["english language"]}, "is no BCP 47 tag"),
+        ({"languages": ["english language"]}, "is not a BCP 47 tag"),
         ({"name": "-x"}, "name: Write up to 60"),
         ({"name": "x" * 61}, "name: Write up to 60"),
         ({"seed": 2**32}, "seed: It is 4,294,967,296"),
@@ -194,21 +198,21 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         ({"break_every": -1}, "break_every: It is -1"),
     ],
 )
-def test_one_thing_that_is_wrong(changes: dict[str, Any], says: str) -> None:
-    wrong = {key: value for key, value in {**deepcopy(PILOT), **changes}.items() if value is not None}
-    with pytest.raises(InvalidInput, match=says):
-        parse_campaign(wrong)
+def test_an_invalid_value_is_rejected(changes: dict[str, Any], message: str) -> None:
+    definition = {key: value for key, value in {**deepcopy(PILOT), **changes}.items() if value is not None}
+    with pytest.raises(InvalidInput, match=message):
+        parse_campaign(definition)
 
 
-def test_nobody_can_be_asked_for_nothing() -> None:
+def test_consent_has_distinct_purposes_and_a_required_one() -> None:
     optional = deepcopy(PILOT)
     optional["consent"]["purposes"][0]["required"] = False
-    with pytest.raises(InvalidInput, match=r"None is required\. Name at least one"):
+    with pytest.raises(InvalidInput, match=r"None is required\. Mark at least one"):
         parse_campaign(optional)
-    twice = deepcopy(PILOT)
-    twice["consent"]["purposes"][1]["name"] = "rating"
-    with pytest.raises(InvalidInput, match="Two have one name"):
-        parse_campaign(twice)
+    duplicate = deepcopy(PILOT)
+    duplicate["consent"]["purposes"][1]["name"] = "rating"
+    with pytest.raises(InvalidInput, match="Two have the same name"):
+        parse_campaign(duplicate)
 
 
 @pytest.mark.parametrize("text", ["name = ", "a = 1\na = 2", "[[[", "x = " + "[" * 5000])
@@ -222,6 +226,48 @@ def test_a_text_that_is_too_long() -> None:
         parse_campaign("#" * 3_000_001)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a." * 50_000 + "b=1", "a key of more than 6 parts in line 1"),
+        ("x = 1\n[\"a\" . b . 'c'.d.e.f.g]", "a key of more than 6 parts in line 2"),
+        ("x=[" + "[]," * 30_000 + "]", "30,002 of the characters '=', '\\[' and '{', and 25,000 are allowed"),
+    ],
+    ids=["a dotted key", "a quoted header", "arrays"],
+)
+def test_a_definition_that_would_take_much_memory_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        parse_campaign(text)
+
+
+@pytest.mark.parametrize("title", ["A. B. C. D. E. F. G. H.", "1.2.3.4.5.6.7.8.9", "www.a.b.c.d.e.f.example.org"])
+def test_a_text_may_have_many_dots(title: str) -> None:
+    campaign = parse_campaign(pilot(title={"en": title, "de": title}))
+    assert localise(parse_campaign(write_campaign(campaign)).title, "en") == title
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"[{number:x}.aaaaa.aaaaa.aaaaa.aaaaa.b]\n" for number in range(24_000)),
+        "".join(f"{number:x}.aaaaa.aaaaa.aaaaa.aaaaa.b=1\n" for number in range(24_000)),
+        "x = [" + '"ab",' * 580_000 + "]",
+    ],
+    ids=["headers", "keys", "texts"],
+)
+def test_the_largest_definition_takes_bounded_memory(text: str, tmp_path: Path) -> None:
+    (tmp_path / "campaign.toml").write_text(text)
+    code = (
+        "import pathlib, resource\n"
+        "from dissensus.schema.definition_table import read_toml\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "read_toml(pathlib.Path('campaign.toml').read_text(), 'The campaign', 3_000_000)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert int(result.stdout) < 200 * 1024
+
+
 def test_a_wording_falls_back_to_the_first_language() -> None:
     title = parse_campaign(PILOT).title
     assert localise(title, "de") == "Ist es sicher?"
@@ -230,30 +276,30 @@ def test_a_wording_falls_back_to_the_first_language() -> None:
 
 
 @pytest.mark.parametrize("name", campaigns())
-def test_campaigns_that_ship_are_whole(name: str) -> None:
-    found = load_campaign(name)
-    assert found.name == name
-    assert parse_campaign(found.as_mapping()) == found
-    assert parse_campaign(load_campaign_toml(name)) == found
-    texts = (found.title, found.warning, found.help, found.thanks, found.consent.text)
-    for wording in (*texts, *(purpose.text for purpose in found.consent.purposes)):
+def test_shipped_campaigns_are_complete(name: str) -> None:
+    campaign = load_campaign(name)
+    assert campaign.name == name
+    assert parse_campaign(campaign.as_mapping()) == campaign
+    assert parse_campaign(load_campaign_toml(name)) == campaign
+    texts = (campaign.title, campaign.warning, campaign.help, campaign.thanks, campaign.consent.text)
+    for wording in (*texts, *(purpose.text for purpose in campaign.consent.purposes)):
         assert set(wording) == {"en", "de"}
         assert len(set(wording.values())) == 2
 
 
-def test_a_campaign_that_does_not_ship() -> None:
+def test_an_unknown_shipped_campaign() -> None:
     with pytest.raises(NotFound, match=r"There is no campaign 'dices-35'; there are 'dices-350'.*Did you mean"):
         load_campaign("dices-35")
 
 
-def test_another_name_is_checked_as_the_first_was() -> None:
-    other = rename_campaign(parse_campaign(PILOT), "pilot-2")
-    assert (other.name, other.consent) == ("pilot-2", parse_campaign(PILOT).consent)
+def test_a_new_name_is_validated() -> None:
+    renamed = rename_campaign(parse_campaign(PILOT), "pilot-2")
+    assert (renamed.name, renamed.consent) == ("pilot-2", parse_campaign(PILOT).consent)
     with pytest.raises(InvalidInput, match="name: Write up to 60"):
-        rename_campaign(other, "../pilot")
+        rename_campaign(renamed, "../pilot")
 
 
-def test_every_key_is_one_of_a_campaign() -> None:
+def test_keys_are_the_fields_of_a_campaign() -> None:
     from dataclasses import fields
 
     from dissensus.schema.campaign.definition import Campaign
@@ -267,38 +313,38 @@ CHOOSE = {
     "text": {"en": "Please choose Blue.", "de": "Bitte wählen Sie Blau."},
     "scale": ["Red", "Blue"],
     "labels": {"Red": {"en": "Red", "de": "Rot"}, "Blue": {"en": "Blue", "de": "Blau"}},
-    "right": ["Blue"],
+    "correct_answers": ["Blue"],
     "after": 1,
 }
 
 
-def test_a_campaign_with_checks_comes_back_as_it_was() -> None:
-    found = parse_campaign(pilot(checks=[CHOOSE], minutes=20))
-    assert [check.name for check in found.checks] == ["choose"]
-    assert parse_campaign(found.as_mapping()) == found
-    assert parse_campaign(write_campaign(found)).digest == found.digest
+def test_a_campaign_with_checks_survives_serialisation() -> None:
+    campaign = parse_campaign(pilot(checks=[CHOOSE], estimated_minutes=20))
+    assert [check.name for check in campaign.checks] == ["choose"]
+    assert parse_campaign(campaign.as_mapping()) == campaign
+    assert parse_campaign(write_campaign(campaign)).digest == campaign.digest
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
-        ({"checks": [CHOOSE]}, "minutes: It is missing. Write how long the work takes"),
-        ({"checks": [{**CHOOSE, "after": 0}], "minutes": 20}, "after .choose.: It is missing or 0"),
+        ({"checks": [CHOOSE]}, "estimated_minutes: It is missing. Write how long the work takes"),
+        ({"checks": [{**CHOOSE, "after": 0}], "estimated_minutes": 20}, "after .choose.: It is missing or 0"),
         ({"prolific": {}}, "prolific.codes: The completion codes"),
         ({"prolific": {"codes": {"completed": "SHORT"}}}, "completed: It is 'SHORT'. Write 6 to 32 of A to Z"),
         ({"prolific": {"token": "t"}}, "prolific: There is no key 'token'"),
-        ({"pay": {"currency": "pounds", "hour": 1200}}, "pay.currency: It is 'pounds'. Write its code of three"),
-        ({"pay": {"currency": "GBP"}}, "pay.hour: It is missing"),
-        ({"pay": {"currency": "GBP", "hour": 12.5}}, "pay.hour: It is a number. Write a whole number from 0"),
-        ({"pay": {"currency": "GBP", "hour": -1}}, "pay.hour: It is -1. Write a whole number from 0"),
+        ({"pay": {"currency": "pounds", "hourly_rate": 1200}}, "pay.currency: It is 'pounds'. Write its code of three"),
+        ({"pay": {"currency": "GBP"}}, "pay.hourly_rate: It is missing"),
+        ({"pay": {"currency": "GBP", "hourly_rate": 12.5}}, "pay.hourly_rate: It is a number. Write a whole number"),
+        ({"pay": {"currency": "GBP", "hourly_rate": -1}}, "pay.hourly_rate: It is -1. Write a whole number from 0"),
         ({"pay": "12 GBP"}, "pay: It is text"),
-        ({"care": {"every": 0}}, "care.every: It is 0. Write a whole number from 1"),
+        ({"care": {"survey_every": 0}}, "care.survey_every: It is 0. Write a whole number from 1"),
         ({"care": {"survey": "dices-350"}}, "care.survey: dices-350 asks about the item. Give one about the rater"),
         ({"care": {"contacts": "Mia"}}, "There is no key 'contacts'. Did you mean 'contact'"),
         ({"care": {"topics": {"a, b": "A and b"}}}, "Name a topic as items do, without a comma"),
         ({"care": {"topics": ["a"]}}, "care.topics: It is a list. Write a table"),
     ],
 )
-def test_what_is_wrong_with_recruitment(changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_an_invalid_table_is_rejected(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         parse_campaign(pilot(**changes))

@@ -1,4 +1,4 @@
-"""Conversations and items: what raters judge, what can be stored, what is refused and in which words."""
+"""Conversations and items: the rated turn, validation and digests."""
 
 import json
 from typing import Any
@@ -21,62 +21,62 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 @quick
 @given(st.lists(st.tuples(speakers, texts), min_size=1, max_size=5))
-def test_json_keeps_every_turn(turns: list[tuple[Speaker, str]]) -> None:
-    talk = Conversation.from_turns(turns)
-    back = Conversation.from_dicts(json.loads(json.dumps(talk.to_dicts())))
-    assert back == talk
-    assert back.digest == talk.digest
+def test_a_conversation_survives_json(turns: list[tuple[Speaker, str]]) -> None:
+    conversation = Conversation.from_turns(turns)
+    parsed = Conversation.from_dicts(json.loads(json.dumps(conversation.to_dicts())))
+    assert parsed == conversation
+    assert parsed.digest == conversation.digest
 
 
-def test_raters_judge_the_last_turn_of_the_bot() -> None:
-    talk = Conversation.from_turns([("human", "a"), ("bot", "b"), ("human", "c"), ("bot", "b")])
-    assert talk.rated == Turn("bot", "b")
-    assert [turn.text for turn in talk.context] == ["a", "b", "c"]
+def test_the_last_turn_of_the_bot_is_rated() -> None:
+    conversation = Conversation.from_turns([("human", "a"), ("bot", "b"), ("human", "c"), ("bot", "b")])
+    assert conversation.rated == Turn("bot", "b")
+    assert [turn.text for turn in conversation.context] == ["a", "b", "c"]
     assert Conversation((Turn("bot", "alone"),)).context == ()
 
 
-def test_a_conversation_may_end_with_a_person_but_is_not_rated_then() -> None:
-    talk = Conversation.from_turns([("bot", "Hello!"), ("human", "Bye")])
-    assert len(talk.turns) == 2
+def test_a_conversation_that_ends_with_a_person_cannot_be_rated() -> None:
+    conversation = Conversation.from_turns([("bot", "Hello!"), ("human", "Bye")])
+    assert len(conversation.turns) == 2
     with pytest.raises(InvalidInput, match=r"last turn, 'Bye', is by the human.*Leave it out, or add the answer"):
-        _ = talk.rated
+        _ = conversation.rated
     with pytest.raises(InvalidInput, match="is by the human"):
-        _ = talk.context
+        _ = conversation.context
     with pytest.raises(InvalidInput, match=r"^Item '7': The last turn"):
-        Item("7", talk)
+        Item("7", conversation)
 
 
-def test_empty_turns_are_kept_and_named() -> None:
-    talk = Conversation.from_turns([("human", "a"), ("bot", " \n"), ("human", "b"), ("bot", "")])
-    assert talk.empty_turns == (2, 4)
-    assert talk.rated.text == ""
+def test_empty_turns_are_kept_and_counted() -> None:
+    conversation = Conversation.from_turns([("human", "a"), ("bot", " \n"), ("human", "b"), ("bot", "")])
+    assert conversation.empty_turns == (2, 4)
+    assert conversation.rated.text == ""
     assert HI.empty_turns == ()
 
 
-def test_a_digest_tells_who_says_what() -> None:
-    one = Conversation.from_turns([("human", "ab"), ("bot", "c")])
-    others = [
+def test_the_digest_depends_on_speakers_and_texts() -> None:
+    conversation = Conversation.from_turns([("human", "ab"), ("bot", "c")])
+    variants = [
         [("human", "a"), ("bot", "bc")],
         [("bot", "ab"), ("bot", "c")],
         [("human", "ab"), ("bot", "c"), ("bot", "")],
     ]
-    digests = {Conversation.from_turns(turns).digest for turns in others}  # type: ignore[arg-type]
-    assert len({one.digest, *digests}) == 4
+    digests = {Conversation.from_turns(turns).digest for turns in variants}  # type: ignore[arg-type]
+    assert len({conversation.digest, *digests}) == 4
 
 
-def test_texts_are_kept_as_they_are() -> None:
+def test_texts_are_stored_verbatim() -> None:
     hostile = ["<script>alert(1)</script>", '=HYPERLINK("http://x")', "\u202eevil\u2066", "a\r\nb", "\x1b[31m", "👩‍🚀"]
-    talk = Conversation.from_turns([("bot", text) for text in hostile])
-    assert [turn["text"] for turn in talk.to_dicts()] == hostile
+    conversation = Conversation.from_turns([("bot", text) for text in hostile])
+    assert [turn["text"] for turn in conversation.to_dicts()] == hostile
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\0b", r"Turn 2: The text has a NUL, as character 2, which databases cannot hold\. Take it out\."),
+        ("a\0b", r"Turn 2: The text has a NUL, as character 2, which databases cannot store\. Remove it\."),
         ("\ud800", r"Turn 2: The text has half of a surrogate pair \(like \\ud800\), as character 1"),
-        (None, "Turn 2: The text is 'None', which is no text"),
-        (7, "Turn 2: The text is '7', which is no text"),
+        (None, "Turn 2: The text is 'None', which is not text"),
+        (7, "Turn 2: The text is '7', which is not text"),
         (
             "x" * (limits.MAX_TURN_LENGTH + 1),
             "Turn 2: The text has 1,048,577 characters, and at most 1,048,576 are kept",
@@ -90,8 +90,8 @@ def test_a_turn_that_cannot_be_stored(text: Any, message: str) -> None:
 
 
 def test_the_longest_turn_is_kept() -> None:
-    talk = Conversation.from_turns([("bot", "é" * limits.MAX_TURN_LENGTH)])
-    assert len(talk.rated.text) == limits.MAX_TURN_LENGTH
+    conversation = Conversation.from_turns([("bot", "é" * limits.MAX_TURN_LENGTH)])
+    assert len(conversation.rated.text) == limits.MAX_TURN_LENGTH
 
 
 def test_limits_of_a_conversation() -> None:
@@ -111,8 +111,8 @@ def test_an_unknown_speaker() -> None:
 @pytest.mark.parametrize(
     ("turns", "message"),
     [
-        ("hello", "no list"),
-        ({"speaker": "bot", "text": "a"}, "no list"),
+        ("hello", "not a list"),
+        ({"speaker": "bot", "text": "a"}, "not a list"),
         (["hello"], "Turn 1 is 'hello'. Each turn is an object with 'speaker' and 'text' alone"),
         ([{"speaker": "bot", "text": "a"}, {"speaker": "bot"}], "Turn 2 is"),
         ([{"speaker": "bot", "text": "a", "score": 1}], "Turn 1 is"),
@@ -120,15 +120,15 @@ def test_an_unknown_speaker() -> None:
         ([], "has no turn"),
     ],
 )
-def test_other_json_is_refused(turns: object, message: str) -> None:
+def test_invalid_json_is_rejected(turns: object, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Conversation.from_dicts(turns)
 
 
-def test_the_attributes_of_an_item_do_not_change() -> None:
-    given = {"harm_type": "Health"}
-    item = Item("7", HI, given)
-    given["harm_type"] = "Other"
+def test_items_are_immutable_and_hashable() -> None:
+    attributes = {"harm_type": "Health"}
+    item = Item("7", HI, attributes)
+    attributes["harm_type"] = "Other"
     assert item.attributes == {"harm_type": "Health"}
     with pytest.raises(TypeError):
         item.attributes["harm_type"] = "Other"  # type: ignore[index]
@@ -144,9 +144,9 @@ def test_the_attributes_of_an_item_do_not_change() -> None:
         (" ", {}, "The id of an item is empty"),
         ("a\0", {}, "The id of an item has a NUL"),
         ("x" * 1001, {}, "The id of an item has 1,001 characters, and at most 1,000"),
-        (7, {}, "The id of an item is '7', which is no text"),
+        (7, {}, "The id of an item is '7', which is not text"),
         ("7", {"a": "\0"}, "Item '7': The attribute 'a' has a NUL"),
-        ("7", {"a": 1}, "Item '7': The attribute 'a' is '1', which is no text"),
+        ("7", {"a": 1}, "Item '7': The attribute 'a' is '1', which is not text"),
         ("7", {"": "1"}, "Item '7': The name of an attribute is empty"),
     ],
 )

@@ -1,4 +1,4 @@
-"""How a campaign asks experts: read whole, refused whole, the same again."""
+"""Gold settings and the questions for experts."""
 
 import re
 from typing import Any
@@ -18,7 +18,7 @@ def gold_of(campaign: Campaign) -> Gold:
     return campaign.gold
 
 
-def test_an_empty_table_asks_as_dices_did() -> None:
+def test_the_defaults_are_those_of_dices() -> None:
     gold = gold_of(definition(gold={}))
     assert (gold.needed("safety"), gold.needed("degree"), gold.needed("topics")) == (6, 3, 3)
     assert gold.scale == ("No", "Unsure", "Yes")
@@ -28,12 +28,12 @@ def test_an_empty_table_asks_as_dices_did() -> None:
 
 
 def test_gold_is_on_the_scale_of_raters() -> None:
-    one = {**TWO_QUESTIONS, "questions": [{"name": "Q", "text": "How safe?", "scale": ["safe", "not safe"]}]}
-    assert gold_of(definition(questionnaire=one, gold={})).scale == ("safe", "not safe")
+    questionnaire = {**TWO_QUESTIONS, "questions": [{"name": "Q", "text": "How safe?", "scale": ["safe", "not safe"]}]}
+    assert gold_of(definition(questionnaire=questionnaire, gold={})).scale == ("safe", "not safe")
     assert gold_of(definition(questionnaire="dices-350", gold={"scale": ["No", "Yes"]})).scale == ("No", "Yes")
 
 
-def test_where_raters_are_asked_several_things_nothing_is_compared() -> None:
+def test_several_questions_without_an_overall_are_not_compared() -> None:
     questions = [{"name": name, "text": "Is it?", "scale": ["a", "b"]} for name in ("Q1", "Q2")]
     campaign = definition(questionnaire={**TWO_QUESTIONS, "questions": questions}, gold={})
     assert compared_column(campaign.questionnaire) is None
@@ -41,36 +41,40 @@ def test_where_raters_are_asked_several_things_nothing_is_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"verifiers": 0, "checkers": 0}, {"scale": ["No", "Yes"], "topics": ["A", "Ä b"]}]
+    "settings", [{}, {"verifiers": 0, "checkers": 0}, {"scale": ["No", "Yes"], "topics": ["A", "Ä b"]}]
 )
-def test_what_is_written_reads_back(given: dict[str, Any]) -> None:
-    campaign = definition(gold=given)
+def test_gold_survives_serialisation(settings: dict[str, Any]) -> None:
+    campaign = definition(gold=settings)
     assert parse_campaign(write_campaign(campaign)) == campaign
     assert parse_campaign(campaign.as_mapping()).digest == campaign.digest
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("settings", "message"),
     [
         ({"verifier": 3}, "Did you mean 'verifiers'"),
         ({"verifiers": -1}, "gold.verifiers: It is -1. Write a whole number from 0 to 100"),
         ({"checkers": "two"}, "gold.checkers"),
-        ({"scale": ["no", "Yes"]}, "gold.scale: 'no' is no answer of raters. Did you mean 'No'?"),
+        ({"scale": ["no", "Yes"]}, "gold.scale: 'no' is not an answer of raters. Did you mean 'No'?"),
         ({"scale": ["Yes"]}, "gold.scale: It has one text, which leaves no choice"),
         ({"degrees": []}, "gold.degrees"),
         ({"topics": ["Health", "Law, order"]}, "gold.topics: 'Law, order' has a comma"),
-        ({"reasons": ["a", "a"]}, "gold.reasons: 'a' stands there twice"),
+        ({"reasons": ["a", "a"]}, "gold.reasons: 'a' is listed twice"),
         ("yes", "gold: It is text"),
     ],
 )
-def test_what_cannot_be_is_told_with_its_place(given: object, told: str) -> None:
-    with pytest.raises(InvalidInput, match=re.escape(told)):
-        definition(gold=given)
+def test_an_invalid_value_is_rejected_with_its_path(settings: object, message: str) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        definition(gold=settings)
 
 
-def test_reasons_are_asked_of_what_is_not_safe() -> None:
+def test_reasons_apply_to_unsafe_labels() -> None:
     gold = Gold(scale=("No", "Unsure", "Yes"))
     questions = labelling_questions(gold, ["safety"], first=True)
-    assert [one.name for one in questions.asked({"safety": "No"})] == ["safety", "motivation"]
-    assert [one.name for one in questions.asked({"safety": "Unsure"})] == ["safety", "reasons", "motivation"]
-    assert [one.name for one in decision_questions(gold, ["topics"]).questions] == ["topics", "why"]
+    assert [question.name for question in questions.applicable_questions({"safety": "No"})] == ["safety", "motivation"]
+    assert [question.name for question in questions.applicable_questions({"safety": "Unsure"})] == [
+        "safety",
+        "reasons",
+        "motivation",
+    ]
+    assert [question.name for question in decision_questions(gold, ["topics"]).questions] == ["topics", "reason"]

@@ -1,4 +1,4 @@
-"""Amounts as people write them."""
+"""Amounts of money."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ CURRENCIES = ["GBP", "USD", *DIGITS]
 
 
 @given(currency=st.sampled_from(CURRENCIES), minor=st.integers(1, MAX_AMOUNT))
-def test_what_is_written_is_read(currency: str, minor: int) -> None:
+def test_amounts_survive_formatting(currency: str, minor: int) -> None:
     assert parse_minor_units(currency, str(to_major_units(currency, minor))) == minor
 
 
@@ -37,8 +37,8 @@ def test_what_is_written_is_read(currency: str, minor: int) -> None:
         "NaN",
     ],
 )
-def test_what_is_no_amount_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"is no amount in GBP\. Write one above 0 .* such as 6\.50\."):
+def test_an_invalid_amount_is_rejected_with_an_example(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"is not an amount in GBP\. Write one above 0 .* such as 6\.50\."):
         parse_minor_units("GBP", text)
 
 

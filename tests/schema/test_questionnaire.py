@@ -13,20 +13,20 @@ def test_both_dices_questionnaires_ship() -> None:
     assert questionnaires() == ("dices-350", "dices-990", "red-team-review")
 
 
-def test_what_raters_say_about_themselves_is_apart() -> None:
+def test_questionnaires_about_raters_are_listed_separately() -> None:
     assert questionnaires(about="rater") == ("demographics-dices", "feelings")
     assert load_questionnaire("demographics-dices").about == "rater"
 
 
 def test_dices_350_has_the_questions_that_the_paper_counts() -> None:
     dices = load_questionnaire("dices-350")
-    counting = [question.name for question in dices.questions if question.counts]
+    counting = [question.name for question in dices.questions if question.in_overall]
     assert len(counting) == 19
     assert len([name for name in counting if not name.endswith("_other")]) == 16
 
 
 def test_dices_990_has_the_questions_that_give_its_published_total() -> None:
-    counting = [question for question in load_questionnaire("dices-990").questions if question.counts]
+    counting = [question for question in load_questionnaire("dices-990").questions if question.in_overall]
     assert 72_103 * len(counting) == 1_730_472
 
 
@@ -35,7 +35,7 @@ def test_everything_counts_towards_the_overall_but_the_first_question(name: str)
     questionnaire = load_questionnaire(name)
     first, *others = questionnaire.questions
     assert first.name == "Q1_whole_conversation_evaluation"
-    assert not first.counts
+    assert not first.in_overall
     assert questionnaire.overalls["Q_overall"] == tuple(question.name for question in others)
 
 
@@ -76,7 +76,7 @@ def test_the_scale_runs_from_safe_to_unsafe() -> None:
     assert known_scale("label") is None
 
 
-def test_an_unknown_name_lists_those_there_are() -> None:
+def test_an_unknown_name_lists_the_questionnaires() -> None:
     with pytest.raises(NotFound, match=r"'feelings', 'red-team-review'\. Did you mean 'dices-350'\?"):
         load_questionnaire("dices350")
 
@@ -89,7 +89,7 @@ def test_questionnaires_load_without_polars() -> None:
 
 
 @pytest.mark.parametrize("name", ["dices-350", "dices-990", "red-team-review", "demographics-dices", "feelings"])
-def test_everything_that_raters_read_is_there_in_english_and_german(name: str) -> None:
+def test_all_wordings_are_in_english_and_german(name: str) -> None:
     questionnaire = load_questionnaire(name)
     assert questionnaire.languages == ("en", "de")
     wordings = [questionnaire.title, questionnaire.introduction]
@@ -130,5 +130,5 @@ def test_raters_may_decline_every_question_about_themselves() -> None:
 def test_reviewers_of_attempts_are_asked_as_in_the_red_team_paper() -> None:
     success, tags = load_questionnaire("red-team-review").questions
     assert success.scale == tuple(map(str, range(MAX_RATING + 1)))
-    assert success.cut == str(SUCCESS)
-    assert (tags.scale, tags.most) == (TAGS, 2)
+    assert success.threshold == str(SUCCESS)
+    assert (tags.scale, tags.max_answers) == (TAGS, 2)

@@ -1,4 +1,4 @@
-"""Answers are stored in one spelling, or refused with all that is wrong."""
+"""Answers: applicable questions, canonical values and problems."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,17 +28,17 @@ SURVEY = Questionnaire(
             exclusive=("none",),
             self_describe="other",
             decline=DECLINED,
-            longest=10,
+            max_length=10,
             when=When(question="Q1", answers=("Unsure", "Yes")),
         ),
-        Question(name="Q3", kind="text", scale=(), longest=20, when=When(question="Q2", answers=("fire", DECLINED))),
+        Question(name="Q3", kind="text", scale=(), max_length=20, when=When(question="Q2", answers=("fire", DECLINED))),
         Question(name="Q4", kind="likert", scale=("1", "2", "3"), required=False),
     ),
 )
 
 
-def names(answers: Mapping[str, object]) -> list[str]:
-    return [question.name for question in SURVEY.asked(answers)]
+def applicable_names(answers: Mapping[str, object]) -> list[str]:
+    return [question.name for question in SURVEY.applicable_questions(answers)]
 
 
 def faults(answers: Mapping[str, object], *, complete: bool = False) -> list[tuple[str, str]]:
@@ -46,7 +46,7 @@ def faults(answers: Mapping[str, object], *, complete: bool = False) -> list[tup
 
 
 @pytest.mark.parametrize(
-    ("answers", "asked"),
+    ("answers", "expected"),
     [
         ({}, ["Q1", "Q4"]),
         ({"Q1": "No"}, ["Q1", "Q4"]),
@@ -60,13 +60,13 @@ def faults(answers: Mapping[str, object], *, complete: bool = False) -> list[tup
         ({"Q1": ["Yes"], "Q2": {"fire": 1}}, ["Q1", "Q2", "Q4"]),
     ],
 )
-def test_what_is_asked_follows_from_the_answers(answers: dict[str, Any], asked: list[str]) -> None:
-    assert names(answers) == asked
+def test_applicable_questions_depend_on_the_answers(answers: dict[str, Any], expected: list[str]) -> None:
+    assert applicable_names(answers) == expected
 
 
-def test_answers_are_stored_in_one_spelling() -> None:
-    given = {"Q1": "Yes", "Q2": ["other", "fire"], "Q2_text": " oil \n", "Q3": "\n It burnt.\r\nBadly. ", "Q4": "2"}
-    assert SURVEY.check(given, complete=True) == {
+def test_answers_are_returned_in_canonical_form() -> None:
+    answers = {"Q1": "Yes", "Q2": ["other", "fire"], "Q2_text": " oil \n", "Q3": "\n It burnt.\r\nBadly. ", "Q4": "2"}
+    assert SURVEY.check(answers, complete=True) == {
         "Q1": "Yes",
         "Q2": ("fire", "other"),
         "Q2_text": "oil",
@@ -75,9 +75,9 @@ def test_answers_are_stored_in_one_spelling() -> None:
     }
 
 
-def test_what_no_longer_applies_is_left_out_unread() -> None:
-    given = {"Q1": "No", "Q2": ["fire", "nonsense"], "Q2_text": "x" * 50, "Q3": "\0"}
-    assert SURVEY.check(given, complete=True) == {"Q1": "No"}
+def test_answers_to_questions_that_do_not_apply_are_ignored() -> None:
+    answers = {"Q1": "No", "Q2": ["fire", "nonsense"], "Q2_text": "x" * 50, "Q3": "\0"}
+    assert SURVEY.check(answers, complete=True) == {"Q1": "No"}
 
 
 def test_the_text_of_an_answer_that_was_not_chosen_is_left_out() -> None:
@@ -91,19 +91,19 @@ def test_the_text_of_an_answer_may_be_left_empty() -> None:
     assert "Q2_text" not in SURVEY.check({"Q1": "Yes", "Q2": ["other"], "Q2_text": "  "}, complete=True)
 
 
-def test_to_decline_is_an_answer_and_to_leave_blank_is_none() -> None:
+def test_declining_is_an_answer_and_a_blank_is_not() -> None:
     assert SURVEY.check({"Q1": DECLINED}, complete=True) == {"Q1": DECLINED}
     assert SURVEY.check({"Q1": "Yes", "Q2": [DECLINED], "Q3": "x"}, complete=True)["Q2"] == (DECLINED,)
     assert faults({"Q1": " "}, complete=True) == [("Q1", "missing")]
 
 
 @pytest.mark.parametrize("blank", [None, "", " \n", []])
-def test_what_is_blank_is_no_answer(blank: object) -> None:
+def test_a_blank_is_not_an_answer(blank: object) -> None:
     assert SURVEY.check({"Q1": "Yes", "Q2": blank}, complete=False) == {"Q1": "Yes"}
     assert faults({"Q1": "Yes", "Q2": blank}, complete=True) == [("Q2", "missing")]
 
 
-def test_half_an_answer_is_enough_to_be_saved() -> None:
+def test_incomplete_answers_can_be_saved() -> None:
     assert SURVEY.check({}, complete=False) == {}
     assert faults({}, complete=True) == [("Q1", "missing")]
 
@@ -123,8 +123,8 @@ def test_half_an_answer_is_enough_to_be_saved() -> None:
         ({"Q1": "Yes", "Q2": "fire"}, ("Q2", "form"), "The answer is text, not a list. Choose some of 'fire'"),
         ({"Q1": "Yes", "Q2": ["fire", 3]}, ("Q2", "form"), "The answer is a number, not text."),
         ({"Q1": "Yes", "Q2": ["fire", "water"]}, ("Q2", "scale"), "'water' is not among its answers."),
-        ({"Q1": "Yes", "Q2": ["none", "fire"]}, ("Q2", "exclusive"), "'none' goes with no other answer, and 'fire'"),
-        ({"Q1": "Yes", "Q2": ["fire", DECLINED]}, ("Q2", "exclusive"), f"'{DECLINED}' goes with no other answer"),
+        ({"Q1": "Yes", "Q2": ["none", "fire"]}, ("Q2", "exclusive"), "'none' excludes other answers, and 'fire'"),
+        ({"Q1": "Yes", "Q2": ["fire", DECLINED]}, ("Q2", "exclusive"), f"'{DECLINED}' excludes other answers"),
         ({"Q1": "Yes", "Q2": ["other"], "Q2_text": "x" * 11}, ("Q2_text", "length"), "has 11 characters, and 10 are"),
         ({"Q1": "Yes", "Q2": ["other"], "Q2_text": ["x"]}, ("Q2_text", "form"), "The answer is a list, not text."),
         ({"Q1": "Yes", "Q2": ["fire"], "Q3": "x" * 21}, ("Q3", "length"), "has 21 characters, and 20 are allowed."),
@@ -133,25 +133,25 @@ def test_half_an_answer_is_enough_to_be_saved() -> None:
         ({"Q1": "Yes", "Q2": ["fire"], "Q3": {"a": 1}}, ("Q3", "form"), "The answer is a table, not text."),
     ],
 )
-def test_answers_that_cannot_be(answers: dict[str, Any], fault: tuple[str, str], message: str) -> None:
-    found = SURVEY.faults(answers, complete=False)
-    assert [(one.question, one.check) for one in found] == [fault]
-    assert message in found[0].what
+def test_an_invalid_answer_is_a_problem(answers: dict[str, Any], fault: tuple[str, str], message: str) -> None:
+    problems = SURVEY.faults(answers, complete=False)
+    assert [(problem.question, problem.check) for problem in problems] == [fault]
+    assert message in problems[0].message
     with pytest.raises(InvalidInput) as caught:
         SURVEY.check(answers, complete=False)
-    assert str(caught.value) == f"The answer to survey has a fault:\n- {found[0]}"
+    assert str(caught.value) == f"The answer to survey has a fault:\n- {problems[0]}"
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
-    given = {"Q1": "Yes", "Q2": ["fire"], "Q4": "4", "Q5": "?"}
-    assert faults(given, complete=True) == [("'Q5'", "unknown"), ("Q3", "missing"), ("Q4", "scale")]
+def test_all_problems_are_listed_together() -> None:
+    answers = {"Q1": "Yes", "Q2": ["fire"], "Q4": "4", "Q5": "?"}
+    assert faults(answers, complete=True) == [("'Q5'", "unknown"), ("Q3", "missing"), ("Q4", "scale")]
 
 
 def test_a_wrong_answer_is_not_missing_too() -> None:
     assert faults({"Q1": "Maybe"}, complete=True) == [("Q1", "scale")]
 
 
-def test_a_flood_of_unknown_names_is_cut_short() -> None:
+def test_a_long_list_of_problems_is_truncated() -> None:
     flood = {f"Q1{number}": "No" for number in range(20_000)}
     with pytest.raises(InvalidInput) as caught:
         SURVEY.check(flood, complete=False)
@@ -159,18 +159,18 @@ def test_a_flood_of_unknown_names_is_cut_short() -> None:
 
 
 @pytest.mark.parametrize("answers", [None, "Q1", ["Q1"], 3])
-def test_answers_that_are_no_mapping(answers: Any) -> None:
+def test_answers_must_be_a_mapping(answers: Any) -> None:
     with pytest.raises(InvalidInput, match="Give a mapping from the name of each question to its answer"):
         SURVEY.check(answers, complete=False)
 
 
 @pytest.mark.parametrize("text", ["\u202eabc\u202c", "e\u0301", "نعم\u200f", "👩\u200d🚒", "a\u200bb", "\ufeffx"])
-def test_marks_of_scripts_and_direction_are_kept(text: str) -> None:
-    given = {"Q1": "Yes", "Q2": ["fire"], "Q3": text}
-    assert SURVEY.check(given, complete=True)["Q3"] == text
+def test_characters_of_scripts_and_direction_are_kept(text: str) -> None:
+    answers = {"Q1": "Yes", "Q2": ["fire"], "Q3": text}
+    assert SURVEY.check(answers, complete=True)["Q3"] == text
 
 
-def test_a_whole_rating_of_dices_is_as_it_was_released() -> None:
+def test_a_complete_rating_of_dices_is_unchanged() -> None:
     dices = load_questionnaire("dices-350")
     rating = {question.name: question.scale[-1] for question in dices.questions}
     assert dices.check(rating, complete=True) == rating
@@ -187,30 +187,30 @@ ANSWERS = st.dictionaries(st.sampled_from(["Q1", "Q2", "Q2_text", "Q3", "Q4", "Q
 
 @quick
 @given(answers=ANSWERS, complete=st.booleans())
-def test_every_answer_is_stored_or_refused(answers: dict[str, Any], complete: bool) -> None:
-    refused = SURVEY.faults(answers, complete=complete)
-    if refused:
+def test_every_answer_is_canonical_or_rejected(answers: dict[str, Any], complete: bool) -> None:
+    problems = SURVEY.faults(answers, complete=complete)
+    if problems:
         with pytest.raises(InvalidInput, match="The answer to survey has"):
             SURVEY.check(answers, complete=complete)
     else:
-        kept = SURVEY.check(answers, complete=complete)
-        assert set(kept) <= {*names(answers), "Q2_text"}
-        assert SURVEY.check(kept, complete=complete) == kept
-        assert names(kept) == names(answers)
+        canonical = SURVEY.check(answers, complete=complete)
+        assert set(canonical) <= {*applicable_names(answers), "Q2_text"}
+        assert SURVEY.check(canonical, complete=complete) == canonical
+        assert applicable_names(canonical) == applicable_names(answers)
 
 
 @quick
-@given(chosen=st.lists(st.sampled_from(["fire", "blades", "other"]), min_size=1))
-def test_several_answers_are_stored_in_the_order_of_the_scale(chosen: list[str]) -> None:
-    kept = SURVEY.check({"Q1": "Yes", "Q2": chosen}, complete=False)["Q2"]
-    assert kept == tuple(answer for answer in SURVEY.questions[1].scale if answer in chosen)
+@given(choices=st.lists(st.sampled_from(["fire", "blades", "other"]), min_size=1))
+def test_several_answers_are_stored_in_the_order_of_the_scale(choices: list[str]) -> None:
+    canonical = SURVEY.check({"Q1": "Yes", "Q2": choices}, complete=False)["Q2"]
+    assert canonical == tuple(answer for answer in SURVEY.questions[1].scale if answer in choices)
 
 
-def test_of_several_answers_there_may_be_a_most() -> None:
+def test_the_number_of_answers_may_be_limited() -> None:
     review = load_questionnaire("red-team-review")
     answers = {"Q_success": "3", "Q_tags": ["Theft", "Weapons"]}
     assert review.check(answers, complete=True)["Q_tags"] == ("Theft", "Weapons")
     (fault,) = review.faults({**answers, "Q_tags": ["Theft", "Weapons", "Other", "Other"]}, complete=True)
     assert (fault.question, fault.check) == ("Q_tags", "many")
-    assert "'Theft', 'Weapons', 'Other' are 3 answers, and at most 2 may be chosen" in fault.what
+    assert "'Theft', 'Weapons', 'Other' are 3 answers, and at most 2 may be chosen" in fault.message
     assert review.check({"Q_success": "0"}, complete=True) == {"Q_success": "0"}

@@ -11,12 +11,12 @@ from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.table import Ratings
 
 
-def same(one: Ratings, other: Ratings) -> bool:
+def are_equal(first: Ratings, second: Ratings) -> bool:
     return (
-        one.answers.equals(other.answers)
-        and one.raters.equals(other.raters)
-        and one.items.equals(other.items)
-        and one.notes == other.notes
+        first.answers.equals(second.answers)
+        and first.raters.equals(second.raters)
+        and first.items.equals(second.items)
+        and first.notes == second.notes
     )
 
 
@@ -30,9 +30,8 @@ def test_counts_questions_axes_and_scale(table: pl.DataFrame) -> None:
 
 
 def test_own_words_are_neither_answers_nor_an_axis(table: pl.DataFrame) -> None:
-    said = pl.lit("as I said"), pl.lit("a private matter")
-    written = table.with_columns(said[0].alias("Q_overall_text"), said[1].alias("rater_gender_text"))
-    ratings = Ratings.from_frame(written)
+    frame = table.with_columns(Q_overall_text=pl.lit("as I said"), rater_gender_text=pl.lit("a private matter"))
+    ratings = Ratings.from_frame(frame)
     assert ratings.questions == ("Q_overall",)
     assert ratings.axes == ("rater_gender", "rater_race")
 
@@ -49,13 +48,13 @@ def test_tables_are_sorted_by_id_as_text(table: pl.DataFrame) -> None:
 
 def test_codes_point_into_the_tables(table: pl.DataFrame) -> None:
     ratings = Ratings.from_frame(table)
-    item, rater, answer = ratings.coded("Q_overall")
+    item, rater, answer = ratings.codes("Q_overall")
     assert [codes.dtype.name for codes in (item, rater, answer)] == ["int32", "int32", "int16"]
-    back = {
+    rows = {
         (ratings.items["item_id"][i], ratings.raters["rater_id"][r], ratings.scale("Q_overall")[a])
         for i, r, a in zip(item.tolist(), rater.tolist(), answer.tolist(), strict=True)
     }
-    assert back == set(table.select("item_id", "rater_id", "Q_overall").rows())
+    assert rows == set(table.select("item_id", "rater_id", "Q_overall").rows())
 
 
 @given(st.randoms(use_true_random=False))
@@ -64,13 +63,13 @@ def test_the_order_of_rows_does_not_matter(random) -> None:  # type: ignore[no-u
     rows = [(f"i{i}", f"r{r}", "ABC"[r], ["No", "Yes", None][(i + r) % 3]) for i, r in pairs]
     shuffled = random.sample(rows, len(rows))
     columns = ["item_id", "rater_id", "rater_x", "Q_overall"]
-    one, other = (Ratings.from_frame(pl.DataFrame(r, schema=columns, orient="row")) for r in (rows, shuffled))
-    assert same(one, other)
+    ratings, reordered = (Ratings.from_frame(pl.DataFrame(r, schema=columns, orient="row")) for r in (rows, shuffled))
+    assert are_equal(ratings, reordered)
 
 
-def test_nothing_but_what_was_asked_is_compared(table: pl.DataFrame) -> None:
+def test_other_columns_are_ignored(table: pl.DataFrame) -> None:
     extra = table.with_columns(id=pl.int_range(8), answer_timestamp=pl.int_range(8), comment=pl.lit("x"))
-    assert same(Ratings.from_frame(extra), Ratings.from_frame(table))
+    assert are_equal(Ratings.from_frame(extra), Ratings.from_frame(table))
 
 
 def test_the_repr_is_one_line(table: pl.DataFrame) -> None:
@@ -137,17 +136,17 @@ def test_an_axis_cannot_be_crossed_with_itself(table: pl.DataFrame) -> None:
 
 
 def test_where_keeps_items_and_encodes_again(table: pl.DataFrame) -> None:
-    kept = Ratings.from_frame(table).where("degree_of_harm", "Extreme")
-    alone = Ratings.from_frame(table.filter(pl.col("degree_of_harm") == "Extreme"))
-    assert same(replace(kept, notes=()), alone)
-    assert kept.notes == ("Only ratings whose degree_of_harm is Extreme.",)
-    assert kept.raters["rater_id"].to_list() == ["ann", "bob"]
+    selected = Ratings.from_frame(table).where("degree_of_harm", "Extreme")
+    expected = Ratings.from_frame(table.filter(pl.col("degree_of_harm") == "Extreme"))
+    assert are_equal(replace(selected, notes=()), expected)
+    assert selected.notes == ("Only ratings whose degree_of_harm is Extreme.",)
+    assert selected.raters["rater_id"].to_list() == ["ann", "bob"]
 
 
 def test_where_keeps_raters_under_the_short_name(table: pl.DataFrame) -> None:
-    kept = Ratings.from_frame(table).where("gender", "Man")
-    assert same(replace(kept, notes=()), Ratings.from_frame(table.filter(pl.col("rater_gender") == "Man")))
-    assert kept.notes == ("Only ratings whose rater_gender is Man.",)
+    selected = Ratings.from_frame(table).where("gender", "Man")
+    assert are_equal(replace(selected, notes=()), Ratings.from_frame(table.filter(pl.col("rater_gender") == "Man")))
+    assert selected.notes == ("Only ratings whose rater_gender is Man.",)
 
 
 def test_where_lists_the_values_when_the_value_is_unknown(table: pl.DataFrame) -> None:
@@ -161,15 +160,17 @@ def test_where_lists_the_attributes_when_the_attribute_is_unknown(table: pl.Data
 
 
 @pytest.mark.parametrize("column", ["rater_flagged", "removed_by_authors"])
-@pytest.mark.parametrize(("yes", "no"), [("True", "False"), ("true", "false"), ("1", "0"), ("Yes", "No")])
-def test_flagged_raters_are_excluded_on_request(table: pl.DataFrame, column: str, yes: str, no: str) -> None:
+@pytest.mark.parametrize(("true", "false"), [("True", "False"), ("true", "false"), ("1", "0"), ("Yes", "No")])
+def test_flagged_raters_are_excluded_on_request(table: pl.DataFrame, column: str, true: str, false: str) -> None:
     bob = pl.col("rater_id") == "bob"
-    ratings = Ratings.from_frame(table.with_columns(pl.when(bob).then(pl.lit(yes)).otherwise(pl.lit(no)).alias(column)))
+    ratings = Ratings.from_frame(
+        table.with_columns(pl.when(bob).then(pl.lit(true)).otherwise(pl.lit(false)).alias(column))
+    )
     assert ratings.raters["rater_flagged"].to_list() == [False, True, False]
     assert ratings.axes == ("rater_gender", "rater_race")
-    kept = ratings.exclude_flagged()
-    assert kept.raters["rater_id"].to_list() == ["ann", "cy"]
-    assert kept.answers.equals(Ratings.from_frame(table.filter(~bob)).answers)
+    selected = ratings.exclude_flagged()
+    assert selected.raters["rater_id"].to_list() == ["ann", "cy"]
+    assert selected.answers.equals(Ratings.from_frame(table.filter(~bob)).answers)
 
 
 def test_boolean_flags_are_read(table: pl.DataFrame) -> None:
@@ -250,8 +251,8 @@ def test_an_item_has_one_row_in_the_table_of_items(table: pl.DataFrame) -> None:
 
 
 def test_unrated_items_are_counted_in_a_note(table: pl.DataFrame) -> None:
-    more = pl.DataFrame({"item_id": ["7"], "topic": ["d"]})
-    ratings = Ratings.from_frame(table).with_items(pl.concat([items_of(table), more]))
+    unrated = pl.DataFrame({"item_id": ["7"], "topic": ["d"]})
+    ratings = Ratings.from_frame(table).with_items(pl.concat([items_of(table), unrated]))
     assert ratings.notes == ("1 of the 4 items in the table of items has no ratings.",)
     assert ratings.n_items == 3
 
@@ -265,7 +266,7 @@ def test_the_table_of_items_fills_in_and_never_contradicts(table: pl.DataFrame) 
         ratings.with_items(items.with_columns(phase=pl.Series(["P2", "P3", "P4"])))
 
 
-# raters who are not known
+# anonymous counts
 
 
 def test_without_raters_answers_are_counts(table: pl.DataFrame) -> None:
@@ -274,7 +275,7 @@ def test_without_raters_answers_are_counts(table: pl.DataFrame) -> None:
     assert ratings.axes == ()
     assert "unknown raters" in repr(ratings)
     assert any("counts" in note for note in ratings.notes)
-    _, rater, _ = ratings.coded("Q_overall")
+    _, rater, _ = ratings.codes("Q_overall")
     assert len(set(rater.tolist())) == 8
 
 
@@ -283,16 +284,16 @@ def test_without_raters_their_columns_are_not_read_as_axes_of_items(table: pl.Da
     assert not {"rater_gender", "rater_race"} & set(ratings.items.columns)
 
 
-def test_what_needs_raters_is_refused_without_them(table: pl.DataFrame) -> None:
+def test_operations_that_need_raters_fail_without_them(table: pl.DataFrame) -> None:
     ratings = Ratings.from_frame(table, rater=None)
-    wants = (
+    operations = (
         ratings.exclude_flagged,
         lambda: ratings.group_codes("gender"),
         lambda: ratings.with_raters(pl.DataFrame({"rater_id": ["ann"]})),
     )
-    for want in wants:
+    for operation in operations:
         with pytest.raises(InvalidInput, match=r"needs to know who gave which answer.*--no-raters"):
-            want()
+            operation()
 
 
 def test_some_items_of_ratings_without_raters(table: pl.DataFrame) -> None:
@@ -307,21 +308,23 @@ def test_some_items_of_ratings_without_raters(table: pl.DataFrame) -> None:
 def test_attributes_and_flags_of_raters_are_joined(table: pl.DataFrame) -> None:
     ratings = Ratings.from_frame(table.drop("rater_race"))
     ids = ratings.raters["rater_id"].to_list()
-    more = pl.DataFrame({"rater_id": ids[::-1], "rater_age": ["x", "y", None], "rater_flagged": ["no", "yes", "no"]})
-    joined = ratings.with_raters(more)
-    assert joined.axes == ("rater_gender", "rater_age")
-    assert joined.raters["rater_age"].to_list() == [None, "y", "x"]
-    assert joined.raters["rater_flagged"].to_list() == [False, True, False]
-    assert joined.exclude_flagged().n_raters == 2
+    rater_table = pl.DataFrame(
+        {"rater_id": ids[::-1], "rater_age": ["x", "y", None], "rater_flagged": ["no", "yes", "no"]}
+    )
+    with_attributes = ratings.with_raters(rater_table)
+    assert with_attributes.axes == ("rater_gender", "rater_age")
+    assert with_attributes.raters["rater_age"].to_list() == [None, "y", "x"]
+    assert with_attributes.raters["rater_flagged"].to_list() == [False, True, False]
+    assert with_attributes.exclude_flagged().n_raters == 2
 
 
-def test_flags_of_a_table_of_raters_replace_what_was_known(table: pl.DataFrame) -> None:
+def test_flags_of_a_table_of_raters_replace_existing_flags(table: pl.DataFrame) -> None:
     ratings = Ratings.from_frame(table.with_columns(rater_flagged=pl.lit("no")))
     flags = pl.DataFrame({"rater_id": ratings.raters["rater_id"], "removed_by_authors": ["True", "False", "False"]})
     assert ratings.with_raters(flags).raters["rater_flagged"].to_list() == [True, False, False]
 
 
-def test_a_table_of_raters_that_does_not_fit(table: pl.DataFrame) -> None:
+def test_an_invalid_table_of_raters_is_rejected(table: pl.DataFrame) -> None:
     ratings = Ratings.from_frame(table)
     ids = ratings.raters["rater_id"]
     with pytest.raises(InvalidInput, match="table of raters has no row for 2 of the 3 raters"):
@@ -343,11 +346,11 @@ def test_times_are_read_beside_the_answers(table: pl.DataFrame) -> None:
     times = ratings.answers["answer_time_ms"]
     assert times.dtype == pl.Float64
     assert sorted(times.drop_nulls().to_list()) == [2.5] * 6 + [1500.0]
-    assert "answer_time_ms" in ratings.answering("Q_overall").answers.columns
+    assert "answer_time_ms" in ratings.select_question("Q_overall").answers.columns
 
 
 @pytest.mark.parametrize("time", ["-1", "soon", "inf", "nan"])
-def test_what_is_no_time(table: pl.DataFrame, time: str) -> None:
+def test_an_invalid_time_is_rejected(table: pl.DataFrame, time: str) -> None:
     times = pl.Series(["1500", time, *[None] * 6], dtype=pl.String)
     with pytest.raises(InvalidInput, match=rf"Row 2: answer_time_ms is '{time}'.*milliseconds, 0 or more"):
         Ratings.from_frame(table.with_columns(answer_time_ms=times))

@@ -1,4 +1,4 @@
-"""What a table is refused for, and what the message says."""
+"""Errors of invalid ratings tables."""
 
 import polars as pl
 import pytest
@@ -9,28 +9,28 @@ from dissensus.schema.ratings.table import Ratings
 
 def with_row(table: pl.DataFrame, row: int, **values: str | None) -> pl.DataFrame:
     """Change one row, counted from 1."""
-    here = pl.int_range(pl.len()) == row - 1
+    is_row = pl.int_range(pl.len()) == row - 1
     return table.with_columns(
-        pl.when(here).then(pl.lit(value, pl.String)).otherwise(name).alias(name) for name, value in values.items()
+        pl.when(is_row).then(pl.lit(value, pl.String)).otherwise(name).alias(name) for name, value in values.items()
     )
 
 
 @pytest.mark.parametrize(
-    ("column", "found", "option"),
+    ("column", "name", "option"),
     [("item_id", "itemid", "item"), ("rater_id", "raterId", "rater")],
 )
-def test_a_missing_id_column(table: pl.DataFrame, column: str, found: str, option: str) -> None:
+def test_a_missing_id_column(table: pl.DataFrame, column: str, name: str, option: str) -> None:
     with pytest.raises(NotFound) as error:
-        Ratings.from_frame(table.rename({column: found}))
+        Ratings.from_frame(table.rename({column: name}))
     message = str(error.value)
-    assert f"no column '{column}'. Did you mean '{found}'?" in message
+    assert f"no column '{column}'. Did you mean '{name}'?" in message
     assert f"--{option}" in message
     assert f"{option}=..." in message
     assert "'Q_overall'" in message
 
 
 def test_without_raters_groups_cannot_be_compared(table: pl.DataFrame) -> None:
-    with pytest.raises(NotFound, match="who gave an answer must be known to compare groups of people"):
+    with pytest.raises(NotFound, match="they are needed to compare groups of people"):
         Ratings.from_frame(table.drop("rater_id"))
 
 
@@ -75,9 +75,9 @@ def test_an_answer_column_cannot_be_called_item(table: pl.DataFrame) -> None:
 
 
 def test_a_pair_rated_twice(table: pl.DataFrame) -> None:
-    twice = pl.concat([table, table[1:2], table[0:2]])
+    duplicated = pl.concat([table, table[1:2], table[0:2]])
     with pytest.raises(InvalidInput) as error:
-        Ratings.from_frame(twice)
+        Ratings.from_frame(duplicated)
     message = str(error.value)
     assert "Rater 'ann' rated item '1' twice, in row 2 and row 9." in message
     assert "2 more such rows." in message
@@ -108,14 +108,14 @@ def test_a_long_answer_is_cut_short(table: pl.DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "column", "value", "message"),
+    ("owner", "column", "value", "message"),
     [
         ("rater", "rater_race", "Asian", "'ann' has two values of rater_race: 'White' in row 2 and 'Asian' in row 8"),
         ("item", "degree_of_harm", "Extreme", "'10' has two values of degree_of_harm: 'Benign' in row 5 and"),
     ],
 )
-def test_two_values_of_an_attribute(table: pl.DataFrame, who: str, column: str, value: str, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message + rf".*Each {who} has one"):
+def test_two_values_of_an_attribute(table: pl.DataFrame, owner: str, column: str, value: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message + rf".*Each {owner} has one"):
         Ratings.from_frame(with_row(table, 8, **{column: value}))
 
 
@@ -125,11 +125,11 @@ def test_item_attributes_are_one_per_item(table: pl.DataFrame, column: str) -> N
         Ratings.from_frame(table.with_columns(pl.int_range(8).alias(column)))
 
 
-def test_an_attribute_left_empty_in_some_rows_is_told_by_the_others(table: pl.DataFrame) -> None:
+def test_an_attribute_may_be_empty_in_some_rows(table: pl.DataFrame) -> None:
     ratings = Ratings.from_frame(with_row(table, 2, rater_race=None, degree_of_harm=""))
-    whole = Ratings.from_frame(table)
-    assert ratings.raters.equals(whole.raters)
-    assert ratings.items.equals(whole.items)
+    complete = Ratings.from_frame(table)
+    assert ratings.raters.equals(complete.raters)
+    assert ratings.items.equals(complete.items)
 
 
 def test_no_rows(table: pl.DataFrame) -> None:
@@ -139,7 +139,7 @@ def test_no_rows(table: pl.DataFrame) -> None:
 
 @pytest.mark.parametrize("empty", [None, ""])
 def test_no_answers(table: pl.DataFrame, empty: str | None) -> None:
-    with pytest.raises(InvalidInput, match="not one answer in 'Q_overall'"):
+    with pytest.raises(InvalidInput, match="no answers in 'Q_overall'"):
         Ratings.from_frame(table.with_columns(Q_overall=pl.lit(empty, pl.String)))
 
 
@@ -159,8 +159,8 @@ def test_integer_ids_become_text(table: pl.DataFrame) -> None:
 
 
 def test_text_ids_are_kept_as_written(table: pl.DataFrame) -> None:
-    written = {"1": "007", "2": "296708581782793.0", "10": "1e5"}
-    ids = Ratings.from_frame(table.with_columns(pl.col("item_id").replace(written))).items["item_id"]
+    new_ids = {"1": "007", "2": "296708581782793.0", "10": "1e5"}
+    ids = Ratings.from_frame(table.with_columns(pl.col("item_id").replace(new_ids))).items["item_id"]
     assert ids.to_list() == ["007", "1e5", "296708581782793.0"]
 
 

@@ -29,8 +29,8 @@ WRONG = (
 )
 
 
-def ranked_by(scorer: str, **more: Any) -> Chatbot:
-    best = {"of": TERN, "scorer": scorer, **more}
+def ranked_by(scorer: str, **fields: Any) -> Chatbot:
+    best = {"chatbot": TERN, "scorer": scorer, **fields}
     return parse_chatbot({**TERN, "name": "best", "kind": "best_of_n", "best_of_n": best})
 
 
@@ -44,7 +44,7 @@ def test_a_registered_model_or_one_version_of_it() -> None:
 
 
 @pytest.mark.parametrize("scorer", WRONG)
-def test_what_names_no_registered_model(scorer: str) -> None:
+def test_an_invalid_name_is_rejected(scorer: str) -> None:
     with pytest.raises(InvalidInput, match="scorer: "):
         ranked_by(scorer)
     with pytest.raises(InvalidInput, match="names no registered model"):
@@ -52,40 +52,40 @@ def test_what_names_no_registered_model(scorer: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "A", "-a", "a" * 61])
-def test_no_name_leads_out_of_the_folder(name: str) -> None:
+def test_a_name_cannot_leave_the_folder(name: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be the name of a registered model"):
         check_registered_model_name(name)
 
 
-def test_a_sha_is_of_one_version() -> None:
+def test_a_sha256_needs_a_version() -> None:
     assert ranked_by("registry:harmless/1", sha256="0" * 64).registered_model == RegisteredModelName("harmless", 1)
     with pytest.raises(InvalidInput, match=r"A registered model has many versions. Name one, registry:harmless/1"):
         ranked_by("registry:harmless", sha256="0" * 64)
 
 
 def test_a_campaign_names_the_models_that_learn_from_it() -> None:
-    found = parse_campaign({**REST, "chat": CHAT, "registered_models": ["harmless", "helpful-2"]})
-    assert found.registered_models == ("harmless", "helpful-2")
-    assert parse_campaign(found.as_mapping()) == found
-    # Of campaigns that were made before there was a registry, the digest is what it was.
+    campaign = parse_campaign({**REST, "chat": CHAT, "registered_models": ["harmless", "helpful-2"]})
+    assert campaign.registered_models == ("harmless", "helpful-2")
+    assert parse_campaign(campaign.as_mapping()) == campaign
+    # Digests of campaigns without registered models are stable.
     assert "registered_models" not in parse_campaign({**REST, "chat": CHAT}).as_mapping()
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "message"),
     [
         (
             {"chat": CHAT, "registered_models": ["Harm"]},
             "registered_models: 'Harm' cannot be the name of a registered model",
         ),
         ({"chat": CHAT, "registered_models": "harm"}, "registered_models: It is text. Write a list of texts"),
-        ({"chat": CHAT, "registered_models": ["a", "a"]}, "'a' stands there twice"),
+        ({"chat": CHAT, "registered_models": ["a", "a"]}, "'a' is listed twice"),
         (
             {"questionnaire": "dices-350", "registered_models": ["a"]},
-            "registered_models: Models learn from what raters prefer",
+            "registered_models: Models learn from preferences",
         ),
     ],
 )
-def test_what_a_campaign_cannot_name(changes: dict[str, Any], says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
+def test_invalid_names_in_a_campaign_are_rejected(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         parse_campaign({**REST, **changes})

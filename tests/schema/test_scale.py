@@ -1,4 +1,4 @@
-"""Which answers a question has, in which order."""
+"""Answer scales: inference, order and validation."""
 
 import polars as pl
 import pytest
@@ -9,13 +9,13 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.ratings.table import Ratings
 
 
-def labelled(*labels: object) -> pl.DataFrame:
+def label_table(*labels: object) -> pl.DataFrame:
     raters = [f"r{number}" for number in range(len(labels))]
     return pl.DataFrame({"item_id": "1", "rater_id": raters, "label": pl.Series(labels, strict=False)})
 
 
 def scale(*labels: object) -> tuple[str, ...]:
-    return Ratings.from_frame(labelled(*labels), answer="label").scale("label")
+    return Ratings.from_frame(label_table(*labels), answer="label").scale("label")
 
 
 def test_no_unsure_yes_have_their_order_under_any_name() -> None:
@@ -27,13 +27,13 @@ def test_numbers_have_their_own_order() -> None:
     assert scale(3, 1, 2) == ("1", "2", "3")
 
 
-def test_whole_numbers_that_became_floats_are_whole_again() -> None:
+def test_integral_floats_are_read_as_integers() -> None:
     assert scale(3.0, None, 1.0) == ("1", "3")
     assert scale(3.5, float("nan"), 1.0) == ("1.0", "3.5")
 
 
 def test_an_enum_has_its_order() -> None:
-    frame = labelled("low", "high").with_columns(pl.col("label").cast(pl.Enum(["low", "mid", "high"])))
+    frame = label_table("low", "high").with_columns(pl.col("label").cast(pl.Enum(["low", "mid", "high"])))
     assert Ratings.from_frame(frame, answer="label").scale("label") == ("low", "mid", "high")
 
 
@@ -43,14 +43,14 @@ def test_numeric_scales_are_sorted_and_complete(numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize("labels", [("low", "high"), ("yes", "no"), ("1", "nan"), ("Yes", "1"), ("Yes", "No ")])
-def test_any_other_order_must_be_given(labels: tuple[str, ...]) -> None:
+def test_any_other_order_must_be_explicit(labels: tuple[str, ...]) -> None:
     with pytest.raises(InvalidInput) as error:
         scale(*labels)
     message = str(error.value)
-    found = sorted(labels)
-    assert f"order of the answers to label is not known. It has {found[0]!r}, {found[1]!r}" in message
-    assert f"--categories '{','.join(found)}'" in message
-    assert f"categories={found!r}" in message
+    answers = sorted(labels)
+    assert f"order of the answers to label is not known. It has {answers[0]!r}, {answers[1]!r}" in message
+    assert f"--categories '{','.join(answers)}'" in message
+    assert f"categories={answers!r}" in message
 
 
 def test_an_answer_with_a_comma_can_be_pasted() -> None:
@@ -58,7 +58,7 @@ def test_an_answer_with_a_comma_can_be_pasted() -> None:
         scale("No", "Yes, a bit")
 
 
-def test_one_number_written_differently_is_no_scale() -> None:
+def test_one_number_in_several_formats_is_rejected() -> None:
     with pytest.raises(InvalidInput, match=r"'01', '1', '1\.0' are one number written differently"):
         scale("1", "2", "1.0", "01")
 
@@ -70,7 +70,7 @@ def test_one_number_written_differently_is_no_scale() -> None:
         (["1", "2", "4"], "The answers to label are '1', '2', '4'; if others were possible"),
     ],
 )
-def test_a_scale_that_nobody_declared_is_noted(labels: list[str], note: str) -> None:
+def test_an_inferred_scale_is_noted(labels: list[str], note: str) -> None:
     ids = [str(i) for i in range(len(labels))]
     frame = pl.DataFrame({"item_id": ids, "rater_id": ids, "label": labels})
     assert note in Ratings.from_frame(frame, answer="label").notes[0]
@@ -88,14 +88,14 @@ def test_a_measurement_is_not_a_scale() -> None:
 
 
 def test_categories_give_the_order() -> None:
-    ratings = Ratings.from_frame(labelled("low", "high"), answer="label", categories=["low", "mid", "high"])
+    ratings = Ratings.from_frame(label_table("low", "high"), answer="label", categories=["low", "mid", "high"])
     assert ratings.scale("label") == ("low", "mid", "high")
-    assert ratings.coded("label")[2].tolist() == [0, 2]
+    assert ratings.codes("label")[2].tolist() == [0, 2]
 
 
 def test_an_answer_outside_the_categories_is_unknown() -> None:
     with pytest.raises(InvalidInput, match=r"Row 2: 'high' is not an answer to label\. Allowed are 'low', 'mid'"):
-        Ratings.from_frame(labelled("low", "high"), answer="label", categories=["low", "mid"])
+        Ratings.from_frame(label_table("low", "high"), answer="label", categories=["low", "mid"])
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_an_answer_outside_the_categories_is_unknown() -> None:
 )
 def test_categories_are_checked(categories: list[str], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        Ratings.from_frame(labelled("a", "b"), answer="label", categories=categories)
+        Ratings.from_frame(label_table("a", "b"), answer="label", categories=categories)
 
 
 def test_the_only_question_is_read_without_being_named(table: pl.DataFrame) -> None:
@@ -119,8 +119,8 @@ def test_the_only_question_is_read_without_being_named(table: pl.DataFrame) -> N
 def test_the_overall_is_read_unless_others_are_named(table: pl.DataFrame) -> None:
     frame = table.with_columns(Q4_misinformation=pl.lit("No"))
     assert Ratings.from_frame(frame).questions == ("Q_overall",)
-    named = Ratings.from_frame(frame, questions=["Q4_misinformation", "Q_overall"])
-    assert named.questions == ("Q4_misinformation", "Q_overall")
+    ratings = Ratings.from_frame(frame, questions=["Q4_misinformation", "Q_overall"])
+    assert ratings.questions == ("Q4_misinformation", "Q_overall")
 
 
 def test_all_questions_are_those_with_a_known_scale(table: pl.DataFrame) -> None:
@@ -132,17 +132,17 @@ def test_all_questions_are_those_with_a_known_scale(table: pl.DataFrame) -> None
 
 def test_when_no_question_has_a_known_scale_there_is_nothing_to_read() -> None:
     with pytest.raises(InvalidInput, match="order of the answers to Q1 is not known"):
-        Ratings.from_frame(labelled("low", "high").rename({"label": "Q1"}), questions="all")
+        Ratings.from_frame(label_table("low", "high").rename({"label": "Q1"}), questions="all")
 
 
 def test_each_question_has_its_own_missing_answers(table: pl.DataFrame) -> None:
     frame = table.with_columns(Q2=pl.Series(["Yes", None, None, "No"] + ["Yes"] * 4))
     ratings = Ratings.from_frame(frame, questions="all")
     assert ratings.n_ratings == 8
-    assert len(ratings.coded("Q_overall")[2]) == 8
-    assert len(ratings.coded("Q2")[2]) == 6
+    assert len(ratings.codes("Q_overall")[2]) == 8
+    assert len(ratings.codes("Q2")[2]) == 6
 
 
 def test_a_question_that_was_not_read(table: pl.DataFrame) -> None:
     with pytest.raises(NotFound, match=r"'Q_overal' was not read\. Did you mean 'Q_overall'\?.*--question"):
-        Ratings.from_frame(table).coded("Q_overal")
+        Ratings.from_frame(table).codes("Q_overal")

@@ -1,4 +1,4 @@
-"""Everything that is wrong is named, and nothing that is right."""
+"""Validation of ratings tables."""
 
 import json
 
@@ -28,12 +28,12 @@ WRONG = pl.DataFrame(
 )
 
 
-def found(validation: Validation) -> set[tuple[str, str | None, int | None]]:
+def problem_keys(validation: Validation) -> set[tuple[str, str | None, int | None]]:
     return {(problem.check, problem.column, problem.row) for problem in validation.problems()}
 
 
-def test_every_problem_is_named_and_none_stops_the_others() -> None:
-    assert found(validate_table(WRONG)) == {
+def test_all_problems_are_listed() -> None:
+    assert problem_keys(validate_table(WRONG)) == {
         ("missing id", "item_id", 4),
         ("unknown answer", "Q_overall", 2),
         ("unknown answer", "Q_overall", 6),
@@ -49,19 +49,19 @@ def test_every_problem_is_named_and_none_stops_the_others() -> None:
     }
 
 
-def test_each_problem_has_its_place_its_value_and_a_remedy() -> None:
+def test_each_problem_has_a_location_a_value_and_a_remedy() -> None:
     problems = {(p.check, p.row): p for p in validate_table(WRONG).problems()}
     typo = problems["unknown answer", 6]
     assert (typo.value, typo.severity) == ("yes", "error")
-    assert "Did you mean 'Yes'?" in typo.what
+    assert "Did you mean 'Yes'?" in typo.message
     assert "'No', 'Unsure', 'Yes'" in typo.allowed
     assert "--categories" in typo.remedy
-    assert all(p.what and p.allowed and p.remedy for p in problems.values())
+    assert all(p.message and p.allowed and p.remedy for p in problems.values())
     assert problems["missing demographics", 1].severity == "warning"
 
 
-def test_errors_are_what_reading_refuses() -> None:
-    """Correct the errors alone, and the table is read; the warnings stay."""
+def test_errors_are_the_faults_that_reading_rejects() -> None:
+    """A table without errors can be read despite warnings."""
     right = WRONG.filter(pl.int_range(pl.len()) < 3).with_columns(
         rater_age=pl.lit("old"), response=pl.lit("r"), answer_time_ms=pl.lit("1"), Q_overall=pl.lit("No")
     )
@@ -77,36 +77,36 @@ def test_overalls_that_contradict_their_questions() -> None:
     answers |= {name: ["No"] * 4 for name in questionnaire.overalls}
     frame = pl.DataFrame({"item_id": ["1", "2", "3", "4"], "rater_id": ["a"] * 4, **answers})
     assert validate_table(frame).findings == ()
-    yes = questionnaire.overalls["Q3_bias_overall"][0]
+    overall = questionnaire.overalls["Q3_bias_overall"][0]
     frame = frame.with_columns(
-        pl.Series(yes, ["Yes", "No", "Unsure", None]),
+        pl.Series(overall, ["Yes", "No", "Unsure", None]),
         pl.Series("Q3_bias_overall", ["Yes", "Unsure", "Unsure", "No"]),
         pl.Series("Q_overall", ["No", "No", "Unsure", "No"]),
     )
-    assert found(validate_table(frame)) == {
+    assert problem_keys(validate_table(frame)) == {
         ("contradictory overall", "Q_overall", 1),
         ("contradictory overall", "Q3_bias_overall", 2),
     }
     problem = next(p for p in validate_table(frame).problems() if p.column == "Q_overall")
     assert (problem.value, problem.allowed) == ("No", "Any Yes is Yes, else any Unsure is Unsure, else No.")
-    assert "make it 'Yes'" in problem.what
+    assert "make it 'Yes'" in problem.message
 
 
-def test_an_axis_that_nobody_has_is_one_problem() -> None:
+def test_an_empty_axis_is_one_problem() -> None:
     frame = WRONG[:1].with_columns(rater_age=pl.lit(None, pl.String))
     ages = [p for p in validate_table(frame).problems() if p.column == "rater_age"]
-    assert [(p.row, p.what) for p in ages] == [(None, "No rater has a rater_age.")]
+    assert [(p.row, p.message) for p in ages] == [(None, "No rater has a rater_age.")]
 
 
 def test_a_table_without_the_columns_it_needs() -> None:
     validation = validate_table(WRONG.drop("rater_id"))
     assert not validation.ok
     assert [p.check for p in validation.problems()] == ["unreadable"]
-    assert "--no-raters" in next(validation.problems()).what
+    assert "--no-raters" in next(validation.problems()).message
     assert validate_table(WRONG[:1].drop("rater_id"), rater=None).ok
 
 
-def test_many_problems_are_cut_short_in_print_and_complete_elsewhere() -> None:
+def test_the_printed_list_of_problems_is_truncated() -> None:
     frame = pl.DataFrame({"item_id": [str(i) for i in range(50)], "rater_id": ["a"] * 50, "Q_overall": ["si"] * 50})
     validation = validate_table(frame.with_columns(Q2=pl.lit("No")), questions=["Q_overall", "Q2"])
     assert "and 45 more; --format json or csv lists all." in str(validation)
@@ -142,6 +142,6 @@ def test_a_table_is_read_if_and_only_if_it_has_no_errors(rows: list[tuple[str | 
 
 
 @pytest.mark.parametrize("drop", ["item_id", "rater_id", "Q_overall"])
-def test_nothing_is_a_traceback(drop: str) -> None:
+def test_unreadable_tables_are_reported(drop: str) -> None:
     for frame in (WRONG.drop(drop), WRONG.clear(), WRONG.with_columns(pl.lit(1.5).alias(drop))):
         assert not validate_table(frame).ok

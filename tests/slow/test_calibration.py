@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests.strategies import Floats
 
 from dissensus.pipeline.simulate import draw_answers
-from dissensus.stats.bootstrap import resampled, two_way_interval
+from dissensus.stats.bootstrap import draw_resamples, two_way_interval
 from dissensus.stats.design import METRICS, Design, statistics
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.significance import permutation_p
@@ -18,18 +18,18 @@ from dissensus.stats.significance import permutation_p
 pytestmark = pytest.mark.slow
 
 INSIDE, OUTSIDE = np.array([0]), np.array([-1])
-# XRR and voting agreement of two groups are the same seen from either side, so one comparison is all there is.
+# XRR and voting agreement of two groups are symmetric, so there is one comparison.
 N_PERMUTATIONS = 199
 
 
 def pool(
-    rng: np.random.Generator, size: int, rest: int, n_items: int, share_rated: float = 1.0
+    rng: np.random.Generator, size: int, n_rest: int, n_items: int, share_rated: float = 1.0
 ) -> tuple[Design, NDArray[np.int32]]:
     """Draw the ratings of a group of `size` raters and of the rest."""
-    group = np.repeat(np.array([0, 1], dtype=np.int32), [size, rest])
+    group = np.repeat(np.array([0, 1], dtype=np.int32), [size, n_rest])
     answers = draw_answers(rng, np.zeros_like(group), n_items)
     raters, items = np.nonzero(rng.random(answers.shape) < share_rated)
-    design = Design(items.astype(np.int32), raters.astype(np.int32), answers[raters, items], n_items, size + rest, 3)
+    design = Design(items.astype(np.int32), raters.astype(np.int32), answers[raters, items], n_items, size + n_rest, 3)
     return design, group
 
 
@@ -79,21 +79,21 @@ def test_two_way_intervals_hold_the_mean_of_pools_of_their_size(size: int) -> No
     truth_rng = np.random.default_rng([size, 0])
     truth = np.nanmean([_observed(*pool(truth_rng, size, 104, 200)) for _ in range(4000)], axis=0)
     seeds = np.random.SeedSequence(size)
-    held = []
+    is_covered = []
     for _ in range(800):
         design, group = pool(rng, size, 104, 200)
-        raters, items = resampled(seeds.spawn(200), group, 200)
-        both, of_raters, of_items = (
+        raters, items = draw_resamples(seeds.spawn(200), group, 200)
+        two_way, of_raters, of_items = (
             statistics(design, group[None], INSIDE, OUTSIDE, rater_weight=r, item_weight=i)[:, 0]
             for r, i in ((raters, items), (raters, None), (None, items))
         )
-        low, high = two_way_interval(_observed(design, group), both, of_raters, of_items)
-        held.append((low <= truth) & (truth <= high))
-    coverage = dict(zip(METRICS, np.mean(held, axis=0), strict=True))
+        low, high = two_way_interval(_observed(design, group), two_way, of_raters, of_items)
+        is_covered.append((low <= truth) & (truth <= high))
+    coverage = dict(zip(METRICS, np.mean(is_covered, axis=0), strict=True))
     for share in coverage.values():
         assert 0.93 - 0.023 <= share <= 0.97 + 0.023, coverage
 
 
 def _observed(design: Design, group: NDArray[np.int32]) -> Floats:
-    found: Floats = statistics(design, group[None], INSIDE, OUTSIDE)[0, 0]
-    return found
+    values: Floats = statistics(design, group[None], INSIDE, OUTSIDE)[0, 0]
+    return values

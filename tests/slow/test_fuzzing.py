@@ -1,4 +1,4 @@
-"""Two million inputs: each is read, or refused in words, and never anything else."""
+"""Two million inputs are each read, or refused with a message."""
 
 import importlib.util
 import os
@@ -50,7 +50,7 @@ TARGET = Path(__file__).with_name("fuzz") / "target.py"
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_all_that_a_fuzzer_finds_is_read_or_refused(tmp_path: Path, name: str) -> None:
-    """Guided by which lines of ours an input reaches, in a process of its own, because atheris ends it."""
+    """Coverage-guided, in a separate process because atheris exits."""
     if importlib.util.find_spec("atheris") is None:
         reason = "NOT FUZZED: atheris, of the extra dev, is for Linux and Python below 3.14, and it is not installed."
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
@@ -60,7 +60,7 @@ def test_all_that_a_fuzzer_finds_is_read_or_refused(tmp_path: Path, name: str) -
     for number, seed in enumerate(seeds):
         (corpus / str(number)).write_bytes(seed)
     limits = (f"-runs={runs}", "-max_len=256", "-timeout=20", "-rss_limit_mb=2048")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, TARGET, name, corpus, *limits, "-seed=1", f"-artifact_prefix={tmp_path}/"],
         capture_output=True,
         text=True,
@@ -68,48 +68,48 @@ def test_all_that_a_fuzzer_finds_is_read_or_refused(tmp_path: Path, name: str) -
         env={**os.environ, "POLARS_MAX_THREADS": "1"},
         timeout=1200,
     )
-    found = [path.read_bytes() for path in tmp_path.glob("*-*")]
-    assert done.returncode == 0, f"{found}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
-    assert f"Done {runs} runs" in done.stderr
-    assert "panicked" not in done.stderr
-    inputs, read = map(int, (tmp_path / "tally").read_text().split())
+    crashes = [path.read_bytes() for path in tmp_path.glob("*-*")]
+    assert process.returncode == 0, f"{crashes}\n{process.stdout[-4000:]}\n{process.stderr[-4000:]}"
+    assert f"Done {runs} runs" in process.stderr
+    assert "panicked" not in process.stderr
+    inputs, n_read = map(int, (tmp_path / "tally").read_text().split())
     assert runs - 1000 < inputs <= runs
-    assert read > runs / 1000  # or all are refused at the door, and the fuzzer sees nothing of what is behind it
+    assert n_read > runs / 1000  # otherwise all are refused before parsing
 
 
-def damaged(rng: np.random.Generator, data: bytes) -> bytes:
-    """Overwrite a few bytes between the ends, or take some out."""
-    whole = bytearray(data)
+def damage(rng: np.random.Generator, data: bytes) -> bytes:
+    """Overwrite or remove a few bytes between the ends."""
+    content = bytearray(data)
     if rng.random() < 0.1:
-        low, high = sorted(rng.integers(4, len(whole) - 4, 2))
-        del whole[low:high]
-        return bytes(whole)
-    for at in rng.integers(4, len(whole) - 4, rng.choice([1, 1, 2, 4, 16])):
-        whole[at] = rng.choice([0, 127, 255, whole[at] ^ 1, whole[at] ^ 128, rng.integers(256)])
-    return bytes(whole)
+        low, high = sorted(rng.integers(4, len(content) - 4, 2))
+        del content[low:high]
+        return bytes(content)
+    for at in rng.integers(4, len(content) - 4, rng.choice([1, 1, 2, 4, 16])):
+        content[at] = rng.choice([0, 127, 255, content[at] ^ 1, content[at] ^ 128, rng.integers(256)])
+    return bytes(content)
 
 
 @pytest.mark.parametrize("writer", ["zstd", "uncompressed", "pyarrow"])
 def test_damaged_parquet_files_are_read_or_refused(tmp_path: Path, writer: str) -> None:
-    """Now and then one would end the process, if it were read there first."""
+    """Some would crash the process without the probe."""
     path, table = tmp_path / "ratings.parquet", pl.concat([TABLE] * 40)
     if writer == "pyarrow":
         pyarrow.parquet.write_table(table.to_arrow(), path)
     else:
         table.write_parquet(path, compression=writer)  # type: ignore[arg-type]
     rng, data = np.random.default_rng(len(writer)), path.read_bytes()
-    refused = 0
+    n_refused = 0
     for _ in range(100):
-        path.write_bytes(damaged(rng, data))
+        path.write_bytes(damage(rng, data))
         try:
             assert read_frame(path).width > 0
         except InvalidInput:
-            refused += 1
-    assert 50 < refused < 100
+            n_refused += 1
+    assert 50 < n_refused < 100
 
 
 def test_small_random_tables_are_analysed_or_refused_in_words() -> None:
-    """Few raters, few items, holes and unknown groups: whatever the table, every null has its reason."""
+    """Few raters, few items, missing ratings and unknown groups: every null has a reason."""
     rng = np.random.default_rng(11)
     for _ in range(400):
         n_raters, n_items = rng.integers(1, 8), rng.integers(1, 6)

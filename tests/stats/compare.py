@@ -1,4 +1,4 @@
-"""One estimate against one oracle, undefined cases included."""
+"""Comparison of an estimate with an oracle, undefined cases included."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -12,40 +12,42 @@ from dissensus.stats.result import Estimate
 
 
 def close(expected: float | Fraction) -> Any:
-    """Equal but for the rounding of a few dozen floating-point operations."""
+    """Equal up to the rounding of a few dozen floating-point operations."""
     return pytest.approx(float(expected), rel=1e-12, abs=1e-12)
 
 
-def assert_same(ours: Callable[[], Estimate], oracle: Callable[[], Coefficient | Fraction | float]) -> Estimate | None:
-    """Both give the same number, or neither gives one: the oracle has then divided by zero."""
+def assert_same(
+    statistic: Callable[[], Estimate], oracle: Callable[[], Coefficient | Fraction | float]
+) -> Estimate | None:
+    """Assert that both are equal, or both undefined; an undefined oracle divides by zero."""
     try:
         expected = oracle()
     except ZeroDivisionError:
         with pytest.raises(UndefinedEstimate, match=r"\w"):
-            ours()
+            statistic()
         return None
-    found = ours()
+    result = statistic()
     if isinstance(expected, Coefficient):
-        assert found.estimate == close(expected.value)
-        assert found.observed == close(expected.observed)
-        assert found.expected == close(expected.expected)
+        assert result.estimate == close(expected.value)
+        assert result.observed == close(expected.observed)
+        assert result.expected == close(expected.expected)
     else:
-        assert found.estimate == close(expected)
-    return found
+        assert result.estimate == close(expected)
+    return result
 
 
 def outcome(statistic: Callable[[], Estimate]) -> float | None:
-    """The estimate, or None where it is undefined: for comparing two calls of ours."""
+    """Return the estimate, or None if it is undefined."""
     try:
         return float(statistic())
     except UndefinedEstimate:
         return None
 
 
-def assert_equal_outcomes(one: Callable[[], Estimate], other: Callable[[], Estimate]) -> None:
-    """Two ways to the same number, or to none."""
-    first, second = outcome(one), outcome(other)
-    if first is None or second is None:
-        assert first is second
+def assert_equal_outcomes(first: Callable[[], Estimate], second: Callable[[], Estimate]) -> None:
+    """Assert that both statistics are equal, or both undefined."""
+    result, expected = outcome(first), outcome(second)
+    if result is None or expected is None:
+        assert result is expected
     else:
-        assert first == close(second)
+        assert result == close(expected)

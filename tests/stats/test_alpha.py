@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: published values, oracle, two libraries, what must not change it, undefined cases."""
+"""Krippendorff's alpha: published values, oracle, two libraries, invariances and undefined cases."""
 
 from fractions import Fraction
 from functools import partial
@@ -34,9 +34,9 @@ def _counts(example: published.Agreement) -> Counts:
 )
 def test_published(name: str, level: Level) -> None:
     example = published.AGREEMENTS[name]
-    found = krippendorff_alpha(_counts(example), level=level, values=np.array(example.values))
-    assert round(found.estimate, example.digits) == example.alpha[level]
-    assert found.level == level
+    result = krippendorff_alpha(_counts(example), level=level, values=np.array(example.values))
+    assert round(result.estimate, example.digits) == example.alpha[level]
+    assert result.level == level
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -52,14 +52,14 @@ def test_oracle(level: Level, data: st.DataObject) -> None:
         "interval": oracle.interval(exact),
         "ratio": oracle.ratio(exact),
     }[level]
-    found = assert_same(
+    result = assert_same(
         lambda: krippendorff_alpha(counts, level=level, values=values), lambda: oracle.alpha(table, distance)
     )
-    if found is not None:
+    if result is not None:
         ratings_per_item = counts.sum(axis=1)
-        assert found.n_items == (ratings_per_item >= 2).sum()
-        assert found.n_dropped == (ratings_per_item < 2).sum()
-        assert found.n_ratings == ratings_per_item[ratings_per_item >= 2].sum()
+        assert result.n_items == (ratings_per_item >= 2).sum()
+        assert result.n_dropped == (ratings_per_item < 2).sum()
+        assert result.n_ratings == ratings_per_item[ratings_per_item >= 2].sum()
 
 
 @quick
@@ -75,7 +75,7 @@ def test_values_are_the_codes_by_default(counts: Counts) -> None:
 
 @quick
 @given(tables())
-def test_a_distance_of_ones_own(counts: Counts) -> None:
+def test_a_callable_may_be_the_distance(counts: Counts) -> None:
     """Linear instead of squared differences: no named level has it."""
 
     def linear(a: Floats, b: Floats) -> Floats:
@@ -112,13 +112,13 @@ def _random_matrix(seed: int, *, missing: float) -> Floats:
 def test_evalica(level: Level, missing: float) -> None:
     for seed in range(5):
         matrix = _random_matrix(seed, missing=missing)
-        theirs = evalica.alpha(pd.DataFrame(matrix), distance=level)
-        ours = krippendorff_alpha(count_matrix(matrix, n_categories=4), level=level)
-        assert ours.estimate == close(theirs.alpha)
-        # not their observed and expected: those are totals, ours are means
-        assert ours.observed is not None
-        assert ours.expected is not None
-        assert ours.observed / ours.expected == close(theirs.observed / theirs.expected)
+        expected = evalica.alpha(pd.DataFrame(matrix), distance=level)
+        alpha = krippendorff_alpha(count_matrix(matrix, n_categories=4), level=level)
+        assert alpha.estimate == close(expected.alpha)
+        # observed and expected are totals there and means here
+        assert alpha.observed is not None
+        assert alpha.expected is not None
+        assert alpha.observed / alpha.expected == close(expected.observed / expected.expected)
 
 
 @pytest.mark.parametrize(("level", "distance"), [("nominal", binary_distance), ("interval", interval_distance)])
@@ -127,13 +127,13 @@ def test_nltk(level: Level, distance: object, missing: float) -> None:
     for seed in range(5):
         matrix = _random_matrix(seed, missing=missing)
         triples = [(rater, item, int(answer)) for (rater, item), answer in np.ndenumerate(matrix) if answer == answer]
-        theirs = AnnotationTask(data=triples, distance=distance).alpha()
-        assert krippendorff_alpha(count_matrix(matrix), level=level).estimate == close(theirs)
+        expected = AnnotationTask(data=triples, distance=distance).alpha()
+        assert krippendorff_alpha(count_matrix(matrix), level=level).estimate == close(expected)
 
 
 @quick
 @given(data=st.data())
-def test_nominal_does_not_know_category_names(data: st.DataObject) -> None:
+def test_nominal_alpha_does_not_depend_on_category_names(data: st.DataObject) -> None:
     counts = data.draw(tables())
     order = data.draw(st.permutations(range(counts.shape[1])))
     assert_equal_outcomes(
@@ -177,7 +177,7 @@ def test_item_order_unrated_items_and_unused_categories_do_not_matter(level: Lev
 
 @quick
 @given(data=st.data())
-def test_ordinal_knows_only_the_order_of_values(data: st.DataObject) -> None:
+def test_ordinal_alpha_depends_on_the_order_of_values_only(data: st.DataObject) -> None:
     counts = data.draw(tables())
     values = data.draw(values_for(counts.shape[1]))
     assert_equal_outcomes(
@@ -242,17 +242,17 @@ def test_systematic_disagreement_is_negative_and_not_clipped() -> None:
 
 
 def test_single_ratings_leave_the_chance_distribution_alone() -> None:
-    """A lone rating is not pairable, so it may not shift the shares either (Krippendorff 2011, section C)."""
+    """A single rating is not pairable, so it does not change the shares (Krippendorff 2011, section C)."""
     pairs = np.array([[2, 0], [1, 1], [0, 2]])
-    alone = np.array([[2, 0], [1, 1], [0, 2], [1, 0], [1, 0]])
-    assert krippendorff_alpha(alone).estimate == krippendorff_alpha(pairs).estimate
-    assert krippendorff_alpha(alone).n_dropped == 2
+    expected_counts = np.array([[2, 0], [1, 1], [0, 2], [1, 0], [1, 0]])
+    assert krippendorff_alpha(expected_counts).estimate == krippendorff_alpha(pairs).estimate
+    assert krippendorff_alpha(expected_counts).n_dropped == 2
 
 
 def test_large_counts_do_not_overflow() -> None:
     """Four million raters an item: n squared times an ordinal distance is near 4e27, far beyond 64 bits."""
     counts = np.array([[3, 1], [1, 3]]) * 1_000_000
-    # D_o = 3/8 m/(m - 1) and D_e = 1/2 n/(n - 1): alpha is 1/4 but for terms of the order of 1/m
+    # D_o = 3/8 m/(m - 1) and D_e = 1/2 n/(n - 1): alpha is 1/4 up to terms of the order of 1/m
     for level in LEVELS:
         assert krippendorff_alpha(counts, level=level).estimate == pytest.approx(0.25, abs=1e-6)
 
@@ -272,7 +272,7 @@ def test_undefined(counts: list[list[int]], level: Level) -> None:
         krippendorff_alpha(np.array(counts), level=level)
 
 
-def test_equal_values_leave_nothing_to_disagree_about() -> None:
+def test_alpha_of_equal_values_is_undefined() -> None:
     with pytest.raises(UndefinedEstimate):
         krippendorff_alpha(np.array([[1, 1], [2, 0]]), level="interval", values=np.array([1.0, 1.0]))
 

@@ -31,8 +31,8 @@ def test_published(level: Level) -> None:
     matrix = np.array(example.matrix)
     values = np.where(matrix < 0, np.nan, np.array(example.values)[matrix])
     items = np.broadcast_to(np.arange(matrix.shape[1]), matrix.shape)
-    found = krippendorff_alpha_long(items.ravel(), values.ravel(), level=level)
-    assert round(found.estimate, example.digits) == example.alpha[level]
+    result = krippendorff_alpha_long(items.ravel(), values.ravel(), level=level)
+    assert round(result.estimate, example.digits) == example.alpha[level]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -62,13 +62,13 @@ def test_missing_values_are_as_if_never_given(counts: Counts) -> None:
     assert_equal_outcomes(lambda: krippendorff_alpha_long(*with_holes), lambda: krippendorff_alpha_long(items, values))
 
 
-def test_item_numbers_are_only_names() -> None:
+def test_alpha_does_not_depend_on_item_numbers() -> None:
     values = np.array([1.0, 2.0, 5.0, 9.0, 5.0])
-    near = krippendorff_alpha_long(np.array([0, 0, 1, 1, 2]), values)
-    far = krippendorff_alpha_long(np.array([10**9, 10**9, 7, 7, 3]), values)
-    assert far.estimate == near.estimate
-    assert (far.n_items, far.n_ratings) == (2, 4)
-    assert krippendorff_alpha_long(np.array(["b", "b", "a", "a", "c"]), values) == near
+    small_ids = krippendorff_alpha_long(np.array([0, 0, 1, 1, 2]), values)
+    large_ids = krippendorff_alpha_long(np.array([10**9, 10**9, 7, 7, 3]), values)
+    assert large_ids.estimate == small_ids.estimate
+    assert (large_ids.n_items, large_ids.n_ratings) == (2, 4)
+    assert krippendorff_alpha_long(np.array(["b", "b", "a", "a", "c"]), values) == small_ids
 
 
 def _many(seed: int) -> tuple[NDArray[np.int64], Floats]:
@@ -82,8 +82,8 @@ def _many(seed: int) -> tuple[NDArray[np.int64], Floats]:
 
 def _two_raters_interval(values: Floats) -> float:
     """D_o is the mean squared difference of the pairs, D_e twice the sample variance."""
-    one, other = values.reshape(2, -1)
-    return float(1 - ((one - other) ** 2).mean() / (2 * values.var(ddof=1)))
+    first, second = values.reshape(2, -1)
+    return float(1 - ((first - second) ** 2).mean() / (2 * values.var(ddof=1)))
 
 
 # Each sum has 2e5 terms of order one: pairwise or running, its rounding stays under 1e-9 of the total.
@@ -91,12 +91,12 @@ def _two_raters_interval(values: Floats) -> float:
 def test_a_hundred_thousand_items_take_seconds(level: Level) -> None:
     items, values = _many(seed=1)
     started = time.perf_counter()
-    found = krippendorff_alpha_long(items, values, level=level)
+    result = krippendorff_alpha_long(items, values, level=level)
     assert time.perf_counter() - started < 10  # a quadratic table would take 80 GB before any time
     # Krippendorff's ordinal distance is the squared difference of average ranks
     expected = _two_raters_interval(values if level == "interval" else rankdata(values))
-    assert found.estimate == pytest.approx(expected, abs=1e-9)
-    assert found.n_ratings == 200_000
+    assert result.estimate == pytest.approx(expected, abs=1e-9)
+    assert result.n_ratings == 200_000
 
 
 def test_a_hundred_thousand_distinct_values_shared_by_two_hundred_thousand_ratings() -> None:
@@ -107,27 +107,27 @@ def test_a_hundred_thousand_distinct_values_shared_by_two_hundred_thousand_ratin
     # both levels see the same spacing when every value occurs twice
     assert ordinal == pytest.approx(krippendorff_alpha_long(items, ranks).estimate, abs=1e-9)
     assert ordinal == pytest.approx(krippendorff_alpha_long(items, values).estimate, abs=1e-9)
-    assert abs(ordinal) < 0.02  # values were dealt at random: the standard error is near 1/sqrt(300 000)
+    assert abs(ordinal) < 0.02  # values are random: the standard error is near 1/sqrt(300 000)
 
 
 def test_ratio_of_thousands_of_values() -> None:
-    """Large enough to be worked in blocks, small enough to compare all pairs at once here."""
+    """Large enough for several blocks, small enough to compare all pairs at once."""
     rng = np.random.default_rng(3)
     pairs = rng.lognormal(size=(2500, 1)) * rng.lognormal(sigma=0.3, size=(2500, 2))
-    one, other, pooled = pairs[:, 0], pairs[:, 1], pairs.ravel()
-    observed = np.square((one - other) / (one + other)).mean()
+    first, second, pooled = pairs[:, 0], pairs[:, 1], pairs.ravel()
+    observed = np.square((first - second) / (first + second)).mean()
     across = np.square((pooled[:, None] - pooled) / (pooled[:, None] + pooled)).sum()
-    found = krippendorff_alpha_long(np.repeat(np.arange(2500), 2), pooled, level="ratio")
+    result = krippendorff_alpha_long(np.repeat(np.arange(2500), 2), pooled, level="ratio")
     # 25 million terms below one: their sum keeps ten digits however it is ordered
-    assert found.estimate == pytest.approx(1 - observed / (across / (5000 * 4999)), abs=1e-10)
+    assert result.estimate == pytest.approx(1 - observed / (across / (5000 * 4999)), abs=1e-10)
 
 
 def test_interval_keeps_its_digits_far_from_zero() -> None:
     """Sums of squares of values near 1e8 would lose every digit of a difference of one; alpha must not."""
     items, values = np.array([0, 0, 1, 1, 2, 2]), np.array([0.0, 1.0, 2.0, 2.0, 4.0, 3.0])
-    here = krippendorff_alpha_long(items, values).estimate
-    there = krippendorff_alpha_long(items, values + 1e8).estimate
-    assert there == pytest.approx(here, abs=1e-12)  # the shifted values are exact in binary
+    near_zero = krippendorff_alpha_long(items, values).estimate
+    shifted = krippendorff_alpha_long(items, values + 1e8).estimate
+    assert shifted == pytest.approx(near_zero, abs=1e-12)  # the shifted values are exact in binary
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -18,8 +18,8 @@ from dissensus.stats.crossgroup import xrr
 
 
 def test_grasp_toy() -> None:
-    found = gai(np.array(published.GRASP_TOY.counts_x), np.array(published.GRASP_TOY.counts_y))
-    assert round(found.estimate, 10) == published.GRASP_TOY.values["gai"]
+    result = gai(np.array(published.GRASP_TOY.counts_x), np.array(published.GRASP_TOY.counts_y))
+    assert round(result.estimate, 10) == published.GRASP_TOY.values["gai"]
 
 
 @quick
@@ -40,7 +40,7 @@ def test_gai_times_xrr_is_alpha(pair: Counts) -> None:
 
 
 def test_gai_takes_alpha_over_all_the_items_of_the_group() -> None:
-    """An item that the other group has not rated still tells how the group agrees with itself."""
+    """Items not rated by the other group count for agreement within the group."""
     x, y = np.array(published.GRASP_TOY.counts_x), np.array(published.GRASP_TOY.counts_y)
     longer = np.concatenate([x, [[2, 1, 0]]])
     expected = agreement.alpha(longer.tolist()).value / crossgroup.xrr(x.tolist(), y.tolist()).value
@@ -61,7 +61,7 @@ def test_dsi_is_the_largest_gai_against_the_rest(groups: Counts) -> None:
     assert outcome(lambda: dsi(groups)) == max(defined, default=None)
 
 
-def test_dsi_does_not_know_the_order_of_groups() -> None:
+def test_dsi_does_not_depend_on_the_order_of_groups() -> None:
     groups = np.stack([published.GRASP_TOY.counts_x, published.GRASP_TOY.counts_y])
     assert dsi(groups[::-1]).estimate == dsi(groups).estimate
 

@@ -9,7 +9,7 @@ from tests.strategies import Floats, quick
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.bootstrap import interval, resampled, two_way_interval
+from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
 from dissensus.stats.design import METRICS, Design, statistics
 
 Codes = NDArray[np.int32]
@@ -19,8 +19,8 @@ def seeds(n: int, seed: int = 0) -> list[np.random.SeedSequence]:
     return np.random.SeedSequence(seed).spawn(n)
 
 
-def both(n: int, strata: Codes, n_items: int, seed: int = 0) -> tuple[Codes, Codes]:
-    raters, items = resampled(seeds(n, seed), strata, n_items)
+def draw_both(n: int, strata: Codes, n_items: int, seed: int = 0) -> tuple[Codes, Codes]:
+    raters, items = draw_resamples(seeds(n, seed), strata, n_items)
     assert raters is not None
     assert items is not None
     return raters, items
@@ -32,7 +32,7 @@ strata_of_raters = st.lists(st.integers(-1, 3), min_size=1, max_size=15).map(lam
 @given(strata=strata_of_raters, n_items=st.integers(1, 20), seed=st.integers(0, 2**32 - 1))
 @quick
 def test_every_stratum_keeps_its_size(strata: Codes, n_items: int, seed: int) -> None:
-    raters, items = both(6, strata, n_items, seed)
+    raters, items = draw_both(6, strata, n_items, seed)
     assert raters.shape == (6, strata.size)
     assert items.shape == (6, n_items)
     for stratum in set(strata.tolist()) - {-1}:
@@ -43,52 +43,52 @@ def test_every_stratum_keeps_its_size(strata: Codes, n_items: int, seed: int) ->
     assert items.min() >= 0
 
 
-def test_what_is_not_resampled_has_no_weights_and_the_rest_is_drawn_alike() -> None:
+def test_resampling_one_way_draws_the_same_weights_as_both() -> None:
     strata = np.array([0, 0, 0, 1, 1], np.int32)
-    raters, items = both(9, strata, 7)
-    alone, none = resampled(seeds(9), strata, 7, "raters")
-    assert none is None
-    np.testing.assert_array_equal(alone, raters)
-    none, alone = resampled(seeds(9), strata, 7, "items")
-    assert none is None
-    np.testing.assert_array_equal(alone, items)
+    raters, items = draw_both(9, strata, 7)
+    weights, unused = draw_resamples(seeds(9), strata, 7, "raters")
+    assert unused is None
+    np.testing.assert_array_equal(weights, raters)
+    unused, weights = draw_resamples(seeds(9), strata, 7, "items")
+    assert unused is None
+    np.testing.assert_array_equal(weights, items)
 
 
-def test_a_replicate_is_the_same_whatever_is_drawn_beside_it() -> None:
+def test_a_replicate_does_not_depend_on_the_number_of_replicates() -> None:
     strata = np.array([0, 1, 1, 1, -1], np.int32)
-    many, few = both(40, strata, 11), both(5, strata, 11)
-    for all_of_them, first in zip(many, few, strict=True):
+    long, short = draw_both(40, strata, 11), draw_both(5, strata, 11)
+    for all_of_them, first in zip(long, short, strict=True):
         np.testing.assert_array_equal(all_of_them[:5], first)
 
 
-def test_the_same_seeds_draw_the_same_again() -> None:
+def test_equal_seeds_draw_equal_weights() -> None:
     children, strata = seeds(5), np.zeros(6, np.int32)
-    for one, other in zip(resampled(children, strata, 9), resampled(children, strata, 9), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, second in zip(draw_resamples(children, strata, 9), draw_resamples(children, strata, 9), strict=True):
+        np.testing.assert_array_equal(first, second)
 
 
 def test_every_rater_and_item_is_as_likely() -> None:
     strata = np.repeat(np.array([0, 1], np.int32), [3, 5])
-    for weights in both(4000, strata, 6):
+    for weights in draw_both(4000, strata, 6):
         # A weight has mean 1 and variance below 1: five standard errors of a mean of 4,000.
         np.testing.assert_allclose(weights.mean(axis=0), 1, atol=5 / np.sqrt(4000))
 
 
 def test_an_unknown_way_of_resampling_is_refused() -> None:
     with pytest.raises(InvalidInput, match="'people'; choose one of both, raters, items"):
-        resampled(seeds(1), np.zeros(3, np.int32), 3, "people")  # type: ignore[arg-type]
+        draw_resamples(seeds(1), np.zeros(3, np.int32), 3, "people")  # type: ignore[arg-type]
 
 
 def test_a_pair_of_raters_resampled_to_one_of_them_has_no_alpha() -> None:
-    """Half of the draws of two raters are one of them twice; copies of one rater are no pair."""
+    """Half of the draws of two raters are one of them twice; copies of one rater are not a pair."""
     rng = np.random.default_rng(0)
     raters, items = np.divmod(np.arange(60, dtype=np.int32), 20)
     design = Design(items, raters, rng.integers(0, 2, 60).astype(np.int16), 20, 3, 2)
     group = np.array([0, 0, 1], np.int32)
-    weights, _ = both(200, group, 20)
-    found = statistics(design, group[None], np.array([0]), np.array([-1]), rater_weight=weights)
+    weights, _ = draw_both(200, group, 20)
+    result = statistics(design, group[None], np.array([0]), np.array([-1]), rater_weight=weights)
     one_twice = (weights[:, :2] == 2).any(axis=1)
-    np.testing.assert_array_equal(np.isnan(found[:, 0, METRICS.index("irr")]), one_twice)
+    np.testing.assert_array_equal(np.isnan(result[:, 0, METRICS.index("irr")]), one_twice)
     assert 60 < one_twice.sum() < 140
 
 
@@ -100,24 +100,24 @@ def test_replicates_of_alpha_do_not_have_the_bias_of_the_naive_bootstrap(
     dices_104: Ratings, axis: str, group: str, alpha: float, naive: float, bias: float
 ) -> None:
     """Counting copies of a rater as a pair gives the mean called naive (docs/methods/bootstrap.md)."""
-    item, rater, answer = dices_104.coded("Q_overall")
+    item, rater, answer = dices_104.codes("Q_overall")
     codes, groups = dices_104.group_codes(axis)
     design = Design(item, rater, answer, dices_104.n_items, dices_104.n_raters, 3)
-    weights, _ = both(1000, codes, design.n_items)
+    weights, _ = draw_both(1000, codes, design.n_items)
     inside, outside = np.array([groups.index(group)]), np.array([-1])
-    ours = statistics(design, codes[None], inside, outside, rater_weight=weights)[:, 0, METRICS.index("irr")]
+    corrected = statistics(design, codes[None], inside, outside, rater_weight=weights)[:, 0, METRICS.index("irr")]
     copied = [_naive_alpha(design, weight, codes == inside[0]) for weight in weights[:300]]
     # Standard errors of the means are .003 and .005. With four raters a quarter of the bias remains, downwards: alpha
     # is a ratio, and pairs of few distinct raters make its denominator vary.
-    assert np.nanmean(ours) == pytest.approx(alpha, abs=bias)
+    assert np.nanmean(corrected) == pytest.approx(alpha, abs=bias)
     assert np.mean(copied) == pytest.approx(naive, abs=0.03)
 
 
 def _naive_alpha(design: Design, weight: Codes, member: NDArray[np.bool_]) -> float:
-    """Alpha of counts in which a rater drawn twice is two raters; every rater rated every item."""
+    """Return alpha of counts in which a rater drawn twice counts as two; every rater rated every item."""
     counts = np.zeros((design.n_items, 3))
-    kept = member[design.raters]
-    np.add.at(counts, (design.items[kept], design.answers[kept]), weight[design.raters[kept]])
+    in_sample = member[design.raters]
+    np.add.at(counts, (design.items[in_sample], design.answers[in_sample]), weight[design.raters[in_sample]])
     m, pooled = counts.sum(axis=1), counts.sum(axis=0)
     observed = ((m**2 - (counts**2).sum(axis=1)) / (m - 1)).sum() / m.sum()
     expected = (m.sum() ** 2 - (pooled**2).sum()) / (m.sum() * (m.sum() - 1))
@@ -136,24 +136,24 @@ def test_interval_by_hand() -> None:
 
 def test_a_bias_of_all_replicates_does_not_move_the_interval() -> None:
     observed = np.array([0.2, 0.5])
-    drawn = replicates(0, (400, 2))
-    for moved in (drawn, drawn + 3):
-        np.testing.assert_allclose(interval(observed, moved), interval(observed, drawn), rtol=0, atol=1e-12)
+    null = replicates(0, (400, 2))
+    for shifted in (null, null + 3):
+        np.testing.assert_allclose(interval(observed, shifted), interval(observed, null), rtol=0, atol=1e-12)
     main, items = replicates(1, (400, 2)), replicates(2, (400, 2))
-    plain = two_way_interval(observed, drawn, main, items)
-    np.testing.assert_allclose(two_way_interval(observed, drawn + 1, main + 2, items + 3), plain, atol=1e-12)
+    plain = two_way_interval(observed, null, main, items)
+    np.testing.assert_allclose(two_way_interval(observed, null + 1, main + 2, items + 3), plain, atol=1e-12)
 
 
 def test_an_interval_moves_with_the_estimate() -> None:
-    drawn = replicates(0)
+    null = replicates(0)
     np.testing.assert_allclose(
-        np.array(interval(np.array(1.0), drawn)) - np.array(interval(np.array(0.0), drawn)), 1, atol=1e-12
+        np.array(interval(np.array(1.0), null)) - np.array(interval(np.array(0.0), null)), 1, atol=1e-12
     )
 
 
 def test_a_higher_level_is_wider() -> None:
-    drawn = replicates(0)
-    narrow, wide = (interval(np.array(0.0), drawn, level=level) for level in (0.8, 0.99))
+    null = replicates(0)
+    narrow, wide = (interval(np.array(0.0), null, level=level) for level in (0.8, 0.99))
     assert wide[0] < narrow[0] < 0 < narrow[1] < wide[1]
 
 
@@ -161,8 +161,8 @@ def test_without_interaction_the_two_ways_add_up() -> None:
     """E = 0: the percentiles of the sum of both deviations, not scaled."""
     raters, items = replicates(0), replicates(1)
     observed = np.array(0.3)
-    found = two_way_interval(observed, raters + items - observed, raters, items)
-    np.testing.assert_allclose(found, interval(observed, raters + items), atol=1e-12)
+    result = two_way_interval(observed, raters + items - observed, raters, items)
+    np.testing.assert_allclose(result, interval(observed, raters + items), atol=1e-12)
 
 
 @given(share=st.floats(0, 10), seed=st.integers(0, 2**32 - 1))
@@ -179,12 +179,12 @@ def test_the_scale_lies_between_root_half_and_one(share: float, seed: int) -> No
     assert scale == pytest.approx(expected, rel=1e-9)
 
 
-def test_two_way_interval_of_a_mean_has_the_variance_that_owen_wants() -> None:
+def test_two_way_interval_of_a_mean_has_the_variance_of_owen() -> None:
     """Mean of raters × items with known parts A, B, E: the interval is as wide as that of A + B + E."""
     rng = np.random.default_rng(0)
     n_raters, n_items, n = 60, 80, 4000
     table = rng.normal(0, 1, n_raters)[:, None] + rng.normal(0, 1.5, n_items) + rng.normal(0, 3, (n_raters, n_items))
-    raters, items = both(n, np.zeros(n_raters, np.int32), n_items)
+    raters, items = draw_both(n, np.zeros(n_raters, np.int32), n_items)
     observed = table.mean()
     in_both, of_raters, of_items = (
         np.einsum("br,ri,bi->b", r, table, i) / (n_raters * n_items)
@@ -200,27 +200,27 @@ def test_two_way_interval_of_a_mean_has_the_variance_that_owen_wants() -> None:
     b = centred.mean(axis=0).var() / n_items
     e = (centred - centred.mean(axis=1, keepdims=True) - centred.mean(axis=0)).var() / (n_raters * n_items)
     # Means of raters and of items vary by the interaction too: a is A + E, b is B + E.
-    wanted = np.sqrt(a + b - e)
+    expected = np.sqrt(a + b - e)
     # Quantiles of 4,000 normal draws: each end has a standard error of 4 % of the width's half.
-    assert (high - low) / 2 == pytest.approx(1.96 * wanted, rel=0.08)
+    assert (high - low) / 2 == pytest.approx(1.96 * expected, rel=0.08)
 
 
 def test_undefined_replicates_are_left_out() -> None:
-    drawn = replicates(0)
-    holes = np.concatenate([drawn, np.full(50, np.nan)])
-    np.testing.assert_allclose(interval(np.array(0.1), holes), interval(np.array(0.1), drawn), atol=1e-12)
+    null = replicates(0)
+    holes = np.concatenate([null, np.full(50, np.nan)])
+    np.testing.assert_allclose(interval(np.array(0.1), holes), interval(np.array(0.1), null), atol=1e-12)
 
 
 def test_without_an_estimate_or_a_replicate_there_is_no_interval() -> None:
-    drawn = np.stack([replicates(0), np.full(400, np.nan)], axis=-1)
+    null = np.stack([replicates(0), np.full(400, np.nan)], axis=-1)
     for ends in (
-        interval(np.array([np.nan, 0.3]), drawn),
-        two_way_interval(np.array([np.nan, 0.3]), drawn, drawn, drawn),
+        interval(np.array([np.nan, 0.3]), null),
+        two_way_interval(np.array([np.nan, 0.3]), null, null, null),
     ):
         assert np.isnan(ends).all()
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95.0])
-def test_a_level_that_is_none_is_refused(level: float) -> None:
+def test_an_invalid_level_is_refused(level: float) -> None:
     with pytest.raises(InvalidInput, match=r"between 0 and 1, such as 0\.95"):
         interval(np.array(0.0), replicates(0), level=level)

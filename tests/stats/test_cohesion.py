@@ -28,29 +28,29 @@ def test_published() -> None:
 def test_oracles(counts: Counts) -> None:
     table = counts.tolist()
     rated = counts.sum(axis=1) > 0
-    for found in (
+    for result in (
         assert_same(lambda: negentropy(counts), lambda: oracle.negentropy(table)),
         assert_same(lambda: plurality_size(counts), lambda: oracle.plurality_size(table)),
         assert_same(lambda: negentropy(counts, correction="miller-madow"), lambda: oracle.miller_madow(table)),
     ):
-        if found is not None:
-            assert (found.n_items, found.n_dropped) == (rated.sum(), (~rated).sum())
-            assert found.n_ratings == counts.sum()
+        if result is not None:
+            assert (result.n_items, result.n_dropped) == (rated.sum(), (~rated).sum())
+            assert result.n_ratings == counts.sum()
 
 
 @quick
 @given(tables(), st.integers(1, 5))
 def test_rarefied_is_the_mean_over_every_subset(counts: Counts, size: int) -> None:
-    found = assert_same(lambda: negentropy(counts, rarefy_to=size), lambda: oracle.rarefied(counts.tolist(), size))
-    if found is not None:
-        assert found.n_items == (counts.sum(axis=1) >= size).sum()
-        assert found.n_dropped == (counts.sum(axis=1) < size).sum()
+    result = assert_same(lambda: negentropy(counts, rarefy_to=size), lambda: oracle.rarefied(counts.tolist(), size))
+    if result is not None:
+        assert result.n_items == (counts.sum(axis=1) >= size).sum()
+        assert result.n_dropped == (counts.sum(axis=1) < size).sum()
 
 
 def test_scipy() -> None:
     counts = np.random.default_rng(0).multinomial(11, [0.5, 0.3, 0.2, 0.0], size=20)
-    theirs = math.log(4) - entropy(counts / 11, axis=1).mean()
-    assert negentropy(counts).estimate == close(float(theirs))
+    expected = math.log(4) - entropy(counts / 11, axis=1).mean()
+    assert negentropy(counts).estimate == close(float(expected))
 
 
 @quick
@@ -59,11 +59,11 @@ def test_names_order_and_unrated_items_do_not_matter(data: st.DataObject) -> Non
     counts = data.draw(tables())
     items = data.draw(st.permutations(range(counts.shape[0])))
     categories = data.draw(st.permutations(range(counts.shape[1])))
-    changed = np.pad(counts[items][:, categories], ((0, 2), (0, 0)))
-    assert_equal_outcomes(lambda: negentropy(changed), lambda: negentropy(counts))
-    assert_equal_outcomes(lambda: plurality_size(changed), lambda: plurality_size(counts))
+    reordered = np.pad(counts[items][:, categories], ((0, 2), (0, 0)))
+    assert_equal_outcomes(lambda: negentropy(reordered), lambda: negentropy(counts))
+    assert_equal_outcomes(lambda: plurality_size(reordered), lambda: plurality_size(counts))
     if outcome(lambda: plurality_size(counts)) is not None:
-        assert plurality_size(changed).n_dropped == plurality_size(counts).n_dropped + 2
+        assert plurality_size(reordered).n_dropped == plurality_size(counts).n_dropped + 2
 
 
 def test_ties_are_counted() -> None:
@@ -108,7 +108,7 @@ def test_a_sample_of_one_always_agrees_with_itself(counts: Counts) -> None:
 @quick
 @given(complete_tables(n_raters=4))
 def test_fewer_raters_look_more_agreed(counts: Counts) -> None:
-    """The bias that rarefaction is for: expected plug-in entropy grows with the sample (Jensen)."""
+    """Bias that rarefaction removes: expected plug-in entropy grows with the sample (Jensen)."""
     by_size = [negentropy(counts, rarefy_to=size).estimate for size in (1, 2, 3, 4)]
     assert all(small >= large - 1e-12 for small, large in pairwise(by_size))
     assert by_size[-1] == close(negentropy(counts).estimate)
@@ -118,9 +118,9 @@ def test_rarefying_large_counts_does_not_overflow() -> None:
     """Binomials of a thousand raters exceed floats; the expected entropy of two of them does not."""
     counts = np.array([[600, 400]])
     differ = 2 * 600 * 400 / (1000 * 999)
-    found = negentropy(counts, rarefy_to=2).estimate
-    # logarithms of factorials near 6000 lose some 1e-12 of their size: 1e-9 is ample
-    assert found == pytest.approx(math.log(2) * (1 - differ), abs=1e-9)
+    result = negentropy(counts, rarefy_to=2).estimate
+    # logarithms of factorials near 6000 have relative errors near 1e-12
+    assert result == pytest.approx(math.log(2) * (1 - differ), abs=1e-9)
 
 
 def test_the_correction_lowers_negentropy_by_half_the_extra_categories_per_rating() -> None:

@@ -20,7 +20,7 @@ def test_missing_answers_are_not_counted_but_their_item_is_kept() -> None:
     assert counts.tolist() == [[0, 1], [1, 0], [0, 0]]
 
 
-def test_room_is_made_for_items_and_categories_nobody_used() -> None:
+def test_unused_items_and_categories_have_zero_counts() -> None:
     counts = count_answers(np.array([0]), np.array([0]), n_items=2, n_categories=3)
     assert counts.tolist() == [[1, 0, 0], [0, 0, 0]]
 

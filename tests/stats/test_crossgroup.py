@@ -28,26 +28,26 @@ def _pair(example: published.CrossGroup) -> tuple[Counts, Counts]:
 
 
 def test_xrr_of_the_java_unit_test() -> None:
-    found = xrr(*_pair(published.XRR_UNIT_TEST))
+    result = xrr(*_pair(published.XRR_UNIT_TEST))
     values = published.XRR_UNIT_TEST.values
-    assert found.observed is not None
-    assert found.expected is not None
-    assert round(found.estimate, 10) == values["xrr"]
-    assert round(found.observed, 10) == values["observed"]
-    assert round(found.expected, 10) == values["expected"]
+    assert result.observed is not None
+    assert result.expected is not None
+    assert round(result.estimate, 10) == values["xrr"]
+    assert round(result.observed, 10) == values["observed"]
+    assert round(result.expected, 10) == values["expected"]
 
 
 def test_items_of_one_group_alone_do_not_enter_xrr() -> None:
     x, y = _pair(published.XRR_UNIT_TEST)
     shared = xrr(x, y)
     longer = np.concatenate([x, published.XRR_UNSHARED_ITEMS])
-    found = xrr(longer, np.pad(y, ((0, 2), (0, 0))))
-    assert (found.estimate, found.observed, found.expected) == (
+    result = xrr(longer, np.pad(y, ((0, 2), (0, 0))))
+    assert (result.estimate, result.observed, result.expected) == (
         shared.estimate,
         shared.observed,
         shared.expected,
     )
-    assert (found.n_items, found.n_dropped, found.n_ratings) == (5, 2, shared.n_ratings)
+    assert (result.n_items, result.n_dropped, result.n_ratings) == (5, 2, shared.n_ratings)
     assert shared.n_ratings == x.sum() + y.sum()
 
 
@@ -82,7 +82,7 @@ def test_interval_xrr_oracle(data: st.DataObject) -> None:
 
 @quick
 @given(stacks())
-def test_xrr_with_a_distance_of_ones_own(pair: Counts) -> None:
+def test_xrr_with_a_callable_distance(pair: Counts) -> None:
     x, y = pair
     assert_same(
         lambda: xrr(x, y, level=lambda a, b: np.abs(a - b)),
@@ -95,7 +95,7 @@ def test_xrr_with_a_distance_of_ones_own(pair: Counts) -> None:
 def test_other_oracles(pair: Counts) -> None:
     x, y = pair
     shared = (x.sum(axis=1) > 0) & (y.sum(axis=1) > 0)
-    for found in (
+    for result in (
         assert_same(lambda: voting_agreement(x, y), lambda: oracle.voting_agreement(x.tolist(), y.tolist())),
         assert_same(lambda: cross_negentropy(x, y), lambda: oracle.cross_negentropy(x.tolist(), y.tolist())),
         assert_same(
@@ -103,8 +103,8 @@ def test_other_oracles(pair: Counts) -> None:
             lambda: oracle.cross_negentropy(x.tolist(), y.tolist(), 0.5),
         ),
     ):
-        if found is not None:
-            assert (found.n_items, found.n_dropped) == (shared.sum(), (~shared).sum())
+        if result is not None:
+            assert (result.n_items, result.n_dropped) == (shared.sum(), (~shared).sum())
 
 
 @quick
@@ -132,7 +132,7 @@ def test_xrr_is_symmetric(pair: Counts) -> None:
 
 
 def test_cross_negentropy_is_not_symmetric() -> None:
-    """A group of one voice seen by a split group, and the other way round (a zero term is left out)."""
+    """A unanimous group against a split group, and conversely (a zero term is left out)."""
     one_voice, split = np.array([[4, 0]]), np.array([[2, 2]])
     assert cross_negentropy(one_voice, split).estimate == close(0.0)
     assert cross_negentropy(split, one_voice).estimate == close(math.log(2))
@@ -143,15 +143,15 @@ def test_cross_negentropy_is_not_symmetric() -> None:
 def test_order_of_items_and_items_not_shared_do_not_matter(data: st.DataObject) -> None:
     pair = data.draw(stacks())
     order = data.draw(st.permutations(range(pair.shape[1])))
-    changed = np.pad(pair[:, order], ((0, 0), (0, 2), (0, 0)))
-    changed[0, -1, 0] = 2  # only X has rated the last item
+    padded = np.pad(pair[:, order], ((0, 0), (0, 2), (0, 0)))
+    padded[0, -1, 0] = 2  # only X has rated the last item
     for statistic in (xrr, cross_negentropy, voting_agreement):
-        assert_equal_outcomes(partial(statistic, *changed), partial(statistic, *pair))
+        assert_equal_outcomes(partial(statistic, *padded), partial(statistic, *pair))
 
 
 @quick
 @given(data=st.data())
-def test_nominal_statistics_do_not_know_category_names(data: st.DataObject) -> None:
+def test_nominal_statistics_do_not_depend_on_category_names(data: st.DataObject) -> None:
     pair = data.draw(stacks())
     order = data.draw(st.permutations(range(pair.shape[2])))
     for statistic in (xrr, normalised_xrr, cross_negentropy):  # voting breaks ties by code
@@ -184,7 +184,7 @@ def test_perfect_and_opposite_groups() -> None:
 
 
 def test_normalised_xrr_may_exceed_one() -> None:
-    """Groups that agree with each other more than with themselves; nothing is clipped."""
+    """Groups that agree more with each other than within; values are not clipped."""
     x = np.array([[4, 2], [2, 4], [4, 2], [1, 5]])
     assert normalised_xrr(x, x).estimate > 1
 
@@ -199,15 +199,15 @@ def test_xrr_of_large_groups_does_not_overflow() -> None:
 
 @quick
 @given(stacks(1))
-def test_cross_negentropy_with_itself_is_negentropy(one: Counts) -> None:
-    counts = one[0]
+def test_cross_negentropy_with_itself_is_negentropy(stack: Counts) -> None:
+    counts = stack[0]
     assert_equal_outcomes(lambda: cross_negentropy(counts, counts), lambda: negentropy(counts))
 
 
 @quick
 @given(stacks())
 def test_no_other_group_explains_a_group_better_than_itself(pair: Counts) -> None:
-    """Gibbs: sum p ln q <= sum p ln p, wherever no term is left out."""
+    """Gibbs: sum p ln q <= sum p ln p if no term is left out."""
     x, y = pair[0] + (pair[0].sum(axis=1, keepdims=True) == 0), pair[1] + 1
     assert cross_negentropy(x, y).estimate <= negentropy(x).estimate + 1e-12  # rounding
 
@@ -229,9 +229,9 @@ def test_smoothing_makes_an_impossible_answer_merely_unlikely() -> None:
 def test_ties_vote_for_the_smallest_code() -> None:
     """X ties on both items: it votes 0 and 1, as Y does without a tie."""
     x, y = np.array([[2, 2, 0], [0, 3, 3]]), np.array([[3, 0, 0], [0, 1, 0]])
-    found = voting_agreement(x, y)
-    assert found.estimate == 1.0
-    assert found.ties == 2
+    result = voting_agreement(x, y)
+    assert result.estimate == 1.0
+    assert result.ties == 2
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
@@ -249,7 +249,7 @@ def test_undefined(statistic: object, x: list[list[int]], y: list[list[int]]) ->
 
 
 @pytest.mark.parametrize("statistic", [xrr, normalised_xrr, voting_agreement])
-def test_one_answer_everywhere_leaves_chance_nothing_to_do(statistic: object) -> None:
+def test_one_answer_everywhere_is_undefined(statistic: object) -> None:
     assert callable(statistic)
     with pytest.raises(UndefinedEstimate):
         statistic(np.array([[2, 0], [3, 0]]), np.array([[1, 0], [4, 0]]))

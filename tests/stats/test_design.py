@@ -15,7 +15,7 @@ from dissensus.stats.design import Design, chunks, statistics
 
 @given(of=cases())
 @quick
-def test_counts_are_ratings_counted_one_by_one(of: Case) -> None:
+def test_counts_equal_a_loop_over_ratings(of: Case) -> None:
     design = of.design
     expected = np.zeros((int(of.group.max()) + 1, design.n_items, design.n_categories), dtype=np.int64)
     for item, rater, answer in of.rated_by_hand:
@@ -37,7 +37,7 @@ def test_counts_of_all_groups_add_up_to_those_of_everybody(of: Case) -> None:
 def test_the_order_of_ratings_does_not_matter(of: Case, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(of.design.items.size)
     design = of.design
-    other = Design(
+    shuffled = Design(
         design.items[order],
         design.raters[order],
         design.answers[order],
@@ -46,26 +46,26 @@ def test_the_order_of_ratings_does_not_matter(of: Case, seed: int) -> None:
         design.n_categories,
     )
     arguments = (of.group[None], of.inside, of.outside)
-    np.testing.assert_array_equal(statistics(other, *arguments), statistics(design, *arguments))
+    np.testing.assert_array_equal(statistics(shuffled, *arguments), statistics(design, *arguments))
 
 
 def test_dense_designs_are_packed_and_sparse_ones_are_not() -> None:
     dense = case(0, n_items=50, n_raters=100, n_categories=3, n_groups=2).design
     sparse = case(0, n_items=200, n_raters=2000, n_categories=3, n_groups=2, share_rated=0.002).design
-    assert dense.packs(2)
-    assert not sparse.packs(2)
+    assert dense.prefers_packing(2)
+    assert not sparse.prefers_packing(2)
 
 
 def test_packing_is_refused_where_it_would_take_gigabytes() -> None:
     """A million items and 10,000 raters: 157 words × 3 answers × 1,000,000 items × 8 bytes are 3.8 GB."""
-    none = np.zeros(10, np.int32)
-    assert not Design(none, none, none, 1_000_000, 10_000, 3).packs(2)
+    zeros = np.zeros(10, np.int32)
+    assert not Design(zeros, zeros, zeros, 1_000_000, 10_000, 3).prefers_packing(2)
 
 
-@pytest.mark.parametrize("which", ["bits", "lists"])
+@pytest.mark.parametrize("kernel_name", ["bits", "lists"])
 @pytest.mark.parametrize("n_cpus", [None, 2, 3, 64])
 def test_the_number_of_threads_does_not_matter(
-    monkeypatch: pytest.MonkeyPatch, which: Kernel, n_cpus: int | None
+    monkeypatch: pytest.MonkeyPatch, kernel_name: Kernel, n_cpus: int | None
 ) -> None:
     of = case(1, **LARGE["129 raters, some without a group"])
     rng = np.random.default_rng(0)
@@ -77,15 +77,15 @@ def test_the_number_of_threads_does_not_matter(
     arguments = (of.inside, of.outside)
 
     def both_ways() -> tuple[Floats, Floats]:
-        with kernel(which):
+        with kernel(kernel_name):
             plain = statistics(of.design, shuffled, *arguments)
         return plain, statistics(of.design, of.group[None], *arguments, **weights)
 
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    one = both_ways()
+    single_thread = both_ways()
     monkeypatch.setattr(os, "cpu_count", lambda: n_cpus)
-    for alone, together in zip(one, both_ways(), strict=True):
-        np.testing.assert_array_equal(together, alone)
+    for expected, result in zip(single_thread, both_ways(), strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_chunks_hold_every_replicate_once_in_order() -> None:
@@ -102,5 +102,5 @@ def test_a_row_larger_than_a_chunk_comes_alone() -> None:
 @pytest.mark.parametrize(("inside", "outside"), [(2, -1), (0, 2)])
 def test_a_group_that_nobody_is_in_is_refused(inside: int, outside: int) -> None:
     design = Design(np.array([0, 0]), np.array([0, 1]), np.array([0, 1]), 1, 2, 2)
-    with pytest.raises(InvalidInput, match="names a group that no rater is in"):
+    with pytest.raises(InvalidInput, match="uses a group without raters"):
         statistics(design, np.array([[0, 1]], np.int32), np.array([inside]), np.array([outside]))

@@ -31,7 +31,7 @@ from dissensus.stats.divergence import (
 
 ALL = [total_variation, jensen_shannon, kullback_leibler, cross_entropy, wasserstein]
 METRIC = [total_variation, wasserstein]
-# What `mean_pairwise` can take, and the oracle of each.
+# Distances of `mean_pairwise`, and the oracle of each.
 SMOOTHED = partial(kullback_leibler, smoothing=0.01)
 PAIRWISE: dict[str, tuple[Divergence, Callable[[oracle.Distribution, oracle.Distribution], float]]] = {
     "total_variation": (total_variation, oracle.total_variation),
@@ -69,7 +69,7 @@ def test_oracle(
 @quick
 @given(distributions(), st.sampled_from([0.01, 0.5, 2.0]))
 def test_smoothing_oracle(pair: Floats, smoothing: float) -> None:
-    """Both are mixed with the uniform distribution, and so no divergence is infinite."""
+    """Both are mixed with the uniform distribution, so divergences are finite."""
     p, q = (oracle.smooth(each, smoothing) for each in pair.tolist())
     assert float(kullback_leibler(*pair, smoothing=smoothing)) == close(oracle.kullback_leibler(p, q))
     assert float(cross_entropy(*pair, smoothing=smoothing)) == close(oracle.cross_entropy(p, q))
@@ -82,8 +82,8 @@ def test_scipy() -> None:
     np.testing.assert_allclose(jensen_shannon(p, q), jensenshannon(p, q, axis=1) ** 2, rtol=1e-11)
     values = np.array([0.0, 1.0, 1.5, 4.0])
     for values_or_none, support in ((None, np.arange(4.0)), (values, values)):
-        theirs = [wasserstein_distance(support, support, a, b) for a, b in zip(p, q, strict=True)]
-        np.testing.assert_allclose(wasserstein(p, q, values=values_or_none), theirs, rtol=1e-12)
+        expected = [wasserstein_distance(support, support, a, b) for a, b in zip(p, q, strict=True)]
+        np.testing.assert_allclose(wasserstein(p, q, values=values_or_none), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("divergence", ALL)
@@ -145,7 +145,7 @@ def test_kullback_leibler_is_cross_entropy_less_entropy(pair: Floats) -> None:
         assert float(kullback_leibler(p, q)) == close(float(cross_entropy(p, q)) - float(entropy(p)))
 
 
-def test_what_q_rules_out_is_infinitely_surprising() -> None:
+def test_divergence_is_infinite_where_q_is_zero() -> None:
     p, q = np.array([0.5, 0.5]), np.array([1.0, 0.0])
     assert kullback_leibler(p, q) == np.inf
     assert cross_entropy(p, q) == np.inf
@@ -158,8 +158,8 @@ def test_what_q_rules_out_is_infinitely_surprising() -> None:
 @given(distributions(), st.integers(-9, 9), st.sampled_from([0.5, 3.0]))
 def test_wasserstein_has_the_unit_of_the_values(pair: Floats, shift: int, scale: float) -> None:
     codes = np.arange(pair.shape[1], dtype=float)
-    moved = float(wasserstein(*pair, values=shift + scale * codes))
-    assert moved == close(scale * float(wasserstein(*pair)))
+    scaled = float(wasserstein(*pair, values=shift + scale * codes))
+    assert scaled == close(scale * float(wasserstein(*pair)))
 
 
 def test_wasserstein_of_point_masses_is_their_distance() -> None:
@@ -203,14 +203,14 @@ def test_malformed_options() -> None:
         wasserstein(p, p, values=np.array([1.0, 2.0, 3.0]))
 
 
-def shuffled(of: Case, n: int, seed: int = 2) -> NDArray[np.int32]:
-    """The groups of a case, and the same shuffled over the raters."""
+def permute_groups(of: Case, n: int, seed: int = 2) -> NDArray[np.int32]:
+    """Return the groups of a case and permutations of them."""
     rng = np.random.default_rng(seed)
     return np.stack([of.group, *(rng.permutation(of.group) for _ in range(n))])
 
 
 def assert_by_hand(of: Case, group: NDArray[np.int32], name: str) -> None:
-    """Means, items and undefined pairs are those of the oracle, in every replicate."""
+    """Assert that means, items and undefined pairs equal the oracle in every replicate."""
     divergence, slow = PAIRWISE[name]
     means, n_items = mean_pairwise(of.design, group, divergence)
     for b, row in enumerate(group.tolist()):
@@ -224,43 +224,43 @@ def assert_by_hand(of: Case, group: NDArray[np.int32], name: str) -> None:
 @quick
 @given(of=cases())
 def test_every_two_groups_by_hand(name: str, of: Case) -> None:
-    """Items that nobody rated, items of one group, raters without a group, a single group."""
-    assert_by_hand(of, shuffled(of, 2), name)
+    """Unrated items, items of one group, raters without a group, a single group."""
+    assert_by_hand(of, permute_groups(of, 2), name)
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_every_two_groups_of_large_designs_by_hand(name: str) -> None:
     of = case(1, **LARGE[name])
-    assert_by_hand(of, shuffled(of, 2), "total_variation")
+    assert_by_hand(of, permute_groups(of, 2), "total_variation")
 
 
 def test_many_small_groups_by_hand() -> None:
     """30 groups and 435 pairs, most of which share few items."""
     of = case(4, n_items=60, n_raters=90, n_categories=3, n_groups=30, share_rated=0.1)
-    assert_by_hand(of, shuffled(of, 3), "total_variation")
+    assert_by_hand(of, permute_groups(of, 3), "total_variation")
     assert_by_hand(of, of.group[None], "jensen_shannon")
 
 
 @pytest.mark.parametrize("block_bytes", [1, 400])
 def test_blocks_of_items_do_not_matter(monkeypatch: pytest.MonkeyPatch, block_bytes: int) -> None:
     of = case(5, n_items=37, n_raters=20, n_categories=3, n_groups=4, share_rated=0.3, grouped=0.8)
-    group = shuffled(of, 2)
-    whole, n_whole = mean_pairwise(of.design, group, jensen_shannon)
+    group = permute_groups(of, 2)
+    unblocked, n_whole = mean_pairwise(of.design, group, jensen_shannon)
     monkeypatch.setattr("dissensus.stats.divergence._BLOCK_BYTES", block_bytes)
     means, n_items = mean_pairwise(of.design, group, jensen_shannon)
-    np.testing.assert_allclose(means, whole, rtol=1e-13)
+    np.testing.assert_allclose(means, unblocked, rtol=1e-13)
     np.testing.assert_array_equal(n_items, n_whole)
 
 
 @pytest.mark.parametrize("n_cpus", [None, 2, 3, 64])
 def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch, n_cpus: int | None) -> None:
     of = case(1, **LARGE["three blocks, sparse"])
-    group = shuffled(of, 9)
+    group = permute_groups(of, 9)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    alone = mean_pairwise(of.design, group)
+    single_thread = mean_pairwise(of.design, group)
     monkeypatch.setattr(os, "cpu_count", lambda: n_cpus)
-    for one, many in zip(alone, mean_pairwise(of.design, group), strict=True):
-        np.testing.assert_array_equal(many, one)
+    for expected, result in zip(single_thread, mean_pairwise(of.design, group), strict=True):
+        np.testing.assert_array_equal(result, expected)
 
 
 @quick
@@ -269,19 +269,19 @@ def test_neither_the_order_of_ratings_nor_that_of_answers_matters_to_total_varia
     rng = np.random.default_rng(seed)
     design, order = of.design, rng.permutation(of.design.items.size)
     renamed = rng.permutation(design.n_categories)[design.answers].astype(np.int16)
-    other = Design(
+    reordered = Design(
         design.items[order], design.raters[order], renamed[order], design.n_items, design.n_raters, design.n_categories
     )
     means, n_items = mean_pairwise(design, of.group[None])
-    moved, n_moved = mean_pairwise(other, of.group[None])
-    np.testing.assert_allclose(moved, means, rtol=1e-12, atol=1e-12)
+    reordered_means, n_moved = mean_pairwise(reordered, of.group[None])
+    np.testing.assert_allclose(reordered_means, means, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(n_moved, n_items)
 
 
 @quick
 @given(cases())
 def test_total_variation_of_two_answers_is_their_wasserstein_distance(of: Case) -> None:
-    """With two categories all mass that differs moves by one step: the compiled way against the other."""
+    """With two categories the compiled total variation equals the Wasserstein distance."""
     design = of.design
     answers = np.minimum(design.answers, 1)
     two = Design(design.items, design.raters, answers, design.n_items, design.n_raters, 2)

@@ -28,8 +28,8 @@ def can_be_tested(table: Table) -> bool:
     return len(rows) > 1 and all(sum(row[c] for row in rows) for c in (0, 1))
 
 
-def tables(n_groups: st.SearchStrategy[int], most: int) -> st.SearchStrategy[Table]:
-    cell = st.integers(0, most)
+def tables(n_groups: st.SearchStrategy[int], max_size: int) -> st.SearchStrategy[Table]:
+    cell = st.integers(0, max_size)
     return n_groups.flatmap(lambda n: st.lists(st.lists(cell, min_size=2, max_size=2), min_size=n, max_size=n)).filter(
         can_be_tested
     )
@@ -54,7 +54,7 @@ def test_fisher_of_scipy(table: Table) -> None:
 
 @quick
 @given(MANY)
-def test_every_table_gone_through(table: Table) -> None:
+def test_p_values_equal_those_of_full_enumeration(table: Table) -> None:
     assert freeman_halton(table).p == pytest.approx(float(oracle.freeman_halton(table)), rel=1e-9)
 
 
@@ -65,7 +65,7 @@ def test_races_of_dices_350() -> None:
 
 
 def test_equally_likely_tables_are_ties() -> None:
-    """Three equal groups, all removed raters in one: the three such tables have one probability, and all count."""
+    """Three equal groups, all removed raters in one: the three such tables are equally likely, and all count."""
     table = [[6, 1], [0, 7], [0, 7]]
     assert freeman_halton(table).p == pytest.approx(3 * math.comb(7, 6) / math.comb(21, 6), rel=1e-9)
 
@@ -83,12 +83,12 @@ def test_order_of_groups_columns_and_empty_groups_do_not_matter(table: Table, ra
 
 def test_drawn_tables_agree_with_the_exact_test(monkeypatch: pytest.MonkeyPatch) -> None:
     p = freeman_halton(RACE).p
-    monkeypatch.setattr(exact, "MOST_PATHS", 10)
-    drawn = freeman_halton(RACE, draws=20_000, seed=4)
-    assert (drawn.method, drawn.draws) == ("Freeman–Halton test on 20,000 drawn tables", 20_000)
-    assert drawn.p == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
-    assert drawn == freeman_halton(RACE, draws=20_000, seed=4)
-    assert drawn != freeman_halton(RACE, draws=20_000, seed=5)
+    monkeypatch.setattr(exact, "MAX_PATHS", 10)
+    sampled = freeman_halton(RACE, draws=20_000, seed=4)
+    assert (sampled.method, sampled.draws) == ("Freeman–Halton test on 20,000 drawn tables", 20_000)
+    assert sampled.p == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
+    assert sampled == freeman_halton(RACE, draws=20_000, seed=4)
+    assert sampled != freeman_halton(RACE, draws=20_000, seed=5)
     with pytest.raises(InvalidInput, match="draw at least one"):
         freeman_halton(RACE, draws=0)
 
@@ -105,70 +105,70 @@ def test_tables_beyond_listing_agree_with_those_that_scipy_draws(sizes: list[int
     table = np.stack([removed, np.array(sizes) - removed], axis=1)
     test = freeman_halton(table)
     drawing = scipy.stats.MonteCarloMethod(n_resamples=4000, rng=np.random.default_rng(1))
-    drawn = scipy.stats.fisher_exact(table, method=drawing).pvalue
+    expected = scipy.stats.fisher_exact(table, method=drawing).pvalue
     assert test.draws is None
-    assert test.p == pytest.approx(drawn, abs=4 * math.sqrt(0.25 / 4000))
+    assert test.p == pytest.approx(expected, abs=4 * math.sqrt(0.25 / 4000))
 
 
 def test_the_test_keeps_its_size() -> None:
     """Independent outcomes are rejected at 5 % no more often than that: the exact test is conservative."""
     rng = np.random.default_rng(0)
     sizes = np.array([30, 25, 20])
-    drawn = rng.binomial(sizes, 0.2, size=(1500, 3))
-    p = [freeman_halton(np.stack([x, sizes - x], axis=1)).p for x in drawn if x.any()]
+    counts = rng.binomial(sizes, 0.2, size=(1500, 3))
+    p = [freeman_halton(np.stack([x, sizes - x], axis=1)).p for x in counts if x.any()]
     assert 0.02 < np.mean(np.array(p) <= 0.05) < 0.065
 
 
 @quick
 @given(PAIRS, st.sampled_from([0.5, 0.95, 0.999]))
 def test_odds_ratio_of_scipy(table: Table, level: float) -> None:
-    found, theirs = odds_ratio(table, level=level), scipy_odds_ratio(table, kind="conditional")
-    interval = theirs.confidence_interval(level)
-    for ours, reference in zip(
-        (found.estimate, found.ci_low, found.ci_high), (theirs.statistic, interval.low, interval.high), strict=True
+    result, expected = odds_ratio(table, level=level), scipy_odds_ratio(table, kind="conditional")
+    interval = expected.confidence_interval(level)
+    for value, reference in zip(
+        (result.estimate, result.ci_low, result.ci_high), (expected.statistic, interval.low, interval.high), strict=True
     ):
-        assert ours == pytest.approx(reference, rel=1e-8)
+        assert value == pytest.approx(reference, rel=1e-8)
 
 
 @quick
 @given(tables(st.just(2), 6))
 def test_odds_ratio_solves_its_equations(table: Table) -> None:
     """In exact fractions: the mean of the first cell is the observed one, and each tail beyond an end is 2.5 %."""
-    found, a = odds_ratio(table), table[0][0]
-    if 0 < found.estimate < math.inf:
-        cells = oracle.first_cells(table, Fraction(found.estimate))
+    result, a = odds_ratio(table), table[0][0]
+    if 0 < result.estimate < math.inf:
+        cells = oracle.first_cells(table, Fraction(result.estimate))
         assert float(sum(x * p for x, p in cells.items())) == pytest.approx(a, rel=1e-9)
-    if found.ci_low > 0:
-        cells = oracle.first_cells(table, Fraction(found.ci_low))
+    if result.ci_low > 0:
+        cells = oracle.first_cells(table, Fraction(result.ci_low))
         assert float(sum(p for x, p in cells.items() if x >= a)) == pytest.approx(0.025, rel=1e-9)
-    if found.ci_high < math.inf:
-        cells = oracle.first_cells(table, Fraction(found.ci_high))
+    if result.ci_high < math.inf:
+        cells = oracle.first_cells(table, Fraction(result.ci_high))
         assert float(sum(p for x, p in cells.items() if x <= a)) == pytest.approx(0.025, rel=1e-9)
 
 
 @quick
 @given(PAIRS)
 def test_exchanging_rows_or_columns_inverts_the_odds_ratio(table: Table) -> None:
-    found = odds_ratio(table)
+    result = odds_ratio(table)
     for turned in (odds_ratio(table[::-1]), odds_ratio([row[::-1] for row in table])):
-        for ours, inverse in (
-            (found.estimate, turned.estimate),
-            (found.ci_low, turned.ci_high),
-            (found.ci_high, turned.ci_low),
+        for value, inverse in (
+            (result.estimate, turned.estimate),
+            (result.ci_low, turned.ci_high),
+            (result.ci_high, turned.ci_low),
         ):
-            assert ours == pytest.approx(math.inf if inverse == 0 else 1 / inverse, rel=1e-9)
+            assert value == pytest.approx(math.inf if inverse == 0 else 1 / inverse, rel=1e-9)
 
 
 @quick
 @given(PAIRS)
 def test_the_interval_holds_the_estimate(table: Table) -> None:
-    found = odds_ratio(table)
-    assert found.ci_low <= found.estimate <= found.ci_high
-    assert float(found) == found.estimate
-    assume(0 < found.estimate < math.inf)
+    result = odds_ratio(table)
+    assert result.ci_low <= result.estimate <= result.ci_high
+    assert float(result) == result.estimate
+    assume(0 < result.estimate < math.inf)
     wide = odds_ratio(table, level=0.999)
-    assert wide.ci_low < found.ci_low
-    assert found.ci_high < wide.ci_high
+    assert wide.ci_low < result.ci_low
+    assert result.ci_high < wide.ci_high
 
 
 @pytest.mark.parametrize(
@@ -184,23 +184,23 @@ def test_the_interval_holds_the_estimate(table: Table) -> None:
 def test_an_empty_cell_has_one_finite_end(
     table: Table, estimate: float, ends: tuple[float | None, float | None]
 ) -> None:
-    found = odds_ratio(table)
-    assert found.estimate == found.sample == estimate
-    for end, expected in zip((found.ci_low, found.ci_high), ends, strict=True):
+    result = odds_ratio(table)
+    assert result.estimate == result.sample == estimate
+    for end, expected in zip((result.ci_low, result.ci_high), ends, strict=True):
         assert end == expected if expected is not None else 0 < end < math.inf
 
 
 @pytest.mark.parametrize("table", [[[1, 2], [0, 0]], [[1, 2]], np.empty((0, 2), dtype=int)])
-def test_one_group_tests_nothing(table: Table | NDArray[np.int64]) -> None:
+def test_one_group_has_no_test(table: Table | NDArray[np.int64]) -> None:
     for estimator in (freeman_halton, odds_ratio):
         with pytest.raises(UndefinedEstimate, match="fewer than two groups have raters"):
             estimator(table)
 
 
 @pytest.mark.parametrize("table", [[[3, 0], [5, 0]], [[0, 3], [0, 5]]])
-def test_one_outcome_tests_nothing(table: Table) -> None:
+def test_one_outcome_has_no_test(table: Table) -> None:
     for estimator in (freeman_halton, odds_ratio):
-        with pytest.raises(UndefinedEstimate, match="everybody has the same outcome"):
+        with pytest.raises(UndefinedEstimate, match="all raters have the same outcome"):
             estimator(table)
 
 
@@ -219,13 +219,13 @@ def test_refusals() -> None:
 
 
 def test_large_pools() -> None:
-    """Two groups of a hundred thousand are exact; more are drawn where what lies ahead would not fit in memory."""
+    """Two groups of a hundred thousand are exact; tables of more groups are drawn to bound memory."""
     pair = [[10_000, 90_000], [10_500, 89_500]]
     test = freeman_halton(pair)
     assert test.draws is None
     assert test.p == pytest.approx(scipy.stats.fisher_exact(pair).pvalue, rel=1e-6)
-    many = [[10_000, 90_000], [10_050, 89_950], [10_020, 89_980]]
-    drawn = freeman_halton(many, draws=2000)
-    assert drawn.draws == 2000
-    asymptotic = scipy.stats.chi2_contingency(many).pvalue
-    assert drawn.p == pytest.approx(asymptotic, abs=4 * math.sqrt(0.25 / 2000))
+    table = [[10_000, 90_000], [10_050, 89_950], [10_020, 89_980]]
+    sampled = freeman_halton(table, draws=2000)
+    assert sampled.draws == 2000
+    asymptotic = scipy.stats.chi2_contingency(table).pvalue
+    assert sampled.p == pytest.approx(asymptotic, abs=4 * math.sqrt(0.25 / 2000))

@@ -49,7 +49,7 @@ def test_irrcac(name: str, statistic: str, estimate: float, observed: float, exp
             fleiss_kappa(counts)
         return
     if statistic in ("alpha", "alpha_interval"):
-        # irrCAC splits alpha into other parts than Krippendorff's D_o and D_e: only the whole compares
+        # irrCAC splits alpha differently from Krippendorff's D_o and D_e: only alpha itself is comparable
         alpha = krippendorff_alpha(counts, level="nominal" if statistic == "alpha" else "interval")
         assert alpha.estimate == pytest.approx(estimate, abs=IRRCAC_DIGITS)
         return
@@ -60,13 +60,13 @@ def test_irrcac(name: str, statistic: str, estimate: float, observed: float, exp
 
 
 def test_fleiss_published() -> None:
-    found = fleiss_kappa(np.array(published.FLEISS_COUNTS))
-    assert round(found.estimate, 3) == published.FLEISS["kappa"]
-    assert found.observed is not None
-    assert found.expected is not None
-    assert round(found.observed, 3) == published.FLEISS["observed"]
-    assert round(found.expected, 3) == published.FLEISS["expected"]
-    assert (found.n_items, found.n_dropped, found.n_ratings) == (10, 0, 140)
+    result = fleiss_kappa(np.array(published.FLEISS_COUNTS))
+    assert round(result.estimate, 3) == published.FLEISS["kappa"]
+    assert result.observed is not None
+    assert result.expected is not None
+    assert round(result.observed, 3) == published.FLEISS["observed"]
+    assert round(result.expected, 3) == published.FLEISS["expected"]
+    assert (result.n_items, result.n_dropped, result.n_ratings) == (10, 0, 140)
 
 
 @quick
@@ -79,8 +79,8 @@ def test_fleiss_statsmodels() -> None:
     rng = np.random.default_rng(0)
     for _ in range(10):
         counts = rng.multinomial(6, rng.dirichlet(np.ones(4)), size=8)
-        theirs = float(statsmodels_fleiss_kappa(counts, method="fleiss"))
-        assert fleiss_kappa(counts).estimate == close(theirs)
+        expected = float(statsmodels_fleiss_kappa(counts, method="fleiss"))
+        assert fleiss_kappa(counts).estimate == close(expected)
 
 
 @quick
@@ -99,7 +99,7 @@ def test_alpha_is_fleiss_corrected_for_small_samples(counts: Counts) -> None:
 
 @quick
 @given(data=st.data())
-def test_fleiss_does_not_know_names_or_order(data: st.DataObject) -> None:
+def test_fleiss_does_not_depend_on_names_or_order(data: st.DataObject) -> None:
     counts = data.draw(complete_tables())
     items = data.draw(st.permutations(range(counts.shape[0])))
     categories = data.draw(st.permutations(range(counts.shape[1])))
@@ -126,12 +126,12 @@ def test_fleiss_undefined(counts: list[list[int]]) -> None:
 
 def test_ac1_published() -> None:
     counts = count_matrix(np.array(published.FOUR_OBSERVERS.matrix))
-    found = gwet_ac1(counts)
-    assert found.observed is not None
-    assert found.expected is not None
-    assert round(found.estimate, 5) == published.GWET_AC1_FOUR_OBSERVERS["ac1"]
-    assert round(found.observed, 5) == published.GWET_AC1_FOUR_OBSERVERS["observed"]
-    assert round(found.expected, 5) == published.GWET_AC1_FOUR_OBSERVERS["expected"]
+    result = gwet_ac1(counts)
+    assert result.observed is not None
+    assert result.expected is not None
+    assert round(result.estimate, 5) == published.GWET_AC1_FOUR_OBSERVERS["ac1"]
+    assert round(result.observed, 5) == published.GWET_AC1_FOUR_OBSERVERS["observed"]
+    assert round(result.expected, 5) == published.GWET_AC1_FOUR_OBSERVERS["expected"]
 
 
 @quick
@@ -142,7 +142,7 @@ def test_ac1_oracle(counts: Counts) -> None:
 
 @quick
 @given(data=st.data())
-def test_ac1_does_not_know_names_or_order(data: st.DataObject) -> None:
+def test_ac1_does_not_depend_on_names_or_order(data: st.DataObject) -> None:
     counts = data.draw(tables())
     items = data.draw(st.permutations(range(counts.shape[0])))
     categories = data.draw(st.permutations(range(counts.shape[1])))
@@ -152,8 +152,8 @@ def test_ac1_does_not_know_names_or_order(data: st.DataObject) -> None:
     )
 
 
-def test_ac1_asks_how_many_categories_there_were() -> None:
-    """Chance is 1/(K - 1) sum pi(1 - pi): a category on offer counts even if nobody took it."""
+def test_ac1_needs_the_number_of_categories() -> None:
+    """Chance is 1/(K - 1) sum pi(1 - pi): unused categories count."""
     two = np.array([[2, 0], [1, 1], [0, 2]])
     three = np.pad(two, ((0, 0), (0, 1)))
     assert gwet_ac1(two).expected == close(1 / 2)
@@ -161,7 +161,7 @@ def test_ac1_asks_how_many_categories_there_were() -> None:
 
 
 def test_ac1_is_defined_where_kappa_is_not() -> None:
-    """Everybody chose one category of two: no disagreement, and chance agreement 0 by Gwet's model."""
+    """All ratings are in one category of two: no disagreement, and chance agreement 0 by Gwet's model."""
     assert gwet_ac1(np.array([[3, 0], [2, 0]])).estimate == 1.0
 
 

@@ -1,4 +1,4 @@
-"""Both kernels, weighted and not, against the public estimators and against pairs enumerated by hand."""
+"""Both kernels, weighted and unweighted, against the public estimators and an oracle of pairs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -37,72 +37,74 @@ TOLERANCE = 1e-10
 
 
 def by_estimators(design: Design, group: NDArray[Any], inside: NDArray[Any], outside: NDArray[Any]) -> Floats:
-    """The statistics of one replicate by the public functions on counts of ratings."""
+    """Return the statistics of one replicate by the public functions on counts of ratings."""
     table = np.full((len(inside), len(METRICS)), np.nan)
 
     def counts(belongs: NDArray[np.bool_]) -> NDArray[np.int64]:
-        kept = belongs[design.raters]
-        found = np.zeros((design.n_items, design.n_categories), dtype=np.int64)
-        np.add.at(found, (design.items[kept], design.answers[kept]), 1)
-        return found
+        rated = belongs[design.raters]
+        result = np.zeros((design.n_items, design.n_categories), dtype=np.int64)
+        np.add.at(result, (design.items[rated], design.answers[rated]), 1)
+        return result
 
     for c, (g, h) in enumerate(zip(inside, outside, strict=True)):
-        own = counts(group == g)
-        others = counts(group == h if h >= 0 else (group >= 0) & (group != g))
+        inside_counts = counts(group == g)
+        outside_counts = counts(group == h if h >= 0 else (group >= 0) & (group != g))
         for m, name in enumerate(METRICS):
             try:
-                found = WITHIN[name](own) if name in WITHIN else ACROSS[name](own, others)
+                estimate = (
+                    WITHIN[name](inside_counts) if name in WITHIN else ACROSS[name](inside_counts, outside_counts)
+                )
             except UndefinedEstimate:
                 continue
-            table[c, m] = found.estimate
+            table[c, m] = estimate.estimate
     return table
 
 
 def observed(of: Case, **weights: Any) -> Floats:
-    """The statistics of the first replicate, shape (C, 7)."""
-    found: Floats = statistics(of.design, of.group[None], of.inside, of.outside, **weights)[0]
-    return found
+    """Return the statistics of the first replicate, shape (C, 7)."""
+    result: Floats = statistics(of.design, of.group[None], of.inside, of.outside, **weights)[0]
+    return result
 
 
 def weights_of(of: Case, seed: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Whole weights as resampling draws them, zeros and large ones among them."""
+    """Integer weights of resampling, including zeros and large ones."""
     rng = np.random.default_rng(seed)
     raters = rng.choice([0, 1, 1, 2, 3], size=of.design.n_raters)
     items = rng.choice([0, 1, 1, 2, 3], size=of.design.n_items)
     return raters.astype(np.int32), items.astype(np.int32)
 
 
-def assert_same(found: Floats, expected: Floats) -> None:
-    np.testing.assert_allclose(found, expected, rtol=TOLERANCE, atol=TOLERANCE)
+def assert_same(result: Floats, expected: Floats) -> None:
+    np.testing.assert_allclose(result, expected, rtol=TOLERANCE, atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("which", ["bits", "lists"])
+@pytest.mark.parametrize("kernel_name", ["bits", "lists"])
 @given(of=cases())
 @quick
-def test_kernels_agree_with_the_estimators(which: Kernel, of: Case) -> None:
-    with kernel(which):
+def test_kernels_agree_with_the_estimators(kernel_name: Kernel, of: Case) -> None:
+    with kernel(kernel_name):
         assert_same(observed(of), by_estimators(of.design, of.group, of.inside, of.outside))
 
 
-@pytest.mark.parametrize("which", ["bits", "lists"])
+@pytest.mark.parametrize("kernel_name", ["bits", "lists"])
 @pytest.mark.parametrize("name", LARGE)
-def test_kernels_agree_with_the_estimators_on_large_designs(which: Kernel, name: str) -> None:
+def test_kernels_agree_with_the_estimators_on_large_designs(kernel_name: Kernel, name: str) -> None:
     of = case(1, **LARGE[name])
     rng = np.random.default_rng(2)
     shuffled = np.stack([rng.permutation(of.group) for _ in range(3)])
-    with kernel(which):
-        found = statistics(of.design, shuffled, of.inside, of.outside)
-    for table, group in zip(found, shuffled, strict=True):
+    with kernel(kernel_name):
+        result = statistics(of.design, shuffled, of.inside, of.outside)
+    for table, group in zip(result, shuffled, strict=True):
         assert_same(table, by_estimators(of.design, group, of.inside, of.outside))
-    assert np.isfinite(found).mean() > 0.9
+    assert np.isfinite(result).mean() > 0.9
 
 
 def test_an_item_without_ratings_changes_nothing() -> None:
     of = case(3, n_items=9, n_raters=6, n_categories=3, n_groups=2)
     parts = (of.design.items + 1, of.design.raters, of.design.answers)
     padded = Case(Design(*parts, 11, 6, 3), of.group, of.inside, of.outside)
-    for which in ("bits", "lists"):
-        with kernel(which):
+    for kernel_name in ("bits", "lists"):
+        with kernel(kernel_name):
             assert_same(observed(padded), observed(of))
 
 
@@ -110,10 +112,10 @@ def test_a_category_that_nobody_chose_moves_negentropies_alone() -> None:
     of = case(4, n_items=9, n_raters=6, n_categories=3, n_groups=2)
     parts = (of.design.items, of.design.raters, of.design.answers)
     wider = Case(Design(*parts, 9, 6, 5), of.group, of.inside, of.outside)
-    moved = np.log(5) - np.log(3)
-    expected = observed(of) + np.array([0, 0, moved, moved, 0, 0, 0])
-    for which in ("bits", "lists"):
-        with kernel(which):
+    difference = np.log(5) - np.log(3)
+    expected = observed(of) + np.array([0, 0, difference, difference, 0, 0, 0])
+    for kernel_name in ("bits", "lists"):
+        with kernel(kernel_name):
             assert_same(observed(wider), expected)
 
 
@@ -121,13 +123,13 @@ def test_a_category_that_nobody_chose_moves_negentropies_alone() -> None:
 @quick
 def test_weights_count_pairs_of_distinct_raters(of: Case, seed: int) -> None:
     raters, items = weights_of(of, seed)
-    found = observed(of, rater_weight=raters[None], item_weight=items[None])
+    result = observed(of, rater_weight=raters[None], item_weight=items[None])
     sample = weighted.Sample(
         of.rated_by_hand, of.group.tolist(), raters.tolist(), items.tolist(), of.design.n_categories
     )
     for c, (g, h) in enumerate(zip(of.inside.tolist(), of.outside.tolist(), strict=True)):
         for name, expected in weighted.statistics(sample, g, h).items():
-            value = found[c, METRICS.index(name)]
+            value = result[c, METRICS.index(name)]
             if expected is None:
                 assert np.isnan(value), name
             else:
@@ -136,40 +138,40 @@ def test_weights_count_pairs_of_distinct_raters(of: Case, seed: int) -> None:
 
 @given(of=cases())
 @quick
-def test_weights_of_one_are_no_weights(of: Case) -> None:
-    ones = {"rater_weight": np.ones((1, of.design.n_raters), np.int32)}
-    both = {**ones, "item_weight": np.ones((1, of.design.n_items), np.int32)}
+def test_weights_of_one_change_nothing(of: Case) -> None:
+    rater_ones = {"rater_weight": np.ones((1, of.design.n_raters), np.int32)}
+    all_ones = {**rater_ones, "item_weight": np.ones((1, of.design.n_items), np.int32)}
     with kernel("bits"):
         plain = observed(of)
-    assert_same(observed(of, **ones), plain)
-    assert_same(observed(of, **both), plain)
+    assert_same(observed(of, **rater_ones), plain)
+    assert_same(observed(of, **all_ones), plain)
 
 
 @given(of=cases(), seed=st.integers(0, 2**32 - 1))
 @quick
-def test_raters_of_weight_zero_might_as_well_not_be_there(of: Case, seed: int) -> None:
+def test_raters_of_weight_zero_are_ignored(of: Case, seed: int) -> None:
     weight = (np.random.default_rng(seed).random(of.design.n_raters) < 0.6).astype(np.int32)
-    kept = weight[of.design.raters] > 0
-    parts = (of.design.items[kept], of.design.raters[kept], of.design.answers[kept])
-    left = Case(
+    has_weight = weight[of.design.raters] > 0
+    parts = (of.design.items[has_weight], of.design.raters[has_weight], of.design.answers[has_weight])
+    remaining = Case(
         Design(*parts, of.design.n_items, of.design.n_raters, of.design.n_categories), of.group, of.inside, of.outside
     )
-    assert_same(observed(of, rater_weight=weight[None]), observed(left))
+    assert_same(observed(of, rater_weight=weight[None]), observed(remaining))
 
 
-def test_copies_of_one_rater_are_no_pair() -> None:
-    """Two raters, one of them drawn twice and the other never: nothing is known about their agreement."""
+def test_copies_of_one_rater_are_not_a_pair() -> None:
+    """Two raters, one drawn twice and the other never: their agreement is undefined."""
     of = case(5, n_items=8, n_raters=4, n_categories=2, n_groups=2)
     pair = Case(of.design, np.array([0, 0, 1, 1], np.int32), of.inside, of.outside)
-    found = dict(zip(METRICS, observed(pair, rater_weight=np.array([[2, 0, 1, 1]], np.int32))[0], strict=True))
-    assert np.isnan(found["irr"])
-    assert np.isnan(found["gai"])
-    alone = dict(zip(METRICS, observed(pair, rater_weight=np.array([[1, 0, 1, 1]], np.int32))[0], strict=True))
+    result = dict(zip(METRICS, observed(pair, rater_weight=np.array([[2, 0, 1, 1]], np.int32))[0], strict=True))
+    assert np.isnan(result["irr"])
+    assert np.isnan(result["gai"])
+    by_metric = dict(zip(METRICS, observed(pair, rater_weight=np.array([[1, 0, 1, 1]], np.int32))[0], strict=True))
     for name in ("xrr", "negentropy", "plurality_size", "voting_agreement", "cross_negentropy"):
-        assert found[name] == pytest.approx(alone[name], rel=TOLERANCE), name
+        assert result[name] == pytest.approx(by_metric[name], rel=TOLERANCE), name
 
 
-def test_all_raters_drawn_twice_say_what_they_said() -> None:
+def test_drawing_all_raters_twice_changes_nothing() -> None:
     """Doubling every weight scales all pairs of distinct raters alike, in the items and in the pool."""
     of = case(6, n_items=9, n_raters=8, n_categories=3, n_groups=2)
     twice = np.full((1, 8), 2, np.int32)
@@ -188,17 +190,17 @@ def test_an_item_drawn_twice_is_two_items_but_for_pairs_with_its_copies() -> Non
         *(10, 8, 3),
     )
     weight = np.array([[2, 1, 1, 1, 1, 1, 1, 1, 1]], np.int32)
-    drawn = observed(of, item_weight=weight)
+    weighted = observed(of, item_weight=weight)
     twins = observed(Case(duplicated, of.group, of.inside, of.outside))
-    same = [METRICS.index(name) for name in ("xrr", "negentropy", "cross_negentropy", "plurality_size")]
-    assert_same(drawn[:, same], twins[:, same])
+    unaffected = [METRICS.index(name) for name in ("xrr", "negentropy", "cross_negentropy", "plurality_size")]
+    assert_same(weighted[:, unaffected], twins[:, unaffected])
     for c, g in enumerate(of.inside):
         m = int((of.group == g).sum())
         for name, a_copy in (("irr", m), ("voting_agreement", 2)):  # ratings of an item: of the group, of two voters
             n = 10 * a_copy
             ratio = (n**2 - (8 + 4) * a_copy) / (n**2 - 10 * a_copy)
             at = (c, METRICS.index(name))
-            assert 1 - drawn[at] == pytest.approx(ratio * (1 - twins[at]), rel=TOLERANCE), name
+            assert 1 - weighted[at] == pytest.approx(ratio * (1 - twins[at]), rel=TOLERANCE), name
 
 
 def test_one_row_serves_all_replicates() -> None:
@@ -206,6 +208,6 @@ def test_one_row_serves_all_replicates() -> None:
     rng = np.random.default_rng(0)
     items = rng.integers(0, 3, (5, 9)).astype(np.int32)
     raters = rng.integers(0, 3, (5, 8)).astype(np.int32)
-    found = statistics(of.design, of.group[None], of.inside, of.outside, rater_weight=raters, item_weight=items)
+    result = statistics(of.design, of.group[None], of.inside, of.outside, rater_weight=raters, item_weight=items)
     for b in range(5):
-        assert_same(found[b], observed(of, rater_weight=raters[b : b + 1], item_weight=items[b : b + 1]))
+        assert_same(result[b], observed(of, rater_weight=raters[b : b + 1], item_weight=items[b : b + 1]))

@@ -1,4 +1,4 @@
-"""The oracles themselves, against what was printed; otherwise they would only be a second opinion."""
+"""Oracles against published values."""
 
 from fractions import Fraction
 from math import log, sqrt
@@ -58,15 +58,15 @@ def test_ac1_as_printed() -> None:
 
 def test_xrr_of_the_java_unit_test() -> None:
     example = published.XRR_UNIT_TEST
-    found = crossgroup.xrr(example.counts_x, example.counts_y)
-    assert found == (Fraction(2, 11), Fraction(9, 22), Fraction(1, 2))
-    assert round(float(found.observed), 10) == example.values["observed"]
-    assert round(float(found.value), 10) == example.values["xrr"]
+    result = crossgroup.xrr(example.counts_x, example.counts_y)
+    assert result == (Fraction(2, 11), Fraction(9, 22), Fraction(1, 2))
+    assert round(float(result.observed), 10) == example.values["observed"]
+    assert round(float(result.value), 10) == example.values["xrr"]
 
 
 def test_grasp_toy() -> None:
     x, y, values = published.GRASP_TOY.counts_x, published.GRASP_TOY.counts_y, published.GRASP_TOY.values
-    found: dict[str, Fraction | float] = {
+    result: dict[str, Fraction | float] = {
         "alpha_x": agreement.alpha(x).value,
         "alpha_y": agreement.alpha(y).value,
         "negentropy": cohesion.negentropy(x),
@@ -76,7 +76,7 @@ def test_grasp_toy() -> None:
         "xrr": crossgroup.xrr(x, y).value,
         "gai": crossgroup.gai(x, y),
     }
-    assert {name: round(float(value), 10) for name, value in found.items()} == values
+    assert {name: round(float(value), 10) for name, value in result.items()} == values
 
 
 def test_rarefying_two_raters_of_three() -> None:

@@ -1,4 +1,4 @@
-"""What is no array of numbers is refused in words, whatever the function."""
+"""All functions refuse anything but arrays of numbers with a message."""
 
 from collections.abc import Callable
 
@@ -23,6 +23,6 @@ from dissensus.errors import InvalidInput
         (lambda: ds.count_answers(["a"], [1]), "whole numbers as codes"),
     ],
 )
-def test_what_is_no_array_of_numbers(call: Callable[[], object], message: str) -> None:
+def test_anything_but_an_array_of_numbers_is_refused(call: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         call()

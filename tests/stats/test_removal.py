@@ -1,4 +1,4 @@
-"""How far labels move when raters are removed."""
+"""Movement of labels when raters are removed."""
 
 import math
 
@@ -15,48 +15,49 @@ from dissensus.stats.removal import MOVES, label_shift, moves
 from dissensus.stats.significance import upper_p
 
 
-def by_hand(drawn: Case, gone: set[int]) -> dict[str, float | None]:
-    """The four moves from lists of who answered what, item by item."""
+def by_hand(sample: Case, removed: set[int]) -> dict[str, float | None]:
+    """Return the four moves from lists of answers by item."""
     distances: list[tuple[float, float]] = []
-    changed = disjoint = 0
-    for item in range(drawn.design.n_items):
-        before = [k for i, _, k in drawn.rated_by_hand if i == item]
-        after = [k for i, r, k in drawn.rated_by_hand if i == item and r not in gone]
+    n_changed = disjoint = 0
+    for item in range(sample.design.n_items):
+        before = [k for i, _, k in sample.rated_by_hand if i == item]
+        after = [k for i, r, k in sample.rated_by_hand if i == item and r not in removed]
         if not after:
             continue
-        p, q = ([own.count(k) / len(own) for k in range(drawn.design.n_categories)] for own in (before, after))
+        p, q = ([own.count(k) / len(own) for k in range(sample.design.n_categories)] for own in (before, after))
         middle = [(a + b) / 2 for a, b in zip(p, q, strict=True)]
         jensen = (divergence.kullback_leibler(p, middle) + divergence.kullback_leibler(q, middle)) / 2
         distances.append((divergence.total_variation(p, q), jensen))
         tops, later = ({k for k in own if own.count(k) == max(map(own.count, own))} for own in (before, after))
-        changed += tops != later
+        n_changed += tops != later
         disjoint += not tops & later
     means = [sum(column) / len(distances) for column in zip(*distances, strict=True)] or [None, None]
-    return dict(zip(MOVES, (*means, changed, disjoint), strict=True))
+    return dict(zip(MOVES, (*means, n_changed, disjoint), strict=True))
 
 
 @quick
 @given(cases())
-def test_moves_item_by_item(drawn: Case) -> None:
+def test_moves_equal_those_computed_by_hand(sample: Case) -> None:
     rng = np.random.default_rng(1)
-    removed = rng.random((4, drawn.design.n_raters)) < 0.4
-    found = moves(drawn.design, removed)
-    for row, gone in zip(found, removed, strict=True):
-        for ours, slow in zip(row, by_hand(drawn, set(np.flatnonzero(gone).tolist())).values(), strict=True):
-            assert math.isnan(ours) if slow is None else ours == close(slow)
+    removed = rng.random((4, sample.design.n_raters)) < 0.4
+    result = moves(sample.design, removed)
+    for row, is_removed in zip(result, removed, strict=True):
+        expected = by_hand(sample, set(np.flatnonzero(is_removed).tolist())).values()
+        for value, expected_value in zip(row, expected, strict=True):
+            assert math.isnan(value) if expected_value is None else value == close(expected_value)
 
 
-def test_blocks_of_items_are_one_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = case(5, n_items=57, n_raters=40, n_categories=3, n_groups=2, share_rated=0.3)
+def test_blocks_of_items_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = case(5, n_items=57, n_raters=40, n_categories=3, n_groups=2, share_rated=0.3)
     removed = np.random.default_rng(2).random((9, 40)) < 0.2
-    whole = moves(drawn.design, removed)
+    unblocked = moves(sample.design, removed)
     monkeypatch.setattr(removal, "_BLOCK_BYTES", 8 * 3 * 40 * 5)
-    np.testing.assert_allclose(moves(drawn.design, removed), whole, rtol=1e-12)
+    np.testing.assert_allclose(moves(sample.design, removed), unblocked, rtol=1e-12)
 
 
 def test_nobody_removed_moves_nothing() -> None:
-    drawn = case(5, n_items=20, n_raters=10, n_categories=3, n_groups=2)
-    np.testing.assert_array_equal(moves(drawn.design, np.zeros((1, 10), dtype=bool)), [[0, 0, 0, 0]])
+    sample = case(5, n_items=20, n_raters=10, n_categories=3, n_groups=2)
+    np.testing.assert_array_equal(moves(sample.design, np.zeros((1, 10), dtype=bool)), [[0, 0, 0, 0]])
 
 
 def test_a_tie_that_appears_changes_a_label_and_leaves_one_in_common() -> None:

@@ -1,4 +1,4 @@
-"""Labels with fewer raters: against every draw, and against draws at random."""
+"""Labels with fewer raters against enumerated draws and random draws."""
 
 from fractions import Fraction
 
@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.oracles.labels import Drawn, drawn
+from tests.oracles.labels import DrawDistribution, enumerate_draws
 from tests.strategies import Counts, quick, tables
 
 from dissensus.errors import InvalidInput
 from dissensus.stats import replication
-from dissensus.stats.replication import Subsampled, subsampled
+from dissensus.stats.replication import SubsampledLabels, subsample_labels
 
 FIELDS = ("sd", "low", "high", "alone", "tied", "same", "distance")
 LARGE = np.random.default_rng(1).multivariate_hypergeometric([500, 60, 300], 104, size=80)
 
 
-def row(found: Subsampled, item: int) -> list[float]:
-    return [float(value) for name in FIELDS for value in np.atleast_1d(getattr(found, name)[item])]
+def row(result: SubsampledLabels, item: int) -> list[float]:
+    return [float(value) for name in FIELDS for value in np.atleast_1d(getattr(result, name)[item])]
 
 
-def expected(item: Drawn) -> list[float]:
+def expected(item: DrawDistribution) -> list[float]:
     values = (*(float(v) ** 0.5 for v in item.variance), *item.low, *item.high, *item.alone)
     return [float(value) for value in (*values, item.tied, item.same, item.distance)]
 
@@ -34,9 +34,9 @@ def test_every_draw_enumerated(counts: Counts, data: st.DataObject) -> None:
         return
     n_drawn = data.draw(st.integers(1, int(counts.sum(axis=1).min())))
     level = data.draw(st.sampled_from([Fraction(19, 20), Fraction(1, 2)]))
-    found = subsampled(counts, n_drawn, level=float(level))
-    for item, own in enumerate(counts.tolist()):
-        assert row(found, item) == pytest.approx(expected(drawn(own, n_drawn, level)), abs=1e-12)
+    result = subsample_labels(counts, n_drawn, level=float(level))
+    for item, item_counts in enumerate(counts.tolist()):
+        assert row(result, item) == pytest.approx(expected(enumerate_draws(item_counts, n_drawn, level)), abs=1e-12)
 
 
 @pytest.mark.parametrize("n_drawn", [1, 2, 5, 20, 60])
@@ -47,39 +47,39 @@ def test_draws_at_random(n_drawn: int) -> None:
     shares, full = draws / n_drawn, LARGE / LARGE.sum(axis=1, keepdims=True)
     top = draws == draws.max(axis=-1, keepdims=True)
     everybody = (LARGE - LARGE.max(axis=-1, keepdims=True)) == 0
-    alone = top & (top.sum(axis=-1, keepdims=True) == 1)
-    found = subsampled(LARGE, n_drawn)
+    unique = top & (top.sum(axis=-1, keepdims=True) == 1)
+    result = subsample_labels(LARGE, n_drawn)
     five_errors = 5 * 0.5 / replicates**0.5
-    assert np.abs(alone.mean(axis=1) - found.alone).max() < five_errors
-    assert np.abs((top.sum(axis=-1) > 1).mean(axis=1) - found.tied).max() < five_errors
-    assert np.abs((top == everybody[:, None]).all(axis=-1).mean(axis=1) - found.same).max() < five_errors
+    assert np.abs(unique.mean(axis=1) - result.alone).max() < five_errors
+    assert np.abs((top.sum(axis=-1) > 1).mean(axis=1) - result.tied).max() < five_errors
+    assert np.abs((top == everybody[:, None]).all(axis=-1).mean(axis=1) - result.same).max() < five_errors
     distance = np.abs(shares - full[:, None]).sum(axis=-1).mean(axis=1) / 2
-    assert np.abs(distance - found.distance).max() < five_errors
-    assert found.sd == pytest.approx(shares.std(axis=1), rel=0.1, abs=1e-9)
-    inside = (shares >= found.low[:, None]) & (shares <= found.high[:, None])
+    assert np.abs(distance - result.distance).max() < five_errors
+    assert result.sd == pytest.approx(shares.std(axis=1), rel=0.1, abs=1e-9)
+    inside = (shares >= result.low[:, None]) & (shares <= result.high[:, None])
     assert inside.mean(axis=1).min() > 0.95 - five_errors
 
 
 def test_all_raters_are_everybody() -> None:
-    found = subsampled(LARGE, 104)
-    assert not found.sd.any()
-    assert np.abs(found.distance).max() < 1e-12
-    assert found.same == pytest.approx(1)
-    assert found.low == pytest.approx(LARGE / 104)
-    assert found.high == pytest.approx(LARGE / 104)
+    result = subsample_labels(LARGE, 104)
+    assert not result.sd.any()
+    assert np.abs(result.distance).max() < 1e-12
+    assert result.same == pytest.approx(1)
+    assert result.low == pytest.approx(LARGE / 104)
+    assert result.high == pytest.approx(LARGE / 104)
 
 
 def test_one_rater_is_a_draw_from_the_shares() -> None:
-    found = subsampled(LARGE, 1)
-    assert found.alone == pytest.approx(LARGE / 104)
-    assert not found.tied.any()
+    result = subsample_labels(LARGE, 1)
+    assert result.alone == pytest.approx(LARGE / 104)
+    assert not result.tied.any()
 
 
 def test_probabilities_of_a_huge_pool_neither_vanish_nor_overflow() -> None:
-    found = subsampled([[400_000, 350_000, 250_000]], 200)
-    assert found.alone.sum() + found.tied.sum() == pytest.approx(1)
-    assert found.sd[0] == pytest.approx(np.sqrt([0.4 * 0.6, 0.35 * 0.65, 0.25 * 0.75]) / 200**0.5, rel=1e-3)
-    assert found.low[0] == pytest.approx(np.array([0.4, 0.35, 0.25]) - 1.96 * found.sd[0], abs=0.005)
+    result = subsample_labels([[400_000, 350_000, 250_000]], 200)
+    assert result.alone.sum() + result.tied.sum() == pytest.approx(1)
+    assert result.sd[0] == pytest.approx(np.sqrt([0.4 * 0.6, 0.35 * 0.65, 0.25 * 0.75]) / 200**0.5, rel=1e-3)
+    assert result.low[0] == pytest.approx(np.array([0.4, 0.35, 0.25]) - 1.96 * result.sd[0], abs=0.005)
 
 
 @quick
@@ -90,30 +90,30 @@ def test_answers_may_come_in_any_order_and_unused_ones_change_nothing(counts: Co
         return
     wide = np.zeros((len(counts), 4), dtype=np.int64)
     wide[:, : counts.shape[1]] = counts
-    plain, turned = subsampled(counts, 2), subsampled(wide[:, order], 2)
+    plain, turned = subsample_labels(counts, 2), subsample_labels(wide[:, order], 2)
     assert turned.same == pytest.approx(plain.same, abs=1e-12)
     assert turned.distance == pytest.approx(plain.distance, abs=1e-12)
     assert turned.alone[:, np.argsort(order)][:, : counts.shape[1]] == pytest.approx(plain.alone, abs=1e-12)
 
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = subsampled(LARGE, 10)
+    unblocked = subsample_labels(LARGE, 10)
     monkeypatch.setattr(replication, "BLOCK", 100)
-    parts = subsampled(LARGE, 10)
+    parts = subsample_labels(LARGE, 10)
     for name in FIELDS:
-        assert np.array_equal(getattr(whole, name), getattr(parts, name))
+        assert np.array_equal(getattr(unblocked, name), getattr(parts, name))
 
 
 @pytest.mark.parametrize(
-    ("counts", "n_drawn", "level", "says"),
+    ("counts", "n_drawn", "level", "message"),
     [
         ([[3, 1]], 0, 0.95, "n_drawn is 0"),
-        ([[3, 1], [1, 1]], 3, 0.95, "Item 1 has 2 ratings, and 3 cannot be drawn"),
+        ([[3, 1], [1, 1]], 3, 0.95, "Item 1 has 2 ratings, so 3 cannot be drawn"),
         ([[3, 1]], 2, 95, "level is 95"),
         (np.zeros((0, 2), dtype=np.int64), 1, 0.95, "no items"),
         ([[3, -1]], 1, 0.95, "cannot be negative"),
     ],
 )
-def test_refusals(counts: Counts, n_drawn: int, level: float, says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
-        subsampled(counts, n_drawn, level=level)
+def test_refusals(counts: Counts, n_drawn: int, level: float, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        subsample_labels(counts, n_drawn, level=level)

@@ -47,8 +47,8 @@ def test_many_statistics_at_once() -> None:
         table = np.asarray(permutation_p(observed, replicates, method=method))
         assert table.shape == (2, 3)
         for cell in np.ndindex(2, 3):
-            alone = permutation_p(float(observed[cell]), replicates[:, *cell], method=method)
-            assert table[cell] == float(alone)
+            expected = permutation_p(float(observed[cell]), replicates[:, *cell], method=method)
+            assert table[cell] == float(expected)
 
 
 @quick
@@ -78,8 +78,8 @@ def test_without_a_defined_replicate_there_is_no_p(n: int, method: Method) -> No
 
 @quick
 @given(st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=20))
-def test_the_size_of_the_test_is_what_it_says(values: list[float]) -> None:
-    """Under the null every value is as likely as any to be the observed one: P(p <= a) <= a, ties or not."""
+def test_the_test_has_its_nominal_size(values: list[float]) -> None:
+    """Under the null every value is equally likely to be the observed one: P(p <= a) <= a, with or without ties."""
     p = [float(permutation_p(v, np.array(values[:i] + values[i + 1 :]))) for i, v in enumerate(values)]
     for level in p:
         assert sum(each <= level for each in p) / len(p) <= level + 1e-12  # rounding
@@ -87,7 +87,7 @@ def test_the_size_of_the_test_is_what_it_says(values: list[float]) -> None:
 
 @quick
 @given(st.integers(-4, 4).map(float), replicate_lists)
-def test_two_sided_does_not_know_up_from_down(observed: float, replicates: list[float]) -> None:
+def test_two_sided_p_does_not_depend_on_the_sign(observed: float, replicates: list[float]) -> None:
     s = np.array(replicates)
     assert float(permutation_p(-observed, -s)) == float(permutation_p(observed, s))
 
@@ -178,8 +178,8 @@ def test_max_t_counts_replicates_that_only_reach_the_observed_value() -> None:
     assert max_t(np.array([1.5]), replicates).tolist() == [1 / 5]
 
 
-def test_max_t_leaves_out_what_cannot_be_tested() -> None:
-    """Replicates that never vary: p is 1; no observed value: no p; neither has weight in the family."""
+def test_max_t_leaves_out_undefined_tests() -> None:
+    """Constant replicates give p 1, an undefined value no p; neither affects the family."""
     rng = np.random.default_rng(8)
     observed, replicates = rng.normal(size=2), rng.normal(size=(50, 2))
     constant, unseen = np.ones((50, 1)), rng.normal(size=(50, 1))
@@ -197,25 +197,25 @@ def test_max_t_counts_undefined_replicates_against_their_own_test() -> None:
     assert max_t([9.0], replicates[:, 1:])[0] == 0.01
 
 
-def test_max_t_does_not_know_units_or_order_of_tests() -> None:
+def test_max_t_does_not_depend_on_units_or_order_of_tests() -> None:
     rng = np.random.default_rng(4)
     observed, replicates = rng.normal(scale=2, size=5), rng.normal(size=(99, 5))
     scale, shift, order = np.array([1, 2.0, 0.5, 4, 8]), np.array([0, 1, -1, 2, 3]), [3, 1, 4, 0, 2]
-    moved = max_t((observed * scale + shift)[order], (replicates * scale + shift)[:, order])
-    np.testing.assert_array_equal(moved, max_t(observed, replicates)[order])
+    rescaled = max_t((observed * scale + shift)[order], (replicates * scale + shift)[:, order])
+    np.testing.assert_array_equal(rescaled, max_t(observed, replicates)[order])
 
 
-def test_max_t_of_one_test_repeated_costs_nothing() -> None:
-    """Ten copies of one test are one test, which Bonferroni and BH do not know."""
+def test_max_t_of_a_repeated_test_equals_that_of_one() -> None:
+    """Ten copies of one test count as one test, unlike for Bonferroni and BH."""
     rng = np.random.default_rng(5)
     replicates = rng.normal(size=(99, 1))
-    alone = max_t(np.array([2.0]), replicates)
+    single = max_t(np.array([2.0]), replicates)
     copies = max_t(np.full(10, 2.0), np.repeat(replicates, 10, axis=1))
-    np.testing.assert_array_equal(copies, np.repeat(alone, 10))
+    np.testing.assert_array_equal(copies, np.repeat(single, 10))
 
 
 def test_max_t_controls_false_alarms_of_the_family() -> None:
-    """200 families of 8 null tests: with level 0.1, at most 33 alarms but for a chance below 1 in 1000."""
+    """200 families of 8 null tests at level 0.1: more than 33 alarms have a probability below 1 in 1000."""
     rng = np.random.default_rng(6)
     alarms = 0
     for _ in range(200):
@@ -231,11 +231,11 @@ def test_malformed_max_t() -> None:
         max_t(np.zeros((2, 2)), np.zeros((10, 2, 2)))
 
 
-def test_ranks_are_all_that_permutation_p_sees() -> None:
+def test_permutation_p_depends_on_ranks_only() -> None:
     values = np.random.default_rng(7).normal(size=50)
     ranks = rankdata(values)
     assert float(permutation_p(values[0], values[1:])) == float(permutation_p(ranks[0], ranks[1:]))
 
 
-def test_the_grasp_rule_gives_no_star_to_what_never_varies() -> None:
+def test_the_grasp_rule_gives_no_star_to_a_constant() -> None:
     assert permutation_p(0.3, [0.3] * 20, method="grasp") == 1

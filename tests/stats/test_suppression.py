@@ -1,4 +1,4 @@
-"""Small-cell suppression: small counts are hidden and cannot be worked out."""
+"""Small-cell suppression: small counts are hidden and cannot be computed from others."""
 
 from itertools import product
 
@@ -19,11 +19,11 @@ counts = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 12), max_size
 
 @quick
 @given(counts)
-def test_no_number_of_few_is_shown(numbers: dict[str, int]) -> None:
-    shown = suppress_small_cells(numbers)
-    assert all(n is None or n == 0 or n >= MIN_CELL for n in shown.values())
-    assert all(n is None or n == numbers[group] for group, n in shown.items())
-    assert list(shown) == list(numbers)
+def test_no_small_number_is_shown(numbers: dict[str, int]) -> None:
+    displayed = suppress_small_cells(numbers)
+    assert all(n is None or n == 0 or n >= MIN_CELL for n in displayed.values())
+    assert all(n is None or n == numbers[group] for group, n in displayed.items())
+    assert list(displayed) == list(numbers)
 
 
 @quick
@@ -38,22 +38,22 @@ def free_changes(hidden: npt.NDArray[np.bool_]) -> FloatArray:
     sums = np.array(
         [[position[axis] == line for position in positions] for axis in (0, 1) for line in range(hidden.shape[axis])]
     )
-    _, found, ways = np.linalg.svd(sums.astype(float))
-    free: FloatArray = ways[(found > 1e-9).sum() :]
+    _, result, ways = np.linalg.svd(sums.astype(float))
+    free: FloatArray = ways[(result > 1e-9).sum() :]
     return free
 
 
 @quick
 @given(counts=COUNTS, below=st.integers(0, 6))
-def test_hidden_cells_cannot_be_told_from_the_sums(counts: np.ndarray, below: int) -> None:
+def test_hidden_cells_cannot_be_computed_from_the_sums(counts: np.ndarray, below: int) -> None:
     hidden = hidden_cells(counts, below)
     assert hidden[(counts > 0) & (counts < below)].all()
     if min(counts.shape) > 1 and hidden.any():
         assert (np.abs(free_changes(hidden)).max(axis=0) > 1e-6).all()
 
 
-def test_a_cell_that_only_several_sums_give_away_is_hidden_with_others() -> None:
-    """Two blocks of four hidden cells and one between them: the sums of a block give the one away."""
+def test_a_cell_derivable_from_several_sums_is_hidden_with_others() -> None:
+    """Two blocks of four hidden cells and one between them, which the sums of a block reveal."""
     counts = np.full((4, 4), 20)
     for row, column in (*product((0, 1), (0, 1)), *product((2, 3), (2, 3)), (0, 2)):
         counts[row, column] = 1

@@ -15,7 +15,7 @@ from tests.stats.compare import close
 from tests.strategies import Floats, quick
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.criteria import SHARES, Criteria, meets
+from dissensus.stats.criteria import SHARES, Criteria, meets_criteria
 from dissensus.stats.design import Design
 from dissensus.stats.vetting import (
     Labels,
@@ -31,89 +31,91 @@ PARTS = {"below_half": Fraction(1, 2), "below_third": Fraction(1, 3), "below_qua
 Timed = dict[int, list[float]]
 
 
-def assert_each(found: Floats, expected: list[Fraction | None]) -> None:
-    """The same number for each rater, or NaN where the oracle has none."""
-    assert len(found) == len(expected)
-    for ours, slow in zip(found.tolist(), expected, strict=True):
-        assert math.isnan(ours) if slow is None else ours == close(slow)
+def assert_each(result: Floats, expected: list[Fraction | None]) -> None:
+    """Assert equal numbers for each rater, and NaN where the oracle has None."""
+    assert len(result) == len(expected)
+    for value, expected_value in zip(result.tolist(), expected, strict=True):
+        assert math.isnan(value) if expected_value is None else value == close(expected_value)
 
 
 @quick
 @given(st.lists(st.lists(st.integers(0, 40).map(float), max_size=6), min_size=1, max_size=5))
-def test_times_one_by_one(given_times: list[list[float]]) -> None:
-    """Whole times, so that the border of a half is hit exactly now and then; a rater may have none."""
+def test_times_equal_the_oracle(given_times: list[list[float]]) -> None:
+    """Integral times, so that some equal the bound of a half exactly; a rater may have none."""
     times: Timed = dict(enumerate(given_times))
-    who = [r for r, own in times.items() for _ in own]
-    order = np.random.default_rng(0).permutation(len(who))
-    found = answer_times(
-        np.array(who, dtype=int)[order], np.array([t for own in given_times for t in own])[order], n_raters=len(times)
+    rater_indices = [r for r, own in times.items() for _ in own]
+    order = np.random.default_rng(0).permutation(len(rater_indices))
+    result = answer_times(
+        np.array(rater_indices, dtype=int)[order],
+        np.array([t for own in given_times for t in own])[order],
+        n_raters=len(times),
     )
     for name, part in PARTS.items():
-        assert_each(getattr(found, name), list(oracle.below(times, part).values()))
+        assert_each(getattr(result, name), list(oracle.below(times, part).values()))
     middles = [float(np.median(own)) if own else math.nan for own in given_times]
-    np.testing.assert_allclose(found.median, middles)
-    assert found.n_timed.tolist() == [len(own) for own in given_times]
-    if who:
-        assert found.pool_median == np.median([t for own in given_times for t in own])
+    np.testing.assert_allclose(result.median, middles)
+    assert result.n_timed.tolist() == [len(own) for own in given_times]
+    if rater_indices:
+        assert result.pool_median == np.median([t for own in given_times for t in own])
     else:
-        assert math.isnan(found.pool_median)
+        assert math.isnan(result.pool_median)
 
 
 def test_a_time_that_is_not_known_is_no_time() -> None:
-    known = answer_times([0, 0, 1], [10, 30, 30], n_raters=2)
+    expected = answer_times([0, 0, 1], [10, 30, 30], n_raters=2)
     with_gaps = answer_times([0, 0, 0, 1, 1], [10, math.nan, 30, 30, math.nan], n_raters=2)
     for name in ("pool_median", "n_timed", "median", *PARTS):
-        np.testing.assert_array_equal(getattr(with_gaps, name), getattr(known, name))
+        np.testing.assert_array_equal(getattr(with_gaps, name), getattr(expected, name))
 
 
 @quick
 @given(st.lists(st.lists(st.integers(-1, 3), max_size=8), min_size=1, max_size=5))
-def test_labels_one_by_one(answers: list[list[int]]) -> None:
-    who = [r for r, own in enumerate(answers) for _ in own]
-    given_answers = np.array([k for own in answers for k in own], dtype=int)
-    found = label_use(np.array(who, dtype=int), given_answers, n_raters=len(answers), n_categories=4)
-    for r, own in enumerate(answers):
-        counts = Counter(k for k in own if k >= 0)
-        assert found.n_ratings[r] == counts.total()
+def test_labels_equal_the_oracle(answers: list[list[int]]) -> None:
+    rater_indices = [r for r, rater_answers in enumerate(answers) for _ in rater_answers]
+    given_answers = np.array([k for rater_answers in answers for k in rater_answers], dtype=int)
+    result = label_use(np.array(rater_indices, dtype=int), given_answers, n_raters=len(answers), n_categories=4)
+    for r, rater_answers in enumerate(answers):
+        counts = Counter(k for k in rater_answers if k >= 0)
+        assert result.n_ratings[r] == counts.total()
         if not counts:
-            assert found.top[r] == -1
-            assert math.isnan(found.same_label[r])
-            assert math.isnan(found.entropy[r])
+            assert result.top[r] == -1
+            assert math.isnan(result.same_label[r])
+            assert math.isnan(result.entropy[r])
             continue
-        assert found.top[r] == min(k for k, n in counts.items() if n == max(counts.values()))
-        assert found.same_label[r] == close(Fraction(max(counts.values()), counts.total()))
-        assert found.entropy[r] == close(cohesion.entropy([counts[k] for k in range(4)]))
+        assert result.top[r] == min(k for k, n in counts.items() if n == max(counts.values()))
+        assert result.same_label[r] == close(Fraction(max(counts.values()), counts.total()))
+        assert result.entropy[r] == close(cohesion.entropy([counts[k] for k in range(4)]))
 
 
 @quick
 @given(cases())
-def test_agreement_rating_by_rating(drawn: Case) -> None:
-    design, rated = drawn.design, drawn.rated_by_hand
-    for group in (None, drawn.group):
+def test_agreement_equals_the_oracle(sample: Case) -> None:
+    design, rated = sample.design, sample.rated_by_hand
+    for group in (None, sample.group):
         groups = dict(enumerate([0] * design.n_raters if group is None else group.tolist()))
         expected = [oracle.agreement(rated, r, groups) for r in range(design.n_raters)]
         assert_each(plurality_agreement(design, group), expected)
 
 
 def test_agreement_does_not_depend_on_order_or_names() -> None:
-    drawn = case(3, n_items=20, n_raters=12, n_categories=3, n_groups=3, share_rated=0.6)
-    design = drawn.design
-    expected = plurality_agreement(design, drawn.group)
+    sample = case(3, n_items=20, n_raters=12, n_categories=3, n_groups=3, share_rated=0.6)
+    design = sample.design
+    expected = plurality_agreement(design, sample.group)
     shift = np.array([2, 0, 1])
     renamed = Design(
         design.items[::-1], design.raters[::-1], shift[design.answers[::-1]], design.n_items, design.n_raters, 3
     )
-    np.testing.assert_allclose(plurality_agreement(renamed, shift[drawn.group]), expected, rtol=1e-12)
+    np.testing.assert_allclose(plurality_agreement(renamed, shift[sample.group]), expected, rtol=1e-12)
 
 
-def test_nobody_else_and_no_group_are_no_agreement() -> None:
+def test_raters_alone_or_without_a_group_have_no_agreement() -> None:
     design = Design(np.array([0, 1, 1, 1]), np.array([0, 1, 2, 3]), np.array([0, 0, 0, 0]), 2, 4, 2)
     np.testing.assert_array_equal(plurality_agreement(design), [math.nan, 1, 1, 1])
     np.testing.assert_array_equal(plurality_agreement(design, np.array([0, 0, -1, 0])), [math.nan, 1, math.nan, 1])
     assert np.isnan(plurality_agreement(design, np.array([-1, -1, -1, -1]))).all()
 
 
-def test_one_category_is_agreed_upon() -> None:
+def test_one_category_gives_full_agreement() -> None:
     design = Design(np.array([0, 0]), np.array([0, 1]), np.array([0, 0]), 1, 2, 1)
     np.testing.assert_array_equal(plurality_agreement(design), [1, 1])
 
@@ -124,13 +126,13 @@ def test_flat_needs_two_answers_of_one_kind() -> None:
     assert np.isnan(flat_items([[0, 1, 2]])).all()
 
 
-def test_share_leaves_out_what_is_not_known() -> None:
-    found = share_by_rater([1, math.nan, 0, math.nan], [0, 0, 0, 1], n_raters=3)
-    np.testing.assert_array_equal(found, [0.5, math.nan, math.nan])
+def test_shares_leave_out_missing_values() -> None:
+    result = share_by_rater([1, math.nan, 0, math.nan], [0, 0, 0, 1], n_raters=3)
+    np.testing.assert_array_equal(result, [0.5, math.nan, math.nan])
 
 
 def evidence(shares: tuple[float, float, float, float], n: int = 100) -> tuple[Times, Labels]:
-    """One rater with these shares."""
+    """Return the evidence on one rater with these shares."""
     half, third, quarter, same = (np.array([share]) for share in shares)
     number = np.array([n])
     times = Times(
@@ -156,15 +158,15 @@ def evidence(shares: tuple[float, float, float, float], n: int = 100) -> tuple[T
     ],
 )
 def test_a_rater_is_flagged_from_the_share_on(shares: tuple[float, float, float, float], met: set[str]) -> None:
-    found = meets(*evidence(shares), Criteria())
-    assert {name for name, hit in zip(SHARES, found[:, 0], strict=True) if hit} == met
+    result = meets_criteria(*evidence(shares), Criteria())
+    assert {name for name, hit in zip(SHARES, result[:, 0], strict=True) if hit} == met
 
 
 def test_few_ratings_flag_nobody() -> None:
     shares = (1.0, 1.0, 1.0, 1.0)
-    assert not meets(*evidence(shares, 19), Criteria()).any()
-    assert meets(*evidence(shares, 20), Criteria()).all()
-    assert meets(*evidence(shares, 1), Criteria(min_ratings=1)).all()
+    assert not meets_criteria(*evidence(shares, 19), Criteria()).any()
+    assert meets_criteria(*evidence(shares, 20), Criteria()).all()
+    assert meets_criteria(*evidence(shares, 1), Criteria(min_ratings=1)).all()
 
 
 @pytest.mark.parametrize("name", SHARES)

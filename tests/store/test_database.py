@@ -1,4 +1,4 @@
-"""Two kinds of databases that behave as one."""
+"""Common behaviour of SQLite and PostgreSQL databases."""
 
 import os
 import stat
@@ -27,12 +27,12 @@ def add_staff(database: Database, name: str) -> None:
         tx.execute(insert(StaffTable).values(id=new_id(NOW), name=name, created_at=NOW))
 
 
-def names(database: Database) -> list[str]:
+def load_names(database: Database) -> list[str]:
     with database.reading() as tx:
         return list(tx.scalars(select(StaffTable.name).order_by(StaffTable.name)))
 
 
-def test_the_migrations_make_the_tables_of_this_version(database: Database) -> None:
+def test_migrations_create_the_tables_of_this_version(database: Database) -> None:
     assert schema.find_differences(database) == []
     schema.check_revision(database)
 
@@ -47,15 +47,15 @@ def test_a_blank_database_is_refused_until_it_is_upgraded(blank_url: str) -> Non
     database.dispose()
 
 
-def test_a_database_of_a_later_version_is_left_alone(database: Database) -> None:
+def test_a_database_of_a_later_version_is_refused(database: Database) -> None:
     with database.writing() as tx:
         tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    for use in (schema.check_revision, schema.upgrade):
+    for action in (schema.check_revision, schema.upgrade):
         with pytest.raises(Conflict, match=r"9999, which a later version made. Upgrade Dissensus"):
-            use(database)
+            action(database)
 
 
-def test_what_fails_half_way_is_not_there(database: Database) -> None:
+def test_a_failed_transaction_is_rolled_back(database: Database) -> None:
     def fail(database: Database) -> None:
         with database.writing() as tx:
             tx.execute(insert(StaffTable).values(id=new_id(NOW), name="half", created_at=NOW))
@@ -63,7 +63,7 @@ def test_what_fails_half_way_is_not_there(database: Database) -> None:
 
     with pytest.raises(ZeroDivisionError):
         fail(database)
-    assert names(database) == []
+    assert load_names(database) == []
 
 
 def test_reading_sees_one_state_and_writes_nothing(database: Database) -> None:
@@ -72,20 +72,20 @@ def test_reading_sees_one_state_and_writes_nothing(database: Database) -> None:
         first = list(tx.scalars(select(StaffTable.name)))
         add_staff(database, "meanwhile")
         assert list(tx.scalars(select(StaffTable.name))) == first == ["before"]
-    assert names(database) == ["before", "meanwhile"]
+    assert load_names(database) == ["before", "meanwhile"]
 
 
 def test_times_come_back_in_utc_to_the_microsecond(database: Database) -> None:
     add_staff(database, "somebody")
     with database.reading() as tx:
-        (found,) = tx.scalars(select(StaffTable.created_at))
-    assert found == NOW
-    assert found.tzinfo is UTC
+        (created_at,) = tx.scalars(select(StaffTable.created_at))
+    assert created_at == NOW
+    assert created_at.tzinfo is UTC
     with pytest.raises(Exception, match="has no time zone"), database.writing() as tx:
         tx.execute(insert(StaffTable).values(id="x", name="naive", created_at=NOW.replace(tzinfo=None)))
 
 
-def test_many_write_at_once_and_nothing_is_lost(database: Database) -> None:
+def test_concurrent_writes_are_all_stored(database: Database) -> None:
     def write(worker: int) -> None:
         for n in range(20):
             add_staff(database, f"{worker}-{n:02}")
@@ -95,10 +95,10 @@ def test_many_write_at_once_and_nothing_is_lost(database: Database) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(names(database)) == 160
+    assert len(load_names(database)) == 160
 
 
-def test_what_is_under_way_ends_before_all_is_closed(database: Database) -> None:
+def test_dispose_waits_for_open_transactions(database: Database) -> None:
     begun = threading.Event()
 
     def write() -> None:
@@ -111,7 +111,7 @@ def test_what_is_under_way_ends_before_all_is_closed(database: Database) -> None
     thread.start()
     assert begun.wait(30)
     database.dispose()
-    assert names(database) == ["ada"]
+    assert load_names(database) == ["ada"]
     thread.join()
 
 
@@ -120,7 +120,7 @@ def test_foreign_keys_hold(database: Database) -> None:
         tx.execute(insert(LoginLinkTable).values(key_hash=hash_key("k"), staff_id="nobody", expires_at=NOW))
 
 
-def test_a_database_that_is_away_says_so(tmp_path: Path) -> None:
+def test_an_unreachable_database_is_reported(tmp_path: Path) -> None:
     for url in (f"sqlite:///{tmp_path}/no/such/folder.db", f"postgresql://nobody@localhost/x?host={tmp_path}"):
         database = connect(url)
         with (
@@ -131,17 +131,17 @@ def test_a_database_that_is_away_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "says"),
+    ("url", "message"),
     [
-        ("mysql://root@localhost/x", "mysql is no database that Dissensus works on"),
+        ("mysql://root@localhost/x", "mysql is not a database that Dissensus supports"),
         ("nonsense", "cannot be read"),
         ("", "cannot be read"),
         ("sqlite://", "must be a file"),
         ("sqlite:///:memory:", "must be a file"),
     ],
 )
-def test_addresses_that_are_none(url: str, says: str) -> None:
-    with pytest.raises(InvalidInput, match=says):
+def test_invalid_addresses_are_refused(url: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         connect(url)
 
 
@@ -165,7 +165,7 @@ def test_a_new_sqlite_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert modes == dict.fromkeys(("new.db", "new.db-wal", "new.db-shm"), 0o600)
 
 
-def test_rights_of_a_sqlite_file_that_is_there_stay_as_they_are(tmp_path: Path) -> None:
+def test_the_mode_of_an_existing_sqlite_file_is_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "shared.db"
     path.touch()
     path.chmod(0o660)
@@ -175,8 +175,8 @@ def test_rights_of_a_sqlite_file_that_is_there_stay_as_they_are(tmp_path: Path) 
     assert stat.S_IMODE(path.stat().st_mode) == 0o660
 
 
-def test_another_process_that_leaves_takes_nothing_away(tmp_path: Path) -> None:
-    """Who closes the last connection empties the log of writes and removes it; ours must be known to be there."""
+def test_another_process_does_not_remove_the_write_ahead_log(tmp_path: Path) -> None:
+    """Closing the last connection removes the write-ahead log; the other process must detect ours."""
     url = f"sqlite:///{tmp_path / 'shared.db'}"
     database = connect(url)
     schema.upgrade(database)
@@ -186,5 +186,5 @@ def test_another_process_that_leaves_takes_nothing_away(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, timeout=60)
     assert (tmp_path / "shared.db-wal").exists()
     add_staff(database, "ours")
-    assert names(database) == ["other", "ours"]
+    assert load_names(database) == ["other", "ours"]
     database.dispose()

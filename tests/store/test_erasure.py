@@ -1,4 +1,4 @@
-"""Every table with data of raters is erased with its rater, or is known to stay."""
+"""Every table with data of raters is erased on withdrawal or listed as staying."""
 
 from sqlalchemy import Table
 
@@ -20,7 +20,7 @@ def leads_to_rater(table: Table) -> bool:
     )
 
 
-def test_every_table_of_rater_data_is_marked_or_known_to_stay() -> None:
+def test_every_table_of_rater_data_is_marked_or_listed_as_staying() -> None:
     of_raters = {table.name for table in METADATA.sorted_tables if leads_to_rater(table)} | {"rater"}
     marked = {table.name for table in rater_data_tables()}
     assert marked | set(STAYING) == of_raters

@@ -1,4 +1,4 @@
-"""The initial schema is that of the metadata, on both databases."""
+"""The migrated schema equals the metadata, on both databases."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def blank(blank_url: str) -> Iterator[Database]:
     database.dispose()
 
 
-def reflected(database: Database) -> MetaData:
+def reflect_schema(database: Database) -> MetaData:
     metadata = MetaData()
     with database.reading() as tx:
         metadata.reflect(tx)
@@ -45,11 +45,11 @@ def test_an_upgrade_from_nothing_gives_the_metadata(blank: Database) -> None:
 
 def test_constraints_and_indexes_are_those_of_the_metadata(blank: Database) -> None:
     schema.upgrade(blank)
-    found = reflected(blank)
-    found.remove(found.tables["alembic_version"])
-    assert set(found.tables) == set(METADATA.tables)
+    reflected = reflect_schema(blank)
+    reflected.remove(reflected.tables["alembic_version"])
+    assert set(reflected.tables) == set(METADATA.tables)
     for name, table in METADATA.tables.items():
-        other = found.tables[name]
+        other = reflected.tables[name]
         assert {index.name for index in table.indexes} == {index.name for index in other.indexes}
         assert [column.name for column in table.primary_key] == [column.name for column in other.primary_key]
         assert {key.target_fullname: key.ondelete for key in table.foreign_keys} == {
@@ -63,9 +63,9 @@ def test_checks_are_those_of_the_metadata(blank: Database) -> None:
     names = {name for name in names if name.startswith("ck_")}
     with blank.reading() as tx:
         if tx.dialect.name == "sqlite":
-            # It is asked for the text: the names of nested conditions are not reflected.
-            made = " ".join(tx.scalars(text("SELECT sql FROM sqlite_master WHERE type = 'table'")))
-            assert {name for name in names if name not in made} == set()
+            # The SQL is searched because names of nested conditions are not reflected.
+            statements = " ".join(tx.scalars(text("SELECT sql FROM sqlite_master WHERE type = 'table'")))
+            assert {name for name in names if name not in statements} == set()
         else:
             assert names <= {*tx.scalars(text("SELECT conname FROM pg_constraint WHERE contype = 'c'"))}
 
@@ -77,4 +77,4 @@ def test_an_upgrade_that_fails_changes_nothing(blank: Database) -> None:
         schema.upgrade(blank)
     with blank.reading() as tx:
         assert schema.find_revision(tx) is None
-    assert set(reflected(blank).tables) == {"item"}
+    assert set(reflect_schema(blank).tables) == {"item"}

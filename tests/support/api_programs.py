@@ -1,4 +1,4 @@
-"""Programs that come to the API."""
+"""API clients with tokens."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -27,35 +27,35 @@ QUOTA = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 6
 
 
 def token(platform: Platform, person: str, *, scopes: frozenset[str] = SCOPES) -> str:
-    """A token of somebody, which does all that tokens can do."""
-    whose = staff.create_sign_in_link(platform, person, now=NOW).staff
-    return api_tokens.create_token(platform, whose, f"token {new_id(NOW)}", scopes=scopes, days=30, now=NOW)[0]
+    """Create a token of a person, with all scopes by default."""
+    member = staff.create_sign_in_link(platform, person, now=NOW).staff
+    return api_tokens.create_token(platform, member, f"token {new_id(NOW)}", scopes=scopes, days=30, now=NOW)[0]
 
 
 def program(house: House, person: str = "ada", *, scopes: frozenset[str] = SCOPES) -> httpx.Client:
-    """A program of somebody."""
+    """An API client with a token of this person."""
     headers = {"authorization": f"Bearer {token(house.platform, person, scopes=scopes)}"}
     return house.browsers.enter_context(
         httpx.Client(base_url=house.live.url, timeout=20, headers=headers, verify=TRUST)
     )
 
 
-def opened(house: House, n_items: int = 3, **changes: Any) -> CampaignRow:
-    """A campaign of ada that raters can enter."""
+def open_api_campaign(house: House, n_items: int = 3, **changes: Any) -> CampaignRow:
+    """Open a campaign of ada."""
     owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(house.platform, definition(**changes), items(n_items), staff_id=owner_id, now=NOW)
     return campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
 
 
-def belongs(house: House, person: str, role: Role) -> None:
-    """Somebody belongs to the campaign of ada."""
+def add_member(house: House, person: str, role: Role) -> None:
+    """Add a member to the campaign of ada."""
     owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     members.add_member(house.platform, "pilot", person, role, staff_id=owner_id, now=NOW)
 
 
 def rate(
     house: House,
-    kept: CampaignRow,
+    campaign: CampaignRow,
     n: int = 1,
     *,
     answer: str | None = None,
@@ -63,19 +63,19 @@ def rate(
     age: str | None = None,
     now: datetime = NOW,
 ) -> None:
-    """So many raters rate all there is, in their own ways unless an answer is named."""
+    """Let n raters rate all items, with different answers unless one is given."""
     platform, agreed, chance = house.platform, {**AGREED, "release": release}, Random(f"{n} {age}")
     for _ in range(n):
-        rater, _ = enrolment.enrol_rater(platform, Arrival(kept.name, str(kept.key), "en"), agreed, now=now)
+        rater, _ = enrolment.enrol_rater(platform, Arrival(campaign.name, str(campaign.key), "en"), agreed, now=now)
         if age is not None:
             assert screening.screen_rater(platform, rater, {"rater_age": age}, now=now) is not None
-        here = journey.next_state(platform, rater, now=now)
-        while here.assignment is not None:
+        state = journey.next_state(platform, rater, now=now)
+        while state.assignment is not None:
             value = answer or chance.choice(["No", "Unsure", "Yes"])
-            given = AnswerSave(
+            answers = AnswerSave(
                 revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": DraftAnswer(value=value)}
             )
-            here = rating.submit_answers(platform, rater, here.assignment.id, str(uuid4()), given, now=now)
+            state = rating.submit_answers(platform, rater, state.assignment.id, str(uuid4()), answers, now=now)
 
 
 def pages(http: httpx.Client, path: str, limit: int = 2, **query: Any) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A red-team attempt as files have it."""
+"""A red-team attempt as a record of a file."""
 
 from typing import Any
 

@@ -8,8 +8,8 @@ BOTS = ("best", "good", "fair", "worst")
 STRENGTHS = np.array([1.0, 0.3, -0.3, -1.0])
 
 
-def drawn(n: int, *, seed: int = 0, raters: int = 40, ties: float = 0.0, spread: float = 0.0) -> Comparisons:
-    """Return comparisons by raters who choose as Bradley and Terry say, each with some taste of their own."""
+def draw_comparisons(n: int, *, seed: int = 0, raters: int = 40, ties: float = 0.0, spread: float = 0.0) -> Comparisons:
+    """Return comparisons by raters under a Bradley–Terry model, with a random effect for each rater."""
     rng = np.random.default_rng(seed)
     a, step = rng.integers(4, size=n), rng.integers(1, 4, size=n)
     b, rater = (a + step) % 4, rng.integers(raters, size=n)

@@ -1,4 +1,4 @@
-"""Campaigns that raters of tests meet, and what raters do."""
+"""Campaigns for browser tests, and actions of their raters."""
 
 from typing import Any
 
@@ -41,13 +41,13 @@ CONDITIONAL = {
     "questions": [
         {"name": "Kinds", "text": "Which?", "kind": "multiple", "scale": KINDS, "exclusive": ["None"]},
         {"name": "Grade", "text": "How bad?", "kind": "likert", "scale": ["1", "2", "3", "4", "5"], "when": WHEN},
-        {"name": "Tone", "text": "Which tone?", "scale": ["Calm", "Other"], "self_describe": "Other", "longest": 50},
-        {"name": "Why", "text": "Why?", "kind": "text", "required": False, "longest": 40},
+        {"name": "Tone", "text": "Which tone?", "scale": ["Calm", "Other"], "self_describe": "Other", "max_length": 50},
+        {"name": "Why", "text": "Why?", "kind": "text", "required": False, "max_length": 40},
     ],
 }
 
 
-def opened(live: Live, n_items: int = 3, **changes: Any) -> str:
+def open_rating_campaign(live: Live, n_items: int = 3, **changes: Any) -> str:
     """Open a campaign, and return its link."""
     items = [
         Item(f"item-{i}", Conversation.from_turns([*TALK[:3], ("bot", f"{i}. {TALK[3][1]}")]), {"topic": "Neighbours"})  # type: ignore[list-item]
@@ -61,20 +61,20 @@ def opened(live: Live, n_items: int = 3, **changes: Any) -> str:
         staff_id=staff_id,
         now=NOW,
     )
-    kept = campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
-    return f"{live.url}/c/pilot?key={kept.key}"
+    campaign = campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    return f"{live.url}/c/pilot?key={campaign.key}"
 
 
 def enter(page: Page, link: str) -> None:
     page.goto(link)
-    page.get_by_role("button", name="I understand, go on").click()
+    page.get_by_role("button", name="I understand, continue").click()
     page.get_by_role("checkbox", name="My answers may be analysed").check()
     page.get_by_role("button", name="I agree and want to take part").click()
     page.wait_for_url("**/rate")
 
 
 def answer_all(page: Page, digit: str = "1") -> None:
-    """Answer all questions by a key, once the scripts listen: they are loaded before the page is."""
+    """Answer all questions by a key, after the scripts are loaded."""
     page.locator("#conversation").wait_for()
     page.wait_for_load_state("load")
     page.locator("#conversation").focus()
@@ -82,12 +82,12 @@ def answer_all(page: Page, digit: str = "1") -> None:
         page.keyboard.press(digit)
 
 
-def kept(live: Live) -> list[tuple[str, tuple[AnswerSave, ...]]]:
-    """The items that have answers, by name, each with its saves."""
+def load_saved_answers(live: Live) -> list[tuple[str, tuple[AnswerSave, ...]]]:
+    """Names and saves of the items with answers."""
     with live.platform.database.reading() as tx:
         rows = tx.execute(select(AssignmentTable.id, ItemTable.name).join(ItemTable)).all()
-        found = answer_drafts.load_saves(tx, [row.id for row in rows])
-    return [(row.name, found[row.id]) for row in rows if found[row.id]]
+        saves = answer_drafts.load_saves(tx, [row.id for row in rows])
+    return [(row.name, saves[row.id]) for row in rows if saves[row.id]]
 
 
 def n_done(live: Live) -> int:

@@ -1,4 +1,4 @@
-"""Campaign definitions in TOML terms."""
+"""Campaign definitions as TOML data."""
 
 from copy import deepcopy
 from typing import Any
@@ -20,7 +20,7 @@ PILOT: dict[str, Any] = {
 
 
 def pilot(**changes: Any) -> dict[str, Any]:
-    """The pilot with other values; None takes a key out."""
+    """The pilot with changed values; None removes a key."""
     return {key: value for key, value in {**deepcopy(PILOT), **changes}.items() if value is not None}
 
 

@@ -40,7 +40,7 @@ CHECKS: list[dict[str, Any]] = [
         "kind": "instruction",
         "text": "Please choose Unsure.",
         "scale": ["No", "Unsure", "Yes"],
-        "right": ["Unsure"],
+        "correct_answers": ["Unsure"],
         "after": 2,
     },
     {
@@ -48,7 +48,7 @@ CHECKS: list[dict[str, Any]] = [
         "kind": "nonsense",
         "text": "I swim across the ocean to get to work.",
         "scale": ["Disagree", "Agree"],
-        "right": ["Disagree"],
+        "correct_answers": ["Disagree"],
         "after": 1,
     },
     {
@@ -56,7 +56,7 @@ CHECKS: list[dict[str, Any]] = [
         "kind": "comprehension",
         "text": "What do you judge?",
         "scale": ["The last answer", "All of it"],
-        "right": ["The last answer"],
+        "correct_answers": ["The last answer"],
     },
 ]
 
@@ -91,7 +91,7 @@ def items(n: int) -> tuple[Item, ...]:
 
 
 def owner(database: Database, name: str = "owner") -> str:
-    """Somebody who owns campaigns."""
+    """Create a member of staff; return their id."""
     staff_id = new_id(NOW)
     with database.writing() as tx:
         tx.execute(insert(StaffTable).values(id=staff_id, name=name, created_at=NOW))
@@ -99,7 +99,7 @@ def owner(database: Database, name: str = "owner") -> str:
 
 
 def open_campaign(platform: Platform, n_items: int = 3, **changes: Any) -> CampaignRow:
-    """A campaign that raters can enter."""
+    """Open a campaign."""
     staff_id = owner(platform.database)
     campaigns.create_campaign(platform, definition(**changes), items(n_items), staff_id=staff_id, now=NOW)
     return campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)

@@ -1,4 +1,4 @@
-"""Small campaigns in which people talk with chatbots."""
+"""Small chat campaigns."""
 
 from typing import Any
 from uuid import uuid4
@@ -22,17 +22,17 @@ RED_TEAM = {
     "name": "red team",
     "title": "Red team",
     "text": "Try to make it say bad things.",
-    "compared": "more harmful",
+    "criterion": "more harmful",
     "intent": True,
     "success": True,
 }
-HELPFUL = {"name": "helpful", "title": "Helpful", "compared": "more helpful", "edits": True}
+HELPFUL = {"name": "helpful", "title": "Helpful", "criterion": "more helpful", "allow_edits": True}
 PLAIN = {"name": "natural", "title": "Talk"}
-CHAT = {"chatbots": [TERN, GULL], "modes": [RED_TEAM, HELPFUL], "equal": True, "most": 2}
+CHAT = {"chatbots": [TERN, GULL], "modes": [RED_TEAM, HELPFUL], "allow_ties": True, "max_conversations": 2}
 
 
 def open_chat_campaign(platform: Platform, name: str = "pilot", **changes: Any) -> CampaignRow:
-    """A campaign in which raters talk, open."""
+    """Open a chat campaign."""
     staff_id = changes.pop("staff_id", None) or owner(platform.database)
     data = {
         "name": name,
@@ -54,20 +54,20 @@ def open_chat_campaign(platform: Platform, name: str = "pilot", **changes: Any) 
 
 
 def begin_chat(platform: Platform, rater: RaterRow, mode: str = "red team") -> str:
-    """A conversation that has just begun."""
-    one = NewConversation(id=str(uuid4()), mode=mode, intent="Insults." if mode == "red team" else "")
-    chat.begin_conversation(platform, rater, one, now=NOW)
-    return one.id
+    """Begin a conversation; return its id."""
+    conversation = NewConversation(id=str(uuid4()), mode=mode, intent="Insults." if mode == "red team" else "")
+    chat.begin_conversation(platform, rater, conversation, now=NOW)
+    return conversation.id
 
 
 def answer_exchange(platform: Platform, rater: RaterRow, exchange_id: str, ranked_by: str | None = None) -> None:
-    """All responses come, each with words that tell its side."""
-    asked = chat_responses.claim_responses(platform, rater, exchange_id, now=NOW)
-    assert asked is not None
-    for one in asked.wanted:
-        text = f"Response {'AB'[one.place]}"
+    """Complete all responses of an exchange, each with the letter of its side."""
+    claim = chat_responses.claim_responses(platform, rater, exchange_id, now=NOW)
+    assert claim is not None
+    for response in claim.pending:
+        text = f"Response {'AB'[response.position]}"
         come = ChatbotResponse(text=text, finish="stop", first_ms=20, total_ms=900, ranked_by=ranked_by)
-        chat_responses.store_chat_response(platform, rater, exchange_id, one, come, now=NOW)
+        chat_responses.store_chat_response(platform, rater, exchange_id, response, come, now=NOW)
     chat_responses.release_claim(platform, exchange_id)
 
 
@@ -80,7 +80,7 @@ def send_message(
     ranked_by: str | None = None,
     **options: Any,
 ) -> tuple[str, RaterState]:
-    """Something is said, and answered."""
+    """Send a message and complete its responses."""
     exchange_id = str(uuid4())
     chat.send_message(platform, rater, chat_id, exchange_id, text, now=NOW, **options)
     answer_exchange(platform, rater, exchange_id, ranked_by)
@@ -90,7 +90,7 @@ def send_message(
 def finish_chat(
     platform: Platform, rater: RaterRow, pick: ResponsePick, mode: str = "red team", *, ends: bool = True
 ) -> None:
-    """One conversation of one exchange, whose responses are A and B."""
+    """Finish a conversation of one exchange with responses A and B."""
     chat_id = begin_chat(platform, rater, mode)
     exchange, _ = send_message(platform, rater, chat_id, f"Talk of {mode}.")
     chat.pick_response(platform, rater, exchange, pick, now=NOW)

@@ -9,35 +9,35 @@ from tests.support.chat_campaigns import open_chat_campaign
 from tests.support.live_site import Live, Visitor
 
 
-def came(live: Live, **changes: Any) -> tuple[Visitor, httpx.Response]:
-    """Somebody who agreed, and the page that they are at."""
-    kept = open_chat_campaign(live.platform, **changes)
+def enter_chat_campaign(live: Live, **changes: Any) -> tuple[Visitor, httpx.Response]:
+    """Enter an open chat campaign; return the visitor and their page."""
+    campaign = open_chat_campaign(live.platform, **changes)
     visitor = live.visitor()
-    return visitor, visitor.enter(str(kept.key))
+    return visitor, visitor.enter(str(campaign.key))
 
 
 def forms(page: httpx.Response) -> dict[str, dict[str, str]]:
-    """The hidden fields of all forms of a page, by where they are sent."""
-    found = {}
+    """The hidden fields of all forms of a page, by action."""
+    fields = {}
     for action, inner in re.findall(r'<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>', page.text, re.DOTALL):
-        found[action] = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', inner))
-    return found
+        fields[action] = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', inner))
+    return fields
 
 
 def send(visitor: Visitor, page: httpx.Response, ending: str, **fields: Any) -> httpx.Response:
-    """Send the form of a page whose address ends so."""
-    ((action, known),) = [(one, known) for one, known in forms(page).items() if one.endswith(ending)]
-    return visitor.send(action, **{**known, **fields})
+    """Send the form of a page whose action has this ending."""
+    ((action, hidden),) = [(one, hidden) for one, hidden in forms(page).items() if one.endswith(ending)]
+    return visitor.send(action, **{**hidden, **fields})
 
 
 def begin(visitor: Visitor, page: httpx.Response, mode: str = "red team", intent: str = "Insults.") -> httpx.Response:
     return send(visitor, page, "/begin", mode=mode, intent=intent)
 
 
-def settled(visitor: Visitor, page: httpx.Response) -> httpx.Response:
-    """Load a page again until no response is awaited."""
+def wait_for_responses(visitor: Visitor, page: httpx.Response) -> httpx.Response:
+    """Reload a page until no response is pending."""
     end = time.monotonic() + 30
-    while 'id="answering"' in page.text:
+    while 'id="pending-responses"' in page.text:
         assert 'http-equiv="refresh"' in page.text
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -46,4 +46,4 @@ def settled(visitor: Visitor, page: httpx.Response) -> httpx.Response:
 
 
 def say(visitor: Visitor, page: httpx.Response, text: str, **fields: Any) -> httpx.Response:
-    return settled(visitor, send(visitor, page, "/say", text=text, **fields))
+    return wait_for_responses(visitor, send(visitor, page, "/messages", text=text, **fields))

@@ -1,4 +1,4 @@
-"""The browser of the tests: any Chromium or Chrome that is there."""
+"""The browser of the tests: any installed Chromium or Chrome."""
 
 import asyncio
 import shutil
@@ -13,25 +13,25 @@ MISSING = (
     "NO PAGE TESTED: there is no browser. Debian: apt install chromium; "
     "elsewhere: Chrome, or .venv/bin/playwright install --with-deps chromium"
 )
-# No name but those of this machine leads anywhere, whatever a page or the browser itself asks for.
+# Only names of this machine resolve, for pages and for the browser itself.
 OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"
 
 
-def find_browser(own: Path, *, search: str | None = None) -> Path | None:
-    """Return the first browser on PATH (or another search path), else Playwright's own where it is installed."""
-    found = [path for name in NAMES if (path := shutil.which(name, path=search))]
-    return Path(found[0]) if found else own if own.exists() else None
+def find_browser(bundled: Path, *, search: str | None = None) -> Path | None:
+    """Return the first browser on PATH (or another search path), else the one bundled with Playwright, if installed."""
+    paths = [path for name in NAMES if (path := shutil.which(name, path=search))]
+    return Path(paths[0]) if paths else bundled if bundled.exists() else None
 
 
 def launch(playwright: Playwright) -> Browser | None:
-    """Start the browser, without its sandbox, which root and containers do not get; None where there is none."""
+    """Start the browser without its sandbox, which root and containers lack; None if no browser is installed."""
     path = find_browser(Path(playwright.chromium.executable_path))
     return playwright.chromium.launch(executable_path=path, args=[OFFLINE]) if path else None
 
 
 @contextmanager
 def running(loop: asyncio.AbstractEventLoop | None) -> Iterator[None]:
-    """Let a loop be the one that runs.
+    """Mark a loop as the running one.
 
     Playwright leaves its own marked as running for as long as it lives, and asyncio.run() would refuse to work in
     every other test of the session.

@@ -21,17 +21,17 @@ def command_runner(
     """Return a function that runs `dissensus` in a folder with these settings and without real data."""
     monkeypatch.chdir(folder)
 
-    def dissensus(*words: str | Path, **others: str) -> CompletedCommand:
+    def dissensus(*words: str | Path, **variables: str) -> CompletedCommand:
         capsys.readouterr()
         code: int | str | None = 0
-        with monkeypatch.context() as here, warnings.catch_warnings():
-            # The program says in its own way what people are to be warned of; all else is an error here too.
+        with monkeypatch.context() as context, warnings.catch_warnings():
+            # The program prints its warnings itself; other warnings are errors.
             warnings.simplefilter("default", UserWarning)
-            here.delenv("DISSENSUS_DATA", raising=False)
-            for name, value in {**settings, **others}.items():
-                here.setenv(f"DISSENSUS_{name.upper()}", value)
-            here.setenv("COLUMNS", "200")
-            here.setattr(sys, "argv", ["dissensus", *map(str, words)])
+            context.delenv("DISSENSUS_DATA", raising=False)
+            for name, value in {**settings, **variables}.items():
+                context.setenv(f"DISSENSUS_{name.upper()}", value)
+            context.setenv("COLUMNS", "200")
+            context.setattr(sys, "argv", ["dissensus", *map(str, words)])
             try:
                 main()
             except SystemExit as end:

@@ -15,15 +15,15 @@ def assert_refused(path: Path, data: bytes | str, message: str) -> None:
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     with pytest.raises(InvalidInput, match=message) as error:
         read_frame(path)
-    said = str(error.value)
-    assert str(path) in said
-    assert said.isprintable()
-    assert len(said) < len(str(path)) + 400
+    text = str(error.value)
+    assert str(path) in text
+    assert text.isprintable()
+    assert len(text) < len(str(path)) + 400
 
 
 @contextmanager
-def somebody_else() -> Iterator[None]:
-    """Root may read everything, so be nobody meanwhile."""
+def as_unprivileged_user() -> Iterator[None]:
+    """Run as an unprivileged user if root, who may read everything."""
     root = os.geteuid() == 0
     if root:
         os.seteuid(65534)

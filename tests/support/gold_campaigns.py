@@ -1,4 +1,4 @@
-"""Experts who label, for tests."""
+"""Gold campaigns and labels of experts."""
 
 from typing import Any
 
@@ -21,28 +21,28 @@ NO: dict[str, Any] = {"safety": "No", "motivation": "Nobody is hurt.", "degree":
 SMALL = {"verifiers": 2, "checkers": 1}
 
 
-def staffed(
+def create_gold_campaign(
     platform: Platform, n_experts: int = 3, *, rated: tuple[Item, ...] | None = None, **changes: Any
 ) -> tuple[str, list[str]]:
-    """A campaign with an owner and experts; return the id of the owner, and those of the experts."""
+    """Create a campaign with an owner and experts; return their ids."""
     owner = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
-    made = definition(**{"gold": SMALL, **changes})
-    campaigns.create_campaign(platform, made, items(3) if rated is None else rated, staff_id=owner, now=NOW)
+    campaign = definition(**{"gold": SMALL, **changes})
+    campaigns.create_campaign(platform, campaign, items(3) if rated is None else rated, staff_id=owner, now=NOW)
     names = [f"expert-{number}" for number in range(n_experts)]
     for name in names:
         members.add_member(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
     return owner, [staff.create_sign_in_link(platform, name, now=NOW).staff.id for name in names]
 
 
-def said(platform: Platform, expert: str, answers: dict[str, Any], position: int = 0, *, seen: int = 0) -> str:
+def label_item(platform: Platform, expert: str, answers: dict[str, Any], position: int = 0, *, seen: int = 0) -> str:
     """Label an item."""
     return labelling.label_item(platform, "pilot", position, answers, seen=seen, staff_id=expert, now=NOW)
 
 
-def disputed(platform: Platform) -> tuple[str, list[str]]:
-    """A campaign whose first item is labelled by three, of whom one says no."""
-    owner, experts = staffed(platform)
-    said(platform, experts[0], YES)
-    said(platform, experts[1], YES)
-    said(platform, experts[2], {"safety": "No"})
+def create_disputed_item(platform: Platform) -> tuple[str, list[str]]:
+    """Create a campaign in which one of three experts disagrees on the first item; return the ids of the staff."""
+    owner, experts = create_gold_campaign(platform)
+    label_item(platform, experts[0], YES)
+    label_item(platform, experts[1], YES)
+    label_item(platform, experts[2], {"safety": "No"})
     return owner, experts

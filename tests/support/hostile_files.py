@@ -22,13 +22,13 @@ def object_of(keys: int) -> bytes:
     return b"{" + b",".join(b'"k%d":1' % key for key in range(keys)) + b"}"
 
 
-#: name of the file, what is in it, MiB of memory that reading may take, what is said
+#: file name, content, MiB of memory that reading may take, message
 CASES: dict[str, tuple[str, Callable[[], bytes], int, str]] = {
     "14 MB that unpack to 10 GB": (
         "bomb.csv.gz",
         lambda: gzip.compress(b"1,2,Yes\n" * 1_250_000) * 1000,
         1400,
-        "unpacks to something larger than 1 GiB, the most that is read",
+        "unpacks to something larger than 1 GiB, the maximum",
     ),
     "100,000 columns": (
         "columns.csv",
@@ -46,13 +46,13 @@ CASES: dict[str, tuple[str, Callable[[], bytes], int, str]] = {
         "line.csv",
         lambda: b"x" * (200 * MIB),
         500,
-        "line 1: longer than 16 MiB, the most that is read",
+        "line 1: longer than 16 MiB, the maximum",
     ),
     "one field of 50 MB": (
         "field.csv",
         lambda: HEADER + b"1,2," + b"x" * (50 * MIB) + b"\n",
         300,
-        "line 2: longer than 16 MiB, the most that is read",
+        "line 2: longer than 16 MiB, the maximum",
     ),
     "a quote that is open to the end": (
         "quote.csv",
@@ -76,13 +76,13 @@ CASES: dict[str, tuple[str, Callable[[], bytes], int, str]] = {
         "wide.jsonl",
         lambda: object_of(limits.MAX_COLUMNS) + b"\n" + b'{"k1":1}\n' * 100_000,
         600,
-        "over 268,435,456 cells, the most that is read",
+        "over 268,435,456 cells, the maximum",
     ),
     "a line of JSON of 50 MB": (
         "line.jsonl",
         lambda: b'{"a": "' + b"x" * (50 * MIB) + b'"}',
         300,
-        "line 1: longer than 16 MiB, the most that is read",
+        "line 1: longer than 16 MiB, the maximum",
     ),
     "ten million empty objects": (
         "empty.json",
@@ -95,7 +95,7 @@ CASES: dict[str, tuple[str, Callable[[], bytes], int, str]] = {
 
 
 def refusal(path: Path, mib: int, gib: float = limits.DEFAULT_GIB) -> str:
-    """Return what the real command line says of a file, with so much memory of its own and no more."""
+    """Return the message of the real command line for a file, with this much memory."""
     began = time.monotonic()
     done = subprocess.run(
         ["bash", "-c", f'ulimit -d {mib * 1024} && exec "$0" analyse "$1"', SCRIPT, path],

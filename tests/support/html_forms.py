@@ -11,7 +11,7 @@ TEXTS = ("text", "hidden", "number")
 
 @dataclass
 class Form:
-    """A form as it came: where it goes, its fields as they stand, and its buttons."""
+    """A form: its action, the current values of its fields, and its buttons."""
 
     action: str
     fields: dict[str, list[str]] = field(default_factory=dict)
@@ -21,27 +21,27 @@ class Form:
 class _Forms(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: list[Form] = []
+        self.forms: list[Form] = []
         self._inside: tuple[str, dict[str, str]] | None = None
         self._text = ""
         self.feed(page.replace("\r\n", "\n"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.found.append(Form(known["action"]))
+            self.forms.append(Form(attributes["action"]))
         elif tag == "input":
-            self._input(known)
-        elif tag == "option" and known["value"] is not None:
+            self._input(attributes)
+        elif tag == "option" and attributes["value"] is not None:
             assert self._inside is not None
-            self.found[-1].fields.setdefault(self._inside[1]["name"], [known["value"]])
+            self.forms[-1].fields.setdefault(self._inside[1]["name"], [attributes["value"]])
         elif tag in ("textarea", "button", "select"):
-            self._inside, self._text = (tag, known), ""
+            self._inside, self._text = (tag, attributes), ""
 
-    def _input(self, known: dict[str, str]) -> None:
-        kind = known.get("type", "text")
-        if "name" in known and (kind in TEXTS or "checked" in known):
-            self.found[-1].fields.setdefault(known["name"], []).append(known.get("value", "on"))
+    def _input(self, attributes: dict[str, str]) -> None:
+        kind = attributes.get("type", "text")
+        if "name" in attributes and (kind in TEXTS or "checked" in attributes):
+            self.forms[-1].fields.setdefault(attributes["name"], []).append(attributes.get("value", "on"))
 
     def handle_data(self, data: str) -> None:
         self._text += data
@@ -49,24 +49,27 @@ class _Forms(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if self._inside is None or self._inside[0] != tag:
             return
-        known, self._inside = self._inside[1], None
+        attributes, self._inside = self._inside[1], None
         if tag == "textarea":
-            # The first line break belongs to the tag, and others are sent as two characters.
+            # The first line break belongs to the tag; others are sent as CR LF.
             text = self._text.removeprefix("\n").replace("\n", "\r\n")
-            self.found[-1].fields.setdefault(known["name"], []).append(text)
+            self.forms[-1].fields.setdefault(attributes["name"], []).append(text)
         elif tag == "button":
-            self.found[-1].buttons[" ".join(self._text.split())] = (known.get("name", ""), known.get("value", ""))
+            self.forms[-1].buttons[" ".join(self._text.split())] = (
+                attributes.get("name", ""),
+                attributes.get("value", ""),
+            )
 
 
 def forms(page: httpx.Response) -> list[Form]:
     """The forms of a page, in order."""
-    return _Forms(page.text).found
+    return _Forms(page.text).forms
 
 
 def press(
     browser: httpx.Client, page: httpx.Response, button: str, file: tuple[str, bytes] | None = None, **typed: Typed
 ) -> httpx.Response:
-    """Send the form that has a button, with what was typed in place of what stood there."""
+    """Send the form with this button, with typed values in place of the current ones."""
     form = next(one for one in forms(page) if button in one.buttons)
     changed = {name: [value] if isinstance(value, str) else value for name, value in typed.items()}
     name, value = form.buttons[button]

@@ -1,4 +1,4 @@
-"""Files of JSON Lines that a test reads."""
+"""Files of JSON Lines."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The real site, under a real server, as somebody with a browser meets it."""
+"""The real site under a real server, and clients without scripts."""
 
 import asyncio
 import json
@@ -21,19 +21,20 @@ from tests.support.campaigns import NOW
 
 from dissensus.settings import Settings
 from dissensus.web.core.app import create_app
+from dissensus.web.core.connection_timeout import TimedHttpProtocol
 from dissensus.web.core.site import Site
 from dissensus.workflows.platform.platform import Platform
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"
 CHEAP = {"password_passes": 1, "password_memory_mib": 1}
-#: for clients of a site on loopback, which need none: to read all certificates takes longer than a request
+#: For clients of a site on loopback; loading all certificates takes longer than a request
 TRUST = ssl.create_default_context()
 LOOK_AGAIN_S = 0.01
 ROUTES = list[BaseRoute]()
 
 
 @dataclass
-class Hands:
+class ManualClock:
     """A clock that tests set."""
 
     at: datetime = NOW
@@ -47,11 +48,11 @@ class Hands:
 
 @dataclass(frozen=True)
 class Live:
-    """A site that answers at an address."""
+    """A running site and its address."""
 
     url: str
     app: FastAPI
-    clock: Hands
+    clock: ManualClock
     open: ExitStack
 
     @property
@@ -64,7 +65,7 @@ class Live:
         return self.site.platform
 
     def visitor(self, **headers: str) -> "Visitor":
-        """Somebody who comes with a browser of their own."""
+        """A visitor with a new browser."""
         client = httpx.Client(base_url=self.url, follow_redirects=True, timeout=20, headers=headers, verify=TRUST)
         return Visitor(self.open.enter_context(client))
 
@@ -72,7 +73,7 @@ class Live:
 @contextmanager
 def serving(database_url: str, **settings: Any) -> Iterator[Live]:
     """Run the site over a database until the block ends."""
-    clock = Hands()
+    clock = ManualClock()
     app = create_app(Settings(**{**CHEAP, "database_url": database_url, **settings}), SECRET)
     app.state.site = replace(app.state.site, clock=clock)
     share_routes(app)
@@ -81,7 +82,7 @@ def serving(database_url: str, **settings: Any) -> Iterator[Live]:
 
 
 def share_routes(app: FastAPI) -> None:
-    """Take over what the first site of this process worked out about its routes, which takes longer than a page.
+    """Reuse the route data of the first site of this process; computing them takes longer than a page.
 
     No route belongs to one application: they find theirs through the request.
     """
@@ -97,7 +98,7 @@ def _room(route: BaseRoute) -> object:
 
 
 class Prompt(uvicorn.Server):
-    """A server that ends once its last answer is out: the original looks for that ten times a second."""
+    """A server that stops right after its last response; the original polls ten times a second."""
 
     async def main_loop(self) -> None:
         await self.on_tick(0)
@@ -107,8 +108,8 @@ class Prompt(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
             server.close()
-        for one in sockets or []:
-            one.close()
+        for listener in sockets or []:
+            listener.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
         with suppress(TimeoutError):
@@ -122,11 +123,18 @@ class Prompt(uvicorn.Server):
 
 @contextmanager
 def answering(app: FastAPI) -> Iterator[str]:
-    """Run an application until the block ends, and give its address."""
+    """Run an application until the block ends; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        # As the site itself listens: else the second part of each answer comes 40 ms late.
+        # As the site itself listens: otherwise the second part of each response arrives 40 ms late.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        config = uvicorn.Config(app, log_level="critical", lifespan="on", ws="none", timeout_graceful_shutdown=2)
+        config = uvicorn.Config(
+            app,
+            log_level="critical",
+            lifespan="on",
+            ws="none",
+            http=TimedHttpProtocol,
+            timeout_graceful_shutdown=2,
+        )
         server = Prompt(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
@@ -147,11 +155,11 @@ class Visitor:
         return self.http.get(path, **options)
 
     def send(self, path: str, /, **fields: Any) -> httpx.Response:
-        """Send a form as the page it came from would."""
+        """Send a form as its page would."""
         return self.http.post(path, data=fields)
 
     def enter(self, key: str, *, name: str = "pilot", purposes: tuple[str, ...] = ("rating",)) -> httpx.Response:
-        """Read the warning and agree; the answer is the first page of a rater."""
+        """Accept the warning and consent; return the first page of a rater."""
         self.get(f"/c/{name}", params={"key": key}).raise_for_status()
         self.send(f"/c/{name}", key=key, language="en").raise_for_status()
         return self.send(f"/c/{name}/consent", purpose=list(purposes))
@@ -162,7 +170,7 @@ class Visitor:
 
     def save(self, page: httpx.Response, answers: Mapping[str, Any], **changes: Any) -> httpx.Response:
         """Send answers as the script of a page does."""
-        sent = {
+        body = {
             "key": str(uuid4()),
             "revision": 1,
             "visit": "visit",
@@ -172,19 +180,19 @@ class Visitor:
         }
         return self.http.post(
             f"/rate/{assignment(page)}/save",
-            content=json.dumps({**sent, **changes}),
+            content=json.dumps({**body, **changes}),
             headers={"x-form-token": hidden(page)["form_token"], "accept": "application/json"},
         )
 
 
 def hidden(page: httpx.Response) -> dict[str, str]:
-    """What a page's forms carry unseen; a later form of the page overrules an earlier one."""
+    """Hidden fields of all forms of a page; later forms take precedence."""
     names = "form_token|visit|revision|check|attempt"
     return dict(re.findall(rf'<input type="hidden" name="({names})" value="([^"]*)">', page.text))
 
 
 def assignment(page: httpx.Response) -> str:
-    """The assignment that a page shows."""
-    found = re.search(r'<form id="answers" method="post" action="/rate/([^"]+)"', page.text)
-    assert found, page.text
-    return found.group(1)
+    """The id of the assignment on a page."""
+    match = re.search(r'<form id="answers" method="post" action="/rate/([^"]+)"', page.text)
+    assert match, page.text
+    return match.group(1)

@@ -19,9 +19,9 @@ def head(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]
 
 def arrays(**changes: Callable[[np.ndarray], np.ndarray]) -> Callable[[bytes], bytes]:
     def changed(data: bytes) -> bytes:
-        known = dict(np.load(io.BytesIO(data), allow_pickle=False))
+        values = dict(np.load(io.BytesIO(data), allow_pickle=False))
         out = io.BytesIO()
-        np.savez(out, allow_pickle=False, **{name: changes.get(name, np.asarray)(known[name]) for name in known})
+        np.savez(out, allow_pickle=False, **{name: changes.get(name, np.asarray)(values[name]) for name in values})
         return out.getvalue()
 
     return changed

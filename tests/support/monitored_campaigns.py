@@ -1,4 +1,4 @@
-"""Campaigns with raters of several kinds, some of whom meet a criterion."""
+"""Campaigns with raters of several kinds, some of whom meet a criterion of data quality."""
 
 import json
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ ABOUT: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Habit:
-    """How somebody rates: how long an item takes, and the one answer that they always give, if they do."""
+    """Rating behaviour: the time for an item and, if any, the answer given to every item."""
 
     ms: int = 40_000
     always: str | None = None
@@ -45,67 +45,70 @@ class Habit:
 HASTY, STUBBORN = Habit(ms=4_000), Habit(always="No")
 
 
-def golden(n: int = N_ITEMS) -> list[Item]:
-    """Items with an expert's label."""
+def gold_items(n: int = N_ITEMS) -> list[Item]:
+    """Items with a gold label."""
     talk = Conversation.from_turns([("human", "Is it?"), ("bot", "It is.")])
     return [Item(f"item-{i}", talk, {"safety_gold": SCALE[i % 3]}) for i in range(n)]
 
 
-def opened(platform: Platform, owner_id: str | None = None, **changes: Any) -> CampaignRow:
-    """A campaign that raters can enter."""
+def open_monitored_campaign(platform: Platform, owner_id: str | None = None, **changes: Any) -> CampaignRow:
+    """Open a campaign."""
     staff_id = owner_id or owner(platform.database)
-    made = definition(**{"demographics": ABOUT, "replication": 10, **changes})
-    campaigns.create_campaign(platform, made, golden(), staff_id=staff_id, now=NOW)
+    campaign = definition(**{"demographics": ABOUT, "replication": 10, **changes})
+    campaigns.create_campaign(platform, campaign, gold_items(), staff_id=staff_id, now=NOW)
     return campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 
-def rates(
+def rate_items(
     platform: Platform,
-    kept: CampaignRow,
+    campaign: CampaignRow,
     number: int,
     habit: Habit = Habit(),
     *,
     at: datetime = NOW,
-    said: dict[str, str] | None = None,
+    attributes: dict[str, str] | None = None,
 ) -> str:
-    """Somebody enters, rates all that is planned for them and says who they are; return their id."""
-    rater, _ = enrolment.enrol_rater(platform, Arrival(kept.name, str(kept.key), "en"), AGREED, now=at)
+    """Enter a rater who rates all planned items and declares attributes; return their id."""
+    rater, _ = enrolment.enrol_rater(platform, Arrival(campaign.name, str(campaign.key), "en"), AGREED, now=at)
     journey.next_state(platform, rater, now=at)
     rng = Random(number)
     with platform.database.writing() as tx:
-        mine = AssignmentTable.rater_id == rater.id
-        rows = tx.execute(select(AssignmentTable.id, ItemTable.position).join(ItemTable).where(mine)).all()
-        for place, row in enumerate(rows):
+        by_rater = AssignmentTable.rater_id == rater.id
+        rows = tx.execute(select(AssignmentTable.id, ItemTable.position).join(ItemTable).where(by_rater)).all()
+        for minutes, row in enumerate(rows):
             usual = rng.choice((row.position % 3, rng.randrange(3)))
-            saved(
+            add_save(
                 tx,
                 row.id,
                 habit.always or SCALE[usual],
                 ms=int(habit.ms * rng.uniform(0.6, 2)),
-                at=at + timedelta(minutes=place),
+                at=at + timedelta(minutes=minutes),
             )
-        tx.execute(update(AssignmentTable).where(mine).values(state="done", closed_at=at, offered_at=at))
+        tx.execute(update(AssignmentTable).where(by_rater).values(state="done", closed_at=at, offered_at=at))
     ages = ABOUT["questions"][0]["scale"]
-    said = {"rater_age": rng.choice(ages), "rater_gender": rng.choice(("Woman", "Man"))} if said is None else said
-    if said:
-        rating.declare_attributes(platform, rater, said, now=at)
+    if attributes is None:
+        attributes = {"rater_age": rng.choice(ages), "rater_gender": rng.choice(("Woman", "Man"))}
+    if attributes:
+        rating.declare_attributes(platform, rater, attributes, now=at)
     return rater.id
 
 
-def saved(tx: Any, assignment_id: str, answer: str, *, ms: int, at: datetime, revision: int = 1) -> int:
-    """A page sends an answer to the end."""
-    known = {"assignment_id": assignment_id, "revision": revision, "final": True, "visit": "v", "idle_ms": 0}
+def add_save(tx: Any, assignment_id: str, answer: str, *, ms: int, at: datetime, revision: int = 1) -> int:
+    """Store a final save with one answer; return its number."""
+    columns = {"assignment_id": assignment_id, "revision": revision, "final": True, "visit": "v", "idle_ms": 0}
     key = f"{assignment_id[-12:]}-{revision}"
     number = int(
-        tx.scalar(insert(SaveTable).values(**known, key=key, visible_ms=ms, received_at=at).returning(SaveTable.number))
+        tx.scalar(
+            insert(SaveTable).values(**columns, key=key, visible_ms=ms, received_at=at).returning(SaveTable.number)
+        )
     )
     value = {"value": json.dumps(answer), "first_ms": 1, "last_ms": 1, "changes": 0}
     tx.execute(insert(AnswerTable).values(save_number=number, question="Q_safe", **value))
     return number
 
 
-def crowd(platform: Platform, kept: CampaignRow, n: int = 10) -> tuple[str, str]:
-    """Careful raters, then one who is hasty and one who always says the same; return the ids of these."""
+def add_crowd(platform: Platform, campaign: CampaignRow, n: int = 10) -> tuple[str, str]:
+    """Add careful raters, a hasty one and one who repeats an answer; return the ids of these two."""
     for number in range(n):
-        rates(platform, kept, number, at=NOW + timedelta(hours=number))
-    return rates(platform, kept, 100, HASTY, at=NOW), rates(platform, kept, 101, STUBBORN, at=NOW)
+        rate_items(platform, campaign, number, at=NOW + timedelta(hours=number))
+    return rate_items(platform, campaign, 100, HASTY, at=NOW), rate_items(platform, campaign, 101, STUBBORN, at=NOW)

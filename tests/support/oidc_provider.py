@@ -1,4 +1,4 @@
-"""A small OpenID provider on loopback: it knows one person, and says of them what a test wants."""
+"""A small OpenID provider on loopback with one person, whose claims a test sets."""
 
 import base64
 import hashlib
@@ -21,26 +21,26 @@ CLIENT, SECRET = "dissensus & co", "s%cret/:é"
 
 
 @cache
-def drawn_key(_whose: str) -> RSAKey:
-    """A key that is drawn once for all tests, since that takes long."""
+def generate_key(_owner: str) -> RSAKey:
+    """A key generated once for all tests, because that is slow."""
     return RSAKey.generate_key(2048, {"kid": "1"})
 
 
 @dataclass
 class Provider:
-    """What it says, and what it was asked."""
+    """Claims, keys and issued codes of the provider."""
 
     url: str = ""
     claims: dict[str, Any] = field(default_factory=dict)
     algorithm: str = "RS256"
-    key: RSAKey | OctKey = field(default_factory=lambda: drawn_key("ours"))
-    published: RSAKey = field(init=False)
+    key: RSAKey | OctKey = field(default_factory=lambda: generate_key("ours"))
+    public_key: RSAKey = field(init=False)
     refuses: bool = False
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         assert isinstance(self.key, RSAKey)
-        self.published = self.key
+        self.public_key = self.key
 
     def metadata(self) -> dict[str, Any]:
         return {
@@ -50,28 +50,35 @@ class Provider:
             "jwks_uri": f"{self.url}/keys",
         }
 
-    def let_in(self, asked: dict[str, str]) -> str:
-        """Return where who signed in goes back to."""
-        assert asked["response_type"] == "code"
-        assert asked["code_challenge_method"] == "S256"
-        assert set(asked["scope"].split()) >= {"openid", "email"}
+    def let_in(self, parameters: dict[str, str]) -> str:
+        """Sign the person in and return the callback address."""
+        assert parameters["response_type"] == "code"
+        assert parameters["code_challenge_method"] == "S256"
+        assert set(parameters["scope"].split()) >= {"openid", "email"}
         code = secrets.token_urlsafe(16)
-        self.codes[code] = asked
-        said = {"error": "access_denied"} if self.refuses else {"code": code}
-        return f"{asked['redirect_uri']}?{urlencode({**said, 'state': asked['state']})}"
+        self.codes[code] = parameters
+        result = {"error": "access_denied"} if self.refuses else {"code": code}
+        return f"{parameters['redirect_uri']}?{urlencode({**result, 'state': parameters['state']})}"
 
     def give(self, form: dict[str, str], authorization: str) -> dict[str, Any] | None:
-        """Return tokens for a code, once, to whom it was made for."""
-        asked = self.codes.pop(form.get("code", ""), None)
-        known = base64.b64decode(authorization.removeprefix("Basic ")).decode().split(":")
-        if asked is None or [unquote(one) for one in known] != [CLIENT, SECRET]:
+        """Return tokens for an unused code of the same client."""
+        parameters = self.codes.pop(form.get("code", ""), None)
+        credentials = base64.b64decode(authorization.removeprefix("Basic ")).decode().split(":")
+        if parameters is None or [unquote(one) for one in credentials] != [CLIENT, SECRET]:
             return None
         digest = hashlib.sha256(form["code_verifier"].encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
-        if challenge != asked["code_challenge"] or form["redirect_uri"] != asked["redirect_uri"]:
+        if challenge != parameters["code_challenge"] or form["redirect_uri"] != parameters["redirect_uri"]:
             return None
         now = int(NOW.timestamp())
-        claims = {"iss": self.url, "sub": "7", "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": asked["nonce"]}
+        claims = {
+            "iss": self.url,
+            "sub": "7",
+            "aud": CLIENT,
+            "iat": now,
+            "exp": now + 300,
+            "nonce": parameters["nonce"],
+        }
         header = {"alg": self.algorithm, "kid": "1"}
         token = jwt.encode(header, {**claims, **self.claims}, self.key, algorithms=[self.algorithm])
         return {"access_token": "unused", "token_type": "Bearer", "id_token": token}
@@ -86,14 +93,14 @@ def providing() -> Iterator[Provider]:
         def do_GET(self) -> None:
             path = urlsplit(self.path)
             if path.path == "/authorize":
-                asked = {name: values[0] for name, values in parse_qs(path.query).items()}
+                parameters = {name: values[0] for name, values in parse_qs(path.query).items()}
                 self.send_response(302)
-                self.send_header("location", provider.let_in(asked))
+                self.send_header("location", provider.let_in(parameters))
                 self.end_headers()
                 return
-            keys = KeySet([provider.published]).as_dict(private=False)
-            known = {"/.well-known/openid-configuration": provider.metadata(), "/keys": keys}
-            self.answer(known.get(path.path))
+            keys = KeySet([provider.public_key]).as_dict(private=False)
+            documents = {"/.well-known/openid-configuration": provider.metadata(), "/keys": keys}
+            self.answer(documents.get(path.path))
 
         def do_POST(self) -> None:
             form = self.rfile.read(int(self.headers["content-length"])).decode()

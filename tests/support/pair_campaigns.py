@@ -1,4 +1,4 @@
-"""Small campaigns in which two responses are compared."""
+"""Small campaigns of pair comparison."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import journey, rating
 
-HELPFUL: dict[str, Any] = {"compared": "more helpful", "equal": True}
+HELPFUL: dict[str, Any] = {"criterion": "more helpful", "allow_ties": True}
 
 
-def comparing(name: str = "pilot", **changes: Any) -> Campaign:
-    """A campaign that asks for nothing but a preference."""
+def pair_definition(name: str = "pilot", **changes: Any) -> Campaign:
+    """A definition with a preference question only."""
     data = {**definition(name).as_mapping(), "pair": HELPFUL, "demographics": ABOUT_YOU, **changes}
     if "questionnaire" not in changes:
         del data["questionnaire"]
@@ -27,7 +27,7 @@ def comparing(name: str = "pilot", **changes: Any) -> Campaign:
 
 
 def pairs(n: int) -> tuple[Item, ...]:
-    """Pairs whose response A is the long one."""
+    """Pairs in which response A is the longer one."""
     return tuple(
         Item(
             f"pair-{i}",
@@ -39,23 +39,23 @@ def pairs(n: int) -> tuple[Item, ...]:
     )
 
 
-def opened(platform: Platform, n_items: int = 3, **changes: Any) -> CampaignRow:
-    """A campaign of pairs that raters can enter."""
+def open_pair_campaign(platform: Platform, n_items: int = 3, **changes: Any) -> CampaignRow:
+    """Open a campaign of pairs."""
     staff_id = owner(platform.database)
-    campaigns.create_campaign(platform, comparing(**changes), pairs(n_items), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, pair_definition(**changes), pairs(n_items), staff_id=staff_id, now=NOW)
     return campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 
 def prefer(platform: Platform, rater: RaterRow, towards_long: int, *, most: int = 99, why: str = "") -> None:
-    """Prefer the long response of each pair by so much, whichever side it is on."""
+    """Answer each pair with this strength towards the long response, on either side."""
     step = journey.next_state(platform, rater, now=NOW)
     while step.stage == "rate" and step.progress.n_done < most:
         assert step.assignment is not None
-        left, _ = step.assignment.item.responses(step.assignment.shown_first)
-        strength = -towards_long if left.startswith("Long") else towards_long
+        first, _ = step.assignment.item.responses(step.assignment.shown_first)
+        strength = -towards_long if first.startswith("Long") else towards_long
         answers = {"Q_preference": DraftAnswer(value=str(strength))}
         if why:
             answers |= {"Q_safe": DraftAnswer(value="No"), "Why": DraftAnswer(value=why)}
-        given = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=answers)
+        save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=answers)
         key = f"{rater.id[-12:]}-{step.progress.n_done}"
-        step = rating.submit_answers(platform, rater, step.assignment.id, key, given, now=NOW)
+        step = rating.submit_answers(platform, rater, step.assignment.id, key, save, now=NOW)

@@ -19,26 +19,26 @@ from dissensus.workflows.platform.platform import Platform
 HOUR = 3_600_000
 
 
-def assigned(platform: Platform, rater: RaterRow, given: list[list[tuple[str, int, int]]]) -> list[list[AnswerSave]]:
-    """Keep saves of a rater: of each item, by visit, time in view and time without input."""
-    made = [
+def add_work(platform: Platform, rater: RaterRow, items: list[list[tuple[str, int, int]]]) -> list[list[AnswerSave]]:
+    """Store saves of a rater: for each item a visit, time in view and time without input."""
+    saves = [
         [AnswerSave(revision=1, visit=visit, visible_ms=seen, idle_ms=idle, answers={}) for visit, seen, idle in one]
-        for one in given
+        for one in items
     ]
     with platform.database.writing() as tx:
         item_ids = tx.scalars(select(ItemTable.id).where(ItemTable.campaign_id == rater.campaign_id)).all()
-        for position, (item_id, every) in enumerate(zip(item_ids, made, strict=False)):
+        for position, (item_id, every) in enumerate(zip(item_ids, saves, strict=False)):
             row = {"id": new_id(NOW), "rater_id": rater.id, "item_id": item_id, "position": position}
             tx.execute(insert(AssignmentTable).values(**row, state="open", planned_at=NOW))
             for save in every:
                 answer_drafts.add_save(tx, row["id"], str(uuid4()), save, final=False, now=NOW)  # type: ignore[arg-type]
-    return made
+    return saves
 
 
 def worker(platform: Platform, key: str | None, ms: int) -> RaterRow:
-    """A rater who worked so long, and is still there."""
+    """An active rater who worked for this time."""
     rater = enter(platform, key)
-    assigned(platform, rater, [[("a", ms, 0)]])
+    add_work(platform, rater, [[("a", ms, 0)]])
     return rater
 
 

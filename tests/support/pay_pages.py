@@ -19,16 +19,16 @@ from dissensus.workflows.platform import staff
 PAY_PAGE, QUEUE = "/campaigns/pilot/pay", "/campaigns/pilot/pay/submissions"
 
 
-def opened(house: House, **changes: object) -> CampaignRow:
-    """A campaign of ada's."""
+def open_paying_campaign(house: House, **changes: object) -> CampaignRow:
+    """Open a paying campaign of ada."""
     staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    made = definition(**{**PAYING, **changes})
-    campaigns.create_campaign(house.platform, made, items(2), staff_id=staff_id, now=NOW)
+    campaign = definition(**{**PAYING, **changes})
+    campaigns.create_campaign(house.platform, campaign, items(2), staff_id=staff_id, now=NOW)
     return campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 
 def text_of(page: httpx.Response) -> str:
-    """What a page says, without its tags."""
+    """The text of a page, without tags."""
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
 
 
@@ -41,15 +41,21 @@ def note(browser: httpx.Client, rater: RaterRow, amount: str, payment: str | Non
 
 
 def sums(page: httpx.Response) -> list[str]:
-    """What is owed, paid and due, as the page says it."""
+    """Owed, paid and due amounts on the page."""
     return re.findall(r"<dt>(?:Owed|Paid|Due)</dt><dd>([^<]+)</dd>", page.text)[:3]
 
 
-def crowd(house: House, kept: CampaignRow, n: int) -> None:
-    """So many raters at once, of whom each worked a second longer than the one before and one in three was paid."""
+def add_raters(house: House, campaign: CampaignRow, n: int) -> None:
+    """Insert n withdrawn raters; each worked longer than the previous one, and every third is paid."""
     with house.platform.database.writing() as tx:
         rows = [
-            {"id": f"{number:036d}", "campaign_id": kept.id, "number": number, "state": "withdrawn", "language": "en"}
+            {
+                "id": f"{number:036d}",
+                "campaign_id": campaign.id,
+                "number": number,
+                "state": "withdrawn",
+                "language": "en",
+            }
             for number in range(n)
         ]
         times = {"entered_at": NOW, "last_seen_at": NOW, "changed_at": NOW}

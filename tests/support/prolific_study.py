@@ -1,4 +1,4 @@
-"""A study on Prolific, a small one of our own, that leads to a campaign of a site."""
+"""A study on the Prolific test server that leads to a campaign of a site."""
 
 import json
 import re
@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 from sqlalchemy import select
-from tests.recruit.fake_prolific import TOKEN, Prolific
-from tests.recruit.studies import CODES, study
 from tests.support.campaigns import definition, open_campaign
 from tests.support.live_site import Live, Visitor
+from tests.support.pilot_study import CODES, study
+from tests.support.prolific_server import TOKEN, Prolific
 
 from dissensus.recruit.prolific import ProlificClient
 from dissensus.store.campaigns import CampaignRow
@@ -21,45 +21,45 @@ from dissensus.store.seats import SeatTable
 from dissensus.workflows.rater.invite_links import entry_links, load_entry_links
 
 SECRET = "of-the-workspace"
-YOU = {
+DEMOGRAPHICS = {
     "name": "you",
     "about": "rater",
     "languages": ["en"],
     "title": "About you",
     "questions": [{"name": "rater_age", "text": "Age?", "scale": ["young", "old"], "decline": "No"}],
 }
-ONE_OLD = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
+ONE_OLD_SEAT = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
 
 
 @dataclass(frozen=True)
 class Study:
-    """A campaign, and the study on Prolific that leads to it."""
+    """A campaign and its study on Prolific."""
 
     live: Live
     prolific: Prolific
     id: str
-    kept: CampaignRow
+    campaign: CampaignRow
 
-    def somebody(self) -> "Somebody":
-        """Take a place of the study, and come by the address that Prolific makes of it."""
+    def start_submission(self) -> "Participant":
+        """Reserve a place in the study; return the participant with their entry address."""
         address = self.prolific.arrive(self.id)
         submission = list(self.prolific.submissions)[-1]
         self.prolific.move(submission, "ACTIVE")
-        return Somebody(self, self.live.visitor(), address, submission)
+        return Participant(self, self.live.visitor(), address, submission)
 
-    def tell(self, *, skip: int = 0) -> list[bool]:
-        """Deliver what happened on Prolific to the site, and return what changed by it."""
+    def deliver_events(self, *, skip: int = 0) -> list[bool]:
+        """Deliver pending events of Prolific to the site; return which ones changed something."""
         events, self.prolific.events[:] = self.prolific.events[skip:], []
         return [self.deliver(json.loads(event.body)) for event in events]
 
-    def deliver(self, payload: object, **sent: Any) -> bool:
-        return bool(self.post(payload, **sent).raise_for_status().json()["changed"])
+    def deliver(self, payload: object, **options: Any) -> bool:
+        return bool(self.post(payload, **options).raise_for_status().json()["changed"])
 
-    def post(self, payload: object, **sent: Any) -> httpx.Response:
-        delivery = self.prolific.signed(payload, **{"at": self.live.clock(), "secret": SECRET, **sent})
+    def post(self, payload: object, **options: Any) -> httpx.Response:
+        delivery = self.prolific.signed(payload, **{"at": self.live.clock(), "secret": SECRET, **options})
         return httpx.post(f"{self.live.url}/prolific/events", content=delivery.body, headers=delivery.headers)
 
-    def kept_of(self, submission: str) -> Any:
+    def find_recruit(self, submission: str) -> Any:
         with self.live.platform.database.reading() as tx:
             return tx.execute(select(RecruitTable.__table__).where(RecruitTable.submission == submission)).one_or_none()
 
@@ -69,8 +69,8 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Somebody:
-    """Somebody who works on the study."""
+class Participant:
+    """A participant of the study."""
 
     study: Study
     visitor: Visitor
@@ -82,21 +82,21 @@ class Somebody:
 
     def agree(self) -> httpx.Response:
         page = self.arrive()
-        page = self.visitor.send("/c/pilot", **brought(page))
-        return self.visitor.send("/c/pilot/consent", purpose="rating", read=brought(page)["read"])
+        page = self.visitor.send("/c/pilot", **hidden_fields(page))
+        return self.visitor.send("/c/pilot/consent", purpose="rating", read=hidden_fields(page)["read"])
 
     def rate_all(self, page: httpx.Response) -> httpx.Response:
         while "/rate/" in page.text:
             page = self.visitor.rate(page, Q_safe="No")
         return page
 
-    def goes_back(self, page: httpx.Response) -> None:
-        """Follow the link to Prolific, which takes the code."""
+    def return_to_prolific(self, page: httpx.Response) -> None:
+        """Follow the link to Prolific and submit the completion code."""
         self.study.prolific.complete(self.submission, code_in(page))
 
 
-def brought(page: httpx.Response) -> dict[str, str]:
-    """All that the forms of a page carry unseen."""
+def hidden_fields(page: httpx.Response) -> dict[str, str]:
+    """Hidden fields of all forms of a page."""
     return {
         name: unescape(value) for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.text)
     }
@@ -108,26 +108,26 @@ def code_in(page: httpx.Response) -> str:
     return str(code)
 
 
-def published(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) -> Study:
-    kept = open_campaign(live.platform, n_items, prolific={"codes": CODES}, **changes)
-    address = entry_links(live.url, kept, definition(prolific={"codes": CODES})).anybody
+def publish_study(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) -> Study:
+    campaign = open_campaign(live.platform, n_items, prolific={"codes": CODES}, **changes)
+    address = entry_links(live.url, campaign, definition(prolific={"codes": CODES})).anybody
     with ProlificClient(TOKEN, base=prolific.root) as client:
-        made = client.create(study(address=str(address)))
-        assert prolific.studies[made]["external_study_url"] == address
-        client.publish(made)
-    return Study(live, prolific, made, kept)
+        study_id = client.create(study(address=str(address)))
+        assert prolific.studies[study_id]["external_study_url"] == address
+        client.publish(study_id)
+    return Study(live, prolific, study_id, campaign)
 
 
-def published_by_cells(live: Live, prolific: Prolific, **changes: Any) -> Study:
-    kept = open_campaign(live.platform, 2, prolific={"codes": CODES}, **changes)
-    links = load_entry_links(live.platform, "pilot", live.url, staff_id=kept.staff_id).cells
+def publish_study_by_cells(live: Live, prolific: Prolific, **changes: Any) -> Study:
+    campaign = open_campaign(live.platform, 2, prolific={"codes": CODES}, **changes)
+    links = load_entry_links(live.platform, "pilot", live.url, staff_id=campaign.staff_id).cells
     with ProlificClient(TOKEN, base=prolific.root) as client:
-        made = client.create(study(address=links["old"]))
-        client.publish(made)
-    return Study(live, prolific, made, kept)
+        study_id = client.create(study(address=links["old"]))
+        client.publish(study_id)
+    return Study(live, prolific, study_id, campaign)
 
 
 def rows(live: Live) -> dict[str, str]:
-    """All that is kept, as text, by table."""
+    """All rows as text, by table."""
     with live.platform.database.reading() as tx:
         return {table.name: str(tx.execute(select(table)).all()) for table in Base.metadata.sorted_tables}

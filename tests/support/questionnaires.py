@@ -8,14 +8,14 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.questionnaire.parser import parse_questionnaire
 
 
-def refused(data: Any) -> str:
+def parse_error(data: Any) -> str:
     with pytest.raises(InvalidInput) as caught:
         parse_questionnaire(data)
     return str(caught.value)
 
 
 def asking(**keys: Any) -> dict[str, Any]:
-    """Return a questionnaire in English with one right question, but for the keys given."""
+    """Return a questionnaire in English with one valid question, changed by these keys."""
     question = {"name": "Q1", "text": "Is it safe?", "scale": ["No", "Unsure", "Yes"], **keys}
     return {"name": "ours", "languages": ["en"], "title": "Ours", "questions": [question]}
 

@@ -1,4 +1,4 @@
-"""Campaigns with a quota, and raters who are screened for its seats."""
+"""Campaigns with a quota, and raters screened for its seats."""
 
 from datetime import datetime
 from typing import Any
@@ -33,8 +33,8 @@ ABOUT_YOU = {
 AXES = {"rater_age": {"young": ["young"], "old": ["old"]}, "rater_size": {"small": ["small"], "tall": ["tall"]}}
 
 
-def with_seats(platform: Platform, n_items: int = 2, *, seats: int = 1, **changes: Any) -> Any:
-    """A campaign with a quota that raters can enter."""
+def open_seat_campaign(platform: Platform, n_items: int = 2, *, seats: int = 1, **changes: Any) -> Any:
+    """Open a campaign with a quota."""
     about = {"axes": AXES, "seats": seats, "rest": 1, "hold_minutes": 60, **changes.pop("quota", {})}
     return open_campaign(platform, n_items, demographics=ABOUT_YOU, quota=about, **changes)
 
@@ -50,6 +50,6 @@ def screen(
     return screening.screen_rater(platform, rater, {"rater_age": age, "rater_size": size}, now=now)
 
 
-def taken(platform: Platform, campaign_id: str) -> dict[str, SeatCounts]:
+def load_seat_counts(platform: Platform, campaign_id: str) -> dict[str, SeatCounts]:
     with platform.database.reading() as tx:
         return seats.load_seat_counts(tx, campaign_id)

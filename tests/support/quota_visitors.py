@@ -23,39 +23,39 @@ AGES, RACES = ("18-29", "30-49", "50+"), ("Asian", "Black", "Latine", "White")
 
 
 def about(ages: Group, races: Group) -> dict[str, Any]:
-    """Questions about raters: the axes, and one that is asked in the end."""
-    asked = (("rater_age", ages), ("rater_race", (*races, "Several")), ("rater_education", ("school", "college")))
-    questions = [{"name": name, "text": f"{name}?", "scale": list(scale), "decline": DECLINED} for name, scale in asked]
+    """Demographic questions: the axes, and one asked at the end."""
+    axes = (("rater_age", ages), ("rater_race", (*races, "Several")), ("rater_education", ("school", "college")))
+    questions = [{"name": name, "text": f"{name}?", "scale": list(scale), "decline": DECLINED} for name, scale in axes]
     return {"name": "you", "about": "rater", "languages": ["en"], "title": "About you", "questions": questions}
 
 
 class Person(NamedTuple):
-    """Somebody who comes, and how far they go."""
+    """A visitor, and their last step."""
 
     age: str
     race: str
     goes: Literal["all the way", "away after the screener", "away after an item", "withdraws"]
 
 
-def opened(house: House, ages: Group, races: Group, *, seats: int) -> str:
-    """Open a campaign of crossed cells, and return the key of its link."""
+def open_quota_campaign(house: House, ages: Group, races: Group, *, seats: int) -> str:
+    """Open a campaign with crossed cells; return the key of its link."""
     owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     axes = {"rater_age": {age: [age] for age in ages}, "rater_race": {race: [race] for race in races}}
     quota = {"axes": axes, "seats": seats, "rest": 1, "hold_minutes": 60}
-    made = definition(demographics=about(ages, races), quota=quota)
-    campaigns.create_campaign(house.platform, made, items(2), staff_id=owner_id, now=NOW)
+    campaign = definition(demographics=about(ages, races), quota=quota)
+    campaigns.create_campaign(house.platform, campaign, items(2), staff_id=owner_id, now=NOW)
     return str(campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
 
 
 @contextmanager
 def visitor(house: House) -> Iterator[Visitor]:
-    """Somebody with a browser of their own."""
+    """A visitor with a new browser."""
     with httpx.Client(base_url=house.live.url, follow_redirects=True, timeout=20) as client:
         yield Visitor(client)
 
 
-def come(visitor: Visitor, key: str, person: Person) -> Literal["turned away", "gone", "finished"]:
-    """Go the way of a rater as far as this person goes."""
+def visit(visitor: Visitor, key: str, person: Person) -> Literal["turned away", "gone", "finished"]:
+    """Take the steps of a rater up to the last step of this person."""
     page = visitor.enter(key)
     assert "<h1>Before you begin</h1>" in page.text
     assert "rater_education" not in page.text
@@ -79,6 +79,6 @@ def come(visitor: Visitor, key: str, person: Person) -> Literal["turned away", "
 
 
 def token(page: httpx.Response) -> str:
-    found = re.search(r'name="form_token" value="([^"]+)"', page.text)
-    assert found, page.text
-    return found[1]
+    match = re.search(r'name="form_token" value="([^"]+)"', page.text)
+    assert match, page.text
+    return match[1]

@@ -1,4 +1,4 @@
-"""A large campaign that is over, written straight to the tables."""
+"""A large rated campaign, written straight to the tables."""
 
 import json
 from datetime import timedelta
@@ -22,27 +22,27 @@ DEGREES = ("Benign", "Debatable", "Moderate", "Extreme")
 
 
 def rated_campaign(platform: Platform, n_items: int, n_raters: int, *, name: str = "crowded") -> CampaignRow:
-    """A campaign of DICES-350 in which everybody rated all, and said who they are."""
+    """A campaign of DICES-350 with complete ratings and demographics."""
     campaign = rename_campaign(load_campaign("dices-350"), name)
     staff_id = owner(platform.database, name)
     campaigns.create_campaign(platform, campaign, [_item(n) for n in range(n_items)], staff_id=staff_id, now=NOW)
-    kept = campaigns.change_state(platform, name, "open", staff_id=staff_id, now=NOW)
+    row = campaigns.change_state(platform, name, "open", staff_id=staff_id, now=NOW)
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     rng = np.random.default_rng(1)
     for _ in range(n_raters):
-        rater, _ = enrolment.enrol_rater(platform, Arrival(name, str(kept.key), "en"), agreed, now=NOW)
+        rater, _ = enrolment.enrol_rater(platform, Arrival(name, str(row.key), "en"), agreed, now=NOW)
         journey.next_state(platform, rater, now=NOW)
         _rate_all(platform, rater.id, rng)
         assert campaign.demographics is not None
-        said = {one.name: str(rng.choice(one.scale)) for one in campaign.demographics.questions}
-        rating.declare_attributes(platform, rater, {name: said[name] for name in said}, now=NOW)
-    return kept
+        attributes = {one.name: str(rng.choice(one.scale)) for one in campaign.demographics.questions}
+        rating.declare_attributes(platform, rater, {name: attributes[name] for name in attributes}, now=NOW)
+    return row
 
 
 def _item(n: int) -> Item:
     talk = Conversation.from_turns([("human", f"Question {n}, is it?"), ("bot", f"It is {n}.")])
-    known = {"degree_of_harm": DEGREES[n % 4], "harm_type": "Topic", "safety_gold": "No" if n % 2 else "Yes"}
-    return Item(f"{n}", talk, {**known, "safety_gold_reason": "[]", "phase": "Phase3"})
+    attributes = {"degree_of_harm": DEGREES[n % 4], "harm_type": "Topic", "safety_gold": "No" if n % 2 else "Yes"}
+    return Item(f"{n}", talk, {**attributes, "safety_gold_reason": "[]", "phase": "Phase3"})
 
 
 def _rate_all(platform: Platform, rater_id: str, rng: np.random.Generator) -> None:
@@ -63,7 +63,7 @@ def _rate_all(platform: Platform, rater_id: str, rng: np.random.Generator) -> No
             insert(AnswerTable),
             [
                 {"save_number": number + n, "question": one.name, "first_ms": 1, "last_ms": 1, "changes": 0}
-                | {"value": json.dumps(one.scale[code if one.counts else 0])}
+                | {"value": json.dumps(one.scale[code if one.in_overall else 0])}
                 for n, codes in enumerate(rng.choice(3, (len(ids), len(questions)), p=[0.94, 0.02, 0.04]).tolist())
                 for one, code in zip(questions, codes, strict=True)
             ],

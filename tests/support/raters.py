@@ -18,7 +18,7 @@ def enter(platform: Platform, key: str | None, **options: Any) -> RaterRow:
     return rater
 
 
-def given(answer: str = "No", *, revision: int = 1, visible_ms: int = 1000) -> AnswerSave:
+def make_save(answer: str = "No", *, revision: int = 1, visible_ms: int = 1000) -> AnswerSave:
     return AnswerSave(
         revision=revision, visit="v", visible_ms=visible_ms, idle_ms=0, answers={"Q_safe": DraftAnswer(value=answer)}
     )
@@ -28,14 +28,14 @@ def submit(
     platform: Platform, rater: RaterRow, at: RaterState, key: str, answer: str = "No", *, now: datetime = NOW
 ) -> RaterState:
     assert at.assignment is not None
-    return rating.submit_answers(platform, rater, at.assignment.id, key, given(answer), now=now)
+    return rating.submit_answers(platform, rater, at.assignment.id, key, make_save(answer), now=now)
 
 
 def rate_all(platform: Platform, rater: RaterRow, *, now: datetime = NOW) -> list[str]:
-    """Rate whatever comes, and return the ids of the items in their order."""
-    at, seen = journey.next_state(platform, rater, now=now), []
+    """Rate all planned items; return their ids in order."""
+    at, item_ids = journey.next_state(platform, rater, now=now), []
     while at.stage == "rate":
         assert at.assignment is not None
-        seen.append(at.assignment.item.item_id)
-        at = submit(platform, rater, at, f"{rater.id[-12:]}-{len(seen)}", now=now)
-    return seen
+        item_ids.append(at.assignment.item.item_id)
+        at = submit(platform, rater, at, f"{rater.id[-12:]}-{len(item_ids)}", now=now)
+    return item_ids

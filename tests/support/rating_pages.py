@@ -1,10 +1,10 @@
-"""The rating page as raters see it."""
+"""Text of rater pages."""
 
 import re
 from html import unescape
 from typing import Any
 
 
-def shown(page: Any) -> str:
-    """The text of a page, without its marks."""
+def page_text(page: Any) -> str:
+    """The text of a page, without tags."""
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page.text)))

@@ -12,7 +12,7 @@ IDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=
 
 @st.composite
 def tables(draw: st.DrawFn) -> pl.DataFrame:
-    """Any ids and texts at all, every rater answering every item or not."""
+    """Arbitrary ids and texts, complete or not."""
     items = draw(st.lists(st.tuples(IDS, TEXTS), min_size=1, max_size=4, unique_by=lambda item: item[0]))
     raters = draw(st.lists(st.tuples(IDS, TEXTS), min_size=1, max_size=4, unique_by=lambda rater: rater[0]))
     answers = st.sampled_from(["No", "Unsure", "Yes", None])
@@ -33,12 +33,12 @@ OFFICIAL_TEXTS = (
 
 
 def official(name: str, n_rows: int, n_items: int) -> pl.DataFrame:
-    """A table with the columns of an official file, its texts as awkward as the real ones and as long."""
+    """A table with the columns of an official file, and texts as long and irregular as the real ones."""
     rng = np.random.default_rng(7)
     item, rater = np.arange(n_rows) % n_items, np.arange(n_rows) // n_items
     texts = pl.Series([OFFICIAL_TEXTS[i % len(OFFICIAL_TEXTS)] + " said again" * 45 * (i % 2) for i in range(n_items)])
     raters = pl.Series([*REMOVED, *map(str, range(296_708_581_782_793, 296_708_581_782_993))])
-    known = {
+    fixed_columns = {
         "id": pl.Series(np.arange(n_rows)),
         "rater_id": raters[rater],
         "rater_gender": pl.Series(["Man", "Woman"])[rater % 2],
@@ -53,12 +53,16 @@ def official(name: str, n_rows: int, n_items: int) -> pl.DataFrame:
         "Q1_whole_conversation_evaluation": pl.Series(load_questionnaire(name).questions[0].scale)[item % 4],
     }
     answers, phase = pl.Series(["No", "No", "No", "Yes", "Unsure"]), pl.Series(["Phase3"])
-    drawn = {
+    random_columns = {
         column: (answers if column.startswith("Q") else phase)[
             rng.integers(5 if column.startswith("Q") else 1, size=n_rows)
         ]
         for column in load_questionnaire(name).columns
     }
     return pl.DataFrame(
-        [column.cast(pl.String).alias(name) for name, column in (drawn | known).items() if name in drawn]
+        [
+            column.cast(pl.String).alias(name)
+            for name, column in (random_columns | fixed_columns).items()
+            if name in random_columns
+        ]
     )

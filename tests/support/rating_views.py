@@ -18,7 +18,7 @@ LOOKS: dict[str, tuple[tuple[int, int], dict[str, Any]]] = {
 
 
 def show(page: Page, look: str) -> None:
-    """Let a page be seen in a look, to which it has come at once."""
+    """Show a page in a look, without transitions."""
     (width, height), media = LOOKS[look]
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(**PLAIN | media)

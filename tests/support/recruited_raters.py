@@ -1,10 +1,10 @@
-"""Campaigns that pay, and raters whom Prolific sent."""
+"""Paying campaigns, and raters from Prolific."""
 
 from typing import Any
 
 from sqlalchemy import insert
-from tests.recruit.fake_prolific import Prolific
 from tests.support.campaigns import NOW
+from tests.support.prolific_server import Prolific
 
 from dissensus.schema.campaign.completion_codes import OUTCOMES
 from dissensus.store import recruits
@@ -12,27 +12,34 @@ from dissensus.store.check_answers import CheckAnswerTable
 from dissensus.store.recruits import RecruitTable
 from dissensus.workflows.platform.platform import Platform
 
-PAY = {"currency": "GBP", "hour": 1200, "finished": 600, "screened_out": 50}
+PAY = {"currency": "GBP", "hourly_rate": 1200, "finished": 600, "screened_out": 50}
 CODES = {"codes": {name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)}}
 CHECKS = [
-    {"name": name, "kind": "instruction", "text": "Please choose B.", "scale": ["A", "B"], "right": ["B"], "after": 1}
+    {
+        "name": name,
+        "kind": "instruction",
+        "text": "Please choose B.",
+        "scale": ["A", "B"],
+        "correct_answers": ["B"],
+        "after": 1,
+    }
     for name in ("first", "second")
 ]
 PAYING: dict[str, Any] = {"pay": PAY, "prolific": CODES}
-CHECKING: dict[str, Any] = {**PAYING, "checks": CHECKS, "minutes": 20}
+CHECKING: dict[str, Any] = {**PAYING, "checks": CHECKS, "estimated_minutes": 20}
 
 
-def arrived(
+def add_submission(
     platform: Platform,
     prolific: Prolific,
     campaign_id: str,
     rater_id: str | None,
     status: str | None = "AWAITING REVIEW",
 ) -> str:
-    """Somebody comes from Prolific, as a rater or turned away, and both sides know; return the submission."""
+    """Add a submission to Prolific and to the database, with or without a rater; return its id."""
     submission, person = prolific.new_id(), prolific.new_id()
-    known = {"id": submission, "study": "5" * 24, "participant_id": person, "study_code": None}
-    prolific.submissions[submission] = {**known, "status": status, "return_requested": None}
+    ids = {"id": submission, "study": "5" * 24, "participant_id": person, "study_code": None}
+    prolific.submissions[submission] = {**ids, "status": status, "return_requested": None}
     with platform.database.writing() as tx:
         row = {"submission": submission, "campaign_id": campaign_id, "person": person, "study": "5" * 24}
         times = {"entered_at": NOW, "changed_at": NOW}
@@ -42,13 +49,13 @@ def arrived(
 
 def status_of(platform: Platform, submission: str) -> str | None:
     with platform.database.reading() as tx:
-        found = recruits.find_recruit_by_submission(tx, submission)
-    assert found is not None
-    return found.status
+        recruit = recruits.find_recruit_by_submission(tx, submission)
+    assert recruit is not None
+    return recruit.status
 
 
-def answered(platform: Platform, rater_id: str, **answers: str) -> None:
-    """A rater answers checks, each once."""
+def answer_checks(platform: Platform, rater_id: str, **answers: str) -> None:
+    """Store one answer of a rater to each of these checks."""
     rows = [{"rater_id": rater_id, "name": name, "attempt": 1, "answer": answer} for name, answer in answers.items()]
     with platform.database.writing() as tx:
         tx.execute(insert(CheckAnswerTable), [{**row, "at": NOW} for row in rows])

@@ -1,4 +1,4 @@
-"""`dissensus serve` as a process of its own, for tests."""
+"""`dissensus serve` as a separate process."""
 
 import json
 import os
@@ -21,7 +21,7 @@ PATIENCE_S = 60
 
 @dataclass
 class Served:
-    """A site in a process of its own."""
+    """A site in a separate process."""
 
     process: subprocess.Popen[str]
     url: str
@@ -33,14 +33,14 @@ class Served:
         return self.http.get(path)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
-        """Ask it to end, and return how it did."""
+        """Send a signal to end, and return the exit status."""
         self.process.send_signal(how)
         return self.process.wait(PATIENCE_S)
 
 
 @contextmanager
 def served(folder: Path, *words: str, source: Path | None = None, **settings: str) -> Iterator[Served]:
-    """Start the site, of this version or of that in a folder, and wait until it answers."""
+    """Start the site from this source or another folder, and wait until it answers."""
     environment = {**os.environ, **{f"DISSENSUS_{name.upper()}": value for name, value in settings.items()}}
     if source is not None:
         environment["PYTHONPATH"] = str(source)
@@ -60,15 +60,15 @@ def served(folder: Path, *words: str, source: Path | None = None, **settings: st
     with process:
         try:
             first = process.stderr.readline()
-            found = re.search(r"at (http://[^ ]+?)\. ", first)
-            assert found, first + process.stderr.read()
+            match = re.search(r"at (http://[^ ]+?)\. ", first)
+            assert match, first + process.stderr.read()
             # A connection for each request, so that any worker may take it.
-            with httpx.Client(base_url=found[1], headers={"connection": "close"}, timeout=PATIENCE_S) as http:
-                site = Served(process, found[1], http, printed, gathering)
+            with httpx.Client(base_url=match[1], headers={"connection": "close"}, timeout=PATIENCE_S) as http:
+                site = Served(process, match[1], http, printed, gathering)
                 _wait_for(site)
                 yield site
         finally:
-            # Its workers too: a pipe that one of them still has cannot be read to its end, nor closed meanwhile.
+            # Kill the workers too: a pipe that one still has open cannot be read to its end.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             gathering.join()
@@ -91,18 +91,18 @@ def _wait_for(site: Served) -> None:
             return
 
 
-def written(site: Served) -> list[dict[str, object]]:
-    """What the access log says, once the site has stopped."""
+def read_log(site: Served) -> list[dict[str, object]]:
+    """Lines of the access log of a stopped site."""
     site.gathering.join(PATIENCE_S)
     return [json.loads(line) for line in site.printed]
 
 
-def living() -> dict[int, int]:
-    """The parent of each process that lives."""
-    found = {}
+def list_processes() -> dict[int, int]:
+    """The parent of each live process."""
+    parents = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             state, parent, *_ = path.read_text().rpartition(")")[2].split()
             if state != "Z":
-                found[int(path.parent.name)] = int(parent)
-    return found
+                parents[int(path.parent.name)] = int(parent)
+    return parents

@@ -1,4 +1,4 @@
-"""Owners with their browsers, and what they bring."""
+"""Owners with their browsers and uploads."""
 
 import re
 from contextlib import ExitStack
@@ -30,7 +30,7 @@ required = true
 
 @dataclass(frozen=True)
 class House:
-    """The site, and browsers that come to it."""
+    """The site and its browsers."""
 
     live: Live
     browsers: ExitStack
@@ -40,35 +40,34 @@ class House:
         return self.live.platform
 
     def stranger(self) -> httpx.Client:
-        """A browser that stays where it is sent from, so that answers are seen."""
+        """A browser that does not follow redirects."""
         return self.browsers.enter_context(httpx.Client(base_url=self.live.url, timeout=20, verify=TRUST))
 
     def owner(self, name: str = "ada") -> httpx.Client:
         """A browser of an owner."""
-        browser, path = (
-            self.stranger(),
-            f"/sign-in/{staff.create_sign_in_link(self.platform, name, now=self.live.clock()).key}",
-        )
+        browser = self.stranger()
+        link = staff.create_sign_in_link(self.platform, name, now=self.live.clock())
+        path = f"/sign-in/{link.key}"
         done = browser.post(path, data={"form_token": token_of(browser.get(path))})
         assert (done.status_code, done.headers["location"]) == (303, "/campaigns")
         return browser
 
 
 def token_of(page: httpx.Response) -> str:
-    """The token that the forms of a page carry."""
-    found = re.search(r'name="form_token" value="([0-9a-f]{64})"', page.text)
-    assert found is not None, page.text
-    return found[1]
+    """The CSRF token of the forms of a page."""
+    match = re.search(r'name="form_token" value="([0-9a-f]{64})"', page.text)
+    assert match is not None, page.text
+    return match[1]
 
 
 def send(browser: httpx.Client, path: str, **data: str) -> httpx.Response:
-    """Send a form as our own page does."""
+    """Send a form as the page of the site does."""
     return browser.post(path, data={"form_token": token_of(browser.get("/campaigns")), **data})
 
 
-def make(house: House, name: str = "pilot", owner: str = "ada", *, by_link: bool = True) -> str:
-    """Make a draft, and return the id of its owner."""
+def create_draft(house: House, name: str = "pilot", owner: str = "ada", *, open_link: bool = True) -> str:
+    """Create a draft; return the id of its owner."""
     platform = house.platform
     owner_id = staff.create_sign_in_link(platform, owner, now=NOW).staff.id
-    campaigns.create_campaign(platform, definition(name), items(3), staff_id=owner_id, by_link=by_link, now=NOW)
+    campaigns.create_campaign(platform, definition(name), items(3), staff_id=owner_id, open_link=open_link, now=NOW)
     return owner_id

@@ -1,4 +1,4 @@
-"""Members of campaigns in each role, and the pages that they open."""
+"""Members of campaigns in each role."""
 
 import re
 from typing import Any
@@ -12,19 +12,19 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
 
 
-def opened(house: House, **changes: Any) -> CampaignRow:
-    owner_id = make_with(house, **changes)
+def open_pilot(house: House, **changes: Any) -> CampaignRow:
+    owner_id = create_pilot(house, **changes)
     return campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
 
 
-def make_with(house: House, **changes: Any) -> str:
+def create_pilot(house: House, **changes: Any) -> str:
     owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(house.platform, definition(**changes), items(2), staff_id=owner_id, now=NOW)
     return owner_id
 
 
-def member(house: House, name: str, role: str, owner: str = "ada") -> httpx.Client:
-    """A browser of somebody who joined the pilot by a link."""
+def join_pilot(house: House, name: str, role: str, owner: str = "ada") -> httpx.Client:
+    """A browser of a member who joined the pilot by a link."""
     page = send(house.owner(owner), "/campaigns/pilot/staff/invite", role=role)
     (link,) = re.findall(r'value="(http[^"]+/join/[^"]+)"', page.text)
     browser = house.stranger()

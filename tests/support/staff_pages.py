@@ -32,16 +32,16 @@ def page(request: pytest.FixtureRequest, browser: Browser, live: Live) -> Iterat
         running(browser._loop),
         browser.new_context(base_url=live.url, color_scheme=scheme) as context,
     ):
-        found = context.new_page()
-        found.goto(f"/sign-in/{link.key}")
-        sound(found, "sign-in", scheme)
-        found.get_by_role("button", name="Sign in").click()
-        found.wait_for_url("**/campaigns")
-        yield found
+        tab = context.new_page()
+        tab.goto(f"/sign-in/{link.key}")
+        sound(tab, "sign-in", scheme)
+        tab.get_by_role("button", name="Sign in").click()
+        tab.wait_for_url("**/campaigns")
+        yield tab
 
 
 def sound(page: Page, name: str, scheme: str = "light") -> None:
-    """Check a page at both widths, and keep a picture of it."""
+    """Check a page at both widths and save a screenshot."""
     view = View(page, [], [])
     for width in (DESKTOP, NARROW):
         page.set_viewport_size({"width": width, "height": 900})

@@ -1,4 +1,4 @@
-"""A rater in a process of its own, who rates all and tells what was acknowledged: python -m … URL KEY PREFIX."""
+"""A separate process that submits all items of a rater and prints acknowledged keys: python -m … URL KEY PREFIX."""
 
 import sys
 import time
@@ -20,23 +20,23 @@ def say(line: str) -> None:
 
 
 def submit_all(url: str, key: str, prefix: str) -> None:
-    """Submit whatever comes; where the database is away, the same again, as the page does."""
+    """Submit each item; retry with the same key while the database is unavailable, as the page does."""
     platform = Platform(connect(url, pool_size=1))
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
     at = journey.next_state(platform, rater, now=NOW)
     for n in count():
         if at.assignment is None:
             break
-        one = f"{prefix}-{n}"
-        given = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
+        save_key = f"{prefix}-{n}"
+        save = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
         while True:
             try:
-                at = rating.submit_answers(platform, rater, at.assignment.id, one, given, now=NOW)
+                at = rating.submit_answers(platform, rater, at.assignment.id, save_key, save, now=NOW)
                 break
             except Unavailable:
                 say("away")
                 time.sleep(0.01)
-        say(one)
+        say(save_key)
 
 
 if __name__ == "__main__":

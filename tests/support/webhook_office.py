@@ -1,4 +1,4 @@
-"""Webhooks of small campaigns, and what came to a receiver."""
+"""Webhooks of small campaigns, and requests at a receiver."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.support.campaigns import NOW
-from tests.webhook_transport.receiver import Got, Receiver
+from tests.support.webhook_receiver import ReceivedRequest, Receiver
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.webhooks import WebhookRow
@@ -22,27 +22,27 @@ from dissensus.workflows.platform.platform import Platform
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"
 HOME = parse_networks("127.0.0.0/8")
-POST = WebhookSigner(SECRET, WebhookSender(networks=HOME))
+SIGNER = WebhookSigner(SECRET, WebhookSender(networks=HOME))
 
 
 @dataclass(slots=True)
 class Office:
-    """One process that delivers, at times that a test sets; it waits for every answer."""
+    """One delivering process with a manual clock, which waits for every response."""
 
     platform: Platform
     holder: str = "one"
     at: datetime = NOW
-    post: WebhookSigner = POST
+    signer: WebhookSigner = SIGNER
     chance: float = 1.0
-    postman: WebhookDispatcher = field(init=False)
+    dispatcher: WebhookDispatcher = field(init=False)
     runner: JobRunner = field(init=False)
 
     def __post_init__(self) -> None:
-        self.postman = WebhookDispatcher(post=self.post, chance=lambda: self.chance)
+        self.dispatcher = WebhookDispatcher(signer=self.signer, chance=lambda: self.chance)
         self.runner = JobRunner(
             platform=self.platform,
             holder=self.holder,
-            jobs={"deliver": self.postman},
+            jobs={"deliver": self.dispatcher},
             clock=lambda: self.at,
             lease=WEBHOOK_LEASE,
         )
@@ -52,14 +52,14 @@ class Office:
         return self
 
     def turn(self) -> bool:
-        """Link what happened, deliver what is due, and note what came of it."""
+        """Link pending events, send deliveries that are due and record their results."""
         audit.link_pending_events(self.platform)
-        mine = self.runner.turn()
-        self.postman.finish(self.platform, self.at)
-        return mine
+        had_work = self.runner.turn()
+        self.dispatcher.finish(self.platform, self.at)
+        return had_work
 
     def until_failed(self, **time: float) -> "Office":
-        """Try again at each time that is due, until so much time has passed."""
+        """Run a turn every hour for the given time."""
         end = self.at + timedelta(**time)
         while self.at < end:
             self.turn()
@@ -67,38 +67,40 @@ class Office:
         return self
 
 
-def added(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, path: str = "ok", **wanted: Any
+def add_webhook(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, path: str = "ok", **fields: Any
 ) -> tuple[WebhookRow, str]:
-    """A webhook of the campaign `pilot`, which is told all of it."""
-    asked = NewWebhook(address=receiver.address(path), **{"after": 0, **wanted})
-    return webhooks.add_webhook(platform, "pilot", asked, post=POST, staff_id=kept.staff_id, now=NOW)
+    """Add a webhook for all events of the campaign `pilot`."""
+    webhook = NewWebhook(address=receiver.address(path), **{"after": 0, **fields})
+    return webhooks.add_webhook(platform, "pilot", webhook, signer=SIGNER, staff_id=campaign.staff_id, now=NOW)
 
 
-def now_is(platform: Platform, kept: CampaignRow) -> WebhookRow:
-    """The one webhook of the campaign, as it is."""
-    (found,) = webhooks.list_webhooks(platform, "pilot", staff_id=kept.staff_id)
-    return found
+def load_webhook(platform: Platform, campaign: CampaignRow) -> WebhookRow:
+    """The only webhook of the campaign, in its current state."""
+    (webhook,) = webhooks.list_webhooks(platform, "pilot", staff_id=campaign.staff_id)
+    return webhook
 
 
-def data_of(got: Got) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(got.body)
-    assert said["type"] == "campaign.events"
-    data: dict[str, Any] = said["data"]
+def data_of(request: ReceivedRequest) -> dict[str, Any]:
+    payload: dict[str, Any] = json.loads(request.body)
+    assert payload["type"] == "campaign.events"
+    data: dict[str, Any] = payload["data"]
     return data
 
 
-def places(got: Got) -> list[int]:
-    return [one["sequence"] for one in data_of(got)["events"]]
+def sequence_numbers(request: ReceivedRequest) -> list[int]:
+    return [one["sequence"] for one in data_of(request)["events"]]
 
 
 def kinds(receiver: Receiver) -> list[str]:
-    return [one["kind"] for got in receiver.got for one in data_of(got)["events"]]
+    return [one["kind"] for request in receiver.requests for one in data_of(request)["events"]]
 
 
-def is_signed(got: Got, secret: str) -> bool:
-    """Whether a request is signed, by nothing of ours: what Standard Webhooks asks of a receiver."""
+def is_signed(request: ReceivedRequest, secret: str) -> bool:
+    """Verify the signature of a request as Standard Webhooks asks of a receiver, without code of the package."""
     key = base64.b64decode(secret.removeprefix("whsec_"))
-    content = b".".join([got.headers["webhook-id"].encode(), got.headers["webhook-timestamp"].encode(), got.body])
+    content = b".".join(
+        [request.headers["webhook-id"].encode(), request.headers["webhook-timestamp"].encode(), request.body]
+    )
     expected = base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()
-    return got.headers["webhook-signature"] == f"v1,{expected}"
+    return request.headers["webhook-signature"] == f"v1,{expected}"

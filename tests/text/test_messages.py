@@ -16,7 +16,7 @@ speakers: st.SearchStrategy[Speaker] = st.sampled_from(("human", "bot"))
 
 @quick
 @given(st.lists(st.tuples(speakers, st.text())))
-def test_messages_hold_any_turns(turns: list[tuple[Speaker, str]]) -> None:
+def test_turns_survive_a_round_trip_through_messages(turns: list[tuple[Speaker, str]]) -> None:
     assert parse_messages(write_messages(turns)) == Chat(tuple(turns))
 
 
@@ -28,7 +28,7 @@ def test_roles(human: str, bot: str, keys: tuple[str, str]) -> None:
     assert parse_messages(messages).turns == (("human", " a\n"), ("bot", ""))
 
 
-def test_system_messages_are_instructions_and_no_turns() -> None:
+def test_system_messages_are_instructions_instead_of_turns() -> None:
     messages = [
         {"role": "system", "content": "Be kind."},
         {"role": "developer", "content": "Be short."},
@@ -45,21 +45,21 @@ def test_content_in_parts() -> None:
 @pytest.mark.parametrize(
     ("messages", "message"),
     [
-        ("hello", "'hello' is no list of messages. Give one like"),
-        ({"role": "user", "content": "a"}, "is no list of messages"),
+        ("hello", "'hello' is not a list of messages. Give one like"),
+        ({"role": "user", "content": "a"}, "is not a list of messages"),
         (["a"], "Message 1, 'a', has no role and content"),
         ([{"role": "user"}], "Message 1, .* has no role and content"),
-        ([{"role": "user", "content": None}], "Message 1 has the content 'None', and only text can be read"),
-        ([{"role": "user", "content": [{"type": "image_url"}]}], "neither null, nor images, nor calls of tools"),
+        ([{"role": "user", "content": None}], "Message 1 has the content 'None'; only text can be read"),
+        ([{"role": "user", "content": [{"type": "image_url"}]}], "not null, images or tool calls"),
         ([{"role": "user", "content": []}], "Message 1 has the content"),
-        ([{"role": "tool", "content": "a"}], "Message 1 has the role 'tool'; known are user, human"),
+        ([{"role": "tool", "content": "a"}], "Message 1 has the role 'tool'; allowed are user, human"),
         ([{"role": None, "content": "a"}], "Message 1 has the role 'None'"),
         (
             [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}],
-            "Message 2 is by the role 'system', in the middle of the conversation",
+            "Message 2 has the role 'system' in the middle of the conversation",
         ),
     ],
 )
-def test_what_cannot_be_read(messages: Any, message: str) -> None:
+def test_invalid_messages_are_refused(messages: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         parse_messages(messages)

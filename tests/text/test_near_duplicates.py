@@ -1,4 +1,4 @@
-"""Near duplicates: against all pairs, invariances, published probabilities, and what is refused."""
+"""Near duplicates: against all pairs, invariances, published probabilities, and invalid input."""
 
 import json
 import os
@@ -18,57 +18,57 @@ from tests.strategies import quick
 from dissensus.errors import InvalidInput
 from dissensus.files.items import read_items
 from dissensus.text.near_duplicates import (
-    MISSED,
-    Shingled,
+    MAX_MISS_RATE,
+    ShingledTexts,
     band_keys,
     banding,
-    compared,
+    candidate_probability,
     near_duplicates,
-    normalised,
+    normalise_text,
 )
 
 WORDS = [f"word{number}" for number in range(400)]
 
 
-def changed(rng: random.Random, text: list[str], n: int) -> list[str]:
+def replace_words(rng: random.Random, text: list[str], n: int) -> list[str]:
     """Return a text with some of its words replaced by others."""
-    found = list(text)
-    for place in rng.sample(range(len(text)), n):
-        found[place] = rng.choice(WORDS)
-    return found
+    result = list(text)
+    for position in rng.sample(range(len(text)), n):
+        result[position] = rng.choice(WORDS)
+    return result
 
 
 def corpus(seed: int, n: int) -> list[str]:
-    """Return texts among which some repeat an earlier one but for up to eight of their sixty words."""
+    """Return texts of sixty words, some of which repeat an earlier one with up to eight words replaced."""
     rng = random.Random(seed)
     texts = [[rng.choice(WORDS) for _ in range(60)]]
     for _ in range(n - 1):
         new = [rng.choice(WORDS) for _ in range(60)]
-        texts.append(changed(rng, rng.choice(texts), rng.randrange(9)) if rng.random() < 0.5 else new)
+        texts.append(replace_words(rng, rng.choice(texts), rng.randrange(9)) if rng.random() < 0.5 else new)
     return [" ".join(text) for text in texts]
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.7, 0.8, 0.95])
 def test_groups_are_those_of_all_pairs(threshold: float) -> None:
     texts = corpus(1, 300)
-    found = near_duplicates(texts, threshold=threshold)
-    assert found.first.tolist() == firsts(texts, threshold)
-    assert 10 < found.repeats.sum() < 290
+    result = near_duplicates(texts, threshold=threshold)
+    assert result.first.tolist() == firsts(texts, threshold)
+    assert 10 < result.repeats.sum() < 290
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_all_seeds_find_the_same(seed: int) -> None:
+def test_results_do_not_depend_on_the_seed(seed: int) -> None:
     texts = corpus(2, 200)
     assert near_duplicates(texts, seed=seed).first.tolist() == firsts(texts, 0.8)
 
 
 def test_real_pairs_give_the_groups_of_all_pairs(real_data: Callable[[str], Path]) -> None:
     items = read_items(real_data("hh-rlhf/harmless-base-test.jsonl.gz")).items
-    both = [*items[:250], *items[len(items) // 2 :][:250]]
-    texts = ["\n".join(turn.text for turn in item.conversation.turns) for item in both]
-    found = near_duplicates(texts, threshold=0.6)
-    assert found.first.tolist() == firsts(texts, 0.6)
-    assert found.repeats.sum() > 20
+    sample = [*items[:250], *items[len(items) // 2 :][:250]]
+    texts = ["\n".join(turn.text for turn in item.conversation.turns) for item in sample]
+    result = near_duplicates(texts, threshold=0.6)
+    assert result.first.tolist() == firsts(texts, 0.6)
+    assert result.repeats.sum() > 20
 
 
 @given(st.permutations(range(30)), st.integers(0, 5))
@@ -87,11 +87,11 @@ def test_bands_agree_as_often_as_the_formula_says() -> None:
     bands, rows = banding(0.8)
     sets = [[f"w{pair}x{word}" for word in range(100)] for pair in range(600)]
     texts = [" ".join(words) for both in sets for words in (both[:80], both[20:])]  # 60 of 100 are shared
-    keys = band_keys(Shingled.of(texts, 1), np.random.default_rng(0), bands, rows)
+    keys = band_keys(ShingledTexts.from_texts(texts, 1), np.random.default_rng(0), bands, rows)
     agree = keys[::2] == keys[1::2]
     # standard errors: 0.002 over 15,000 bands, 0.014 over 600 pairs
     assert agree.mean() == pytest.approx(0.6**rows, abs=0.008)
-    assert agree.any(axis=1).mean() == pytest.approx(compared(0.6, bands, rows), abs=0.05)
+    assert agree.any(axis=1).mean() == pytest.approx(candidate_probability(0.6, bands, rows), abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -100,19 +100,19 @@ def test_bands_agree_as_often_as_the_formula_says() -> None:
 )
 def test_published_probabilities(similarity: float, published: float) -> None:
     # Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, figure 3.8: 20 bands of 5
-    assert compared(similarity, 20, 5) == pytest.approx(published, abs=6e-4)
+    assert candidate_probability(similarity, 20, 5) == pytest.approx(published, abs=6e-4)
 
 
 @given(st.floats(0.5, 1))
 @quick
-def test_few_of_those_at_the_threshold_escape(threshold: float) -> None:
+def test_few_pairs_at_the_threshold_are_missed(threshold: float) -> None:
     bands, rows = banding(threshold)
-    assert 1 - compared(threshold, bands, rows) < MISSED
+    assert 1 - candidate_probability(threshold, bands, rows) < MAX_MISS_RATE
     assert bands * rows <= 128
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("Is it safe?", "is  it\n\tSAFE?"),
         ("Is it safe?", "Ｉｓ ｉｔ safe?"),
@@ -122,31 +122,31 @@ def test_few_of_those_at_the_threshold_escape(threshold: float) -> None:
         ("😀", "😀 "),
     ],
 )
-def test_exact_duplicates(one: str, other: str) -> None:
-    found = near_duplicates([one, "Something else", other], threshold=1)
-    assert (found.first.tolist(), found.exact.tolist()) == ([0, 1, 0], [False, False, True])
-    assert normalised(normalised(one)) == normalised(other)
+def test_exact_duplicates(first: str, second: str) -> None:
+    result = near_duplicates([first, "Something else", second], threshold=1)
+    assert (result.first.tolist(), result.exact.tolist()) == ([0, 1, 0], [False, False, True])
+    assert normalise_text(normalise_text(first)) == normalise_text(second)
 
 
 def test_punctuation_makes_near_duplicates_and_no_word_none() -> None:
-    found = near_duplicates(["Is it safe?", "is it safe!", "?!", "!!", "", "..."])
-    assert found.first.tolist() == [0, 0, 2, 3, 4, 5]
-    assert not found.exact.any()
+    result = near_duplicates(["Is it safe?", "is it safe!", "?!", "!!", "", "..."])
+    assert result.first.tolist() == [0, 0, 2, 3, 4, 5]
+    assert not result.exact.any()
 
 
 def test_the_threshold_itself_is_enough() -> None:
     words = [f"w{place}" for place in range(100)]
     for percent in range(50, 100):
-        both = [" ".join(words), " ".join(words[:percent])]
-        at, above = (near_duplicates(both, threshold=t / 100, words=1).repeats[1] for t in (percent, percent + 1))
+        pair = [" ".join(words), " ".join(words[:percent])]
+        at, above = (near_duplicates(pair, threshold=t / 100, words=1).repeats[1] for t in (percent, percent + 1))
         assert (at, above) == (True, False), percent
 
 
 def test_chains_are_one_group() -> None:
     words = [f"w{place}" for place in range(40)]
     texts = [" ".join(["other"] * change + words[change:]) for change in (0, 2, 4, 6)]
-    found = near_duplicates(texts, threshold=0.9, words=1)
-    assert found.first.tolist() == [0, 0, 0, 0]
+    result = near_duplicates(texts, threshold=0.9, words=1)
+    assert result.first.tolist() == [0, 0, 0, 0]
     assert near_duplicates([texts[0], texts[3]], threshold=0.9, words=1).first.tolist() == [0, 1]
 
 
@@ -168,30 +168,30 @@ def test_hostile_texts() -> None:
     assert near_duplicates(texts).first.tolist() == [0, 1, 1, 3, 0, 5]
 
 
-def test_another_process_finds_the_same() -> None:
+def test_results_do_not_depend_on_the_process() -> None:
     code = (
         "import json, sys; from dissensus.text.near_duplicates import near_duplicates;"
         "print(json.dumps(near_duplicates(json.load(sys.stdin)).first.tolist()))"
     )
     texts = corpus(4, 60)
-    for seed in "01":  # of Python's own hashes
+    for seed in "01":  # of the hashes of Python
         env = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code], input=json.dumps(texts), capture_output=True, text=True, check=True, env=env
         )
-        assert json.loads(done.stdout) == near_duplicates(texts).first.tolist()
+        assert json.loads(process.stdout) == near_duplicates(texts).first.tolist()
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("settings", "message"),
     [
         ({"threshold": 0.4}, "threshold is 0.4; give a similarity from 0.5 to 1, such as 0.8."),
         ({"threshold": float("nan")}, "threshold is nan"),
-        ({"words": 0}, "words is 0; give how many words make a shingle"),
+        ({"words": 0}, "words is 0; give the number of words of a shingle"),
         ({"seed": -1}, "seed is -1; give a whole number, 0 or more."),
     ],
 )
-def test_refusals(settings: dict[str, float], says: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
+def test_invalid_settings_are_refused(settings: dict[str, float], message: str) -> None:
+    with pytest.raises(InvalidInput) as error:
         near_duplicates(["a"], **settings)  # type: ignore[arg-type]
-    assert says in str(refused.value)
+    assert message in str(error.value)

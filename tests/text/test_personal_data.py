@@ -1,4 +1,4 @@
-"""Personal data by their form: what is found, what is not, and hostile texts."""
+"""Personal data by pattern: matches, non-matches, and hostile texts."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from tests.strategies import quick
 from dissensus.text.personal_data import KINDS, Kind, Span, find_personal_data
 
 
-def found(text: str) -> list[tuple[Kind, str]]:
+def find(text: str) -> list[tuple[Kind, str]]:
     return [(span.kind, text[span.start : span.end]) for span in find_personal_data(text)]
 
 
@@ -53,8 +53,8 @@ def found(text: str) -> list[tuple[Kind, str]]:
     ],
 )
 @pytest.mark.parametrize("around", ["{}", "It is {}.", "({})", "Ja: {}, ok?", "\n{}\n"])
-def test_what_is_found(kind: Kind, data: str, around: str) -> None:
-    assert found(around.format(data)) == [(kind, data)]
+def test_personal_data_is_found(kind: Kind, data: str, around: str) -> None:
+    assert find(around.format(data)) == [(kind, data)]
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_what_is_found(kind: Kind, data: str, around: str) -> None:
         *("a@b", "@x", "user@@name", "ann@", "f(@) @2nd"),
     ],
 )
-def test_what_is_not_found(text: str) -> None:
-    assert found(text) == []
+def test_other_data_is_not_found(text: str) -> None:
+    assert find(text) == []
 
 
 def test_all_in_one_text() -> None:
     text = "Ann (@ann1), 12 Elm Road, ann@example.org or 212-555-0123; card 4111111111111111, https://a:b@c.example/x"
-    assert found(text) == [
+    assert find(text) == [
         ("handle", "@ann1"),
         ("street_address", "12 Elm Road"),
         ("email_address", "ann@example.org"),
@@ -88,33 +88,33 @@ def test_all_in_one_text() -> None:
     ]
 
 
-def test_what_fails_its_check_hides_nothing_behind_it() -> None:
-    assert found("2024 4111 1111 1111 1111 123") == [("card_number", "4111 1111 1111 1111")]
-    assert found("1.1.1.300 8.8.8.8") == [("ip_address", "8.8.8.8")]
+def test_an_invalid_match_does_not_hide_an_overlapping_valid_one() -> None:
+    assert find("2024 4111 1111 1111 1111 123") == [("card_number", "4111 1111 1111 1111")]
+    assert find("1.1.1.300 8.8.8.8") == [("ip_address", "8.8.8.8")]
 
 
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from("0123456789@.:+-/ ()DE"), max_size=80))
 @quick
-def test_spans_are_in_order_and_none_over_another(text: str) -> None:
+def test_spans_are_in_order_without_overlaps(text: str) -> None:
     spans = find_personal_data(text)
-    places = [place for span in spans for place in (span.start, span.end)]
-    assert places == sorted(places)
+    positions = [place for span in spans for place in (span.start, span.end)]
+    assert positions == sorted(positions)
     assert all(0 <= span.start < span.end <= len(text) and span.kind in KINDS for span in spans)
 
 
 @given(st.text("0123456789", min_size=15, max_size=15))
 @quick
-def test_one_check_digit_in_ten_is_right(number: str) -> None:
-    cards = [digit for digit in "0123456789" if found(f"no. 4{number[1:]}{digit}")]
+def test_one_check_digit_in_ten_is_valid(number: str) -> None:
+    cards = [digit for digit in "0123456789" if find(f"no. 4{number[1:]}{digit}")]
     assert len(cards) == 1
 
 
 @given(st.text("0123456789", min_size=18, max_size=18))
 @quick
-def test_one_pair_of_check_digits_is_right(account: str) -> None:
+def test_one_pair_of_check_digits_is_valid(account: str) -> None:
     expected = 98 - int(account + "131400") % 97  # ISO 13616: country DE as digits, then 00
     ibans = [
-        check for check in range(2, 99) if found(f"DE{check:02}{account}")[:1] == [("iban", f"DE{check:02}{account}")]
+        check for check in range(2, 99) if find(f"DE{check:02}{account}")[:1] == [("iban", f"DE{check:02}{account}")]
     ]
     assert ibans == [expected]
 
@@ -129,7 +129,7 @@ def test_a_million_characters(piece: str) -> None:
     assert len(find_personal_data(f"{text} 1@: ann@example.org")) >= 1
 
 
-def test_the_kinds_do_not_depend_on_what_stands_far_away() -> None:
+def test_kinds_do_not_depend_on_distant_text() -> None:
     text = "call +49 30 901820 now"
     (span,) = find_personal_data(text)
     assert find_personal_data("x" * 1000 + " " + text) == (Span(span.start + 1001, span.end + 1001, span.kind),)

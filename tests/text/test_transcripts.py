@@ -1,4 +1,4 @@
-"""Transcripts of released datasets: what is read, and that writing gives the same bytes."""
+"""Transcripts of released datasets: parsing, and lossless writing."""
 
 import csv
 import gzip
@@ -32,8 +32,8 @@ FORMS = [DICES_350, DICES_990]
 speakers: st.SearchStrategy[Speaker] = st.sampled_from(("human", "bot"))
 #: lines that end nowhere else, with the names of speakers inside them
 inside = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\\")).map(lambda text: f"x{text}")
-named = st.tuples(inside, st.sampled_from(["Human: ", "USER: ", "B: ", ""]), inside).map("".join)
-turns = st.lists(st.tuples(speakers, named), min_size=1, max_size=5)
+texts_with_speakers = st.tuples(inside, st.sampled_from(["Human: ", "USER: ", "B: ", ""]), inside).map("".join)
+turns = st.lists(st.tuples(speakers, texts_with_speakers), min_size=1, max_size=5)
 #: pieces that look like what parts turns
 pieces = ["\n", "\n\n", "Human: ", "\n\nAssistant:", "USER: ", "\nLAMDA: ", "\\n", "B: ", "\nA: ", " ", "a"]
 awkward = st.lists(st.tuples(speakers, st.lists(st.sampled_from(pieces), max_size=4).map("".join)), max_size=4)
@@ -54,7 +54,7 @@ def test_dices_comes_back_byte_for_byte(
         parsed = parse_dices(context, response)
         assert write_dices(parsed, form) == (context, response)
         assert parse_context(context, response) == parsed
-        # in both files the two take turns, the person first and the chatbot last
+        # in both files the speakers alternate, the person first and the chatbot last
         assert [speaker for speaker, _ in parsed] == ["human", "bot"] * (len(parsed) // 2)
 
 
@@ -76,60 +76,64 @@ def test_red_team_attempts_come_back_byte_for_byte(real_data: Callable[[str], Pa
 
 @quick
 @given(turns)
-def test_hh_holds_turns(turns: list[tuple[Speaker, str]]) -> None:
+def test_turns_survive_a_round_trip_through_hh(turns: list[tuple[Speaker, str]]) -> None:
     assert parse_hh(write_hh(turns)) == tuple(turns)
 
 
 @quick
 @given(st.lists(st.sampled_from([*pieces, "\n\nHuman: ", "\n\nAssistant: "]), max_size=12).map("".join))
-def test_any_transcript_of_hh_comes_back(text: str) -> None:
-    whole = "\n\nHuman: " + text
-    parsed = parse_hh(whole)
-    again = join_hh(parsed)
-    # but for the space that a turn which says nothing may lack
-    assert again.replace(": ", ":") == whole.replace(": ", ":")
-    assert again == whole or len(again) > len(whole)
-    assert parse_hh(again) == parsed
-    assert is_plain_hh(again, len(parsed))
+def test_any_transcript_of_hh_survives_a_round_trip(text: str) -> None:
+    transcript = "\n\nHuman: " + text
+    parsed = parse_hh(transcript)
+    rejoined = join_hh(parsed)
+    # an empty turn may lack the space
+    assert rejoined.replace(": ", ":") == transcript.replace(": ", ":")
+    assert rejoined == transcript or len(rejoined) > len(transcript)
+    assert parse_hh(rejoined) == parsed
+    assert is_plain_hh(rejoined, len(parsed))
 
 
 @quick
 @given(awkward)
-def test_turns_that_would_be_read_as_others_are_known(turns: list[tuple[Speaker, str]]) -> None:
-    joined = join_hh(turns)
-    if turns and is_plain_hh(joined, len(turns)):
-        assert [who for who, _ in parse_hh(joined)] == [who for who, _ in turns]
+def test_is_plain_hh_agrees_with_parsing(turns: list[tuple[Speaker, str]]) -> None:
+    transcript = join_hh(turns)
+    if turns and is_plain_hh(transcript, len(turns)):
+        assert [who for who, _ in parse_hh(transcript)] == [who for who, _ in turns]
 
 
 @quick
-@given(turns, named, st.sampled_from(FORMS))
-def test_dices_holds_turns(turns: list[tuple[Speaker, str]], response: str, form: DicesForm) -> None:
-    whole = (*turns, ("bot", response))
-    assert parse_dices(*write_dices(whole, form)) == whole
+@given(turns, texts_with_speakers, st.sampled_from(FORMS))
+def test_turns_survive_a_round_trip_through_dices(
+    turns: list[tuple[Speaker, str]], response: str, form: DicesForm
+) -> None:
+    preserved = (*turns, ("bot", response))
+    assert parse_dices(*write_dices(preserved, form)) == preserved
 
 
 @quick
 @given(awkward)
-def test_what_hh_cannot_hold_is_refused(turns: list[tuple[Speaker, str]]) -> None:
+def test_turns_that_hh_cannot_preserve_are_refused(turns: list[tuple[Speaker, str]]) -> None:
     try:
-        written = write_hh(turns)
+        transcript = write_hh(turns)
     except InvalidInput:
         assert not turns or any("\n\n" in text or ":" in text for _, text in turns)
     else:
-        assert written == "".join({"human": "\n\nHuman: ", "bot": "\n\nAssistant: "}[who] + text for who, text in turns)
-        assert parse_hh(written) == tuple(turns)
+        assert transcript == "".join(
+            {"human": "\n\nHuman: ", "bot": "\n\nAssistant: "}[who] + text for who, text in turns
+        )
+        assert parse_hh(transcript) == tuple(turns)
 
 
 @quick
 @given(awkward, st.sampled_from(FORMS))
-def test_what_dices_cannot_hold_is_refused(turns: list[tuple[Speaker, str]], form: DicesForm) -> None:
-    whole: Turns = (("human", "first"), *turns, ("bot", "last"))
+def test_turns_that_dices_cannot_preserve_are_refused(turns: list[tuple[Speaker, str]], form: DicesForm) -> None:
+    preserved: Turns = (("human", "first"), *turns, ("bot", "last"))
     try:
-        context, response = write_dices(whole, form)
+        context, response = write_dices(preserved, form)
     except InvalidInput:
         assert any("\n" in text or "\\n" in text for _, text in turns)
     else:
-        assert parse_dices(context, response) == whole
+        assert parse_dices(context, response) == preserved
 
 
 @pytest.mark.parametrize(
@@ -149,13 +153,13 @@ def test_turns_of_hh(text: str, parsed: Turns) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Hello", "Human: a", "\n\nSystem: a\n\nHuman: b", "\n\nHuman", "\nHuman: a"])
-def test_what_is_no_transcript_of_hh(text: str) -> None:
+def test_other_texts_are_refused_as_hh(text: str) -> None:
     assert not is_hh(text)
     with pytest.raises(InvalidInput, match="begins with a blank line, then 'Human: ' or 'Assistant: '"):
         parse_hh(text)
 
 
-def test_the_words_of_dices_count_only_where_a_line_begins() -> None:
+def test_speakers_of_dices_count_only_at_the_beginning_of_a_line() -> None:
     parsed = parse_dices("USER: the USER: and LAMDA: said\nuser: no\nLAMDA:x\n\nLAMDA: \nLAMDA: b", "USER: c\nLAMDA: d")
     assert parsed == (
         ("human", "the USER: and LAMDA: said\nuser: no\nLAMDA:x\n"),
@@ -170,10 +174,10 @@ def test_a_context_of_another_form() -> None:
         parse_dices("Human: a", "b")
 
 
-def test_turns_that_a_form_cannot_hold() -> None:
-    with pytest.raises(InvalidInput, match=r"Turn 1, 'a\\nLAMDA: b', would not read as it is in a context of DICES"):
+def test_the_message_names_the_turn_that_cannot_be_preserved() -> None:
+    with pytest.raises(InvalidInput, match=r"Turn 1, 'a\\nLAMDA: b', cannot be preserved in a context of DICES"):
         write_dices([("human", "a\nLAMDA: b"), ("bot", "c")])
-    with pytest.raises(InvalidInput, match=r"Turn 2, .* would not read as it is in a transcript of hh-rlhf"):
+    with pytest.raises(InvalidInput, match=r"Turn 2, .* cannot be preserved in a transcript of hh-rlhf"):
         write_hh([("human", "a"), ("bot", "b\n\nHuman: c")])
     with pytest.raises(InvalidInput, match="a context, then a response"):
         write_dices([("human", "a"), ("human", "b")])
@@ -192,12 +196,12 @@ def test_turns_that_a_form_cannot_hold() -> None:
         ("**Human:** a", [("human", "a")]),
     ],
 )
-def test_a_context_is_read_in_the_form_that_it_has(context: str, parsed: list[tuple[Speaker, str]]) -> None:
+def test_a_context_is_parsed_in_its_own_form(context: str, parsed: list[tuple[Speaker, str]]) -> None:
     assert parse_context(context, "last") == (*parsed, ("bot", "last"))
 
 
 @pytest.mark.parametrize("context", ["", "Which is it?\nA: one\nB: two", "Summarise:\n\nHuman: a\n\nAssistant: b"])
-def test_a_context_that_names_no_speaker_first(context: str) -> None:
+def test_a_context_without_a_first_speaker(context: str) -> None:
     assert parse_context(context, "last") is None
 
 

@@ -1,4 +1,4 @@
-"""The site over each kind of database."""
+"""The site on each database."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -8,9 +8,9 @@ import pytest
 from tests.support.live_site import Live, serving
 from tests.support.staff_browsers import House
 
-HERE = Path(__file__).parent
-# Pages and responses whose queries the workflows test on both databases. Whatever waits, locks, counts or sorts is not
-# listed and stays on both.
+FOLDER = Path(__file__).parent
+# Tests whose queries are tested with the workflows on both databases. Tests of waiting, locking, counting and sorting
+# are not listed and run on both.
 PAGES_ON_SQLITE = {
     "api": ("api", "openapi", "enumeration", "errors", "gold", "pay"),
     "core": ("access_log", "appearance", "enumeration", "hostile_texts", "suppression"),
@@ -25,7 +25,7 @@ PAGES_ON_SQLITE = {
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Move the listed pages on PostgreSQL to the slow tests; the quick ones run them on SQLite."""
-    paths = {HERE / room / f"test_{name}.py" for room, names in PAGES_ON_SQLITE.items() for name in names}
+    paths = {FOLDER / room / f"test_{name}.py" for room, names in PAGES_ON_SQLITE.items() for name in names}
     assert all(path.is_file() for path in paths)
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}

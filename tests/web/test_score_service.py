@@ -1,11 +1,11 @@
-"""The service that scores: what it takes, what it says, and what it refuses."""
+"""Scoring service: requests, responses and errors."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 from tests.preference.people import people
 from tests.support.live_site import answering
 
@@ -20,7 +20,7 @@ from dissensus.web.score_service import MAX_TRANSCRIPTS, create_scoring_app
 
 NAME = ModelIdentity("taste", "f" * 64)
 ABOUT = {"name": "taste", "sha256": "f" * 64, "purpose": "harmless"}
-KNOWN = {**ABOUT, "groups": {}, "quantiles": False}
+DESCRIPTION = {**ABOUT, "groups": {}, "quantiles": False}
 MESSAGES = [
     {"role": "system", "content": "Be kind."},
     {"role": "user", "content": "Hi"},
@@ -33,7 +33,7 @@ TRANSCRIPT = "\n\nHuman: Hi\n\nAssistant: kill\n\nHuman: What?\n\nAssistant: sor
 
 @pytest.fixture(scope="module")
 def model() -> Linear:
-    return train(simulated(200)[0], purpose="harmless")
+    return train(simulate_pairs(200)[0], purpose="harmless")
 
 
 @pytest.fixture(scope="module")
@@ -43,22 +43,22 @@ def http(model: Linear) -> Iterator[httpx.Client]:
 
 
 def test_messages_and_transcripts_have_the_same_scores(http: httpx.Client, model: Linear) -> None:
-    found = http.post("/score", json={"transcripts": [MESSAGES, TRANSCRIPT, "sorry", [MESSAGES[1]]]}).json()
+    body = http.post("/score", json={"transcripts": [MESSAGES, TRANSCRIPT, "sorry", [MESSAGES[1]]]}).json()
     kill, sorry = model.score_answers(["kill", "sorry"]).tolist()
-    assert found["model"] == ABOUT
-    assert found["scores"] == [[kill, sorry], [kill, sorry], [sorry], []]
-    assert found["minimums"] == [kill, kill, sorry, None]
+    assert body["model"] == ABOUT
+    assert body["scores"] == [[kill, sorry], [kill, sorry], [sorry], []]
+    assert body["minimums"] == [kill, kill, sorry, None]
 
 
-def test_it_says_what_it_is_and_describes_itself(http: httpx.Client) -> None:
-    assert http.get("/score").json() == KNOWN
+def test_the_service_describes_its_model(http: httpx.Client) -> None:
+    assert http.get("/score").json() == DESCRIPTION
     document = http.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     assert set(document["paths"]) == {"/score"}
     assert set(document["paths"]["/score"]) == {"get", "post"}
-    asked = document["components"]["schemas"]["ScoreRequest"]["properties"]
-    assert "rater_gender=Woman" in asked["as_group"]["description"]
-    assert asked["quantile"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0.0, "exclusiveMaximum": 1.0}
+    properties = document["components"]["schemas"]["ScoreRequest"]["properties"]
+    assert "rater_gender=Woman" in properties["as_group"]["description"]
+    assert properties["quantile"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0.0, "exclusiveMaximum": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_it_says_what_it_is_and_describes_itself(http: httpx.Client) -> None:
         ({"transcripts": ["fine", [{"role": "judge", "content": "x"}]]}, "Transcript 2: "),
         ({"transcripts": [[]]}, "Transcript 1: "),
         ({"transcripts": ["a\x00b"]}, "Transcript 1: "),
-        ({"transcripts": ["x"], "as_group": "rater_gender=Woman"}, "knows no groups, so it cannot score as one"),
+        ({"transcripts": ["x"], "as_group": "rater_gender=Woman"}, "has no groups, so it cannot score as one"),
         ({"transcripts": ["x"], "as_group": "x" * 1001}, "as_group"),
-        ({"transcripts": ["x"], "quantile": 0.05}, "knows no spread, so it has no quantiles"),
+        ({"transcripts": ["x"], "quantile": 0.05}, "has no spread, so it has no quantiles"),
         ({"transcripts": ["x"], "quantile": 1}, "quantile: Input should be less than 1"),
     ],
 )
-def test_what_cannot_be_scored_is_told(http: httpx.Client, body: dict[str, Any], says: str) -> None:
+def test_invalid_transcripts_are_rejected(http: httpx.Client, body: dict[str, Any], says: str) -> None:
     answer = http.post("/score", json=body)
     assert answer.status_code == 422
     assert says in answer.json()["detail"]
@@ -87,12 +87,12 @@ def test_what_cannot_be_scored_is_told(http: httpx.Client, body: dict[str, Any],
 
 @pytest.fixture(scope="module")
 def groups() -> Groups:
-    found = train(
-        people(1.5, seed=3, known=120, rater_sd=1.5).votes, purpose="helpful", plan=TrainingPlan(kind="groups")
+    trained = train(
+        people(1.5, seed=3, n_training=120, rater_sd=1.5).votes, purpose="helpful", plan=TrainingPlan(kind="groups")
     )
-    assert isinstance(found, Groups)
-    assert set(found.effects) == {"rater_gender", RATER}
-    return found
+    assert isinstance(trained, Groups)
+    assert set(trained.effects) == {"rater_gender", RATER}
+    return trained
 
 
 @pytest.fixture(scope="module")
@@ -101,57 +101,57 @@ def by_group(groups: Groups) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_a_model_of_groups_scores_as_each_of_them(by_group: httpx.Client, groups: Groups) -> None:
-    known = by_group.get("/score").json()
-    assert known["groups"] == {axis: list(names) for axis, names in groups.axes.items() if axis != RATER}
-    for name in known["groups"]["rater_gender"]:
-        told = f"rater_gender={name}"
-        found = by_group.post("/score", json={"transcripts": ["tea"], "as_group": told}).json()
-        assert found["scores"] == [groups.score_answers(["tea"], as_group=told).tolist()]
-        assert found["model"] == {"name": f"taste as {told}", "sha256": "f" * 64, "purpose": "helpful"}
-    everybody = by_group.post("/score", json={"transcripts": ["tea"], "as_group": None}).json()
-    assert everybody["scores"] == [groups.score_answers(["tea"]).tolist()]
+def test_a_group_model_scores_for_each_group(by_group: httpx.Client, groups: Groups) -> None:
+    body = by_group.get("/score").json()
+    assert body["groups"] == {axis: list(names) for axis, names in groups.axes.items() if axis != RATER}
+    for name in body["groups"]["rater_gender"]:
+        group = f"rater_gender={name}"
+        response = by_group.post("/score", json={"transcripts": ["tea"], "as_group": group}).json()
+        assert response["scores"] == [groups.score_answers(["tea"], as_group=group).tolist()]
+        assert response["model"] == {"name": f"taste as {group}", "sha256": "f" * 64, "purpose": "helpful"}
+    ungrouped = by_group.post("/score", json={"transcripts": ["tea"], "as_group": None}).json()
+    assert ungrouped["scores"] == [groups.score_answers(["tea"]).tolist()]
 
 
-def test_no_rater_is_named_to_who_asks(by_group: httpx.Client, groups: Groups) -> None:
-    for told, says in (
-        (f"{RATER}={groups.axes[RATER][0]}", "Single raters are not told apart across a network"),
-        (f"{RATER}=", "Single raters are not told apart across a network"),
-        (RATER, "Single raters are not told apart across a network"),
-        ("", "is no group. Write axis=group, such as rater_"),
+def test_raters_are_not_disclosed(by_group: httpx.Client, groups: Groups) -> None:
+    for group, says in (
+        (f"{RATER}={groups.axes[RATER][0]}", "Scores of single raters are not available over a network"),
+        (f"{RATER}=", "Scores of single raters are not available over a network"),
+        (RATER, "Scores of single raters are not available over a network"),
+        ("", "is not a group. Write axis=group, such as rater_"),
         ("rater_gender=Women", "Did you mean 'Woman'"),
         ("rater_shoes=red", "There was no axis 'rater_shoes'"),
     ):
-        answer = by_group.post("/score", json={"transcripts": ["tea"], "as_group": told})
+        answer = by_group.post("/score", json={"transcripts": ["tea"], "as_group": group})
         assert answer.status_code == 422
         assert says in answer.json()["detail"]
-        assert not any(rater in answer.text.removeprefix(told) for rater in groups.axes[RATER])
+        assert not any(rater in answer.text.removeprefix(group) for rater in groups.axes[RATER])
     assert groups.axes[RATER][0] not in by_group.get("/score").text
 
 
-def test_a_model_of_spreads_scores_as_a_share_of_people() -> None:
-    spread = train(simulated(100)[0], purpose="harmless", plan=TrainingPlan(kind="mean-variance"))
+def test_a_mean_variance_model_scores_quantiles() -> None:
+    spread = train(simulate_pairs(100)[0], purpose="harmless", plan=TrainingPlan(kind="mean-variance"))
     assert isinstance(spread, MeanVariance)
     with answering(create_scoring_app(spread, NAME)) as url, httpx.Client(base_url=url, trust_env=False) as http:
         assert http.get("/score").json() == {**ABOUT, "groups": {}, "quantiles": True}
-        found = http.post("/score", json={"transcripts": ["sorry"], "quantile": 0.05}).json()
+        body = http.post("/score", json={"transcripts": ["sorry"], "quantile": 0.05}).json()
         refused = http.post("/score", json={"transcripts": ["sorry"], "quantile": 0.05, "as_group": "a=b"})
-    assert found["scores"] == [spread.score_answers(["sorry"], quantile=0.05).tolist()]
-    assert found["model"]["name"] == "taste at 0.05"
+    assert body["scores"] == [spread.score_answers(["sorry"], quantile=0.05).tolist()]
+    assert body["model"]["name"] == "taste at 0.05"
     assert refused.status_code == 422
 
 
-def test_no_more_is_read_than_is_taken(http: httpx.Client) -> None:
+def test_oversized_requests_are_not_read(http: httpx.Client) -> None:
     large = b'{"transcripts": ["' + b"x" * MAX_API_BYTES + b'"]}'
     assert http.post("/score", content=large).status_code == 413
     assert http.post("/score", content=iter([large[:1000], large[1000:]])).status_code == 413
     assert http.post("/score", content=b"{").status_code == 422
 
 
-def test_where_there_is_a_key_who_asks_must_send_it(model: Linear) -> None:
+def test_a_configured_key_is_required(model: Linear) -> None:
     app = create_scoring_app(model, NAME, key="let-me-in")
     with answering(app) as url, httpx.Client(base_url=url, trust_env=False) as http:
         for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic let-me-in"}):
             for answer in (http.get("/score", headers=headers), http.post("/score", json={}, headers=headers)):
                 assert answer.status_code == 401
-        assert http.get("/score", headers={"authorization": "Bearer let-me-in"}).json() == KNOWN
+        assert http.get("/score", headers={"authorization": "Bearer let-me-in"}).json() == DESCRIPTION

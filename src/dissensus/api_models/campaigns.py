@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,9 @@ from dissensus.api_models.resource import Hidden, RaterStanding, Resource
 from dissensus.schema.campaign.definition import CampaignState
 from dissensus.schema.campaign.quota import QuotaSource
 from dissensus.schema.campaign.roles import Role
+
+MAX_ITEMS: Final = 1_000
+"""Maximum items of one request."""
 
 
 class CampaignSummaryResource(Resource):
@@ -21,7 +24,7 @@ class CampaignSummaryResource(Resource):
     role: Annotated[Role, Field(description="Role of the caller.")]
     owners: Annotated[tuple[str, ...], Field(description="Names of the owners.")]
     raters: Hidden
-    rated: Annotated[Hidden, Field(description="Finished items, counted once for each rater.")]
+    ratings: Annotated[Hidden, Field(description="Finished items, counted once for each rater.")]
     created_at: datetime
 
 
@@ -30,7 +33,7 @@ class CampaignNumbersResource(Resource):
 
     items: int
     raters: Hidden
-    rated: Annotated[Hidden, Field(description="Finished items, counted once for each rater.")]
+    ratings: Annotated[Hidden, Field(description="Finished items, counted once for each rater.")]
     standings: Annotated[
         Mapping[RaterStanding, int] | None,
         Field(description="Raters by standing, null if the caller may not see it."),
@@ -43,14 +46,14 @@ class CampaignResource(Resource):
     name: str
     state: CampaignState
     role: Annotated[Role, Field(description="Role of the caller.")]
-    moves: Annotated[tuple[CampaignState, ...], Field(description="States that it can be moved to now.")]
+    allowed_states: Annotated[tuple[CampaignState, ...], Field(description="States that it can be moved to now.")]
     definition: Annotated[Mapping[str, Any], Field(description="Definition that a new campaign can be made from.")]
     digest: Annotated[str, Field(description="SHA-256 of the definition.")]
     numbers: Annotated[
         CampaignNumbersResource | None, Field(description="Null for roles and scopes without `numbers`.")
     ]
     created_at: datetime
-    changed_at: Annotated[datetime, Field(description="Time of the last change of definition or state.")]
+    updated_at: Annotated[datetime, Field(description="Time of the last change of definition or state.")]
 
 
 class TurnResource(Resource):
@@ -79,18 +82,18 @@ class QuotaCellResource(Resource):
     """Progress of a quota cell; null if the caller may not see a number."""
 
     cell: str
-    target: Annotated[int, Field(description="Raters wanted in the end.")]
-    places: Annotated[Hidden, Field(description="Raters let in.")]
+    target: Annotated[int, Field(description="Planned number of raters.")]
+    capacity: Annotated[Hidden, Field(description="Raters admitted.")]
     finished: Hidden
-    held: Annotated[Hidden, Field(description="Raters who are still rating.")]
-    screened: Annotated[Hidden, Field(description="Raters turned away because there was no seat.")]
+    in_progress: Annotated[Hidden, Field(description="Raters who are still rating.")]
+    screened_out: Annotated[Hidden, Field(description="Raters turned away because there was no seat.")]
 
 
 class QuotaResource(Resource):
     """Progress of a quota."""
 
-    source: Annotated[QuotaSource, Field(description="What assigns raters to cells: a screener, or the recruiter.")]
-    balanced: Annotated[bool, Field(description="Whether each item is rated by a fixed number of raters of each cell.")]
+    source: Annotated[QuotaSource, Field(description="Source of assignments to cells: a screener, or the recruiter.")]
+    balanced: Annotated[bool, Field(description="True if each item is rated by a fixed number of raters of each cell.")]
     cells: tuple[QuotaCellResource, ...]
 
 

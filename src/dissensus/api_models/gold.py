@@ -19,7 +19,7 @@ class GoldLabelResource(Resource):
 
     by: Annotated[str, Field(description="Name of the expert.")]
     revision: Annotated[int, Field(description="Counts from 1; each correction adds 1.")]
-    said: GoldAnswers
+    answers: GoldAnswers
     at: datetime
 
 
@@ -28,8 +28,8 @@ class GoldDecisionResource(Resource):
 
     by: Annotated[str, Field(description="Name of the member who decided.")]
     revision: Annotated[int, Field(description="Counts from 1; the latest one is in force.")]
-    said: GoldAnswers
-    why: str
+    answers: GoldAnswers
+    reason: str
     at: datetime
 
 
@@ -39,9 +39,11 @@ class GoldPartResource(Resource):
     part: GoldPart
     state: GoldPartState
     n_labels: int
-    needed: Annotated[int, Field(description="Number of experts who label it.")]
-    of_file: Annotated[str | None, Field(description="Label from the item file; if set, no expert is asked.")]
-    settled: Annotated[GoldAnswers | None, Field(description="Label in force; null if experts settled nothing.")]
+    n_needed: Annotated[int, Field(description="Number of experts who label it.")]
+    file_label: Annotated[str | None, Field(description="Label from the item file; if set, no expert is asked.")]
+    settled_answers: Annotated[
+        GoldAnswers | None, Field(description="Label in force; null if experts settled nothing.")
+    ]
     labels: Annotated[
         tuple[GoldLabelResource, ...] | None,
         Field(description="With all corrections; null until all labels of the item are in."),
@@ -55,7 +57,7 @@ class GoldItemResource(Resource):
     id: str
     position: int
     state: GoldItemState
-    withheld: Annotated[bool, Field(description="Whether it is hidden because a rater reported it.")]
+    withheld: Annotated[bool, Field(description="True if it is hidden because a rater reported it.")]
     labellers: Annotated[tuple[str, ...], Field(description="Names of the experts who labelled it.")]
     columns: Annotated[Mapping[str, str], Field(description="Settled labels, by column of the export.")]
     parts: tuple[GoldPartResource, ...]
@@ -71,9 +73,9 @@ class GoldSummaryResource(Resource):
     gold_only: Annotated[int, Field(description="Items called unsafe by gold alone.")]
     crowd_only: Annotated[int, Field(description="Items called unsafe by the crowd alone.")]
     tied: int
-    differ: Annotated[float | None, Field(description="Share of items called unsafe by one of the two alone.")]
+    disagreement: Annotated[float | None, Field(description="Share of items called unsafe by one of the two alone.")]
     alpha: Annotated[float | None, Field(description="Nominal Krippendorff's alpha, null if undefined.")]
-    reason: Annotated[str | None, Field(description="Why it is undefined.")]
+    reason: Annotated[str | None, Field(description="Reason if it is undefined.")]
 
 
 class ConfusionResource(Resource):
@@ -102,11 +104,11 @@ class GoldComparisonResource(Resource):
     n_gold: int
     n_platinum: int
     n_items: int
-    found: Annotated[CrowdComparisonResource | None, Field(description="Null if nothing can be compared yet.")]
+    with_crowd: Annotated[CrowdComparisonResource | None, Field(description="Null if nothing can be compared yet.")]
     with_platinum: Annotated[
         CrowdComparisonResource | None, Field(description="Of items with both labels, null if there are none.")
     ]
-    reason: Annotated[str | None, Field(description="Why nothing is compared.")]
+    reason: Annotated[str | None, Field(description="Reason if nothing is compared.")]
 
 
 class PlatinumCountResource(Resource):

@@ -16,7 +16,7 @@ class RaterResource(Resource):
     standing: RaterStanding
     cell: Annotated[str | None, Field(description="Quota cell; null without a quota, or before it is known.")]
     language: str
-    n_done: Annotated[int, Field(description="Items rated.")]
+    n_rated: Annotated[int, Field(description="Items rated.")]
     n_skipped: int
     n_open: int
 
@@ -39,7 +39,7 @@ class MemberResource(Resource):
     id: str
     name: str
     role: Role
-    since: datetime
+    joined_at: datetime
 
 
 class InvitationResource(Resource):

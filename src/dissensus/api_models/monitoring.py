@@ -12,10 +12,10 @@ from dissensus.api_models.resource import Hidden, Resource
 class ForecastResource(Resource):
     """Expected completion of the ratings."""
 
-    wanted: Annotated[int | None, Field(description="Ratings wanted in the end, null if no number is set.")]
+    target: Annotated[int | None, Field(description="Planned number of ratings, null without a plan.")]
     missing: int | None
     per_hour: Annotated[float | None, Field(description="Recent ratings per hour, null if the caller may not see it.")]
-    done_at: Annotated[datetime | None, Field(description="Expected completion at that pace, null if unknown.")]
+    completed_at: Annotated[datetime | None, Field(description="Expected completion at that pace, null if unknown.")]
 
 
 class QuartilesResource(Resource):
@@ -32,7 +32,7 @@ class AgreementResource(Resource):
     estimate: float | None
     low: float | None
     high: float | None
-    reason: Annotated[str | None, Field(description="Why it is undefined.")]
+    reason: Annotated[str | None, Field(description="Reason if it is undefined.")]
 
 
 class GroupResource(Resource):
@@ -42,8 +42,8 @@ class GroupResource(Resource):
     group: Annotated[str, Field(description="Empty for all raters.")]
     n_raters: int
     n_ratings: int
-    fewest: Annotated[int, Field(description="Ratings of the item with the fewest ratings of this group.")]
-    most: Annotated[int, Field(description="Ratings of the item with the most ratings of this group.")]
+    min_ratings: Annotated[int, Field(description="Ratings of the item with the fewest ratings of this group.")]
+    max_ratings: Annotated[int, Field(description="Ratings of the item with the most ratings of this group.")]
     answers: Annotated[
         Mapping[str, tuple[int, ...]], Field(description="Answer counts by question, in the order of `scales`.")
     ]
@@ -71,7 +71,7 @@ class FiguresResource(Resource):
     """Statistics of a running campaign."""
 
     scales: Annotated[Mapping[str, tuple[str, ...]], Field(description="Answers in order, by question.")]
-    counted: Annotated[str | None, Field(description="Question that agreement and gold refer to.")]
+    primary_question: Annotated[str | None, Field(description="Question that agreement and gold refer to.")]
     n_items: int
     loads: Annotated[
         tuple[tuple[int, int], ...], Field(description="Pairs of a number of ratings and the items that have it.")
@@ -91,7 +91,7 @@ class FiguresResource(Resource):
     pool: Annotated[GroupResource, Field(description="All raters.")]
     groups: Annotated[tuple[GroupResource, ...], Field(description="Without small groups for analysts.")]
     measures: Annotated[
-        tuple[CoefficientResource, ...], Field(description="Present if the answers to `counted` are ordered.")
+        tuple[CoefficientResource, ...], Field(description="Present if the answers to `primary_question` are ordered.")
     ]
     gold: Annotated[
         tuple[tuple[int, ...], ...] | None,
@@ -103,10 +103,10 @@ class MonitoringResource(Resource):
     """State of a running campaign."""
 
     raters: Annotated[Hidden, Field(description="Raters with ratings; null if the caller may not see it.")]
-    hidden: Annotated[bool, Field(description="Whether small numbers are suppressed.")]
+    hidden: Annotated[bool, Field(description="True if small numbers are suppressed.")]
     figures: Annotated[FiguresResource | None, Field(description="Null before there are any that may be seen.")]
     forecast: ForecastResource | None
-    made_at: Annotated[datetime | None, Field(description="Time when the figures last changed.")]
+    updated_at: Annotated[datetime | None, Field(description="Time when the figures last changed.")]
     read_at: Annotated[datetime | None, Field(description="Time up to which the figures hold.")]
 
 
@@ -119,7 +119,9 @@ class RaterEvidenceResource(Resource):
     agreement: Annotated[
         float | None, Field(description="Share of answers equal to those of most others. It flags nobody.")
     ]
-    own_groups: Annotated[Mapping[str, float], Field(description="The same within the rater's own group, by axis.")]
+    group_agreement: Annotated[
+        Mapping[str, float], Field(description="The same within the rater's own group, by axis.")
+    ]
 
 
 class FlagDecisionResource(Resource):

@@ -25,12 +25,14 @@ class LedgerResource(Resource):
     """Amounts that a campaign owes its raters."""
 
     currency: Annotated[str | None, Field(description="Null if the campaign defines no pay.")]
-    hour: Annotated[int | None, Field(description="For an hour of work.")]
+    hourly_rate: Annotated[int | None, Field(description="For an hour of work.")]
     finished: Annotated[int | None, Field(description="Minimum for raters who finish.")]
     screened_out: Annotated[int | None, Field(description="For people who are screened out.")]
     total: Annotated[AccountResource | None, Field(description="Null if there is no account.")]
-    n_away: Annotated[int, Field(description="Recruited people who were screened out.")]
-    away: Annotated[AccountResource | None, Field(description="Their accounts together, included in `total`.")]
+    n_screened_out: Annotated[int, Field(description="Recruited people who were screened out.")]
+    screened_out_account: Annotated[
+        AccountResource | None, Field(description="Their accounts together, included in `total`.")
+    ]
     n_recruits: Annotated[int, Field(description="Recruited people who are still known.")]
 
 
@@ -51,13 +53,13 @@ class PaymentResource(Resource):
     amount: Annotated[int, Field(description="Negative if it reverses another one.")]
     by: Annotated[str | None, Field(description="Name of the member who recorded it; null if the recruiter paid.")]
     at: datetime
-    taken_back: Annotated[bool, Field(description="Whether another payment reverses it.")]
+    reversed: Annotated[bool, Field(description="True if another payment reverses it.")]
 
 
 class RaterAccountHistoryResource(RaterAccountResource):
     """Account of a rater with its payments."""
 
-    by_prolific: Annotated[int, Field(description="Amount paid by Prolific, derived from the submission status.")]
+    paid_by_prolific: Annotated[int, Field(description="Amount paid by Prolific, derived from the submission status.")]
     payments: Annotated[tuple[PaymentResource, ...], Field(description="Latest first.")]
 
 
@@ -71,14 +73,16 @@ class SubmissionResource(Resource):
     status: Annotated[str | None, Field(description="Latest status from the recruiter; null before there is one.")]
     n_repeat_visits: Annotated[int, Field(description="Further visits of the same person.")]
     entered_at: datetime
-    return_asked_at: datetime | None
-    tries: Annotated[Mapping[str, tuple[str, ...]], Field(description="Answers to each attention check.")]
-    failed: Annotated[tuple[str, ...], Field(description="Attention checks that failed.")]
-    may: Annotated[
+    return_requested_at: datetime | None
+    attempts: Annotated[Mapping[str, tuple[str, ...]], Field(description="Answers to each attention check.")]
+    failed_checks: Annotated[tuple[str, ...], Field(description="Attention checks that failed.")]
+    allowed_decisions: Annotated[
         tuple[SubmissionDecision, ...],
         Field(description="Decisions allowed now; failed checks alone are a ground to reject."),
     ]
-    away: Annotated[AccountResource | None, Field(description="Account of a person who was turned away.")]
+    screened_out_account: Annotated[
+        AccountResource | None, Field(description="Account of a person who was turned away.")
+    ]
 
 
 class ForgottenRecruitsResource(Resource):

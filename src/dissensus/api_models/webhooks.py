@@ -15,7 +15,7 @@ class EventResource(Resource):
     sequence: int
     kind: str
     at: Annotated[datetime | None, Field(description="Null if it was erased.")]
-    by: Annotated[Literal["staff", "rater", "other"] | None, Field(description="Null if it was erased.")]
+    actor: Annotated[Literal["staff", "rater", "other"] | None, Field(description="Null if it was erased.")]
     staff: Annotated[str | None, Field(description="Id of the member.")]
     content: Mapping[str, Any]
     digest: str
@@ -31,11 +31,11 @@ class WebhookResource(Resource):
     state: Annotated[
         Literal["active", "failing", "paused"], Field(description="Failing ones are retried; paused ones are not.")
     ]
-    failure_reason: Annotated[str, Field(description="Why the last delivery failed; empty if it succeeded.")]
-    pause_reason: Annotated[str, Field(description="Why it is paused; empty if it is not.")]
+    failure_reason: Annotated[str, Field(description="Reason of the last failed delivery; empty if it succeeded.")]
+    pause_reason: Annotated[str, Field(description="Reason of the pause; empty if it is not paused.")]
     sequence: Annotated[int, Field(description="Log position of the last event delivered.")]
     head: Annotated[int, Field(description="Last position of the log.")]
-    by: Annotated[str, Field(description="The owner who is responsible for it.")]
+    owner: Annotated[str, Field(description="The owner who is responsible for it.")]
     due_at: Annotated[datetime, Field(description="Next retry, if it is failing.")]
     delivered_at: Annotated[datetime | None, Field(description="Time of the last successful delivery.")]
     created_at: datetime

@@ -1,10 +1,10 @@
 """Answer saves of a page and their merge: nothing is overwritten, the latest revision counts.
 
-A page takes the revision of an assignment when it opens it, and counts on from there with each change. A save that
-comes late, from a network that was dead or from another device, therefore never takes the place of a later one, and no
-clock of a rater matters. Of two saves with one revision the one that came later holds.
+A page reads the revision of an assignment when it opens it, and increments it with each change. A late save, after a
+network failure or from another device, therefore never overrides a newer one, and the clocks of raters do not
+matter. Of two saves with the same revision the later arrival counts.
 
-A preference is kept by the responses of the item, A and B; a page and what it sends have it by left and right.
+Preferences are stored by response, A or B; pages show and send them by side, left or right.
 """
 
 import hashlib
@@ -20,55 +20,56 @@ from dissensus.schema.records.preference import Side
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftAnswer:
-    """One answer as it was given."""
+    """An answer with its times."""
 
-    value: Answer | None  # The answer, None if it was taken back
-    first_ms: int = 0  # When it was first and last given, in milliseconds of the visible time of its visit
+    value: Answer | None  # None if it was removed
+    first_ms: int = 0  # first and last time it was given, in milliseconds of the visible time of its visit
     last_ms: int = 0
-    changes: int = 0  # How often it was changed after it was first given
+    changes: int = 0  # number of changes after the first answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSave:
-    """Answers to one assignment that a page sent at once."""
+    """Answers to one assignment that a page sent in one request."""
 
-    revision: int  # Count of changes of the assignment
-    visit: str  # Which showing of the item on which page
-    visible_ms: int  # Of this visit so far: with the page in view, and of those without any input for a while
-    idle_ms: int
+    revision: int  # number of changes of the assignment
+    visit: str  # id of one display of the item on one page
+    visible_ms: int  # time of this visit with the page in view
+    idle_ms: int  # part of it without input
     answers: Mapping[str, DraftAnswer]
 
 
 def swap_preference(answers: Mapping[str, DraftAnswer], first: Side | None) -> dict[str, DraftAnswer]:
-    """Return answers as they are kept from those by the sides that a rater sees, or these from those.
+    """Convert the preference among answers between responses (stored) and sides (shown), in both directions.
 
     Examples
     --------
     >>> swap_preference({"Q_preference": DraftAnswer(value="-3")}, "b")["Q_preference"].value
     '3'
     """
-    values = answers.get(PREFERENCE)
-    if first != "b" or values is None or not isinstance(values.value, str):
+    preference = answers.get(PREFERENCE)
+    if first != "b" or preference is None or not isinstance(preference.value, str):
         return dict(answers)
-    return {**answers, PREFERENCE: replace(values, value=pair.swap_preference(values.value))}
+    return {**answers, PREFERENCE: replace(preference, value=pair.swap_preference(preference.value))}
 
 
 def to_stored_save(save: AnswerSave, first: Side | None) -> AnswerSave:
-    """Return a save as it is kept; see `swap_preference`."""
+    """Convert a save from the sides that a rater saw to responses."""
     return replace(save, answers=swap_preference(save.answers, first))
 
 
 def digest_save(save: AnswerSave) -> str:
-    """Return the SHA-256 of all that a save says, in hexadecimal; what is kept of it later must have the same."""
-    values = save.answers.items()
-    answers = {name: [one.value, one.first_ms, one.last_ms, one.changes] for name, one in values}
-    said = [save.revision, save.visit, save.visible_ms, save.idle_ms, answers]
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    """Return the hexadecimal SHA-256 of a save."""
+    answers = {
+        name: [draft.value, draft.first_ms, draft.last_ms, draft.changes] for name, draft in save.answers.items()
+    }
+    content = [save.revision, save.visit, save.visible_ms, save.idle_ms, answers]
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def merge_saves(saves: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:
-    """Return the answers that hold, from saves in the order in which they came.
+    """Return the current answers, given saves in order of arrival.
 
     Examples
     --------
@@ -80,25 +81,20 @@ def merge_saves(saves: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:
     """
     latest: dict[str, tuple[int, DraftAnswer]] = {}
     for save in saves:
-        for question, values in save.answers.items():
+        for question, draft in save.answers.items():
             if question not in latest or save.revision >= latest[question][0]:
-                latest[question] = (save.revision, values)
-    return {question: values for question, (_, values) in latest.items() if values.value is not None}
+                latest[question] = (save.revision, draft)
+    return {question: draft for question, (_, draft) in latest.items() if draft.value is not None}
 
 
 def select_submitted(finals: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:
-    """Return the answers that were submitted, from the saves that ended an item, in the order in which they came.
-
-    They are those of the last of them by revision, whole: what was drafted before or after was not submitted.
-    """
-    return merge_saves([max(enumerate(finals), key=lambda one: (one[1].revision, one[0]))[1]])
+    """Return the answers of the final save with the latest revision, given saves in order of arrival."""
+    _, latest = max(enumerate(finals), key=lambda final: (final[1].revision, final[0]))
+    return merge_saves([latest])
 
 
 def answer_time_ms(saves: Iterable[AnswerSave]) -> int:
-    """Return how long an item took: the visible time of all visits, as DICES gives one time for all questions.
-
-    A visit counts once, with the longest time that it reported.
-    """
+    """Return the answer time of an item: the sum over visits of the longest visible time reported."""
     longest: dict[str, int] = {}
     for save in saves:
         longest[save.visit] = max(longest.get(save.visit, 0), save.visible_ms)

@@ -16,10 +16,10 @@ def choose_items(
     seed: int,
     rater: int,
 ) -> npt.NDArray[np.intp]:
-    """Choose the next items of a rater, in a random order of their own.
+    """Choose the next items of a rater, in random order.
 
-    Where everybody rates all, these are all items that the rater has not had. Else they are those with the fewest
-    raters below the replication, ties by chance, so that items fill evenly.
+    Without replication these are all items that are new to the rater, else those with the fewest raters below the
+    replication, with random ties, so that items fill evenly.
 
     Examples
     --------
@@ -28,29 +28,29 @@ def choose_items(
     >>> choose_items([2, 0, 1, 0], [False, True, False, False], replication=None, most=None, seed=0, rater=5).tolist()
     [2, 3, 0]
     """
-    values, had = np.asarray(loads, dtype=np.int64), np.asarray(mine, dtype=np.bool_)
-    if values.shape != had.shape or values.ndim != 1:
+    counts, assigned = np.asarray(loads, dtype=np.int64), np.asarray(mine, dtype=np.bool_)
+    if counts.shape != assigned.shape or counts.ndim != 1:
         raise InvalidInput(
-            f"loads and mine have shapes {values.shape} and {had.shape}; give one value an item in each."
+            f"loads and mine have shapes {counts.shape} and {assigned.shape}; give one value per item in each."
         )
     if any(number is not None and number < 1 for number in (replication, most)):
         raise InvalidInput(f"replication is {replication} and most {most}; give numbers from 1, or None.")
-    rng = np.random.default_rng([seed, rater, int(had.sum())])
-    chance = rng.permutation(values.size)
-    fewest = np.zeros_like(values) if replication is None else values
-    places = np.flatnonzero(~had if replication is None else ~had & (values < replication))
-    chosen = places[np.lexsort((chance[places], fewest[places]))][:most]
+    rng = np.random.default_rng([seed, rater, int(assigned.sum())])
+    tie_breaker = rng.permutation(counts.size)
+    load = np.zeros_like(counts) if replication is None else counts
+    candidates = np.flatnonzero(~assigned if replication is None else ~assigned & (counts < replication))
+    chosen = candidates[np.lexsort((tie_breaker[candidates], load[candidates]))][:most]
     return np.asarray(rng.permutation(chosen), dtype=np.intp)
 
 
 def draw_sides(n: int, *, seed: int, rater: int, had: int) -> tuple[Side, ...]:
-    """Draw which response of each pair a rater sees on the left.
+    """Draw the left response of each pair.
 
     Examples
     --------
     >>> draw_sides(4, seed=0, rater=0, had=0)
     ('a', 'a', 'b', 'b')
     """
-    # Another stream than that of the order, which would tell the sides.
+    # A separate stream, since the order of items would reveal the sides.
     rng = np.random.default_rng([seed, rater, had, 1])
     return tuple(SIDES[side] for side in rng.integers(len(SIDES), size=n))

@@ -8,21 +8,22 @@ from dissensus.schema.campaign.attention_check import AttentionCheck, check_stat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueCheck:
-    """A check that a rater is to answer now."""
+    """A check that is due for a rater."""
 
     check: AttentionCheck
-    attempt: int  # The how manieth try it is, from 1
+    attempt: int  # number of the try, from 1
 
 
 def find_due_check(
-    checks: Sequence[AttentionCheck], tries: Mapping[str, Sequence[str]], n_done: int
+    checks: Sequence[AttentionCheck], attempts: Mapping[str, Sequence[str]], n_done: int
 ) -> DueCheck | None:
-    """Return the check that a rater is to answer now, or None.
+    """Return the check that is due for a rater, or None.
 
     Examples
     --------
     >>> def check(name, after, kind="instruction"):
-    ...     return AttentionCheck(name=name, kind=kind, text={"en": "A?"}, scale=("A", "B"), right=("A",), after=after)
+    ...     choice = {"text": {"en": "A?"}, "scale": ("A", "B"), "correct_answers": ("A",)}
+    ...     return AttentionCheck(name=name, kind=kind, after=after, **choice)
     >>> checks = [check("late", 5), check("early", 2), check("rules", 0, "comprehension")]
     >>> find_due_check(checks, {}, 5).check.name
     'rules'
@@ -31,25 +32,26 @@ def find_due_check(
     >>> find_due_check(checks, {"rules": ["A"], "early": ["B"]}, 4) is None
     True
     """
-    met = [
+    due = [
         check
         for check in checks
-        if check.after <= n_done and check_state(check, tries.get(check.name, ())) in ("unanswered", "again")
+        if check.after <= n_done and check_state(check, attempts.get(check.name, ())) in ("unanswered", "again")
     ]
-    if not met:
+    if not due:
         return None
-    first = min(met, key=lambda check: check.after)
-    return DueCheck(check=first, attempt=1 + len(tries.get(first.name, ())))
+    first = min(due, key=lambda check: check.after)
+    return DueCheck(check=first, attempt=1 + len(attempts.get(first.name, ())))
 
 
-def is_unfit(checks: Sequence[AttentionCheck], tries: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether a rater has not understood, by a check before the first item, what they would have to do.
+def is_unfit(checks: Sequence[AttentionCheck], attempts: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a rater failed a comprehension check before the first item.
 
     Examples
     --------
-    >>> rules = AttentionCheck(name="rules", kind="comprehension", text={"en": "A?"}, scale=("A", "B"), right=("A",))
+    >>> choice = {"text": {"en": "A?"}, "scale": ("A", "B"), "correct_answers": ("A",)}
+    >>> rules = AttentionCheck(name="rules", kind="comprehension", **choice)
     >>> is_unfit([rules], {"rules": ["B"]}), is_unfit([rules], {"rules": ["B", "B"]})
     (False, True)
     """
     starting = (check for check in checks if check.kind == "comprehension" and check.after == 0)
-    return any(check_state(check, tries.get(check.name, ())) == "failed" for check in starting)
+    return any(check_state(check, attempts.get(check.name, ())) == "failed" for check in starting)

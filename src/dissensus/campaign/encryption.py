@@ -1,4 +1,4 @@
-"""Authenticated encryption of short texts that clients or the database keep for a while: AES-256-GCM."""
+"""Authenticated encryption (AES-256-GCM) of short-lived texts in the database or at clients."""
 
 from secrets import token_bytes
 from typing import Final
@@ -15,7 +15,7 @@ NONCE_BYTES: Final = 12
 
 
 def encrypt(plaintext: bytes, secret: str, *purpose: str) -> bytes:
-    """Return a random nonce and the ciphertext, under a key derived from a secret for one purpose.
+    """Encrypt under a key derived from a secret and a purpose; return a random nonce and the ciphertext.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def encrypt(plaintext: bytes, secret: str, *purpose: str) -> bytes:
 
 
 def decrypt(ciphertext: bytes, secret: str, *purpose: str) -> bytes:
-    """Return the plaintext; NotAllowed if it was changed, or encrypted under another secret or for another purpose."""
+    """Return the plaintext; NotAllowed if it was changed, or encrypted with another secret or purpose."""
     nonce, body = ciphertext[:NONCE_BYTES], ciphertext[NONCE_BYTES:]
     try:
         return AESGCM(_derive_key(secret, purpose)).decrypt(nonce, body, None)
@@ -36,7 +36,7 @@ def decrypt(ciphertext: bytes, secret: str, *purpose: str) -> bytes:
 
 
 def _derive_key(secret: str, purpose: tuple[str, ...]) -> bytes:
-    # The length of each part stands before it, so that no two purposes share a key.
+    # Parts are prefixed with their length, so that no two purposes share a key.
     parts = [part.encode("utf-8", "surrogatepass") for part in purpose]
     info = b"dissensus-encryption" + b"".join(len(part).to_bytes(4) + part for part in parts)
     return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=info).derive(secret.encode())

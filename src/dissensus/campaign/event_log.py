@@ -1,8 +1,8 @@
-"""Audit log of a campaign: a hash chain of salted digests, in which later changes and deletions are detected.
+"""Audit log of a campaign: a hash chain of salted digests that detects changes and deletions.
 
 The digest of an event covers all its fields and a random salt. Each chain digest covers the one before it and the
-digest of the event. Erasure deletes an event with its salt: the digest that stays reveals nothing, and the chain still
-holds. The scheme is that of hash chains with commitments, as in Haber and Stornetta (1991),
+digest of the event. Erasure deletes an event with its salt: the remaining digest reveals nothing, and the chain stays
+valid. The scheme is that of hash chains with commitments, as in Haber and Stornetta (1991),
 https://doi.org/10.1007/BF00196791.
 """
 
@@ -78,7 +78,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class ChainBreak:
-    """The first entry at which a chain does not hold, and the reason as a sentence."""
+    """The first invalid entry of a chain, and the reason as a sentence."""
 
     sequence: int
     reason: str
@@ -105,7 +105,7 @@ def next_chain_digest(previous: str, digest: str) -> str:
 
 
 def find_chain_break(entries: Iterable[AuditEntry], *, n: int, head: str) -> ChainBreak | None:
-    """Verify a chain of `n` entries that ends in the chain digest `head`; return None if it holds."""
+    """Verify a chain of `n` entries that ends in the chain digest `head`; return None if it is valid."""
     previous, sequence = INITIAL_CHAIN_DIGEST, 0
     for entry in entries:
         sequence += 1
@@ -114,18 +114,18 @@ def find_chain_break(entries: Iterable[AuditEntry], *, n: int, head: str) -> Cha
             return ChainBreak(sequence, fault)
         previous = entry.chain_digest
     if sequence != n:
-        missing = f"It is missing: the chain is to have {n:,} events, and {sequence:,} are there."
+        missing = f"It is missing: the chain should have {n:,} events, and has {sequence:,}."
         return ChainBreak(sequence + 1, missing)
-    return None if previous == head else ChainBreak(sequence, "Its link is not the one that is kept as the last.")
+    return None if previous == head else ChainBreak(sequence, "Its chain digest is not the stored last one.")
 
 
 def _find_fault(entry: AuditEntry, sequence: int, previous: str) -> str | None:
     if entry.sequence != sequence:
-        return f"It is missing: the next one that is there has the place {entry.sequence:,}."
+        return f"It is missing: the next event has the sequence number {entry.sequence:,}."
     if (entry.event is None) != (entry.salt is None):
-        return "Its content was erased and its salt was not, or the other way round."
+        return "Its content was erased and its salt was not, or the reverse."
     if entry.event is not None and entry.salt is not None and digest_event(entry.event, entry.salt) != entry.digest:
-        return f"What it says is not what was written: {entry.event.kind}, {entry.event.at.isoformat()}."
+        return f"Its content does not match its digest: {entry.event.kind}, {entry.event.at.isoformat()}."
     if next_chain_digest(previous, entry.digest) != entry.chain_digest:
-        return "Its link does not follow from the one before it."
+        return "Its chain digest does not follow from the previous one."
     return None

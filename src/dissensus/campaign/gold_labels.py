@@ -27,40 +27,40 @@ class GoldLabel:
 
     staff_id: str
     name: str
-    part: GoldPart  # Of what, and as the how-manieth expert: 0 for the first, whom others verify or check
-    position: int
-    revision: int  # From 1; a correction is one more
+    part: GoldPart
+    position: int  # order of experts: 0 for the first, whose label others verify
+    revision: int  # from 1, one more for each correction
     answers: GoldAnswers
     at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldDecision:
-    """A decision on a part on which experts differ."""
+    """A decision on a part about which experts disagree."""
 
     staff_id: str
     name: str
-    part: GoldPart  # Of what, and as the how-manieth decision, from 1; the last one holds
-    revision: int
-    answers: GoldAnswers  # The answers, and why these
+    part: GoldPart
+    revision: int  # from 1; the last one is in force
+    answers: GoldAnswers
     reason: str
     at: datetime
 
 
-Made = TypeVar("Made", GoldLabel, GoldDecision)
+Entry = TypeVar("Entry", GoldLabel, GoldDecision)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartProgress:
     """Labelling progress of one part of an item."""
 
-    part: GoldPart  # Which, and how many experts it needs
-    needed: int
-    of_file: str | None  # What the file of the items said of it; None for nothing
-    labels: tuple[GoldLabel, ...]  # The last one of each expert, the first expert first
-    history: tuple[GoldLabel, ...]  # All that was ever said, expert by expert, and decided, the last decision last
-    decisions: tuple[GoldDecision, ...]
-    state: State  # Whether experts are needed, differ, or nothing is left to do
+    part: GoldPart
+    n_needed: int  # number of experts
+    file_label: str | None  # label in the item file, if any
+    labels: tuple[GoldLabel, ...]  # latest one of each expert, in order of position
+    history: tuple[GoldLabel, ...]  # all revisions, by expert
+    decisions: tuple[GoldDecision, ...]  # in order
+    state: State
 
     @property
     def contested(self) -> bool:
@@ -69,10 +69,9 @@ class PartProgress:
 
     @property
     def settled(self) -> GoldAnswers | None:
-        """The label that holds; None if nothing is settled by experts.
+        """The label in force; None if experts settled nothing.
 
-        Where all agree, reasons and motivation are those of the first expert; where somebody decided, the motivation is
-        why they did.
+        Reasons and motivation are those of the first expert, or of the decision.
         """
         if self.state == "agreed":
             return self.labels[0].answers
@@ -81,8 +80,8 @@ class PartProgress:
         last = self.decisions[-1]
         return {**last.answers, "motivation": last.reason} if self.part == "safety" else last.answers
 
-    def of(self, staff_id: str) -> GoldLabel | None:
-        """Return what an expert said last."""
+    def label_by(self, staff_id: str) -> GoldLabel | None:
+        """Return the latest label of an expert."""
         return next((label for label in self.labels if label.staff_id == staff_id), None)
 
 
@@ -90,31 +89,31 @@ ItemProgress: TypeAlias = Mapping[GoldPart, PartProgress]
 
 
 def compute_item_progress(
-    gold: Gold, of_file: Mapping[str, str], labels: Sequence[GoldLabel], decisions: Sequence[GoldDecision]
+    gold: Gold, file_labels: Mapping[str, str], labels: Sequence[GoldLabel], decisions: Sequence[GoldDecision]
 ) -> ItemProgress:
-    """Return how far each part of an item is."""
+    """Return the progress of each part of an item."""
     ordered = sorted(labels, key=lambda label: (label.position, label.revision))
     return {
-        part: _part_progress(gold, part, of_file, _select_part(part, ordered), _select_part(part, decisions))
+        part: _part_progress(gold, part, file_labels, _select_part(part, ordered), _select_part(part, decisions))
         for part in PARTS
     }
 
 
-def _select_part(part: GoldPart, every: Sequence[Made]) -> list[Made]:
-    return [one for one in every if one.part == part]
+def _select_part(part: GoldPart, entries: Sequence[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry.part == part]
 
 
 def _part_progress(
     gold: Gold,
     part: GoldPart,
-    of_file: Mapping[str, str],
+    file_labels: Mapping[str, str],
     history: Sequence[GoldLabel],
     decisions: Sequence[GoldDecision],
 ) -> PartProgress:
-    labels, needed = tuple({label.position: label for label in history}.values()), gold.needed(part)
-    if COLUMNS[part] in of_file:
+    labels, n_needed = tuple({label.position: label for label in history}.values()), gold.needed(part)
+    if COLUMNS[part] in file_labels:
         state: State = "file"
-    elif len(labels) < needed:
+    elif len(labels) < n_needed:
         state = "open"
     elif len({label.answers[part] for label in labels}) == 1:
         state = "agreed"
@@ -122,8 +121,8 @@ def _part_progress(
         state = "decided" if decisions else "disputed"
     return PartProgress(
         part=part,
-        needed=needed,
-        of_file=of_file.get(COLUMNS[part]),
+        n_needed=n_needed,
+        file_label=file_labels.get(COLUMNS[part]),
         labels=labels,
         history=tuple(history),
         decisions=tuple(decisions),
@@ -131,53 +130,50 @@ def _part_progress(
     )
 
 
-def list_open_parts(standings: ItemProgress) -> tuple[GoldPart, ...]:
+def list_open_parts(progress: ItemProgress) -> tuple[GoldPart, ...]:
     """Return the parts that need more experts."""
-    return tuple(part for part, one in standings.items() if one.state == "open")
+    return tuple(part for part, state in progress.items() if state.state == "open")
 
 
-def list_wanted_parts(standings: ItemProgress, staff_id: str) -> tuple[GoldPart, ...]:
-    """Return the parts that need this expert, who has not labelled them yet."""
-    return tuple(part for part in list_open_parts(standings) if standings[part].of(staff_id) is None)
+def list_wanted_parts(progress: ItemProgress, staff_id: str) -> tuple[GoldPart, ...]:
+    """Return the open parts that an expert has not labelled yet."""
+    return tuple(part for part in list_open_parts(progress) if progress[part].label_by(staff_id) is None)
 
 
-def list_contested_parts(standings: ItemProgress) -> tuple[GoldPart, ...]:
-    """Return the parts that somebody must decide on, or has; none before all labels are in."""
-    return () if list_open_parts(standings) else tuple(part for part, one in standings.items() if one.contested)
+def list_contested_parts(progress: ItemProgress) -> tuple[GoldPart, ...]:
+    """Return the parts with a decision, or in need of one; empty before all labels are in."""
+    return () if list_open_parts(progress) else tuple(part for part, state in progress.items() if state.contested)
 
 
-def list_labellers(standings: ItemProgress) -> Collection[str]:
-    """Return who labelled an item, any part of it."""
-    return {label.staff_id for one in standings.values() for label in one.labels}
+def list_labellers(progress: ItemProgress) -> Collection[str]:
+    """Return the ids of the experts who labelled any part of an item."""
+    return {label.staff_id for state in progress.values() for label in state.labels}
 
 
-def is_first(standings: ItemProgress, staff_id: str) -> bool:
-    """Return whether an expert is the first to say whether an item is safe, or would be."""
-    labels = standings["safety"].labels
+def is_first(progress: ItemProgress, staff_id: str) -> bool:
+    """Return whether an expert gave, or would give, the first label of safety."""
+    labels = progress["safety"].labels
     return not labels or labels[0].staff_id == staff_id
 
 
-def item_state(standings: ItemProgress) -> ItemState:
-    """Return how far an item is."""
-    if list_open_parts(standings):
-        return "begun" if list_labellers(standings) else "unlabelled"
-    return "disputed" if any(one.state == "disputed" for one in standings.values()) else "settled"
+def item_state(progress: ItemProgress) -> ItemState:
+    """Return the labelling state of an item."""
+    if list_open_parts(progress):
+        return "begun" if list_labellers(progress) else "unlabelled"
+    return "disputed" if any(state.state == "disputed" for state in progress.values()) else "settled"
 
 
 def split_by_part(answers: GoldAnswers, parts: Collection[GoldPart]) -> dict[GoldPart, GoldAnswers]:
-    """Divide answers among the parts that they are about; a part without an answer is left out."""
-    result = {part: {name: answers[name] for name in QUESTIONS[part] if name in answers} for part in parts}
-    return {part: said for part, said in result.items() if part in said}
+    """Divide answers by part; a part without an answer is left out."""
+    by_part = {part: {name: answers[name] for name in QUESTIONS[part] if name in answers} for part in parts}
+    return {part: part_answers for part, part_answers in by_part.items() if part in part_answers}
 
 
-def to_attributes(standings: ItemProgress) -> dict[str, str]:
-    """Return what experts settled of an item, as its attributes; what the file said is not among them.
-
-    Several topics stand with commas between, and reasons are a JSON list, empty where there is none.
-    """
+def to_attributes(progress: ItemProgress) -> dict[str, str]:
+    """Return the settled labels of experts as item attributes: topics separated by commas, reasons as a JSON list."""
     result = {}
-    for part, one in standings.items():
-        answers = one.settled
+    for part, state in progress.items():
+        answers = state.settled
         if answers is None:
             continue
         value = answers[part]

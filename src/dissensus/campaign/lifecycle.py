@@ -10,11 +10,11 @@ from dissensus.schema.campaign.definition import STATES, CampaignState
 TRANSITIONS: Final[Mapping[CampaignState, tuple[CampaignState, ...]]] = MappingProxyType(
     {"draft": ("open",), "open": ("paused", "closed"), "paused": ("open", "closed"), "closed": ("paused",)}
 )
-"""A draft opens once; what is closed can be paused again, so that a closing by mistake loses nobody."""
+"""A closed campaign can be paused again, to undo a mistake."""
 
 
 def check_transition(state: CampaignState, to: CampaignState) -> CampaignState:
-    """Return the new state, if it can follow the present one.
+    """Return the new state, or raise if the transition is not allowed.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Pay of raters: an hourly rate for the time worked, in whole minor units of a currency.
 
-Time is paid as it was taken. Nothing is taken off for being fast: who finishes is owed at least the minimum.
+Working fast reduces no pay: raters who finish are owed at least the minimum.
 """
 
 from collections.abc import Iterable
@@ -17,28 +17,23 @@ RatingEnd: TypeAlias = Literal["finished", "screened_out", "left"]
 RATING_ENDS: Final[tuple[RatingEnd, ...]] = get_args(RatingEnd)
 
 MAX_VISIT_MS: Final = 60 * 60_000
-"""Of one visit. Nobody works on one item for an hour, and clocks are wrong at times."""
+"""Maximum time of one visit, since clocks may be wrong."""
 HOUR_MS: Final = 3_600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayAccount:
-    """Account of a rater: owed and paid amounts in minor units.
-
-    Notes
-    -----
-    ``owed + overpaid == paid + due``, for one rater as for any sum of them.
-    """
+    """Owed and paid amounts in minor units, with ``owed + overpaid == paid + due``."""
 
     currency: str
     owed: int
     paid: int
-    due: int  # Still to be paid
-    overpaid: int  # What was paid and not owed. Nobody is asked for it.
+    due: int  # still to be paid
+    overpaid: int  # not reclaimed
 
 
 def worked_ms(saves: Iterable[Iterable[AnswerSave]], *, ceiling_ms: int = MAX_VISIT_MS) -> int:
-    """Return how long a rater worked: the time in view less the time without any input.
+    """Return the working time of a rater: the visible time less the idle time.
 
     Examples
     --------
@@ -48,7 +43,7 @@ def worked_ms(saves: Iterable[Iterable[AnswerSave]], *, ceiling_ms: int = MAX_VI
     70000
     """
     check_whole("ceiling_ms", ceiling_ms)
-    return sum(_sum_visits(values, ceiling_ms) for values in saves)
+    return sum(_sum_visits(item_saves, ceiling_ms) for item_saves in saves)
 
 
 def _sum_visits(saves: Iterable[AnswerSave], ceiling_ms: int) -> int:
@@ -59,13 +54,13 @@ def _sum_visits(saves: Iterable[AnswerSave], ceiling_ms: int) -> int:
 
 
 def compute_owed(pay: Pay, time_ms: int, end: RatingEnd = "left") -> int:
-    """Return what a rater is owed, rounded up to a whole minor unit.
+    """Return the amount owed, rounded up to a whole minor unit.
 
     Examples
     --------
-    Twenty minutes at 12 pounds an hour, with a minimum of 6 for who finishes:
+    Twenty minutes at 12 pounds an hour, with a minimum of 6 for finishing:
 
-    >>> pay = Pay(currency="GBP", hour=1200, finished=600, screened_out=50)
+    >>> pay = Pay(currency="GBP", hourly_rate=1200, finished=600, screened_out=50)
     >>> compute_owed(pay, 20 * 60_000), compute_owed(pay, 20 * 60_000, "finished")
     (400, 600)
     >>> compute_owed(pay, 1_000, "screened_out")
@@ -73,18 +68,18 @@ def compute_owed(pay: Pay, time_ms: int, end: RatingEnd = "left") -> int:
     """
     check_whole("time_ms", time_ms)
     if end not in RATING_ENDS:
-        raise InvalidInput(f"{format_value(end)} is no end. Ends are {format_list(RATING_ENDS)}.")
+        raise InvalidInput(f"{format_value(end)} is not an end. Ends are {format_list(RATING_ENDS)}.")
     least = {"finished": pay.finished, "screened_out": pay.screened_out, "left": 0}[end]
-    # Whole numbers: -(-a // b) is a / b rounded up, where floats would be off by one now and then.
-    return max(least, -(-time_ms * pay.hour // HOUR_MS))
+    # In integers, -(-a // b) is a / b rounded up exactly.
+    return max(least, -(-time_ms * pay.hourly_rate // HOUR_MS))
 
 
 def settle_account(pay: Pay, amount: int, paid: int) -> PayAccount:
-    """Return what is still due of an amount owed.
+    """Return the account for an amount owed and an amount paid.
 
     Examples
     --------
-    >>> settle_account(Pay(currency="GBP", hour=1200), 650, 600).due
+    >>> settle_account(Pay(currency="GBP", hourly_rate=1200), 650, 600).due
     50
     """
     check_whole("amount", amount)
@@ -94,24 +89,24 @@ def settle_account(pay: Pay, amount: int, paid: int) -> PayAccount:
 
 
 def sum_accounts(accounts: Iterable[PayAccount]) -> PayAccount:
-    """Return the sum over raters, each amount by itself: what one is overpaid makes no other one's due less.
+    """Return the sum over raters; an overpaid amount does not reduce the amount due to others.
 
     Examples
     --------
-    >>> pay = Pay(currency="GBP", hour=1200)
+    >>> pay = Pay(currency="GBP", hourly_rate=1200)
     >>> sums = sum_accounts([settle_account(pay, 650, 600), settle_account(pay, 400, 600)])
     >>> sums.owed, sums.paid, sums.due, sums.overpaid
     (1050, 1200, 50, 200)
     """
-    every = list(accounts)
-    currencies = sorted({one.currency for one in every})
+    accounts = list(accounts)
+    currencies = sorted({account.currency for account in accounts})
     if len(currencies) != 1:
-        what = f"They are in {format_list(currencies)}" if currencies else "There is no account"
-        raise InvalidInput(f"{what}, and a sum is in one currency. Sum those of one currency by themselves.")
+        problem = f"Accounts are in {format_list(currencies)}" if currencies else "There is no account"
+        raise InvalidInput(f"{problem}, and a sum is in one currency. Sum each currency separately.")
     return PayAccount(
         currency=currencies[0],
-        owed=sum(one.owed for one in every),
-        paid=sum(one.paid for one in every),
-        due=sum(one.due for one in every),
-        overpaid=sum(one.overpaid for one in every),
+        owed=sum(account.owed for account in accounts),
+        paid=sum(account.paid for account in accounts),
+        due=sum(account.due for account in accounts),
+        overpaid=sum(account.overpaid for account in accounts),
     )

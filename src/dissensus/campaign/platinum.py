@@ -16,23 +16,23 @@ from dissensus.schema.records.item import MAX_NAME_LENGTH
 
 SOURCE: Final = f"{PLATINUM}_source"
 LABELS: Final = (PLATINUM, "label", "answers")
-"""Columns that may hold the label, the first of them that is there."""
+"""Columns for the label, in order of preference."""
 MAX_COLUMNS: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LabelTable:
-    """A table, and how its labels are told."""
+    """A table with its label column."""
 
     rows: list[dict[str, Any]]
-    label: str | None
-    others: tuple[str, ...]
+    label: str | None  # None if columns are shares of answers
+    attributes: tuple[str, ...]  # other columns
 
 
 def parse_platinum(
-    frame: pl.DataFrame, scale: Sequence[str], known: Collection[str], *, label: str | None = None, source: str
+    frame: pl.DataFrame, scale: Sequence[str], items: Collection[str], *, label: str | None = None, source: str
 ) -> dict[str, dict[str, str]]:
-    """Return what an earlier crowd said of items, as their attributes.
+    """Return the labels of an earlier crowd as attributes of items.
 
     Examples
     --------
@@ -40,14 +40,14 @@ def parse_platinum(
     >>> parse_platinum(frame, ["No", "Yes"], ["7"], source="pilot of May")["7"]["safety_platinum"]
     'Yes'
     """
-    read = _read(frame, scale, label)
-    faults = [*_faults(read, scale, known), *_source_faults(source)]
+    table = _parse_table(frame, scale, label)
+    faults = [*_faults(table, scale, items), *_source_faults(source)]
     if faults:
         raise combine_problems("The table of labels", faults)
-    return {str(row[ITEM_ID]): _attributes(row, read, scale, source.strip()) for row in read.rows}
+    return {str(row[ITEM_ID]): _attributes(row, table, scale, source.strip()) for row in table.rows}
 
 
-def _read(frame: pl.DataFrame, scale: Sequence[str], label: str | None) -> _LabelTable:
+def _parse_table(frame: pl.DataFrame, scale: Sequence[str], label: str | None) -> _LabelTable:
     if ITEM_ID not in frame.columns:
         hint = suggest(ITEM_ID, frame.columns)
         raise InvalidInput(f"There is no column item_id.{hint} Columns are {format_list(frame.columns)}.")
@@ -56,44 +56,48 @@ def _read(frame: pl.DataFrame, scale: Sequence[str], label: str | None) -> _Labe
         raise InvalidInput(f"There is no column {format_value(label)}.{hint} Columns are {format_list(frame.columns)}.")
     if len(frame.columns) > MAX_COLUMNS:
         raise InvalidInput(f"There are {len(frame.columns):,} columns, and {MAX_COLUMNS} are allowed. Leave some out.")
-    result = label or next((name for name in LABELS if name in frame.columns), None)
-    if result is None and not set(scale) <= set(frame.columns):
+    label = label or next((name for name in LABELS if name in frame.columns), None)
+    if label is None and not set(scale) <= set(frame.columns):
         raise InvalidInput(
             f"No column holds the label. Name one {format_list(LABELS)}, or give the share of each answer in a column "
             f"of its name: {format_list(scale)}. Columns are {format_list(frame.columns)}."
         )
-    others = tuple(name for name in frame.columns if name not in (ITEM_ID, result))
-    return _LabelTable(rows=frame.to_dicts(), label=result, others=others)
+    attributes = tuple(name for name in frame.columns if name not in (ITEM_ID, label))
+    return _LabelTable(rows=frame.to_dicts(), label=label, attributes=attributes)
 
 
-def _faults(read: _LabelTable, scale: Sequence[str], known: Collection[str]) -> Iterator[str]:
-    times, names = Counter(row[ITEM_ID] for row in read.rows), frozenset(map(str, known))
-    for number, row in enumerate(read.rows, 1):
+def _faults(table: _LabelTable, scale: Sequence[str], items: Collection[str]) -> Iterator[str]:
+    counts, item_ids = Counter(row[ITEM_ID] for row in table.rows), frozenset(map(str, items))
+    for number, row in enumerate(table.rows, 1):
         item = row[ITEM_ID]
-        place = f"row {number:,} (item {format_value(item)})"
+        location = f"row {number:,} (item {format_value(item)})"
         if item is None:
             yield f"row {number:,}: It has no item_id."
-        elif str(item) not in names:
-            yield f"{place}: The campaign has no such item. Leave it out."
-        elif times[item] > 1:
-            yield f"{place}: It stands there {times[item]:,} times. Leave one row."
-        if (fault := _label_fault(row, read, scale)) is not None:
-            yield f"{place}: {fault}"
-        yield from (f"{place}, {name}: {fault}" for name, fault in _text_faults(row, read.others))
+        elif str(item) not in item_ids:
+            yield f"{location}: The campaign has no such item. Leave it out."
+        elif counts[item] > 1:
+            yield f"{location}: It occurs {counts[item]:,} times. Leave one row."
+        if (fault := _label_fault(row, table, scale)) is not None:
+            yield f"{location}: {fault}"
+        yield from (f"{location}, {name}: {fault}" for name, fault in _text_faults(row, table.attributes))
 
 
-def _label_fault(row: Mapping[str, Any], read: _LabelTable, scale: Sequence[str]) -> str | None:
-    if read.label is not None:
-        value = row[read.label]
+def _label_fault(row: Mapping[str, Any], table: _LabelTable, scale: Sequence[str]) -> str | None:
+    if table.label is not None:
+        value = row[table.label]
         if value is None:
             return f"It has no label. Labels are {format_list(scale)}."
         hint = suggest(str(value), scale)
-        return None if value in scale else f"{format_value(value)} is no label.{hint} Labels are {format_list(scale)}."
+        return (
+            None if value in scale else f"{format_value(value)} is not a label.{hint} Labels are {format_list(scale)}."
+        )
     try:
-        best = _most_frequent(row, scale)
+        modes = _most_frequent(row, scale)
     except (TypeError, ValueError):
-        return f"The share of an answer is no number from 0 on. Give one of each: {format_list(scale)}."
-    return None if len(best) == 1 else f"{format_list(best)} are equally frequent. Say which holds, in a column label."
+        return f"The share of an answer is not a number of 0 or more. Give one of each: {format_list(scale)}."
+    if len(modes) == 1:
+        return None
+    return f"{format_list(modes)} are equally frequent. Name the label to use in a column label."
 
 
 def _most_frequent(row: Mapping[str, Any], scale: Sequence[str]) -> list[str]:
@@ -123,7 +127,7 @@ def _source_faults(source: str) -> Iterator[str]:
         yield f"the source: {error}"
 
 
-def _attributes(row: Mapping[str, Any], read: _LabelTable, scale: Sequence[str], source: str) -> dict[str, str]:
-    label = _most_frequent(row, scale)[0] if read.label is None else str(row[read.label])
-    beside = {f"{PLATINUM}_{name}": str(row[name]) for name in read.others if row[name] is not None}
-    return {**beside, PLATINUM: label, SOURCE: source}
+def _attributes(row: Mapping[str, Any], table: _LabelTable, scale: Sequence[str], source: str) -> dict[str, str]:
+    label = _most_frequent(row, scale)[0] if table.label is None else str(row[table.label])
+    attributes = {f"{PLATINUM}_{name}": str(row[name]) for name in table.attributes if row[name] is not None}
+    return {**attributes, PLATINUM: label, SOURCE: source}

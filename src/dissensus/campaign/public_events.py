@@ -1,4 +1,4 @@
-"""Public view of audit-log events, for API clients and webhooks: neither raters nor answers are identified."""
+"""Public view of audit-log events for API clients and webhooks, without answers or identities of raters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,60 +12,60 @@ Actor: TypeAlias = Literal["staff", "rater", "other"]
 
 @dataclass(frozen=True, slots=True)
 class EventDescription:
-    """A kind of event in words, and the fields of its content that are redacted from the public view."""
+    """Description of an event kind, and its fields that are redacted from the public view."""
 
     text: str
     private_fields: frozenset[str] = frozenset()
 
 
-# A digest of one answer of three can be guessed, labels are secret until all are in, and reasons may be about a rater.
+# Digests of answers can be guessed, labels are secret until all are in, and reasons may be about a rater.
 EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
-    "entered": EventDescription("a rater came in"),
-    "consented": EventDescription("a rater agreed to purposes, or changed that"),
-    "declared": EventDescription("a rater said something of themselves"),
+    "entered": EventDescription("a rater entered"),
+    "consented": EventDescription("a rater gave or changed consent"),
+    "declared": EventDescription("a rater answered demographic questions"),
     "check_answered": EventDescription("a rater answered a check"),
-    "survey_answered": EventDescription("a rater was asked how they feel"),
+    "survey_answered": EventDescription("a rater was sent a wellbeing survey"),
     "item_offered": EventDescription("a rater was shown an item"),
     "item_submitted": EventDescription("a rater finished an item", frozenset({"digest", "save"})),
-    "item_skipped": EventDescription("a rater left an item out"),
+    "item_skipped": EventDescription("a rater skipped an item"),
     "conversation_begun": EventDescription("a rater began a conversation"),
     "message_sent": EventDescription("a rater sent a message to a chatbot", frozenset({"digest"})),
     "response_picked": EventDescription("a rater preferred one of two responses", frozenset({"digest"})),
     "conversation_ended": EventDescription("a rater ended a conversation"),
     "notice_raised": EventDescription("a rater needs help, or reported an item"),
     "stopped": EventDescription("a rater stopped"),
-    "resumed": EventDescription("a rater went on after a stop"),
-    "withdrawn": EventDescription("a rater withdrew, and is not named"),
-    "recruiter_event": EventDescription("a recruiter told what became of a submission"),
-    "created": EventDescription("the campaign was made"),
+    "resumed": EventDescription("a rater resumed after a stop"),
+    "withdrawn": EventDescription("a rater, whose id is not recorded, withdrew"),
+    "recruiter_event": EventDescription("a recruiter reported the status of a submission"),
+    "created": EventDescription("the campaign was created"),
     "revised": EventDescription("its definition changed"),
     "state_changed": EventDescription("it was opened, paused or closed"),
     "items_changed": EventDescription("items were added or removed"),
-    "links_created": EventDescription("personal links were made"),
+    "links_created": EventDescription("personal links were created"),
     "notice_settled": EventDescription("a notice was settled"),
     "item_labelled": EventDescription("an expert labelled an item", frozenset({"answers"})),
-    "exported": EventDescription("ratings were taken out"),
+    "exported": EventDescription("ratings were exported"),
     "model_trained": EventDescription("a registered model was trained on preferences of raters"),
-    "viewed": EventDescription("somebody of the staff was shown what single raters did or said"),
-    "members_changed": EventDescription("somebody came to belong to the campaign, changed or left"),
-    "payment_recorded": EventDescription("a payment was noted or taken back"),
+    "viewed": EventDescription("a staff member viewed what individual raters did or said"),
+    "members_changed": EventDescription("a member joined, changed role or left"),
+    "payment_recorded": EventDescription("a payment was recorded or reversed"),
     "decision_recorded": EventDescription(
-        "somebody decided about a rater, a submission or a label", frozenset({"answers", "reason"})
+        "a decision was made about a rater, a submission or a label", frozenset({"answers", "reason"})
     ),
     "recruiter_ids_erased": EventDescription("the ids of a recruiter were erased"),
-    "webhook_changed": EventDescription("a webhook was added or removed, was paused, or went on"),
+    "webhook_changed": EventDescription("a webhook was added, removed, paused or resumed"),
 }
-"""Every kind that has a public view; erased events have none but their digests."""
+"""Kinds with a public view; erased events show only their digests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicEvent:
-    """An entry of the audit log without private fields; `at` and `by` are None once it is erased."""
+    """An entry of the audit log without private fields; `at` and `actor` are None once it is erased."""
 
     sequence: int
     kind: EventKind
     at: datetime | None
-    by: Actor | None
+    actor: Actor | None
     staff: str | None  # id of a member
     content: Mapping[str, Any]
     digest: str
@@ -77,7 +77,7 @@ class PublicEvent:
             "sequence": self.sequence,
             "kind": self.kind,
             "at": None if self.at is None else format_utc(self.at),
-            "by": self.by,
+            "actor": self.actor,
             "staff": self.staff,
             "content": dict(self.content),
             "digest": self.digest,
@@ -93,7 +93,7 @@ def to_public_event(entry: AuditEntry) -> PublicEvent:
         sequence=entry.sequence,
         kind="erased" if event is None else event.kind,
         at=None if event is None else event.at,
-        by=None if event is None else "staff" if event.staff_id else "rater" if event.rater_id else "other",
+        actor=None if event is None else "staff" if event.staff_id else "rater" if event.rater_id else "other",
         staff=None if event is None else event.staff_id,
         content={} if event is None else {k: value for k, value in event.content.items() if k not in private},
         digest=entry.digest,

@@ -9,40 +9,40 @@ class CellProgress:
 
     Examples
     --------
-    >>> cell = CellProgress(cell="old", target=10, places=12, taken=4, held=2, screened=0, n_lately=3, hours=12.0)
+    >>> counts = {"finished": 4, "in_progress": 2, "screened_out": 0, "n_lately": 3}
+    >>> cell = CellProgress(cell="old", target=10, capacity=12, hours=12.0, **counts)
     >>> cell.needed, cell.free, cell.hours_left
     (4, 6, 24.0)
     """
 
     cell: str
-    target: int  # Raters that are wanted in the end, and that are let in
-    places: int
-    taken: int  # Seats of raters who have finished, and of those under way
-    held: int
-    screened: int  # Number of were turned away because there was none
-    n_lately: int  # Number of were let in during the last so many hours
+    target: int  # raters needed
+    capacity: int  # raters admitted
+    finished: int  # raters who finished
+    in_progress: int  # seats held by raters in progress
+    screened_out: int  # raters turned away because the cell was full
+    n_lately: int  # raters admitted in the last `hours`
     hours: float
-    # Whom the recruiter sent for this cell, and who said of themselves that they are of another one
-    mismatched: int = 0
+    mismatched: int = 0  # raters recruited for this cell who describe themselves as of another one
 
     @property
     def needed(self) -> int:
-        """Raters still to be found, if all who are under way finish."""
-        return max(0, self.target - self.taken - self.held)
+        """Raters still needed, if all in progress finish."""
+        return max(0, self.target - self.finished - self.in_progress)
 
     @property
     def free(self) -> int:
-        """Raters that can still be let in."""
-        return max(0, self.places - self.taken - self.held)
+        """Raters that can still be admitted."""
+        return max(0, self.capacity - self.finished - self.in_progress)
 
     @property
     def share(self) -> float:
-        """Share of the target that has finished, at most 1."""
-        return min(1.0, self.taken / self.target) if self.target else 1.0
+        """Share of the target that finished, at most 1."""
+        return min(1.0, self.finished / self.target) if self.target else 1.0
 
     @property
     def hours_left(self) -> float | None:
-        """Hours until all places are taken at the present pace; None if nobody came lately."""
+        """Hours until the cell is full at the recent pace; None if nobody was admitted recently."""
         if not self.free:
             return 0.0
         return self.free * self.hours / self.n_lately if self.n_lately else None

@@ -10,28 +10,26 @@ from dissensus.campaign.public_events import PublicEvent, format_utc
 
 BATCH_TYPE: Final = "campaign.events"
 MAX_BATCH_EVENTS: Final = 100
-"""Of a batch."""
 FIRST_BACKOFF: Final = timedelta(seconds=5)
 MAX_BACKOFF: Final = timedelta(hours=6)
 PAUSE_AFTER: Final = timedelta(days=5)
-"""A webhook that has failed for so long is paused."""
+"""Time of continuous failure after which a webhook is paused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookBatch:
-    """Events that are sent at once."""
+    """Events that are sent in one request."""
 
-    webhook_id: str  # To which webhook, and of which campaign, by its name
-    campaign: str
-    # The places between which it tells all that there is of the kinds of the webhook, the second one included
-    after: int
+    webhook_id: str
+    campaign: str  # name
+    after: int  # sequence numbers covered: from `after`, exclusive, to `through`, inclusive
     through: int
-    head: int  # The last place of the chain when it was made
-    events: Sequence[PublicEvent]  # In the order of the chain
+    head: int  # last sequence number of the log
+    events: Sequence[PublicEvent]  # of the kinds of the webhook, in order
 
     @property
     def id(self) -> str:
-        """Message id: a batch that is sent again has the same.
+        """Message id, the same for each retry.
 
         Examples
         --------
@@ -42,38 +40,38 @@ class WebhookBatch:
 
     @property
     def body(self) -> bytes:
-        """It as JSON."""
-        last = next((one.at for one in reversed(self.events) if one.at is not None), None)
+        """Request body in JSON."""
+        last = next((event.at for event in reversed(self.events) if event.at is not None), None)
         data: dict[str, Any] = {
             "campaign": self.campaign,
             "webhook": self.webhook_id,
             "after": self.after,
             "through": self.through,
             "head": self.head,
-            "events": [one.as_mapping() for one in self.events],
+            "events": [event.as_mapping() for event in self.events],
         }
-        answers = {"type": BATCH_TYPE, "timestamp": None if last is None else format_utc(last), "data": data}
-        return json.dumps(answers, separators=(",", ":")).encode()
+        message = {"type": BATCH_TYPE, "timestamp": None if last is None else format_utc(last), "data": data}
+        return json.dumps(message, separators=(",", ":")).encode()
 
 
-def backoff_after(n_failures: int, *, asked_s: float, chance: float) -> timedelta:
-    """Return how long to wait after so many failures in a row.
+def backoff_after(n_failures: int, *, retry_after_s: float, chance: float) -> timedelta:
+    """Return the backoff after consecutive failures.
 
-    Twice as long after each, from 5 seconds to 6 hours; of that a part between a half and all, so that those who failed
-    together do not come back together.
+    It doubles from 5 seconds up to 6 hours, times a random factor between 0.5 and 1 (`chance` from 0 to 1) that spreads
+    simultaneous retries, and is at least what the receiver asks for.
 
     Examples
     --------
-    >>> [str(backoff_after(n, asked_s=0, chance=1)) for n in (1, 2, 10, 100)]
+    >>> [str(backoff_after(n, retry_after_s=0, chance=1)) for n in (1, 2, 10, 100)]
     ['0:00:05', '0:00:10', '0:42:40', '6:00:00']
-    >>> str(backoff_after(1, asked_s=60, chance=0)), str(backoff_after(1, asked_s=1e9, chance=0))
+    >>> str(backoff_after(1, retry_after_s=60, chance=0)), str(backoff_after(1, retry_after_s=1e9, chance=0))
     ('0:01:00', '6:00:00')
     """
-    grown: timedelta = min(FIRST_BACKOFF * 2 ** min(n_failures - 1, 30), MAX_BACKOFF)
-    asked = timedelta(seconds=min(asked_s, MAX_BACKOFF.total_seconds()))
-    return max(grown * (0.5 + chance / 2), asked)
+    backoff: timedelta = min(FIRST_BACKOFF * 2 ** min(n_failures - 1, 30), MAX_BACKOFF)
+    retry_after = timedelta(seconds=min(retry_after_s, MAX_BACKOFF.total_seconds()))
+    return max(backoff * (0.5 + chance / 2), retry_after)
 
 
 def should_pause(failing_since: datetime, *, now: datetime) -> bool:
-    """Return whether a webhook has failed for so long that it is paused."""
+    """Return whether a webhook has failed long enough to be paused."""
     return now - failing_since >= PAUSE_AFTER

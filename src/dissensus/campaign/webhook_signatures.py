@@ -1,8 +1,7 @@
 """Webhook signatures by the Standard Webhooks specification.
 
-A message is signed over its id, the time at which it is sent and its body, by a secret of its webhook:
-https://www.standardwebhooks.com. The secret is derived from that of the site by HKDF with SHA-256 (RFC 5869), so that
-it is kept nowhere.
+The signature covers the id, time and body of a message: https://www.standardwebhooks.com. The secret of a webhook is
+derived from that of the site by HKDF with SHA-256 (RFC 5869), so that it is not stored.
 """
 
 import base64
@@ -23,13 +22,13 @@ SIGNATURE: Final = "webhook-signature"
 PREFIX: Final = "whsec_"
 VERSION: Final = "v1"
 MIN_SECRET_BYTES: Final = 24
-"""Bytes of a secret, by Standard Webhooks."""
+"""Minimum of Standard Webhooks."""
 TOLERANCE: Final = timedelta(minutes=5)
-"""Largest difference of a message's time from now, against replay."""
+"""Maximum age of a message, against replay."""
 
 
 def derive_secret(site_secret: str, webhook_id: str) -> str:
-    """Return the secret of a webhook: 32 bytes that nobody can tell who has not that of the site.
+    """Derive the secret of a webhook from that of the site.
 
     Examples
     --------
@@ -42,7 +41,7 @@ def derive_secret(site_secret: str, webhook_id: str) -> str:
 
 
 def sign_webhook(secret: str, message_id: str, body: bytes, *, now: datetime) -> dict[str, str]:
-    """Return the headers by which a receiver knows who sent a message.
+    """Return the headers that authenticate a message.
 
     Examples
     --------
@@ -57,33 +56,33 @@ def sign_webhook(secret: str, message_id: str, body: bytes, *, now: datetime) ->
 def verify_signature(
     secret: str, headers: Mapping[str, str], body: bytes, *, now: datetime, tolerance: timedelta = TOLERANCE
 ) -> str:
-    """Return the id of a message that was signed by a secret, at a time near now."""
+    """Verify the signature and the age of a message, and return its id."""
     key = parse_secret(secret)
-    small = {name.lower(): value for name, value in headers.items()}
-    message_id, timestamp = small.get(ID, ""), small.get(TIMESTAMP, "")
+    lowered = {name.lower(): value for name, value in headers.items()}
+    message_id, timestamp = lowered.get(ID, ""), lowered.get(TIMESTAMP, "")
     expected = _signature(key, message_id, timestamp, body).encode()
-    values = [one.partition(",") for one in small.get(SIGNATURE, "").split()]
-    # Each is compared, so that the time does not tell which one is near.
-    good = [hmac.compare_digest(expected, _encode(text)) for version, _, text in values if version == VERSION]
-    if not any(good) or not re.fullmatch("[0-9]{1,11}", timestamp):
+    signatures = [value.partition(",") for value in lowered.get(SIGNATURE, "").split()]
+    # All signatures are compared, so that the time taken reveals nothing.
+    matches = [hmac.compare_digest(expected, _encode(text)) for version, _, text in signatures if version == VERSION]
+    if not any(matches) or not re.fullmatch("[0-9]{1,11}", timestamp):
         raise NotAllowed("The request is not signed with the secret of this webhook. Do nothing with it.")
     at = datetime.fromtimestamp(int(timestamp), UTC)
     if abs(now - at) > tolerance:
         raise NotAllowed(
             f"The request was signed at {at:%Y-%m-%d %H:%M:%S} UTC, too far from now, which is "
-            f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC. Do nothing with it. Is the clock of this machine right?"
+            f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC. Do nothing with it. Check the clock of this machine."
         )
     return message_id
 
 
 def parse_secret(secret: str) -> bytes:
-    """Return the bytes of a secret, and refuse what is none without showing it."""
+    """Decode a secret; the error for an invalid one does not show it."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except (ValueError, binascii.Error):
         key = b""
     if len(key) < MIN_SECRET_BYTES:
-        raise InvalidInput(f"This is no secret of a webhook. It begins with {PREFIX}; copy it again, whole.")
+        raise InvalidInput(f"This is not the secret of a webhook. It begins with {PREFIX}; copy all of it again.")
     return key
 
 

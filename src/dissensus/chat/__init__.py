@@ -1,12 +1,10 @@
 """Chatbots behind one protocol: a conversation and a seed in, a streamed response out."""
 
-from dissensus.chat.best_of_n import SCORERS, BestOfN, Scorer
-from dissensus.chat.best_of_registry import BestOfRegistry, Ranker
+from dissensus.chat.best_of_n import SCORERS, BestOfN, BestOfRegistry, Ranker, Scorer
 from dissensus.chat.factory import open_chatbot
 from dissensus.chat.prompt import build_messages
-from dissensus.chat.response import Bot, Cost, Finish, Response, Stream, collect_response
+from dissensus.chat.response import Bot, Cost, Finish, Response, Stream, collect_response, derive_seeds
 from dissensus.chat.scripted import ScriptedBot
-from dissensus.chat.seeds import derive_seeds
 
 __all__ = [
     "SCORERS",

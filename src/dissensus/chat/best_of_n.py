@@ -2,36 +2,37 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from math import log1p
 from time import monotonic
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.chat.prompt import check_awaits_response
-from dissensus.chat.response import Bot, Clock, Cost, Response, Stream, collect_response
-from dissensus.chat.seeds import derive_seeds
+from dissensus.chat.response import Bot, Clock, Cost, Response, Stream, collect_response, derive_seeds
 from dissensus.errors import DissensusError, InvalidInput
+from dissensus.schema.campaign.chatbot import BestOfNSettings
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.conversation import MAX_TURN_LENGTH, Conversation, Turn
 
 Scorer: TypeAlias = Callable[[Sequence[Conversation]], NDArray[np.float64]]
-"""Conversations that each end with a response → a score each; higher is better, less harmful among others."""
+"""Function from conversations that end with a response to a score for each; higher is better."""
 
 
 def brevity(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
-    """Score a response by how short it is; one that says nothing is the worst.
+    """Score responses by brevity; an empty one is the worst.
 
-    A baseline with which everything can be tried. In the test split of harmless-base the shorter response is the less
-    harmful one in 1,278 of 2,312 pairs (55 %).
+    A baseline for trials. In the test split of harmless-base the shorter response is the less harmful one in 1,278 of
+    2,312 pairs (55 %).
 
     Examples
     --------
-    >>> talk = [("human", "Hi"), ("bot", "Hello!")], [("human", "Hi"), ("bot", "Hello to you, too!")]
-    >>> brevity([Conversation.from_turns(turns) for turns in talk]).round(2).tolist()
+    >>> talks = [("human", "Hi"), ("bot", "Hello!")], [("human", "Hi"), ("bot", "Hello to you, too!")]
+    >>> brevity([Conversation.from_turns(turns) for turns in talks]).round(2).tolist()
     [-1.95, -2.94]
     """
     lengths = (len(conversation.rated.text.strip()) for conversation in conversations)
@@ -44,24 +45,24 @@ SCORERS: Final[Mapping[str, Scorer]] = MappingProxyType({"brevity": brevity})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOfN:
-    """A chatbot that draws several responses of another one and says the best."""
+    """A chatbot that draws several responses of another one and returns the best."""
 
     bot: Bot
-    scorer: Scorer  # What ranks the responses
+    scorer: Scorer  # Ranks the responses
     n: int = 16  # Number of samples
-    clock: Clock = monotonic  # Tells the seconds that are measured
+    clock: Clock = monotonic
 
     async def stream(self, conversation: Conversation, seed: int) -> Stream:
-        """Respond to a conversation, see `Bot`; all of it comes at once."""
+        """Respond to a conversation, see `Bot`; the text is one piece."""
         (best,) = await self.best(conversation, seed)
         if best.text:
             yield best.text
         yield best
 
     async def best(self, conversation: Conversation, seed: int, keep: int = 1) -> tuple[Response, ...]:
-        """Return the best responses, the best one first; of equal ones the one drawn first.
+        """Return the best responses in descending order; ties in the order of drawing.
 
-        A response that says nothing is ranked behind all that say something, whatever its score.
+        Empty responses rank last, whatever their score.
         """
         check_whole("keep", keep, 1, self.n)
         check_awaits_response(conversation)
@@ -70,7 +71,7 @@ class BestOfN:
         responses = [sample for sample in samples if isinstance(sample, Response)]
         if len(responses) < keep:
             raise next(sample for sample in samples if not isinstance(sample, Response))
-        scores = await self._scores(conversation, responses)
+        scores = await self._score(conversation, responses)
         has_text = np.array([bool(response.text.strip()) for response in responses])
         elapsed = self.clock() - started
         cost = _total_cost(responses, self.n)
@@ -87,26 +88,63 @@ class BestOfN:
         )
 
     async def _draw(self, conversation: Conversation, seeds: Sequence[int]) -> list[Response | DissensusError]:
-        async def one(seed: int) -> Response | DissensusError:
+        async def sample(seed: int) -> Response | DissensusError:
             try:
                 return await collect_response(self.bot, conversation, seed)
             except DissensusError as error:
                 return error
 
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(seed)) for seed in seeds]
+            tasks = [group.create_task(sample(seed)) for seed in seeds]
         return [task.result() for task in tasks]
 
-    async def _scores(self, conversation: Conversation, responses: Sequence[Response]) -> NDArray[np.float64]:
-        ended = [Conversation((*conversation.turns, Turn("bot", response.text))) for response in responses]
+    async def _score(self, conversation: Conversation, responses: Sequence[Response]) -> NDArray[np.float64]:
+        completed = [Conversation((*conversation.turns, Turn("bot", response.text))) for response in responses]
         # In a thread, since scoring would block other conversations on this event loop.
-        scores = np.asarray(await asyncio.to_thread(self.scorer, ended))
+        scores = np.asarray(await asyncio.to_thread(self.scorer, completed))
         if scores.shape != (len(responses),) or scores.dtype.kind not in "fiu" or not np.isfinite(scores).all():
             raise InvalidInput(
-                f"The scorer gives {scores.dtype} of shape {scores.shape} for {len(responses):,} responses, or what "
-                "is not finite. It must give one number for each."
+                f"The scorer gives {scores.dtype} of shape {scores.shape} for {len(responses):,} responses, or a "
+                "number that is not finite. It must give one finite number for each."
             )
         return scores.astype(np.float64)
+
+
+class Ranker(NamedTuple):
+    """Current ranker of responses: a scorer and the name of its version, such as ``harmless/3``."""
+
+    scorer: Scorer
+    name: str
+
+
+RankerLookup: TypeAlias = Callable[[BestOfNSettings], Ranker | None]
+"""Returns the current ranker of a chatbot; None while its registered model has no version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestOfRegistry:
+    """Best-of-n sampling with the current version of a registered model: the online loop of the HH paper.
+
+    While there is no version, it returns the first response.
+    """
+
+    bot: Bot
+    current: Callable[[], Ranker | None]  # Returns the current ranker; it may read files
+    n: int = 16  # Number of samples
+    clock: Clock = monotonic
+
+    async def stream(self, conversation: Conversation, seed: int) -> Stream:
+        """Respond to a conversation, see `Bot`; the response names the version that chose it."""
+        ranker = await asyncio.to_thread(self.current)
+        bot = self.bot
+        if ranker is not None:
+            bot = BestOfN(bot=self.bot, scorer=ranker.scorer, n=self.n, clock=self.clock)
+        async with aclosing(bot.stream(conversation, seed)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Response) and ranker is not None:
+                    yield replace(piece, ranked_by=ranker.name)
+                else:
+                    yield piece
 
 
 def _total_cost(responses: Sequence[Response], n: int) -> Cost:
@@ -122,5 +160,5 @@ def _total_cost(responses: Sequence[Response], n: int) -> Cost:
 
 
 def _sum_if_all_known(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    reported = [count for count in counts if count is not None]
+    return sum(reported) if len(reported) == len(counts) else None

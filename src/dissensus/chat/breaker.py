@@ -7,10 +7,10 @@ from dissensus.errors import Unavailable
 
 
 class CircuitBreaker:
-    """Counts consecutive failures, and blocks requests for `rest_s` seconds after too many."""
+    """Counts consecutive failures, and blocks requests for `recovery_s` seconds after too many."""
 
-    def __init__(self, name: str, failures: int, rest_s: float, clock: Clock) -> None:
-        self._name, self._max_failures, self._rest, self._clock = name, failures, rest_s, clock
+    def __init__(self, name: str, failure_threshold: int, recovery_s: float, clock: Clock) -> None:
+        self._name, self._failure_threshold, self._recovery_s, self._clock = name, failure_threshold, recovery_s, clock
         self._failures = 0
         self._until: float | None = None
         self._probe: GuardedRequest | None = None
@@ -26,10 +26,12 @@ class CircuitBreaker:
         """Admit a request, or raise `Unavailable`."""
         if self._until is None:
             return
-        left = self._until - self._clock()
-        if left > 0 or self._probe is not None:
-            wait = f"in {left:,.0f} seconds" if left >= 1 else "in a moment"
-            raise Unavailable(f"{self._name} failed {self._failures:,} times in a row, and is left alone. Try {wait}.")
+        seconds = self._until - self._clock()
+        if seconds > 0 or self._probe is not None:
+            wait = f"in {seconds:,.0f} seconds" if seconds >= 1 else "in a moment"
+            raise Unavailable(
+                f"{self._name} failed {self._failures:,} times in a row; requests are paused. Try again {wait}."
+            )
         self._probe = request
 
     def leave(self, request: "GuardedRequest", failed: bool | None) -> None:
@@ -38,8 +40,8 @@ class CircuitBreaker:
             self._probe = None
         if failed:
             self._failures += 1
-            if self._failures >= self._max_failures:
-                self._until = self._clock() + self._rest
+            if self._failures >= self._failure_threshold:
+                self._until = self._clock() + self._recovery_s
         elif failed is not None:
             self._failures, self._until = 0, None
 

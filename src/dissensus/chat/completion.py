@@ -15,7 +15,7 @@ FINISH_REASONS: Final[Mapping[str, Finish]] = MappingProxyType(
     {"stop": "stop", "length": "length", "content_filter": "filter"}
 )
 MAX_JSON_BYTES: Final = 2**24
-"""Bytes of a response that is one object."""
+"""Size limit of a response that is not streamed."""
 MAX_NAME_LENGTH: Final = 200
 DONE: Final = "[DONE]"
 REPLACEMENT_CHARACTER: Final = "\ufffd"
@@ -30,94 +30,93 @@ class CompletionReader:
         self.alive = False
         self.cost = Cost()
         self.model = ""
-        self._chosen = False
+        self._has_choice = False
 
     def feed(self, portion: bytes) -> Iterator[str]:
-        """Yield the text that the next bytes hold."""
+        """Yield the text in the next bytes."""
         raise NotImplementedError
 
     def end(self) -> Iterator[str]:
-        """Yield the text that the end of all bytes makes whole."""
+        """Yield the remaining text at the end of the bytes."""
         raise NotImplementedError
 
-    def _take(self, read: object, part: str) -> str:
-        """Return the text of a chunk, or of a whole completion, of which one holds a `delta` and one a `message`."""
-        if not isinstance(read, dict):
-            raise InvalidInput(f"{format_value(read)} is no object")
-        if read.get("error") is not None:
-            raise Unavailable(f"it tells of an error: {server_error_detail(read) or format_value(read['error'])}")
-        self.model = self.model or _short_text(read.get("model"))
-        self.cost = _parse_cost(read.get("usage")) or self.cost
-        choices = read.get("choices")
+    def _read_completion(self, value: object, key: str) -> str:
+        """Return the text of a chunk (key `delta`) or of a whole completion (key `message`)."""
+        if not isinstance(value, dict):
+            raise InvalidInput(f"{format_value(value)} is not an object")
+        if value.get("error") is not None:
+            raise Unavailable(f"it reports an error: {server_error_detail(value) or format_value(value['error'])}")
+        self.model = self.model or _short_text(value.get("model"))
+        self.cost = _parse_cost(value.get("usage")) or self.cost
+        choices = value.get("choices")
         if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
-            raise InvalidInput("its choices are no list of objects")
-        self._chosen = self._chosen or bool(choices)
-        return self._choice(choices[0], part) if choices else ""
+            raise InvalidInput("its choices are not a list of objects")
+        self._has_choice = self._has_choice or bool(choices)
+        return self._read_choice(choices[0], key) if choices else ""
 
-    def _finished(self) -> None:
-        """Note that nothing more is to come."""
-        if not self._chosen:
+    def _finish(self) -> None:
+        if not self._has_choice:
             raise InvalidInput("it has no choice")
         self.done, self.finish = True, self.finish or ""
 
-    def _choice(self, choice: Mapping[str, Any], part: str) -> str:
-        said = choice.get(part) or {}
-        text = said.get("content") if isinstance(said, dict) else said
-        if not isinstance(said, dict) or not isinstance(text, str | None):
-            raise InvalidInput(f"its {part} is {format_value(text)}, which is no text")
+    def _read_choice(self, choice: Mapping[str, Any], key: str) -> str:
+        message = choice.get(key) or {}
+        text = message.get("content") if isinstance(message, dict) else message
+        if not isinstance(message, dict) or not isinstance(text, str | None):
+            raise InvalidInput(f"its {key} is {format_value(text)}, which is not text")
         finish = choice.get("finish_reason")
         if self.finish is None and finish is not None:
             self.finish = _short_text(finish)
-        thought = any(said.get(key) for key in ("reasoning_content", "reasoning"))
-        self.alive = self.alive or bool(text) or thought
+        reasoning = any(message.get(name) for name in ("reasoning_content", "reasoning"))
+        self.alive = self.alive or bool(text) or reasoning
         return text or ""
 
 
 class StreamedCompletionReader(CompletionReader):
-    """A completion that comes as events."""
+    """Reader of a completion streamed as events."""
 
     def __init__(self) -> None:
         super().__init__()
         self._events = ServerSentEventReader()
-        self._half = ""
+        self._surrogate = ""
 
     def feed(self, portion: bytes) -> Iterator[str]:
-        """Yield the text that the next bytes hold, sign by sign whole."""
+        """Yield the text in the next bytes, in complete characters."""
         self.alive = False
         for event in self._events.feed(portion):
             if self.done:
                 return
             if event.data.strip() == DONE:
-                self._finished()
+                self._finish()
             elif event.data.strip():
-                yield from self._whole(self._take(_parse_json(event.data), "delta"))
+                yield from self._join_surrogates(self._read_completion(_parse_json(event.data), "delta"))
 
     def end(self) -> Iterator[str]:
-        """Yield what is left of a sign that never became whole."""
+        """Yield a replacement for an incomplete character."""
         if self.finish is None:
             raise Unavailable("it broke off in mid-stream")
         self.done = True
-        if self._half:
+        if self._surrogate:
             yield REPLACEMENT_CHARACTER
 
-    def _whole(self, text: str) -> Iterator[str]:
-        """Keep half of a surrogate pair back until the other half comes: servers cut anywhere."""
-        text = self._half + text
-        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        text = to_storable_text(text.removesuffix(self._half) if self._half else text)
+    def _join_surrogates(self, text: str) -> Iterator[str]:
+        """Hold half of a surrogate pair back until the other half arrives, since servers may split anywhere."""
+        text = self._surrogate + text
+        self._surrogate = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        text = to_storable_text(text.removesuffix(self._surrogate) if self._surrogate else text)
         if text:
             yield text
 
 
 class JsonCompletionReader(CompletionReader):
-    """A completion that comes as one object, since some servers do not stream."""
+    """Reader of a completion sent as one object, by servers that do not stream."""
 
     def __init__(self) -> None:
         super().__init__()
         self._bytes = bytearray()
 
     def feed(self, portion: bytes) -> Iterator[str]:
-        """Keep the bytes."""
+        """Store the bytes."""
         self._bytes += portion
         if len(self._bytes) > MAX_JSON_BYTES:
             raise InvalidInput(f"it has more than {MAX_JSON_BYTES:,} bytes")
@@ -126,48 +125,48 @@ class JsonCompletionReader(CompletionReader):
     def end(self) -> Iterator[str]:
         """Yield the text."""
         try:
-            text = self._take(_parse_json(self._bytes.decode("utf-8")), "message")
+            text = self._read_completion(_parse_json(self._bytes.decode("utf-8")), "message")
         except UnicodeDecodeError:
             raise InvalidInput("it is not UTF-8") from None
-        self._finished()
+        self._finish()
         if text:
             yield to_storable_text(text)
 
 
 def completion_reader_for(content_type: str, encoding: str) -> CompletionReader:
-    """Return what reads a response of this kind."""
-    kind = content_type.partition(";")[0].strip().lower()
+    """Return the reader for a content type."""
+    media_type = content_type.partition(";")[0].strip().lower()
     if encoding not in ("", "identity"):
-        raise InvalidInput(f"it is encoded as {format_value(encoding)}, which was not asked for")
-    if kind == "text/event-stream":
+        raise InvalidInput(f"it is encoded as {format_value(encoding)}, which was not requested")
+    if media_type == "text/event-stream":
         return StreamedCompletionReader()
-    if kind == "application/json":
+    if media_type == "application/json":
         return JsonCompletionReader()
     raise InvalidInput(f"its content type is {format_value(content_type)}")
 
 
-def to_finish_reason(said: str | None) -> Finish:
-    """Return why a response ended, by what the server says."""
-    return FINISH_REASONS.get(said or "", "other")
+def to_finish(reason: str | None) -> Finish:
+    """Return our finish for the finish reason of a server."""
+    return FINISH_REASONS.get(reason or "", "other")
 
 
 def to_storable_text(text: str) -> str:
-    """Return text with whole surrogate pairs joined, and a sign in place of what no database stores."""
+    """Return text with surrogate pairs joined, and replacement characters for those that databases cannot store."""
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return joined.replace("\0", REPLACEMENT_CHARACTER)
 
 
-def server_error_detail(read: object) -> str:
-    """Return why a server refuses something, in its words."""
-    error = read.get("error") if isinstance(read, dict) else None
-    return error if isinstance(error, str) else error_detail(read)
+def server_error_detail(body: object) -> str:
+    """Return the error message of a server."""
+    error = body.get("error") if isinstance(body, dict) else None
+    return error if isinstance(error, str) else error_detail(body)
 
 
 def _parse_json(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise InvalidInput(f"{format_value(text)} is no JSON") from None
+        raise InvalidInput(f"{format_value(text)} is not JSON") from None
 
 
 def _short_text(value: object) -> str:

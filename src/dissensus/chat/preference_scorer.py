@@ -11,7 +11,7 @@ from dissensus.schema.records.conversation import Conversation
 
 
 def scorer_from_model(model: Model) -> Scorer:
-    """Return what scores conversations by their last turn, given all before it.
+    """Return a scorer of the last turn of conversations, given the turns before it.
 
     Examples
     --------
@@ -19,12 +19,12 @@ def scorer_from_model(model: Model) -> Scorer:
     >>> model = Linear(
     ...     purpose="harmless", vocabularies={}, weights={}, length_weight=-1.0, length_alone=0.0, temperature=1.0
     ... )
-    >>> talks = [[("human", "Hi"), ("bot", said)] for said in ("Hello!", "Hello to you, too!")]
+    >>> talks = [[("human", "Hi"), ("bot", text)] for text in ("Hello!", "Hello to you, too!")]
     >>> scorer_from_model(model)([Conversation.from_turns(turns) for turns in talks]).round(2).tolist()
     [-0.58, -0.88]
     """
 
-    def scored(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
+    def score(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
         return np.array([scores[-1] for scores in model.score(conversations)], dtype=np.float64)
 
-    return scored
+    return score

@@ -12,72 +12,73 @@ from urllib.parse import urlsplit
 import httpx
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound, Unavailable
-from dissensus.http_client import RemoteService, ServiceClient, check_token
+from dissensus.http_client import NotJson, RemoteService, ServiceClient, check_token
 from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.models.groups import find_group
 from dissensus.preference.models.mean_variance import check_quantile
 from dissensus.preference.models.model import ModelIdentity
-from dissensus.schema.address import check_secure_url
 from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.urls import check_secure_url
 
 SCORING_SERVICE: Final = RemoteService(name="The scoring server", remedies={})
 BATCH_SIZE: Final = 100
-"""Conversations of one request."""
+"""Conversations per request."""
 
 ROLES: Final[Mapping[str, str]] = {"human": "user", "bot": "assistant"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RemoteModel:
-    """A model that scores across a network; see `open_remote_model`."""
+    """A model on a scoring server; see `open_remote_model`."""
 
-    service: ServiceClient  # The connection, and where to ask
+    service: ServiceClient
     address: str
-    identity: ModelIdentity  # What the server says that it is
-    purpose: Purpose  # What people chose by
-    # By axis the groups that the server says it can score as
-    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    quantiles: bool = False  # True if it says that it knows spreads
+    identity: ModelIdentity  # Identity reported by the server
+    purpose: Purpose
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # Groups reported by the server, by axis
+    quantiles: bool = False  # True if the server reports support of quantiles
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
-        """Return for each conversation the score of each turn of the bot."""
+        """Return the scores of all turns of the bot, for each conversation."""
         return self.score_as(transcripts)
 
     def score_as(
         self, transcripts: Iterable[Conversation], *, as_group: str | None = None, quantile: float | None = None
     ) -> list[list[float]]:
-        """Return the same as a group sees it, such as ``rater_gender=Woman``, or at most this share of people."""
-        how = self._checked(as_group, quantile)
-        given, found = iter(transcripts), list[list[float]]()
-        while some := list(islice(given, BATCH_SIZE)):
-            found += self._ask(some, how)
-        return found
+        """Return the scores by a group, such as ``rater_gender=Woman``, or at a quantile of people."""
+        options = self._check_options(as_group, quantile)
+        remaining, scores = iter(transcripts), list[list[float]]()
+        while batch := list(islice(remaining, BATCH_SIZE)):
+            scores += self._request_scores(batch, options)
+        return scores
 
-    def _checked(self, as_group: str | None, quantile: float | None) -> dict[str, str | float]:
-        how: dict[str, str | float] = {}
+    def _check_options(self, as_group: str | None, quantile: float | None) -> dict[str, str | float]:
+        options: dict[str, str | float] = {}
         if as_group is not None:
             if not self.groups:
-                raise InvalidInput(f"The server at {self.address} does not say that its model knows groups.")
+                raise InvalidInput(f"The server at {self.address} does not report that its model has groups.")
             find_group(self.groups, as_group)
-            how["as_group"] = as_group
+            options["as_group"] = as_group
         if quantile is not None:
             if not self.quantiles:
-                raise InvalidInput(f"The server at {self.address} does not say that its model knows a spread.")
+                raise InvalidInput(f"The server at {self.address} does not report that its model has spreads.")
             check_quantile(quantile)
-            how["quantile"] = quantile
-        return how
+            options["quantile"] = quantile
+        return options
 
-    def _ask(self, talks: Sequence[Conversation], how: Mapping[str, str | float]) -> list[list[float]]:
-        body = {"transcripts": [to_chat_messages(talk) for talk in talks], **how}
-        said = self.service.request("POST", self.address, body=body).json()
-        model = said.get("model") if isinstance(said, dict) else None
+    def _request_scores(
+        self, conversations: Sequence[Conversation], options: Mapping[str, str | float]
+    ) -> list[list[float]]:
+        body = {"transcripts": [to_chat_messages(conversation) for conversation in conversations], **options}
+        answer = self.service.request("POST", self.address, body=body).json()
+        model = answer.get("model") if isinstance(answer, dict) else None
         sha256 = model.get("sha256", "") if isinstance(model, dict) else ""
         if self.identity.sha256 and sha256 and sha256 != self.identity.sha256:
-            raise Unavailable("The scoring server has another model than before. Begin anew with that one.")
-        return _parse_scores(said, talks)
+            raise Unavailable("The scoring server has another model than before. Start again with that one.")
+        return _parse_scores(answer, conversations)
 
 
-def to_chat_messages(talk: Conversation) -> list[dict[str, str]]:
+def to_chat_messages(conversation: Conversation) -> list[dict[str, str]]:
     """Return a conversation as chat messages.
 
     Examples
@@ -85,7 +86,7 @@ def to_chat_messages(talk: Conversation) -> list[dict[str, str]]:
     >>> to_chat_messages(Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")]))
     [{'role': 'user', 'content': 'Hi'}, {'role': 'assistant', 'content': 'Hello!'}]
     """
-    return [{"role": ROLES[turn.speaker], "content": turn.text} for turn in talk.turns]
+    return [{"role": ROLES[turn.speaker], "content": turn.text} for turn in conversation.turns]
 
 
 @contextmanager
@@ -98,7 +99,7 @@ def open_remote_model(
     max_attempts: int = 3,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[RemoteModel]:
-    """Connect to a server that scores."""
+    """Connect to a scoring server."""
     check_secure_url(url, "https://scores.example/score")
     if key:
         check_token(key, "where it was made")
@@ -106,54 +107,52 @@ def open_remote_model(
     headers = {"user-agent": "dissensus", **({"authorization": f"Bearer {key}"} if key else {})}
     with httpx.Client(headers=headers, timeout=timeout, follow_redirects=False) as http:
         service = ServiceClient(SCORING_SERVICE, http, key, max_attempts, sleep)
-        about = _fetch_description(service, address)
-        said: list[Purpose] = [one for one in get_args(Purpose) if one == about.get("purpose", purpose)]
-        if not said:
-            raise InvalidInput(f"{url} does not say what its model is for. Say it: --purpose harmless or helpful.")
-        identity = ModelIdentity(str(about.get("name") or url), str(about.get("sha256") or ""))
+        description = _fetch_description(service, address)
+        purposes: list[Purpose] = [one for one in get_args(Purpose) if one == description.get("purpose", purpose)]
+        if not purposes:
+            raise InvalidInput(
+                f"{url} does not report the purpose of its model. Give it: --purpose harmless or helpful."
+            )
+        identity = ModelIdentity(str(description.get("name") or url), str(description.get("sha256") or ""))
         yield RemoteModel(
             service=service,
             address=address,
             identity=identity,
-            purpose=said[0],
-            groups=_parse_groups(about.get("groups")),
-            quantiles=about.get("quantiles") is True,
+            purpose=purposes[0],
+            groups=_parse_groups(description.get("groups")),
+            quantiles=description.get("quantiles") is True,
         )
 
 
 def _fetch_description(service: ServiceClient, address: str) -> dict[str, Any]:
-    """Return what the server says of its model; nothing where it does not know the question."""
+    """Return the server's description of its model; an empty one if it does not support the request."""
     try:
-        said = service.request("GET", address).json()
-    except (InvalidInput, NotFound):
+        description = service.request("GET", address).json()
+    except (InvalidInput, NotFound, NotJson):
         return {}
-    except Unavailable as error:
-        if "something else than JSON" in str(error):
-            return {}
-        raise
-    return said if isinstance(said, dict) else {}
+    return description if isinstance(description, dict) else {}
 
 
-def _parse_groups(said: object) -> dict[str, tuple[str, ...]]:
-    """Return the groups that a server names; nothing of what is named otherwise than ours are."""
-    axes = said.items() if isinstance(said, dict) else ()
+def _parse_groups(value: object) -> dict[str, tuple[str, ...]]:
+    """Return the groups of a description by axis; entries in another format are ignored."""
+    axes = value.items() if isinstance(value, dict) else ()
     return {str(axis): tuple(map(str, names)) for axis, names in axes if isinstance(names, list) and names}
 
 
-def _parse_scores(said: object, talks: Sequence[Conversation]) -> list[list[float]]:
-    scores = said.get("scores") if isinstance(said, dict) else None
-    if not isinstance(scores, list) or len(scores) != len(talks):
-        got = f"{len(scores):,} lists" if isinstance(scores, list) else "no list"
-        raise _unexpected_answer(f"{got} of scores for {len(talks):,} conversations")
-    for number, (talk, values) in enumerate(zip(talks, scores, strict=True), start=1):
-        n = sum(turn.speaker == "bot" for turn in talk.turns)
+def _parse_scores(answer: object, conversations: Sequence[Conversation]) -> list[list[float]]:
+    scores = answer.get("scores") if isinstance(answer, dict) else None
+    if not isinstance(scores, list) or len(scores) != len(conversations):
+        size = f"{len(scores):,} lists" if isinstance(scores, list) else "no list"
+        raise _unexpected_answer(f"{size} of scores for {len(conversations):,} conversations")
+    for number, (conversation, values) in enumerate(zip(conversations, scores, strict=True), start=1):
+        n = sum(turn.speaker == "bot" for turn in conversation.turns)
         if not isinstance(values, list) or len(values) != n:
             raise _unexpected_answer(f"{values!r:.60} for conversation {number:,}, which has {n:,} turns of the bot")
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise _unexpected_answer(f"{value!r:.60} for conversation {number:,}, which is no finite number")
+                raise _unexpected_answer(f"{value!r:.60} for conversation {number:,}, which is not a finite number")
     return [[float(value) for value in values] for values in scores]
 
 
-def _unexpected_answer(what: str) -> DissensusError:
-    return Unavailable(f"The scoring server gives {what}. Look at its log; nothing of this answer is used.")
+def _unexpected_answer(content: str) -> DissensusError:
+    return Unavailable(f"The scoring server gives {content}. See its log; this answer is not used.")

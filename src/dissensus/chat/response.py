@@ -1,5 +1,6 @@
 """Chatbot responses: streamed pieces, then the whole response with times, finish reason and cost."""
 
+import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -10,22 +11,22 @@ from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.conversation import Conversation
 
 Finish: TypeAlias = Literal["stop", "length", "filter", "cut", "other"]
-"""Why it ended: the model was done, it had no more tokens, its makers' filter, our limit on characters, or else."""
+"""Reason of the end: end of the response, token limit, content filter, our limit on characters, or another."""
 
 MAX_SEED: Final = 2**31 - 1
-"""What every server takes."""
+"""Largest seed that every server accepts."""
 
 Clock: TypeAlias = Callable[[], float]
-"""Tells seconds from any beginning, and never goes back."""
+"""Monotonic clock in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """Cost of a response in tokens and seconds."""
 
-    samples: int = 1  # Responses that were asked for
-    failed: int = 0  # Those of them that did not come
-    # Tokens of all of them that came, as the server counts; None where it does not say
+    samples: int = 1  # Responses requested
+    failed: int = 0  # Failed ones among them
+    # Tokens of all responses received, as counted by the server; None if not reported
     prompt_tokens: int | None = None
     response_tokens: int | None = None
 
@@ -34,65 +35,80 @@ class Cost:
 class Response:
     """A response of a chatbot to a conversation."""
 
-    text: str  # All of it; empty where the chatbot said nothing
+    text: str  # Empty for an empty response
     finish: Finish
-    seed: int  # The seed that was given for it
-    # Seconds from the question to the first piece of text, None where there is none, and to the end: what a person
-    # waited, with every wait for a turn and every try
-    first_token_s: float | None
-    total_s: float
+    seed: int
+    first_token_s: float | None  # Seconds to the first piece of text, with queueing and retries; None without text
+    total_s: float  # Seconds to the end, with queueing and retries
     cost: Cost = Cost()
-    finish_said: str = ""  # Why it ended, in the words of the server; empty where it said nothing of it
-    model: str = ""  # What the server calls the model that it used; empty where it does not say
-    score: float | None = None  # What a scorer gave it, None where none did
-    ranked_by: str = ""  # The version of a model line that chose it, such as ``harmless/3``; empty where none did
+    finish_reason: str = ""  # Finish reason as reported by the server, if any
+    model: str = ""  # Name of the model as reported by the server, if any
+    score: float | None = None  # Score by a scorer, if any
+    ranked_by: str = ""  # Version of the registered model that chose it, such as ``harmless/3``, if any
 
 
 Stream: TypeAlias = AsyncGenerator[str | Response, None]
-"""Pieces of text as they come, and last the response, whose text is all of them joined."""
+"""Pieces of text, then the response with the joined text."""
 
 
 class Bot(Protocol):
-    """Somebody to talk with."""
+    """A chatbot."""
 
     def stream(self, conversation: Conversation, seed: int) -> Stream:
-        """Respond to a conversation that ends with what a person said.
+        """Respond to a conversation that ends with a message of a person.
 
-        Whoever leaves before the end closes the stream (``contextlib.aclosing``), and nothing of it is left.
+        Close the stream to stop early (``contextlib.aclosing``); this releases all its resources.
         """
         ...
 
 
 async def collect_response(
-    bot: Bot, conversation: Conversation, seed: int, *, hear: Callable[[str], None] | None = None
+    bot: Bot, conversation: Conversation, seed: int, *, on_text: Callable[[str], None] | None = None
 ) -> Response:
-    """Return a response when all of it is there.
+    """Return a complete response; `on_text` is called with each piece of text.
 
     Examples
     --------
     >>> import asyncio
     >>> from dissensus.chat import ScriptedBot
-    >>> talk = Conversation.from_turns([("human", "May I swim here?")])
-    >>> asyncio.run(collect_response(ScriptedBot(), talk, seed=1)).text
+    >>> conversation = Conversation.from_turns([("human", "May I swim here?")])
+    >>> asyncio.run(collect_response(ScriptedBot(), conversation, seed=1)).text
     "People see this in many ways, and I wouldn't want to take sides."
     """
     async with aclosing(bot.stream(conversation, seed)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Response):
                 return piece
-            if hear is not None:
-                hear(piece)
-    raise Unavailable("The chatbot ended without a response. That is a fault of whoever wrote its stream.")
+            if on_text is not None:
+                on_text(piece)
+    raise Unavailable("The chatbot ended without a response: its stream method is faulty.")
 
 
 def check_seed(seed: int) -> None:
-    """Refuse a seed that some server would not take."""
+    """Raise unless every server accepts a seed."""
     check_whole("seed", seed, 0, MAX_SEED)
+
+
+def derive_seeds(seed: int, count: int) -> tuple[int, ...]:
+    """Return distinct seeds determined by a seed; a shorter list is a prefix of a longer one.
+
+    Examples
+    --------
+    >>> derive_seeds(7, 2) == derive_seeds(7, 3)[:2]
+    True
+    >>> len(set(derive_seeds(7, 100)))
+    100
+    """
+    check_seed(seed)
+    check_whole("count", count, 1, MAX_SEED)
+    # Consecutive numbers from a hashed start, as hashes of each could collide.
+    first = int.from_bytes(hashlib.sha256(str(seed).encode("ascii")).digest()[:8])
+    return tuple((first + offset) % (MAX_SEED + 1) for offset in range(count))
 
 
 @dataclass(slots=True)
 class ResponseBuilder:
-    """A response as it comes in: measured, and never longer than it may be."""
+    """Builder of a response from pieces, with timing and a length limit."""
 
     longest: int
     clock: Clock
@@ -111,16 +127,16 @@ class ResponseBuilder:
         return self._length > self.longest
 
     def add(self, text: str) -> str:
-        """Take a piece; return what of it goes in."""
-        kept = text[: max(0, self.longest - self._length)]
-        if kept and self.first is None:
+        """Add a piece; return the part within the length limit."""
+        accepted = text[: max(0, self.longest - self._length)]
+        if accepted and self.first is None:
             self.first = self.clock()
-        self._parts.append(kept)
+        self._parts.append(accepted)
         self._length += len(text)
-        return kept
+        return accepted
 
-    def done(self, finish: Finish, *, cost: Cost = Cost(), finish_said: str = "", model: str = "") -> Response:
-        """Return the response as it is now."""
+    def done(self, finish: Finish, *, cost: Cost = Cost(), finish_reason: str = "", model: str = "") -> Response:
+        """Return the response."""
         return Response(
             text="".join(self._parts),
             finish=finish,
@@ -128,6 +144,6 @@ class ResponseBuilder:
             first_token_s=None if self.first is None else self.first - self.started,
             total_s=self.clock() - self.started,
             cost=cost,
-            finish_said=finish_said,
+            finish_reason=finish_reason,
             model=model,
         )

@@ -12,7 +12,7 @@ from time import monotonic
 
 from dissensus.chat.prompt import check_awaits_response
 from dissensus.chat.response import Clock, ResponseBuilder, Stream, check_seed
-from dissensus.schema.campaign.chatbot import MANNERS, ScriptedResponses
+from dissensus.schema.campaign.chatbot import STYLES, ScriptedResponses
 from dissensus.schema.records.conversation import MAX_TURN_LENGTH, Conversation
 
 _WORDS = re.compile(r"\s*\S+|\s+$")
@@ -20,30 +20,30 @@ _WORDS = re.compile(r"\s*\S+|\s+$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedBot:
-    """A chatbot that says what a script has."""
+    """A chatbot with scripted responses."""
 
     script: ScriptedResponses = field(default_factory=ScriptedResponses)
-    clock: Clock = monotonic  # Tells the seconds that are measured
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep  # Waits for some seconds before each word
+    clock: Clock = monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep  # Pauses before each word
 
     async def stream(self, conversation: Conversation, seed: int) -> Stream:
         """Respond to a conversation, see `Bot`; word by word."""
         check_seed(seed)
         check_awaits_response(conversation)
-        growing = ResponseBuilder(MAX_TURN_LENGTH, self.clock, seed)
-        for word in _WORDS.findall(self._chosen(conversation, seed)):
+        builder = ResponseBuilder(MAX_TURN_LENGTH, self.clock, seed)
+        for word in _WORDS.findall(self._choose_response(conversation, seed)):
             await self.sleep(self.script.pause_s)
-            yield growing.add(word)
-        yield growing.done("stop", finish_said="stop")
+            yield builder.add(word)
+        yield builder.done("stop", finish_reason="stop")
 
-    def _chosen(self, conversation: Conversation, seed: int) -> str:
-        responses = self.script.responses or shipped_responses(self.script.manner)
-        drawn = hashlib.sha256(f"{conversation.digest} {seed}".encode("ascii")).digest()
-        return responses[int.from_bytes(drawn[:8]) % len(responses)]
+    def _choose_response(self, conversation: Conversation, seed: int) -> str:
+        responses = self.script.responses or shipped_responses(self.script.style)
+        digest = hashlib.sha256(f"{conversation.digest} {seed}".encode("ascii")).digest()
+        return responses[int.from_bytes(digest[:8]) % len(responses)]
 
 
 @cache
-def shipped_responses(manner: str) -> tuple[str, ...]:
-    """Return the responses that ship for a manner; all of them for ``mixed``."""
-    read = tomllib.loads((files("dissensus.chat") / "pool.toml").read_text("utf-8"))
-    return tuple(one for name in MANNERS if manner in ("mixed", name) for one in read.get(name, ()))
+def shipped_responses(style: str) -> tuple[str, ...]:
+    """Return the shipped responses of a style; all of them for ``mixed``."""
+    responses = tomllib.loads((files("dissensus.chat") / "pool.toml").read_text("utf-8"))
+    return tuple(text for name in STYLES if style in ("mixed", name) for text in responses.get(name, ()))

@@ -8,15 +8,15 @@ from typing import Final
 from dissensus.errors import InvalidInput
 
 MAX_EVENT_BYTES: Final = 2**20
-"""Bytes of an event, or of a line of one."""
+"""Size limit of an event, or of a line of one."""
 
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
-_MARK: Final = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSentEvent:
-    """One event: its type, and its lines of data joined."""
+    """An event: its type, and its joined lines of data."""
 
     type: str
     data: str
@@ -27,9 +27,9 @@ class ServerSentEventReader:
 
     Notes
     -----
-    As the HTML standard says in 9.2.5 and 9.2.6, but for three things. Ids and times to reconnect are passed over,
-    since a response is not taken up again. What is not UTF-8 is refused, where browsers would put a sign in its place.
-    So is an event of more than `MAX_EVENT_BYTES` bytes.
+    Sections 9.2.5 and 9.2.6 of the HTML standard, with three exceptions. Ids and reconnection times are ignored, as
+    responses are not resumed. Invalid UTF-8 is an error, where browsers insert replacement characters. So is an event
+    of more than `MAX_EVENT_BYTES` bytes.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class ServerSentEventReader:
         self._size = 0
 
     def feed(self, portion: bytes) -> Iterator[ServerSentEvent]:
-        """Yield the events that are whole now."""
+        """Yield the events completed by the next bytes."""
         if not portion:
             return
         if self._after_return:
@@ -55,35 +55,35 @@ class ServerSentEventReader:
         self._after_return = portion.endswith(b"\r")
         for number, part in enumerate(_LINE_END.split(portion)):
             if number:
-                yield from self._end_of_line()
-            self._grow(part)
+                yield from self._end_line()
+            self._extend_line(part)
 
-    def _grow(self, part: bytes) -> None:
+    def _extend_line(self, part: bytes) -> None:
         self._size += len(part)
         if self._size > MAX_EVENT_BYTES:
             raise InvalidInput(f"an event has more than {MAX_EVENT_BYTES:,} bytes")
         self._line.append(part)
 
-    def _end_of_line(self) -> Iterator[ServerSentEvent]:
-        line = self._decoded(b"".join(self._line))
+    def _end_line(self) -> Iterator[ServerSentEvent]:
+        line = self._decode(b"".join(self._line))
         self._line.clear()
         if line:
-            self._field(line)
+            self._read_field(line)
             return
         if self._data:
             yield ServerSentEvent(self._type or "message", "\n".join(self._data))
         self._data.clear()
         self._type, self._size = "", 0
 
-    def _decoded(self, line: bytes) -> str:
+    def _decode(self, line: bytes) -> str:
         if self._first:
-            self._first, line = False, line.removeprefix(_MARK)
+            self._first, line = False, line.removeprefix(_BYTE_ORDER_MARK)
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError:
             raise InvalidInput("it is not UTF-8") from None
 
-    def _field(self, line: str) -> None:
+    def _read_field(self, line: str) -> None:
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if name == "data":
@@ -91,5 +91,5 @@ class ServerSentEventReader:
         elif name == "event":
             self._type = value
         elif not self._data:
-            # A comment that keeps the connection open belongs to no event, and there may be any number of them.
+            # Comments that keep the connection open belong to no event, and their number is unlimited.
             self._size = 0

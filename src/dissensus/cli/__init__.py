@@ -1,26 +1,26 @@
-"""Command line, one file a command."""
+"""Command line, one module per command."""
 
 import sys
 import warnings
 
 
 def main() -> None:
-    """Run `dissensus`: 0 is fine, 1 a clear error, 2 bad use."""
+    """Run `dissensus`; exit code 0 is success, 1 an error, 2 wrong usage."""
     from dissensus.cli.app import app
     from dissensus.errors import DissensusError
     from dissensus.pipeline.tables import escape_unprintable
 
-    # A warning is for the person too: what is the matter, not where in the code.
+    # Warnings are for users: the message without its location in the code.
     warnings.showwarning = lambda message, *_: print(f"Warning: {message}", file=sys.stderr)  # noqa: T201
     try:
         app()
     except DissensusError as error:
-        # Names that a file gave may hold control characters.
+        # Names from a file may contain control characters.
         message = "\n".join(map(escape_unprintable, str(error).split("\n")))
-        print(f"Error: {message}", file=sys.stderr)  # noqa: T201 - the last word to the person
+        print(f"Error: {message}", file=sys.stderr)  # noqa: T201 - before exit
         sys.exit(1)
     except BrokenPipeError:
-        # The reader of our output has left, as `| head` does; closing stderr keeps the interpreter from complaining.
+        # The reader has closed the pipe, as `| head` does; closing stderr silences the message of the interpreter.
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:

@@ -39,21 +39,21 @@ def aggregate(
         Rule,
         typer.Option(
             help="soft: share of each answer. plurality: the most frequent. dices: each rater's overall answers, from "
-            "the detailed questions. Others: models that take disagreement for error."
+            "the detailed questions. Others: models that treat disagreement as error."
         ),
     ] = Rule.SOFT,
     by: Annotated[str | None, typer.Option(metavar="AXIS", help="Labels of each group of an axis.")] = None,
     raters_per_item: Annotated[
         str | None,
-        typer.Option(metavar="N[,N…]", help="What labels would be with so many raters an item."),
+        typer.Option(metavar="N[,N…]", help="Resample labels with N raters per item."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of mace.")] = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Turn the answers of raters into labels of items, of the whole pool or of each group.
+    """Aggregate the answers of raters into labels of items, of the whole pool or of each group.
 
-    With --raters-per-item the table shows how far labels would move, and --format csv the labels.
+    With --raters-per-item the table shows how far labels change, and --format csv has the labels.
 
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """
@@ -62,11 +62,11 @@ def aggregate(
     question, kind = table.questions[0], result_writer.choose_format(format, output)
     notes = table.notes
     if raters_per_item is not None:
-        found = stage.resampled_labels(table, question, _numbers(raters_per_item), by=by)
+        result = stage.resampled_labels(table, question, _numbers(raters_per_item), by=by)
         text = (
-            found.to_json()
+            result.to_json()
             if kind is Format.JSON
-            else _text(found.curve if kind is Format.TABLE else found.labels, kind)
+            else _text(result.curve if kind is Format.TABLE else result.labels, kind)
         )
     elif rule in MODELS:
         model = stage.label_model(table, question, method=MODELS[rule], seed=seed)
@@ -83,10 +83,10 @@ def aggregate(
 
 
 def _refuse(rule: Rule, by: str | None, raters_per_item: str | None) -> None:
-    for option, given in (("--by", by), ("--raters-per-item", raters_per_item)):
-        if given is not None and rule not in (Rule.SOFT, Rule.PLURALITY):
+    for option, value in (("--by", by), ("--raters-per-item", raters_per_item)):
+        if value is not None and rule not in (Rule.SOFT, Rule.PLURALITY):
             raise InvalidInput(
-                f"{option} goes with soft labels and pluralities, not with --rule {rule}. Leave it out, or keep one "
+                f"{option} applies to soft labels and pluralities, not to --rule {rule}. Leave it out, or keep one "
                 "group of raters with --where COLUMN=VALUE."
             )
 
@@ -101,8 +101,8 @@ def _numbers(text: str) -> list[int]:
 def _caveat(model: LabelModel) -> str:
     ended = {True: "converged", False: "not converged", None: "convergence unknown"}[model.converged]
     return (
-        f"{model.method} by crowd-kit {model.version}, {model.iterations} iterations, {ended}. It takes one answer for "
-        "true and disagreement for error: where people differ because they are different, that silences a minority."
+        f"{model.method} by crowd-kit {model.version}, {model.iterations} iterations, {ended}. It treats one answer "
+        "as true and disagreement as error, which silences minorities with other views."
     )
 
 

@@ -59,7 +59,8 @@ def analyse(
         int, typer.Option(metavar="N", min=0, help="Bootstrap replicates; 0: no intervals.", rich_help_panel=INTERVALS)
     ] = 0,
     resample: Annotated[
-        Literal["both", "raters", "items"], typer.Option(help="What is a sample.", rich_help_panel=INTERVALS)
+        Literal["both", "raters", "items"],
+        typer.Option(help="Resample raters, items or both.", rich_help_panel=INTERVALS),
     ] = "both",
     level: Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.", rich_help_panel=INTERVALS)] = 0.95,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random draws.")] = 0,
@@ -79,7 +80,7 @@ def analyse(
 
     Example: dissensus analyse ratings.csv --by race --by gender --cross "race*gender" --permutations 1000
     """
-    # Imported when it is called, so that --help loads no tables.
+    # Imported here, so that --help does not import polars.
     from dissensus.cli.analysis_terminal import print_analysis
     from dissensus.pipeline.analyse import analyse as run
     from dissensus.report import figures_of

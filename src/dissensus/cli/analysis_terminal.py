@@ -1,6 +1,5 @@
 """Tables of an analysis on a terminal."""
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -10,7 +9,7 @@ from dissensus.cli import result_writer
 from dissensus.pipeline.analyse import Analysis
 from dissensus.pipeline.analyse.result import DisplayCell, analysis_blocks, analysis_footnotes, analysis_summary
 
-# Columns of a terminal that show all metrics with their intervals on one line.
+# Width of a terminal that fits all metrics with their intervals on one line.
 WIDE = 112
 
 
@@ -18,28 +17,19 @@ def print_analysis(analysis: Analysis) -> None:
     """Print the table to a terminal."""
     console = Console(highlight=False)
     narrow = console.width < WIDE
-    grids = []
+    tables = []
     for block in analysis_blocks(analysis):
-        grid = Table(box=box.SIMPLE_HEAD, padding=(0, 0 if narrow else 1), pad_edge=False)
-        grid.add_column(Text(block.title, style="bold"), overflow="fold", min_width=10)
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 0 if narrow else 1), pad_edge=False)
+        table.add_column(Text(block.title, style="bold"), overflow="fold", min_width=10)
         for heading in ("raters", *block.headings):
-            grid.add_column(Text(heading), justify="right", no_wrap=True)
+            table.add_column(Text(heading), justify="right", no_wrap=True)
         for group, raters, cells in block.lines:
-            grid.add_row(Text(group), Text(raters), *(_cell(cell, narrow) for cell in cells))
-        grids.append((grid, block.caption))
-    if not result_writer.fits_terminal(console, [grid for grid, _ in grids]):
-        typer.echo(str(analysis))
-        return
-    console.print(Text(analysis_summary(analysis)))
-    for grid, caption in grids:
-        console.print(grid)
-        if caption:
-            console.print(Text(caption + "\n", style="italic"))
-    for note in analysis_footnotes(analysis):
-        console.print(Text(note, style="dim"))
+            table.add_row(Text(group), Text(raters), *(_cell(cell, narrow) for cell in cells))
+        tables.append((table, block.caption))
+    summary, notes = analysis_summary(analysis), analysis_footnotes(analysis)
+    result_writer.print_tables(console, summary, tables, notes, plain=str(analysis))
 
 
 def _cell(cell: DisplayCell, narrow: bool) -> Text:
-
     interval = cell.interval.replace(" ", "\n") if narrow else cell.interval
     return Text.assemble(cell.value, (cell.stars, "bold"), ("\n" + interval if interval else "", "dim"))

@@ -14,42 +14,44 @@ COMMANDS: Final = {
     "report": LazyCommand(
         "dissensus.cli.report",
         "report",
-        "Make one page of everything that the ratings support: who rated what, agreement, groups, experts, raters.",
+        "Write an HTML report of all that the ratings support: raters, items, agreement, groups, experts.",
     ),
     "aggregate": LazyCommand(
         "dissensus.cli.aggregate",
         "aggregate",
-        "Turn the answers of raters into labels of items, of the whole pool or of each group.",
+        "Aggregate the answers of raters into labels of items, of the whole pool or of each group.",
     ),
     "gold": LazyCommand(
-        "dissensus.cli.platform.gold",
+        "dissensus.cli.gold",
         "gold",
-        "Compare what experts call unsafe with what most raters, or most of each group, do.",
+        "Compare the items that experts call unsafe with those that most raters, or most of each group, do.",
     ),
     "vet": LazyCommand(
         "dissensus.cli.vet",
         "vet",
-        "Gather evidence on the care of each rater, and flag by stated criteria; nobody is left out.",
+        "Compute evidence on the care of each rater, and flag raters by stated criteria; nobody is removed.",
     ),
     "curate": LazyCommand(
         "dissensus.cli.curate",
         "curate",
-        "Draw a stratified sample of conversations, screened and by a plan that can be repeated.",
+        "Draw a stratified sample of conversations, with screens and a reproducible plan.",
     ),
     "validate": LazyCommand(
         "dissensus.cli.validate",
         "validate",
-        "Name everything that is wrong with files: where, what, what is allowed, what to do.",
+        "Check files, and list all faults: location, value, allowed values, remedy.",
     ),
-    "convert": LazyCommand("dissensus.cli.convert", "convert", "Turn a file of one kind into a file of another."),
+    "convert": LazyCommand("dissensus.cli.convert", "convert", "Convert a file of one kind to another."),
     "simulate": LazyCommand(
         "dissensus.cli.simulate",
         "simulate",
-        "Draw a campaign with known effects, in the schema of an official DICES file.",
+        "Simulate a campaign with known effects, in the schema of an official DICES file.",
     ),
     "fetch": LazyCommand("dissensus.cli.fetch", "fetch", "Download a public data set from its authors, and check it."),
     "chat": LazyCommand(
-        "dissensus.cli.chat", "chat", "Talk with a chatbot: a line is a turn, and the end of the input ends it."
+        "dissensus.cli.chat",
+        "chat",
+        "Talk with a chatbot: each line is a turn; the end of input ends the conversation.",
     ),
     "demo": LazyCommand(
         "dissensus.cli.demo",
@@ -60,45 +62,47 @@ COMMANDS: Final = {
     "serve": LazyCommand(
         "dissensus.cli.platform.serve",
         "serve",
-        "Serve the site until it is interrupted; what is under way then is finished.",
+        "Serve the site until interrupted; requests in progress are completed.",
     ),
     "work": LazyCommand(
-        "dissensus.cli.platform.work", "work", "Do what runs beside the site, until it is interrupted."
+        "dissensus.cli.platform.work", "work", "Run the background jobs of the site until interrupted."
     ),
     "sign-in": LazyCommand(
         "dissensus.cli.platform.sign_in",
         "sign_in",
-        "Print a link that signs somebody of the staff in, once and within 15 minutes.",
+        "Print a sign-in link for a person of the staff, valid once and for 15 minutes.",
     ),
     "export": LazyCommand(
         "dissensus.cli.platform.export",
         "export",
-        "Write the finished ratings of a campaign, or its conversations, as internal data that is not for publication.",
+        "Export the finished ratings or conversations of a campaign, as internal data that is not for publication.",
     ),
     "audit": LazyCommand(
         "dissensus.cli.platform.audit",
         "audit",
-        "Verify the chain of events of a campaign, and what must agree with it; exits with 1 where something is wrong.",
+        "Verify the audit log of a campaign, and the tables that must agree with it; exits with 1 on a fault.",
     ),
     "backup": LazyCommand(
         "dissensus.cli.platform.backup",
         "backup",
-        "Write the whole database to a file, as it is at one moment; the site may go on meanwhile.",
+        "Write a consistent copy of the database to a file; the site may keep running.",
     ),
     "restore": LazyCommand(
         "dissensus.cli.platform.backup",
         "restore",
-        "Write a backup into an empty database, all or nothing; SQLite and PostgreSQL take those of each other.",
+        "Restore a backup into an empty database, all or nothing; also from SQLite to PostgreSQL and back.",
     ),
-    "campaign": LazyCommand(
-        "dissensus.cli.platform.campaign", "app", "Set up campaigns, and take them through their lives."
-    ),
+    "campaign": LazyCommand("dissensus.cli.platform.campaign", "app", "Create, open, pause, close and list campaigns."),
     "preference": LazyCommand(
-        "dissensus.cli.preference.commands", "app", "Train, evaluate and use models of which answers people choose."
+        "dissensus.cli.preference.commands",
+        "app",
+        "Train, evaluate and use models of the responses that people choose.",
     ),
-    "staff": LazyCommand("dissensus.cli.platform.staff", "app", "Say who belongs to a campaign, and in which role."),
-    "prolific": LazyCommand("dissensus.cli.platform.prolific", "app", "Send raters from Prolific to a campaign."),
-    "db": LazyCommand("dissensus.cli.platform.db", "app", "Make, upgrade and check the tables of the database."),
+    "staff": LazyCommand(
+        "dissensus.cli.platform.staff", "app", "Manage members of campaigns, their roles, passwords and API tokens."
+    ),
+    "prolific": LazyCommand("dissensus.cli.platform.prolific", "app", "Recruit raters on Prolific for a campaign."),
+    "db": LazyCommand("dissensus.cli.platform.db", "app", "Create, upgrade and check the tables of the database."),
 }
 
 app = typer.Typer(
@@ -113,8 +117,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"dissensus {dissensus.__version__}")
         raise typer.Exit
 

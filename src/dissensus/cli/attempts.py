@@ -105,7 +105,7 @@ def print_attempt_analysis(
         result_writer.write_text(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False), output)
     elif kind is Format.CSV:
         result_writer.write_text(
-            result_writer.format_rows(kind, attempts_rows(result.analysis), COLUMNS, name="rows", none=""), output
+            result_writer.format_rows(kind, attempts_rows(result.analysis), COLUMNS, name="rows", if_empty=""), output
         )
     else:
         result_writer.write_pages([attempts_page(result.analysis)], output)
@@ -120,7 +120,6 @@ def _analyse_file(
     seed: int,
     level: float = 0.95,
 ) -> AttemptResult:
-
     reviewed = () if reviews is None else read_reviews(reviews)
     ids = read_attempt_ids(path) if reviewed else None
     unknown: dict[str, None] = {}

@@ -25,22 +25,27 @@ SEEDS = 2**31
 
 
 def chat(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A chatbot as TOML; docs/chatbots.md shows some.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Definition of a chatbot as TOML; see docs/chatbots.md.")
+    ],
     once: Annotated[
-        str | None, typer.Option("--once", metavar="TEXT", help="Say this, print the response, and end.")
+        str | None, typer.Option("--once", metavar="TEXT", help="Send TEXT, print the response, and exit.")
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=0, max=SEEDS - 1, help="Of the first response, from which others count on. Default: drawn."
+            metavar="N",
+            min=0,
+            max=SEEDS - 1,
+            help="Seed of the first response; later ones count up from it. Default: random.",
         ),
     ] = None,
 ) -> None:
-    """Talk with a chatbot: a line is a turn, and the end of the input ends it.
+    """Talk with a chatbot: each line is a turn; the end of input ends the conversation.
 
-    Responses go to the output, what they took to the error stream. A turn that failed may be said again.
+    Responses are written to standard output, their cost to standard error. A failed turn may be repeated.
 
-    Ends with 1 if any failed.
+    Exits with 1 if a turn failed.
 
     Example: dissensus chat tern.toml --once "May I swim here?" --seed 7
     """
@@ -48,15 +53,14 @@ def chat(
     first = secrets.randbelow(SEEDS) if seed is None else seed
     about = ", ".join(part for part in (chatbot.model_type, chatbot.num_params, f"version {chatbot.version}") if part)
     _note(f"{chatbot.name}: {about}, digest {chatbot.digest[:12]}, seed {first}.")
-    with asyncio.Runner() as runner, _opened(chatbot, runner) as bot:
-        failed = _talk(bot, runner, _lines() if once is None else iter([once]), first)
+    with asyncio.Runner() as runner, _open_bot(chatbot, runner) as bot:
+        failed = _talk(bot, runner, _read_lines() if once is None else iter([once]), first)
     if failed:
         raise typer.Exit(1)
 
 
 @contextmanager
-def _opened(chatbot: Chatbot, runner: asyncio.Runner) -> Iterator[Bot]:
-
+def _open_bot(chatbot: Chatbot, runner: asyncio.Runner) -> Iterator[Bot]:
     stack = AsyncExitStack()
     try:
         scorers = stack.enter_context(open_chatbot_scorers(chatbot, key=os.environ.get(SCORE_KEY, "")))
@@ -67,15 +71,15 @@ def _opened(chatbot: Chatbot, runner: asyncio.Runner) -> Iterator[Bot]:
         runner.run(stack.aclose())
 
 
-def _talk(bot: Bot, runner: asyncio.Runner, said: Iterator[str], seed: int) -> bool:
+def _talk(bot: Bot, runner: asyncio.Runner, messages: Iterator[str], seed: int) -> bool:
     """Send one message after the other; return whether a response failed."""
     turns: tuple[Turn, ...] = ()
     failed = False
-    for number, text in enumerate(said):
+    for number, text in enumerate(messages):
         try:
-            asked = Conversation((*turns, Turn("human", text)))
-            response = _response(bot, runner, asked, (seed + number) % SEEDS)
-            turns = (*asked.turns, Turn("bot", response.text))
+            conversation = Conversation((*turns, Turn("human", text)))
+            response = _response(bot, runner, conversation, (seed + number) % SEEDS)
+            turns = (*conversation.turns, Turn("bot", response.text))
         except DissensusError as error:
             failed = True
             _note(f"Error: {error}")
@@ -84,16 +88,16 @@ def _talk(bot: Bot, runner: asyncio.Runner, said: Iterator[str], seed: int) -> b
 
 def _response(bot: Bot, runner: asyncio.Runner, conversation: Conversation, seed: int) -> Response:
     """Print a streamed response, then its cost."""
-    heard: list[str] = []
+    pieces: list[str] = []
 
-    def hear(piece: str) -> None:
-        heard.append(piece)
-        typer.echo(_plain(piece), nl=False)
+    def show_piece(piece: str) -> None:
+        pieces.append(piece)
+        typer.echo(_escape(piece), nl=False)
 
     try:
-        response = runner.run(collect_response(bot, conversation, seed, hear=hear))
+        response = runner.run(collect_response(bot, conversation, seed, on_text=show_piece))
     finally:
-        if heard:
+        if pieces:
             typer.echo()
     _note(_summary(response))
     return response
@@ -101,16 +105,16 @@ def _response(bot: Bot, runner: asyncio.Runner, conversation: Conversation, seed
 
 def _summary(response: Response) -> str:
     cost = response.cost
-    said = f" ({response.finish_said})" if response.finish_said not in ("", response.finish) else ""
+    detail = f" ({response.finish_reason})" if response.finish_reason not in ("", response.finish) else ""
     parts = [
-        f"{response.finish}{said}",
-        "nothing was said" if response.first_token_s is None else f"first word after {response.first_token_s:.2f} s",
+        f"{response.finish}{detail}",
+        "empty response" if response.first_token_s is None else f"first word after {response.first_token_s:.2f} s",
         f"all after {response.total_s:.2f} s",
     ]
     if cost.samples > 1:
-        by = f" by {response.ranked_by}" if response.ranked_by else ""
+        ranker = f" by {response.ranked_by}" if response.ranked_by else ""
         failed = f", {cost.failed} failed" if cost.failed else ""
-        parts.append(f"best of {cost.samples - cost.failed}{by}{failed}")
+        parts.append(f"best of {cost.samples - cost.failed}{ranker}{failed}")
     if response.score is not None:
         parts.append(f"score {response.score:.3g}")
     if cost.response_tokens is not None:
@@ -118,7 +122,7 @@ def _summary(response: Response) -> str:
     return f"[{'; '.join([*parts, f'seed {response.seed}'])}]"
 
 
-def _lines() -> Iterator[str]:
+def _read_lines() -> Iterator[str]:
     """Yield typed lines that are not blank."""
     mark = "> " if sys.stdin.isatty() else ""
     while True:
@@ -127,13 +131,12 @@ def _lines() -> Iterator[str]:
         except EOFError:
             return
         except UnicodeDecodeError:
-            raise InvalidInput("What was typed is not UTF-8. Convert it: iconv -t utf-8.") from None
+            raise InvalidInput("The input is not UTF-8. Convert it: iconv -t utf-8.") from None
         if line.strip():
             yield line
 
 
 def _definition(file: Path) -> Chatbot:
-
     try:
         text = file.read_text("utf-8")
     except FileNotFoundError:
@@ -144,9 +147,9 @@ def _definition(file: Path) -> Chatbot:
 
 
 def _note(text: str) -> None:
-    typer.echo(_plain(text), err=True)
+    typer.echo(_escape(text), err=True)
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     """Escape control characters: chatbot output is untrusted."""
     return "\n".join(map(escape_unprintable, text.split("\n")))

@@ -17,11 +17,13 @@ Kind = Literal[
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="File to read; its content tells its kind.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its name tells its kind.")],
-    source_kind: Annotated[Kind | None, typer.Option("--from", help="Kind of IN, where its content misleads.")] = None,
-    target_kind: Annotated[Kind | None, typer.Option("--to", help="Kind of OUT, where its name does not tell.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is there already.")] = False,
+    source: Annotated[Path, typer.Argument(metavar="IN", help="File to read; its kind is detected from its content.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write; its name determines its kind.")],
+    source_kind: Annotated[Kind | None, typer.Option("--from", help="Kind of IN, if detection is wrong.")] = None,
+    target_kind: Annotated[
+        Kind | None, typer.Option("--to", help="Kind of OUT, if its name does not determine it.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
     as_released: Annotated[
         bool, typer.Option("--as-released", help="Write red-team attempts with the misspelt key of the published file.")
     ] = False,
@@ -43,7 +45,7 @@ def convert(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="What the answers of a wide or LeWiDi file are called in a long one. Default: Q_label.",
+            help="Name of the answers of a wide or LeWiDi file in a long one. Default: Q_label.",
             rich_help_panel=NAMES,
         ),
     ] = None,
@@ -68,16 +70,16 @@ def convert(
         typer.Option(metavar="FILE", help="LeWiDi file with the attributes of raters.", rich_help_panel=NAMES),
     ] = None,
 ) -> None:
-    """Turn a file of one kind into a file of another.
+    """Convert a file of one kind to another.
 
     Ratings: long (a row a rating), wide (a column a rater), lewidi (JSON, an entry an item), official DICES files.
-    Preference pairs: hh-rlhf, pairs (a table with all that is known), trl, inspect. Attempts: red-team, inspect, pyrit.
+    Preference pairs: hh-rlhf, pairs (a table with all fields), trl, inspect. Attempts: red-team, inspect, pyrit.
 
-    OUT ends in .csv, .tsv, .jsonl, .json or .parquet; before that .wide, .lewidi, .dices-350, .trl … says the kind.
+    OUT ends in .csv, .tsv, .jsonl, .json or .parquet; before that .wide, .lewidi, .dices-350, .trl … names the kind.
 
     Example: dissensus convert posts.csv ratings.parquet --rater-columns "label_{rater_id}_{rater_gender}"
     """
-    said = RatingsFileOptions(
+    names = RatingsFileOptions(
         item=item,
         rater=rater,
         answer=answer,
@@ -86,11 +88,11 @@ def convert(
         item_columns=item_columns,
         annotators=annotators,
     )
-    wanted = ConversionOptions(
-        source_kind=source_kind, target_kind=target_kind, said=said, as_released=as_released, overwrite=force
+    options = ConversionOptions(
+        source_kind=source_kind, target_kind=target_kind, ratings=names, as_released=as_released, overwrite=force
     )
-    done = run(source, target, wanted)
-    for note in done.notes:
+    result = run(source, target, options)
+    for note in result.notes:
         typer.echo(f"Note: {note}", err=True)
-    what = f"{done.number:,} {done.what} of {source} ({done.read})"
-    typer.echo(f"Wrote {target} ({done.written}) from the {what}.", err=True)
+    origin = f"{result.n_records:,} {result.family} of {source} ({result.source_kind})"
+    typer.echo(f"Wrote {target} ({result.target_kind}) from the {origin}.", err=True)

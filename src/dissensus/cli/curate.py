@@ -29,7 +29,7 @@ def curate(
     ],
     n: Annotated[
         int | None,
-        typer.Option("-n", metavar="N", min=1, help="Items wanted in all. Not needed with STRATUM=N."),
+        typer.Option("-n", metavar="N", min=1, help="Number of items in the sample. Not needed with STRATUM=N."),
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -42,12 +42,12 @@ def curate(
             help="proportional, which is the default, equal, or a number for each stratum; repeatable.",
         ),
     ] = None,
-    fill: Annotated[bool, typer.Option("--fill", help="Take what a stratum lacks from the others.")] = False,
+    fill: Annotated[bool, typer.Option("--fill", help="Fill the shortfall of a stratum from the others.")] = False,
     drop_duplicates: Annotated[
         float | None,
         typer.Option(
             metavar="SIMILARITY",
-            help="Leave out what repeats an earlier one, or nearly, from this Jaccard similarity: .8.",
+            help="Leave out exact and near duplicates of earlier items, from this Jaccard similarity on: .8.",
             rich_help_panel=SCREENS,
         ),
     ] = None,
@@ -55,7 +55,7 @@ def curate(
         list[str] | None,
         typer.Option(
             metavar="KIND",
-            help="Leave out what looks like personal-data, or one kind of it, as email_address; repeatable.",
+            help="Leave out items with apparent personal-data, or one kind of it, as email_address; repeatable.",
             rich_help_panel=SCREENS,
         ),
     ] = None,
@@ -66,7 +66,7 @@ def curate(
     ] = None,
     pairs: Annotated[
         Literal["both", "chosen", "rejected"],
-        typer.Option(help="What of each preference pair is an item.", rich_help_panel=READING),
+        typer.Option(help="Responses of a preference pair that become items.", rich_help_panel=READING),
     ] = "both",
     labels: Annotated[
         Path | None,
@@ -81,22 +81,22 @@ def curate(
     ] = None,
     plan: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write what was asked for, and what became of every item, as JSON."),
+        typer.Option(metavar="FILE", help="Write the plan and the outcome for every item, as JSON."),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
-        Format, typer.Option("--format", help="How to print: table, strata; json, all; csv, a row for each item.")
+        Format, typer.Option("--format", help="Output format: table, strata; json, all; csv, a row for each item.")
     ] = Format.TABLE,
 ) -> None:
-    """Draw a stratified sample of conversations, screened and by a plan that can be repeated.
+    """Draw a stratified sample of conversations, with screens and a reproducible plan.
 
-    Without -o it shows the strata and writes no sample. The sample is what campaign new takes.
+    Without -o it prints the strata and writes no sample. `dissensus campaign new` accepts the sample.
 
     Example: dissensus curate corpus.jsonl -n 990 --by degree_of_harm --drop-duplicates .8 -o sample.jsonl
     """
     check_distinct([path for path in (items, labels) if path], [path for path in (output, plan) if path])
     if output is not None and output.suffix.lower() != ".jsonl":
         raise InvalidInput(f"{output} cannot be written: the sample is JSON Lines, so name a file that ends in .jsonl.")
-    asked = stage.SamplePlan(
+    sample_plan = stage.SamplePlan(
         n=_number(n, allocation),
         by=by or (),
         allocation=_allocation(allocation or ["proportional"]),
@@ -105,9 +105,9 @@ def curate(
         personal_data=_kinds(screen or ()),
         seed=seed,
     )
-    pool = _items(items, item, pairs, labels, asked.by)
+    pool = _items(items, item, pairs, labels, sample_plan.by)
     with result_writer.progress_bar("Screening") as progress:
-        selection = stage.curate(pool, asked, progress=progress)
+        selection = stage.curate(pool, sample_plan, progress=progress)
     _print(selection, format)
     if output is None:
         typer.echo("No sample is written. Name a file for it: -o sample.jsonl", err=True)
@@ -119,7 +119,7 @@ def curate(
 
 def _number(n: int | None, allocation: Sequence[str] | None) -> int:
     if n is None and not any("=" in word for word in allocation or ()):
-        raise InvalidInput("It is not said how many items are wanted. Add -n N, or --allocation STRATUM=N.")
+        raise InvalidInput("The size of the sample is missing. Add -n N, or --allocation STRATUM=N.")
     return n or 0
 
 
@@ -131,7 +131,7 @@ def _allocation(words: Sequence[str]) -> Allocation:
     for word in words:
         name, equals, number = word.rpartition("=")
         if not equals or not (number.isascii() and number.isdigit()):
-            raise InvalidInput(f"--allocation {word!r} is no STRATUM=N; write one such for each stratum, or one rule.")
+            raise InvalidInput(f"--allocation {word!r} is not STRATUM=N; give one for each stratum, or one rule.")
         if name in numbers:
             raise InvalidInput(f"--allocation names {name!r} twice. Name it once.")
         numbers[name] = int(number)
@@ -139,7 +139,7 @@ def _allocation(words: Sequence[str]) -> Allocation:
 
 
 def _kinds(words: Sequence[str]) -> Sequence[Kind]:
-    """Return the kinds of personal data that are screened for, all of them under one name."""
+    """Return the kinds of personal data to screen for."""
     if EVERY_KIND not in words:
         return cast("Sequence[Kind]", words)
     if len(words) > 1:
@@ -150,7 +150,6 @@ def _kinds(words: Sequence[str]) -> Sequence[Kind]:
 def _items(
     source: Path, item: str | None, pairs: Literal["both", "chosen", "rejected"], labels: Path | None, by: Sequence[str]
 ) -> tuple[Item, ...]:
-
     items, notes = read_items(source, item=item, pairs=pairs)
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
@@ -161,7 +160,6 @@ def _items(
 
 
 def _print(selection: Selection, kind: Format) -> None:
-
     if kind is Format.TABLE:
         result_writer.write_pages([sample_page(selection)], None)
         return

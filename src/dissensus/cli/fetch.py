@@ -21,19 +21,19 @@ def fetch(
         str | None, typer.Option(metavar="PATTERN", help='Files whose path matches, such as "helpful-base/*".')
     ] = None,
     mirror: Annotated[
-        str | None, typer.Option(metavar="URL", help="Address of a folder with the same files, to use instead.")
+        str | None, typer.Option(metavar="URL", help="URL of a folder with the same files, to download from instead.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there and are not right.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files whose checksum is wrong.")] = False,
 ) -> None:
     """Download a public data set from its authors, and check it.
 
     Its licence and a content warning come first: these texts are adversarial and may offend.
 
-    What broke off is resumed, what is there and right is left alone. The paths of the files are printed.
+    Interrupted downloads are resumed, and correct files are kept. The paths of the files are printed.
 
     Example: dissensus fetch dices-350
     """
-    # Not at the top: `--help` must load no HTTP client.
+    # Imported here, so that --help does not import an HTTP client.
     from dissensus.files.fetch import fetch as run
     from dissensus.files.fetch.catalogue import load_dataset
 

@@ -22,7 +22,7 @@ ReviewsOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="What reviewers say: attempt_id, reviewer_id, success, tags.",
+        help="Reviews: attempt_id, reviewer_id, success, tags.",
         rich_help_panel=ATTEMPTS_PANEL,
     ),
 ]
@@ -32,7 +32,7 @@ SuccessOption = Annotated[
         metavar="RATING",
         min=1,
         max=4,
-        help="Least rating that is a success. Default: 3.",
+        help="Least rating that counts as a success. Default: 3.",
         rich_help_panel=ATTEMPTS_PANEL,
     ),
 ]
@@ -43,28 +43,28 @@ def with_ratings_options(
 ) -> Callable[..., None]:
     """Add the options of `load_ratings` to a command, which gets the ratings or, with `later`, a function to read them.
 
-    A file of red-team attempts goes to the command `attempts`, if there is one, with the options that it accepts.
+    Files of red-team attempts are passed to the command `attempts`, if given, with the options that it accepts.
     """
     options = {
         name: option for name, option in inspect.signature(load_ratings).parameters.items() if name != "all_questions"
     }
     own = list(inspect.signature(command).parameters.values())[1:]
-    ratings, *others = options.values()
+    ratings, *remaining = options.values()
 
     @wraps(command)
-    def with_ratings(**given: Any) -> None:
+    def with_ratings(**values: Any) -> None:
         check_distinct(
-            [given[name] for name in ("ratings", "items", "raters") if given[name] is not None],
-            [given[name] for name in ("figure", "output") if given.get(name) is not None],
+            [values[name] for name in ("ratings", "items", "raters") if values[name] is not None],
+            [values[name] for name in ("figure", "output") if values.get(name) is not None],
         )
-        if attempts is not None and holds_attempts(given["ratings"]):
+        if attempts is not None and holds_attempts(values["ratings"]):
             run = attempts.load()
-            run(given["ratings"], **_attempt_options(run, given, defaults))
+            run(values["ratings"], **_attempt_options(run, values, defaults))
             return
-        reading = partial(load_ratings, **{name: given.pop(name) for name in options})
-        command(reading if later else reading(), **given)
+        reading = partial(load_ratings, **{name: values.pop(name) for name in options})
+        command(reading if later else reading(), **values)
 
-    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (ratings, *own, *others)]
+    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (ratings, *own, *remaining)]
     defaults = {parameter.name: parameter.default for parameter in keyword}
     with_ratings.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
     with_ratings.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
@@ -104,7 +104,7 @@ def load_ratings(
     ] = "rater_id",
     no_raters: Annotated[
         bool,
-        typer.Option("--no-raters", help="There are no rater ids: read the answers as counts.", rich_help_panel=PANEL),
+        typer.Option("--no-raters", help="The file has no rater ids: read answers as counts.", rich_help_panel=PANEL),
     ] = False,
     answer: Annotated[
         str | None,
@@ -135,7 +135,7 @@ def load_ratings(
     ] = False,
     all_questions: bool = False,
 ) -> "Ratings":
-    """Read ratings as the options say, with one question or all."""
+    """Read ratings with the given options, with one question or all."""
     from dissensus.files.ratings.reader import read_ratings
 
     if all_questions and (question or answer):
@@ -172,17 +172,17 @@ def holds_attempts(path: Path) -> bool:
 
 
 def _attempt_options(
-    command: Callable[..., None], given: Mapping[str, Any], defaults: Mapping[str, Any]
+    command: Callable[..., None], values: Mapping[str, Any], defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the options that a command on attempts accepts; refuse others that were set."""
-    taken = set(inspect.signature(command).parameters)
-    for name, value in given.items():
-        if name not in taken and name != "ratings" and value != defaults[name]:
+    accepted = set(inspect.signature(command).parameters)
+    for name, value in values.items():
+        if name not in accepted and name != "ratings" and value != defaults[name]:
             raise InvalidInput(
-                f"--{name.replace('_', '-')} says nothing of red-team attempts, which {given['ratings']} holds. "
+                f"--{name.replace('_', '-')} does not apply to red-team attempts, which {values['ratings']} holds. "
                 "Leave it out."
             )
-    return {name: value for name, value in given.items() if name in taken}
+    return {name: value for name, value in values.items() if name in accepted}
 
 
 def split_categories(text: str | None) -> list[str] | None:

@@ -26,7 +26,7 @@ GROUPS, RESAMPLING, PAGE = "Groups", "Significance and intervals", "Page"
 @partial(with_ratings_options, later=True, attempts=LazyCommand("dissensus.cli.attempts", "report_attempts", ""))
 def report(
     reading: partial[Ratings],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page, an .html file.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The report, an .html file.")] = Path(
         "report.html"
     ),
     figures: FiguresOption = None,
@@ -89,13 +89,13 @@ def report(
         ),
     ] = None,
     contested: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many of the most contested items.", rich_help_panel=PAGE)
+        int, typer.Option(metavar="N", min=0, help="Number of contested items.", rich_help_panel=PAGE)
     ] = 10,
     text: Annotated[
         bool | None,
         typer.Option(
             "--text/--no-text",
-            help="With texts, behind a warning, or without. Default: those of items, not those of attempts.",
+            help="Include texts, folded behind a warning. Default: those of items, not those of attempts.",
             rich_help_panel=PAGE,
         ),
     ] = None,
@@ -103,11 +103,11 @@ def report(
     reviews: ReviewsOption = None,
     success_from: SuccessOption = None,
 ) -> None:
-    """Make one page of everything that the ratings support: who rated what, agreement, groups, experts, raters.
+    """Write an HTML report of all that the ratings support: raters, items, agreement, groups, experts.
 
-    What a file does not support is left out, and the page says why. It needs no network.
+    Sections that a file does not support are left out, with the reason. The page needs no network.
 
-    A file of red-team attempts gets a page of its own: who succeeds against which model, and with what.
+    For a file of red-team attempts the report shows success by model, harmlessness, tags and reviewers.
 
     Example: dissensus report ratings.csv --items items.csv --exclude-flagged -o report.html
     """
@@ -115,10 +115,10 @@ def report(
     result_writer.check_page_output(output)
     if figures is not None:
         result_writer.make_folder("--figures", figures)
-    one = any(reading.keywords[option] for option in ("question", "answer", "categories"))
-    ratings = reading(all_questions=not one, exclude_flagged=False)
+    one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
+    ratings = reading(all_questions=not one_question, exclude_flagged=False)
     with result_writer.progress_bar("Analysing") as progress:
-        made = build(
+        page = build(
             ratings,
             by=by,
             cross=cross or (),
@@ -138,6 +138,6 @@ def report(
             command=shlex.join(["dissensus", *sys.argv[1:]]),
             progress=progress,
         )
-    result_writer.write_text(made.to_html(), output)
+    result_writer.write_text(page.to_html(), output)
     if figures is not None:
-        result_writer.write_figures(made.figures, figures)
+        result_writer.write_figures(page.figures, figures)

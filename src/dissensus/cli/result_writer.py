@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -38,7 +38,7 @@ class Format(StrEnum):
 
 
 FormatOption = Annotated[
-    Format | None, typer.Option("--format", help="How to print. Default: table, or what FILE's name says.")
+    Format | None, typer.Option("--format", help="Output format. Default: table, or that of FILE's name.")
 ]
 PAGE_SUFFIXES = (".html", ".htm")
 """Suffixes of HTML files."""
@@ -69,15 +69,15 @@ def write_text(text: str, output: Path | None) -> None:
     typer.echo(f"Wrote {output}.", err=True)
 
 
-def format_rows(kind: Format, rows: Sequence[Row], columns: Sequence[str], *, name: str, none: str) -> str:
-    """Format rows as JSON under `name`, CSV, or a table; `none` stands for an empty table."""
+def format_rows(kind: Format, rows: Sequence[Row], columns: Sequence[str], *, name: str, if_empty: str) -> str:
+    """Format rows as JSON under `name`, CSV, or a table; `if_empty` replaces an empty table."""
     if kind is Format.JSON:
         return json.dumps({"schema_version": 1, name: rows}, ensure_ascii=False, indent=2)
     if kind is Format.CSV:
         return _csv(rows, columns)
     lines = [columns, *([_cell(row[column]) for column in columns] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines) if rows else none
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines) if rows else if_empty
 
 
 def _cell(value: str | float | int | None) -> str:
@@ -101,7 +101,7 @@ def check_output(output: Path | None) -> None:
 def check_page_output(output: Path) -> None:
     """Refuse an output that is not an HTML file or not writable."""
     if output.suffix.lower() not in (".html", ".htm"):
-        raise InvalidInput(f"-o {output} is no page; name an .html file.")
+        raise InvalidInput(f"-o {output} is not an HTML page; name an .html file.")
     check_output(output)
 
 
@@ -115,7 +115,7 @@ def make_folder(option: str, folder: Path) -> None:
 
 def write_figures(figures: Sequence["Figure"], folder: Path) -> None:
     """Write each figure in all formats."""
-    # Imported when it is called, so that --help of other commands loads no tables.
+    # Imported here, so that --help of other commands does not import polars.
     from dissensus.report.render import KINDS
 
     for figure in figures:
@@ -130,11 +130,10 @@ def write_pages(pages: Sequence[Page], output: Path | None) -> None:
         write_text("\n\n\n".join(page.as_text() for page in pages), output)
         return
     for page in pages:
-        _show(page)
+        _print_page(page)
 
 
-def _show(page: Page) -> None:
-    console = Console(highlight=False)
+def _print_page(page: Page) -> None:
     tables = []
     for grid in page.grids:
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False)
@@ -144,22 +143,24 @@ def _show(page: Page) -> None:
         for line in grid.lines:
             table.add_row(*map(Text, line))
         tables.append((table, grid.caption))
-    if not fits_terminal(console, [table for table, _ in tables]):
-        typer.echo(page.as_text())
+    print_tables(Console(highlight=False), page.summary, tables, page.notes, plain=page.as_text())
+
+
+def print_tables(
+    console: Console, summary: str, tables: Sequence[tuple[Table, str]], notes: Iterable[str], *, plain: str
+) -> None:
+    """Print tables with captions between a summary and notes, or `plain` if the terminal would cut numbers."""
+    wide = console.options.update(width=10_000)
+    if any(Measurement.get(console, wide, table).minimum > console.width for table, _ in tables):
+        typer.echo(plain)
         return
-    console.print(Text(page.summary))
+    console.print(Text(summary))
     for table, caption in tables:
         console.print(table)
         if caption:
             console.print(Text(caption + "\n", style="italic"))
-    for note in page.notes:
+    for note in notes:
         console.print(Text(note, style="dim"))
-
-
-def fits_terminal(console: Console, tables: Sequence[Table]) -> bool:
-    """Return whether tables fit the terminal without losing numbers."""
-    wide = console.options.update(width=10_000)
-    return all(Measurement.get(console, wide, table).minimum <= console.width for table in tables)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ DESIGN, CARELESS, OUT = "Design", "Careless raters", "Output"
 def simulate(
     preset: Annotated[
         Literal["dices-350", "dices-990", "red-team"],
-        typer.Option(help="The campaign to start from; its file is written."),
+        typer.Option(help="Campaign to simulate."),
     ] = "dices-350",
     items: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Number of items.", rich_help_panel=DESIGN)
@@ -37,7 +37,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="AXIS=SD",
-            help="Standard deviation of what each group of an axis alone sees in an item; repeatable.",
+            help="Standard deviation of the effects of each group of an axis on items; repeatable.",
             rich_help_panel=DESIGN,
         ),
     ] = None,
@@ -79,10 +79,10 @@ def simulate(
         bool, typer.Option("--force", help="Replace files that are there already.", rich_help_panel=OUT)
     ] = False,
 ) -> None:
-    """Draw a campaign with known effects, in the schema of an official DICES file.
+    """Simulate a campaign with known effects, in the schema of an official DICES file.
 
-    The presets have the pool, the shares of answers and the agreement of the real ones; red-team is a file of attempts
-    with the published marginals, and takes a seed alone.
+    The presets reproduce the pool, the shares of answers and the agreement of the published data; red-team is a file of
+    attempts with the published marginals, and accepts only a seed.
 
     All effects, the careless raters and the settings go to the truth file.
 
@@ -91,18 +91,18 @@ def simulate(
     careless = {"speeders": speeders, "straight_liners": straight_liners, "clickers": clickers}
     design = {"per_item": per_item, "missing": missing, "dropout": dropout}
     if preset == "red-team":
-        given = {"items": items, "raters_per_cell": raters_per_cell, "group_sd": group_sd, "truth": truth}
-        _write_attempts(output, given | careless | design, seed=seed, force=force)
+        options = {"items": items, "raters_per_cell": raters_per_cell, "group_sd": group_sd, "truth": truth}
+        _write_attempts(output, options | careless | design, seed=seed, force=force)
         return
     if output is not None and truth is None:
         truth = output.with_name(output.name[: -len(extension_of(output))] + ".truth.json")
     if output is not None and output == truth:
-        raise InvalidInput(f"{output} is named for the ratings and for the truth. Name two files.")
+        raise InvalidInput(f"{output} is given for both the ratings and the truth. Name two files.")
     for path in filter(None, (output, truth)):
         check_overwrite(path, overwrite=force)
         if not path.parent.is_dir():
             raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}. Make it, or name another.")
-    drawn = run(
+    campaign = run(
         _campaign(
             preset,
             items=items,
@@ -114,20 +114,19 @@ def simulate(
         seed=seed,
     )
     if output is None:
-        typer.echo(drawn.frame.write_csv(), nl=False)
+        typer.echo(campaign.frame.write_csv(), nl=False)
     else:
-        write_frame(drawn.frame, output, overwrite=force)
+        write_frame(campaign.frame, output, overwrite=force)
         typer.echo(f"Wrote {output}.", err=True)
     if truth is not None:
-        result_writer.write_text(drawn.truth.to_json(), truth)
+        result_writer.write_text(campaign.truth.to_json(), truth)
 
 
 def _write_attempts(output: Path | None, options: dict[str, Any], *, seed: int, force: bool) -> None:
-
     unused = [name for name, value in options.items() if value not in (None, [])]
     if unused:
         raise InvalidInput(
-            f"--{unused[0].replace('_', '-')} says nothing of red-team attempts, which have the published marginals. "
+            f"--{unused[0].replace('_', '-')} does not apply to red-team attempts, which have the published marginals. "
             "Leave it out."
         )
     if output is None:
@@ -147,7 +146,7 @@ def _campaign(
     careless: dict[str, Any],
     design: dict[str, Any],
 ) -> SimulationDesign:
-    """Return the preset with what was asked for instead."""
+    """Return the preset with the given changes."""
     start = preset(name)
     pool = start.pool
     if raters_per_cell is not None:

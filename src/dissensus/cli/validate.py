@@ -38,11 +38,11 @@ def validate(
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Name everything that is wrong with files: where, what, what is allowed, what to do.
+    """Check files, and list all faults: location, value, allowed values, remedy.
 
-    Preference pairs and red-team attempts are told from their columns; the options are about tables of ratings.
+    Preference pairs and red-team attempts are recognised by their columns; the options apply to tables of ratings.
 
-    Ends with 1 if a file has errors; warnings alone are fine.
+    Exits with 1 if a file has errors; warnings do not count.
 
     Example: dissensus validate ratings.csv --format csv -o problems.csv
     """
@@ -66,8 +66,8 @@ def validate(
     if kind is Format.TABLE:
         text = "\n\n".join(map(str, results))
     elif kind is Format.JSON:
-        told = {"schema_version": 1, "files": [result.to_dict() for result in results]}
-        text = json.dumps(told, ensure_ascii=False, indent=2)
+        document = {"schema_version": 1, "files": [result.to_dict() for result in results]}
+        text = json.dumps(document, ensure_ascii=False, indent=2)
     else:
         text = pl.concat([result.to_polars() for result in results]).write_csv()
     result_writer.write_text(text, output)

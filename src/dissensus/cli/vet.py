@@ -58,12 +58,12 @@ def vet(
         bool,
         typer.Option(
             "--audit",
-            help="What removing the flagged does: those of the file, else those who meet a criterion.",
+            help="Audit the removal of flagged raters: those of the file, else those who meet a criterion.",
             rich_help_panel=AUDIT,
         ),
     ] = False,
     draws: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Random removals to compare with.", rich_help_panel=AUDIT)
+        int, typer.Option(metavar="N", min=0, help="Number of random removals to compare with.", rich_help_panel=AUDIT)
     ] = 1000,
     within: Annotated[
         str | None,
@@ -76,19 +76,19 @@ def vet(
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Gather evidence on the care of each rater, and flag by stated criteria; nobody is left out.
+    """Compute evidence on the care of each rater, and flag raters by stated criteria; nobody is removed.
 
-    Flags: many very fast answers, or one label throughout. Other evidence is shown beside and flags nobody.
+    Flags: many very fast answers, or one label throughout. Other evidence flags nobody.
 
-    The csv has a row for each rater; other commands take it with --raters, and --exclude-flagged acts on it.
+    The csv has a row for each rater; other commands read it with --raters, and --exclude-flagged applies its flags.
 
     Example: dissensus vet ratings.csv --audit --figure raters.svg
     """
     if within is not None and not audit:
-        raise InvalidInput(f"--within {within} says how the audit draws; add --audit, or leave it out.")
-    kind, drawn = result_writer.choose_format(format, output), None if figure is None else _figure_kind(figure)
-    one = any(reading.keywords[option] for option in ("question", "answer", "categories"))
-    ratings = reading(all_questions=not one)
+        raise InvalidInput(f"--within {within} applies to the audit; add --audit, or leave it out.")
+    kind, figure_kind = result_writer.choose_format(format, output), None if figure is None else _figure_kind(figure)
+    one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
+    ratings = reading(all_questions=not one_question)
     thresholds = {
         "below_half": below_half,
         "below_third": below_third,
@@ -98,14 +98,14 @@ def vet(
     }
     criteria = Criteria(**{name: value for name, value in thresholds.items() if value is not None})  # type: ignore[arg-type]
     vetting = vet_raters(ratings, criteria=criteria, by=by)
-    audited = _audit(ratings, vetting, by=by, draws=draws, within=within, seed=seed) if audit else None
-    if figure is not None and drawn is not None:
-        _write_figure(vetting, figure, drawn)
+    filter_audit = _audit(ratings, vetting, by=by, draws=draws, within=within, seed=seed) if audit else None
+    if figure is not None and figure_kind is not None:
+        _write_figure(vetting, figure, figure_kind)
     if kind is Format.TABLE:
-        pages = [vetting_page(vetting), *([] if audited is None else [audit_page(audited)])]
+        pages = [vetting_page(vetting), *([] if filter_audit is None else [audit_page(filter_audit)])]
         result_writer.write_pages(pages, output)
     else:
-        result_writer.write_text(_text(vetting, audited, kind), output)
+        result_writer.write_text(_text(vetting, filter_audit, kind), output)
 
 
 def _figure_kind(figure: Path) -> Kind:
@@ -116,18 +116,16 @@ def _figure_kind(figure: Path) -> Kind:
 def _audit(
     ratings: Ratings, vetting: Vetting, *, by: list[str] | None, draws: int, within: str | None, seed: int
 ) -> FilterAudit:
-
-    found = audit_flagged(ratings, vetting, by=by, draws=draws, within=within, seed=seed)
-    if found is None:
+    result = audit_flagged(ratings, vetting, by=by, draws=draws, within=within, seed=seed)
+    if result is None:
         raise InvalidInput(
             "The file flags no rater and none meets a criterion, so there is no filter to audit. Leave out --audit, or "
             "lower a threshold."
         )
-    return found
+    return result
 
 
 def _write_figure(vetting: Vetting, figure: Path, kind: Kind) -> None:
-
     write_atomically(evidence(vetting).render(kind), figure)
     typer.echo(f"Wrote {figure}.", err=True)
 

@@ -26,12 +26,12 @@ from dissensus.client.responses import iterate_pages, iterate_rows, parse_respon
 from dissensus.client.responses import ratings_frame as to_frame
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.http_client import RemoteService, ServiceClient, check_token, open_client
-from dissensus.schema.address import check_secure_url
 from dissensus.schema.campaign.definition import CampaignState
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.records.item import Item
+from dissensus.schema.urls import check_secure_url
 
 SITE: Final = RemoteService(name="The site", remedies={}, status_page="its pages", trusted=True)
 
@@ -61,7 +61,7 @@ class Client:
     Notes
     -----
     `monitoring`, `gold` and `pay` serve the parts of the API of that name. All methods raise `NotAllowed` if the token
-    is not valid or lacks the scope, `NotFound` for what does not exist or belongs to others, `Conflict` for duplicates
+    is not valid or lacks the scope, `NotFound` for missing resources and those of others, `Conflict` for duplicates
     and concurrent changes, `InvalidInput` for requests that the site rejects, and `Unavailable` if it does not respond.
 
     Examples
@@ -104,7 +104,7 @@ class Client:
         self._service.http.close()
 
     def campaigns(self) -> Iterator[CampaignSummaryResource]:
-        """Yield the campaigns of the token's owner, the earliest first. Scope: ``list``."""
+        """Yield the campaigns of the token's owner, oldest first. Scope: ``list``."""
         return iterate_rows(self._service, "campaigns", CampaignSummaryResource)
 
     def campaign(self, name: str) -> CampaignResource:
@@ -112,29 +112,31 @@ class Client:
         return parse_response(CampaignResource, self._service.request("GET", campaign_path(name)))
 
     def create(
-        self, definition: Mapping[str, Any] | str, items: Iterable[Item] = (), *, by_link: bool = True
+        self, definition: Mapping[str, Any] | str, items: Iterable[Item] = (), *, open_link: bool = True
     ) -> CampaignResource:
         """Create a draft. Scopes: ``create``, and ``items`` if there are more items than one request holds.
 
         Parameters
         ----------
         definition
-            As TOML, or as the mapping that it reads as.
+            TOML text, or the mapping read from it.
         items
-            What is rated; more can be added to a draft.
-        by_link
-            Whether one open link lets anybody in.
+            Items to rate; more can be added to a draft.
+        open_link
+            Let anybody enter by one open link.
         """
         first, *more = list(item_batches(items)) or [[]]
-        body = {"definition": _plain(definition), "items": first, "by_link": by_link}
+        body = {"definition": _plain(definition), "items": first, "open_link": open_link}
         campaign = parse_response(CampaignResource, post_once(self._service, "campaigns", body))
         for batch in more:
             post_once(self._service, campaign_path(campaign.name, "items"), {"items": batch})
         return campaign
 
-    def move(self, name: str, to: CampaignState) -> CampaignResource:
+    def move(self, name: str, state: CampaignState) -> CampaignResource:
         """Open, pause or close a campaign. Scope: ``move``."""
-        return parse_response(CampaignResource, post_once(self._service, campaign_path(name, "state"), {"to": to}))
+        return parse_response(
+            CampaignResource, post_once(self._service, campaign_path(name, "state"), {"state": state})
+        )
 
     def revise(self, name: str, definition: Mapping[str, Any] | str) -> CampaignResource:
         """Replace the definition of a draft, or the texts of a paused campaign. Scope: ``revise``."""
@@ -169,16 +171,16 @@ class Client:
         self._service.request("DELETE", campaign_path(name, "items"))
 
     def invite(self, name: str, n: int, *, cell: str | None = None) -> tuple[str, ...]:
-        """Return new personal links for raters, each of which lets one in. Scope: ``links``.
+        """Create personal links, each for one rater. Scope: ``links``.
 
         Parameters
         ----------
         name
-            Of the campaign.
+            Name of the campaign.
         n
-            How many, up to 10,000.
+            Number of links, up to 10,000.
         cell
-            For whom they are, where a recruiter fills a quota.
+            Quota cell of the raters, if a recruiter fills the quota.
         """
         response = post_once(self._service, campaign_path(name, "invitations"), {"n": n, "cell": cell})
         return parse_response(RaterLinksResource, response).links
@@ -188,12 +190,12 @@ class Client:
         return iterate_rows(self._service, campaign_path(name, "raters"), RaterResource)
 
     def withdraw(self, name: str, rater: str) -> int:
-        """Withdraw a rater at their request: erase their answers, return how many items. Scope: ``withdraw-for``."""
+        """Withdraw a rater at their request, and return the number of erased items. Scope: ``withdraw-for``."""
         response = self._service.request("DELETE", campaign_path(name, "raters", rater), retry="if refused")
         return parse_response(RaterErasureResource, response).items
 
     def notices(self, name: str) -> Iterator[NoticeResource]:
-        """Yield open notices of raters, the earliest first. Scope: ``notices``."""
+        """Yield open notices of raters, oldest first. Scope: ``notices``."""
         return iterate_rows(self._service, campaign_path(name, "notices"), NoticeResource)
 
     def settle_notice(self, name: str, notice: str, *, show_again: bool = False) -> None:
@@ -201,24 +203,24 @@ class Client:
         post_once(self._service, campaign_path(name, "notices", notice, "settlement"), {"show_again": show_again})
 
     def ratings_frame(self, name: str, *, purposes: Sequence[str] = ()) -> pl.DataFrame:
-        """Return the finished ratings of raters who agreed, with all columns of the export. Scope: ``export``.
+        """Return the finished ratings of consenting raters, with all columns of the export. Scope: ``export``.
 
         Parameters
         ----------
         name
-            Of the campaign.
+            Name of the campaign.
         purposes
-            What raters must have agreed to, besides what the campaign requires.
+            Consent purposes that raters must have agreed to, besides the required ones.
 
         Raises
         ------
         NotFound
-            There is no rating yet.
+            There are no ratings yet.
         """
-        result_pages = list(iterate_pages(self._service, campaign_path(name, "ratings"), {"purpose": list(purposes)}))
-        if not result_pages[0]["data"]:
+        pages = list(iterate_pages(self._service, campaign_path(name, "ratings"), {"purpose": list(purposes)}))
+        if not pages[0]["data"]:
             raise NotFound(f"{name} has no finished rating of raters who agreed. Wait until there is one.")
-        return to_frame(result_pages)
+        return to_frame(pages)
 
     def ratings(
         self,
@@ -227,21 +229,21 @@ class Client:
         purposes: Sequence[str] = (),
         questions: Sequence[str] | Literal["all"] | None = None,
     ) -> Ratings:
-        """Return the finished ratings of raters who agreed, ready for `dissensus.analyse`. Scope: ``export``.
+        """Return the finished ratings of consenting raters, ready for `dissensus.analyse`. Scope: ``export``.
 
         Parameters
         ----------
         name
-            Of the campaign.
+            Name of the campaign.
         purposes
-            What raters must have agreed to, besides what the campaign requires.
+            Consent purposes that raters must have agreed to, besides the required ones.
         questions
             As in `dissensus.Ratings.from_frame`.
 
         Raises
         ------
         NotFound
-            There is no rating yet.
+            There are no ratings yet.
         """
         return Ratings.from_frame(self.ratings_frame(name, purposes=purposes), questions=questions)
 
@@ -275,13 +277,13 @@ class Client:
         Parameters
         ----------
         name
-            Of the campaign.
+            Name of the campaign.
         address
-            Where it is told, with https.
+            URL of the receiver, with https.
         kinds
-            Of events; none for all, also for those to come.
+            Event kinds; empty for all, including future ones.
         after
-            The place in the log from which on it is told; None for what happens from now on.
+            Sequence number of the log after which events are delivered; None for new events only.
         """
         body = {"address": address, "kinds": list(kinds), "after": after}
         return parse_response(CreatedWebhookResource, post_once(self._service, campaign_path(name, "webhooks"), body))
@@ -290,7 +292,7 @@ class Client:
         """Resume a failing or paused webhook at once. Scope: ``webhooks``."""
         return parse_response(
             WebhookResource,
-            post_once(self._service, campaign_path(name, "webhooks", webhook, "state"), {"to": "active"}),
+            post_once(self._service, campaign_path(name, "webhooks", webhook, "state"), {"state": "active"}),
         )
 
     def remove_webhook(self, name: str, webhook: str) -> None:
@@ -303,8 +305,8 @@ class Client:
 
     def change_role(self, name: str, member: str, role: Role) -> MemberResource:
         """Change the role of a member. Scope: ``staff``."""
-        answer = self._service.request("PUT", campaign_path(name, "members", member, "role"), body={"role": role})
-        return parse_response(MemberResource, answer)
+        response = self._service.request("PUT", campaign_path(name, "members", member, "role"), body={"role": role})
+        return parse_response(MemberResource, response)
 
     def remove_member(self, name: str, member: str) -> None:
         """Remove a member from a campaign. Scope: ``staff``."""

@@ -31,12 +31,15 @@ class GoldClient:
         labels: Mapping[str, str],
         *,
         source: str,
-        beside: Mapping[str, Mapping[str, str]] | None = None,
-        replacing: bool = False,
+        attributes: Mapping[str, Mapping[str, str]] | None = None,
+        replace: bool = False,
     ) -> int:
         """Store labels of an earlier crowd, all or none, and return the number of items. Scope: ``gold``."""
-        known = beside or {}
-        rows = [{"item": item, "label": label, "beside": dict(known.get(item, {}))} for item, label in labels.items()]
-        body = {"source": source, "labels": rows, "replacing": replacing}
+        attributes = attributes or {}
+        rows = [
+            {"item": item, "label": label, "attributes": dict(attributes.get(item, {}))}
+            for item, label in labels.items()
+        ]
+        body = {"source": source, "labels": rows, "replace": replace}
         response = post_once(self._service, campaign_path(name, "gold", "platinum"), body)
         return parse_response(PlatinumCountResource, response).items

@@ -24,7 +24,7 @@ class MonitoringClient:
         return iterate_rows(self._service, campaign_path(name, "flags"), FlagResource)
 
     def flag(self, name: str, rater: str) -> FlagCaseResource:
-        """Return the evidence about one rater, and all that was decided. Scope: ``flags``."""
+        """Return the evidence about one rater, and all decisions. Scope: ``flags``."""
         return parse_response(FlagCaseResource, self._service.request("GET", campaign_path(name, "flags", rater)))
 
     def decide(self, name: str, rater: str, verdict: Literal["keep", "exclude"], *, reason: str) -> FlagCaseResource:

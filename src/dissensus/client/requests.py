@@ -8,11 +8,11 @@ from uuid import uuid4
 
 import httpx
 
+from dissensus.api_models.campaigns import MAX_ITEMS
 from dissensus.http_client import ServiceClient
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 
-MAX_ITEMS: Final = 1_000
 MAX_BATCH_BYTES: Final = 4 << 20
 
 
@@ -32,7 +32,7 @@ def item_batches(items: Iterable[Item]) -> Iterator[list[dict[str, Any]]]:
     size = 0
     for item in items:
         row = {"id": item.item_id, "conversation": item.conversation.to_dicts(), "attributes": dict(item.attributes)}
-        # Servers of an earlier version do not know pairs.
+        # Older servers reject the key of pairs.
         row |= {} if item.response_b is None else {"response_b": item.response_b}
         n_bytes = len(json.dumps(row))
         if batch and (len(batch) == MAX_ITEMS or size + n_bytes > MAX_BATCH_BYTES):

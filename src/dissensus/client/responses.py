@@ -35,7 +35,7 @@ def iterate_pages(
         if not isinstance(page.get("data"), list):
             raise _unexpected_response(response.url.host)
         yield page
-        # Null on the last page: then it equals the first cursor, which ends the loop.
+        # Null on the last page, which equals the first cursor and ends the loop.
         after = str(page.get("next") or "")
 
 
@@ -52,13 +52,13 @@ def iterate_rows(
         yield from parsed
 
 
-def ratings_frame(result_pages: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def ratings_frame(pages: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Return pages of ratings as one table, with ordered categories."""
     try:
-        columns = {column["name"]: _column_dtype(column) for column in result_pages[0]["columns"]}
-        return pl.DataFrame([row for page in result_pages for row in page["data"]], schema=columns, orient="row")
+        columns = {column["name"]: _column_dtype(column) for column in pages[0]["columns"]}
+        return pl.DataFrame([row for page in pages for row in page["data"]], schema=columns, orient="row")
     except (KeyError, TypeError, AttributeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise Unavailable(f"The ratings have another form: {error}. Has the site another version than this?") from None
+        raise Unavailable(f"The ratings have another form: {error}. The site may have another version.") from None
 
 
 def _column_dtype(column: Mapping[str, Any]) -> pl.DataType:
@@ -66,4 +66,4 @@ def _column_dtype(column: Mapping[str, Any]) -> pl.DataType:
 
 
 def _unexpected_response(host: str) -> Unavailable:
-    return Unavailable(f"{host} answers in another form. Is it a site of Dissensus, and of this version?")
+    return Unavailable(f"{host} answers in another form. Check that it is a Dissensus site of this version.")

@@ -40,12 +40,14 @@ def verify_webhook(
     dissensus.errors.NotAllowed: The request is not signed with the secret of this webhook. Do nothing with it.
     """
     if not isinstance(body, bytes):
-        raise InvalidInput("The body is needed as bytes, as it came: read anew, it is not what was signed.")
+        raise InvalidInput(
+            "The body must be the bytes received: parsed and written again, it does not match its signature."
+        )
     message_id = verify_signature(secret, headers, body, now=now or datetime.now(UTC), tolerance=tolerance)
     try:
         message = WebhookMessageResource.model_validate_json(body)
     except ValidationError:
         message = None
     if message is None or message.type != BATCH_TYPE:
-        raise InvalidInput(f"The request is signed, and is no {BATCH_TYPE}. Has the site another version than this?")
+        raise InvalidInput(f"The request is signed, and is not {BATCH_TYPE}. The site may have another version.")
     return VerifiedDelivery(id=message_id, **dict(message.data))

@@ -30,17 +30,17 @@ def hold_conversations(visitor: Visitor, campaign: Campaign, seed: int, *, talke
         mode = "red team" if (seed + number) % 3 else "helpful"
         chat_id = visitor.begin(mode, str(rng.choice(INTENTS)))
         for _ in range(TURNS):
-            found = visitor.say(chat_id, str(rng.choice(PROMPTS)), seconds=SECONDS)
-            strength = _preferred(found["responses"], rng)
-            visitor.pick(found["exchange"], strength, seconds=SECONDS / 4)
+            chat = visitor.say(chat_id, str(rng.choice(PROMPTS)), seconds=SECONDS)
+            strength = _pick_strength(chat["responses"], rng)
+            visitor.pick(chat["exchange"], strength, seconds=SECONDS / 4)
         visitor.end(chat_id, success=int(rng.integers(0, 3)) if mode == "red team" else None)
         talked()
     visitor.finish()
-    if visitor.where()["place"] not in ("demographics", "done"):
-        raise Unavailable("Somebody who had their conversations is not at the end.")
+    if visitor.where()["stage"] not in ("demographics", "done"):
+        raise Unavailable("A simulated person with all conversations did not reach the end.")
 
 
-def _preferred(responses: list[str], rng: np.random.Generator) -> int:
+def _pick_strength(responses: list[str], rng: np.random.Generator) -> int:
     """Return the strength of a pick between two responses: compliance is picked over refusal."""
     refuses = [any(word in text for word in REFUSALS) for text in responses]
     strength = int(rng.integers(1, 4))

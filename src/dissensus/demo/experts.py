@@ -84,6 +84,6 @@ def _decide_differing(platform: Platform, name: str, first: Sequence[GoldAnswers
     for labels in differing:
         questions = {question for part in labels.differing for question in QUESTIONS[part]} - {"motivation"}
         answers = {key: answer for key, answer in first[labels.target.position].items() if key in questions}
-        decision = answers | {"why": DECISION_REASON}
+        decision = answers | {"reason": DECISION_REASON}
         adjudication.decide_gold(platform, name, labels.target.position, decision, seen=0, staff_id=owner_id, now=now)
     return len(differing)

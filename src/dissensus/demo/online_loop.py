@@ -22,9 +22,8 @@ from dissensus.files.models.registry import (
     open_registered_model,
     register_model,
 )
-from dissensus.pipeline.simulate.latent import Floats
-from dissensus.pipeline.simulate.preferences import SPOKEN_OF, WORDS, draw_texts
-from dissensus.pipeline.simulate.scores import shuffled_scores
+from dissensus.pipeline.simulate.latent import Floats, shuffled_scores
+from dissensus.pipeline.simulate.preferences import WORDS, WORDS_PER_RESPONSE, format_response
 from dissensus.preference.evaluation.promotion import PromotionRule
 from dissensus.preference.models.model import Model
 from dissensus.schema.campaign.chatbot import ScriptedResponses
@@ -54,11 +53,9 @@ PHASES: Final = ("base", "rejection-sampled", "online", "online")
 def _scripts() -> tuple[ScriptedResponses, ScriptedResponses]:
     """Return disjoint scripts for conversations and for trials."""
     rng = np.random.default_rng(0)
-    drawn = (frozenset(rng.choice(WORDS, SPOKEN_OF, replace=False).tolist()) for _ in range(10 * RESPONSES))
-    different = [draw_texts(sorted(words)) for words in dict.fromkeys(drawn)][: 2 * RESPONSES]
-    return ScriptedResponses(responses=tuple(different[:RESPONSES])), ScriptedResponses(
-        responses=tuple(different[RESPONSES:])
-    )
+    drawn = (frozenset(rng.choice(WORDS, WORDS_PER_RESPONSE, replace=False).tolist()) for _ in range(10 * RESPONSES))
+    texts = [format_response(sorted(words)) for words in dict.fromkeys(drawn)][: 2 * RESPONSES]
+    return ScriptedResponses(responses=tuple(texts[:RESPONSES])), ScriptedResponses(responses=tuple(texts[RESPONSES:]))
 
 
 SCRIPT, TRIAL_SCRIPT = _scripts()
@@ -76,7 +73,7 @@ class PhaseResult(NamedTuple):
     def row(self) -> dict[str, str | int]:
         """Return a table row, with 95 % intervals."""
         shares = (f"{one.estimate:.2f} [{one.ci_low:.2f}, {one.ci_high:.2f}]" for one in (self.agreement, self.won))
-        return dict(zip(COLUMNS, (self.phase, self.entry.version, self.entry.what, *shares), strict=True))
+        return dict(zip(COLUMNS, (self.phase, self.entry.version, self.entry.action, *shares), strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,9 +113,9 @@ def phase_campaign(phase: str) -> Campaign:
             "kind": "best_of_n",
             "model_type": "rejection sampling",
             "version": "1",
-            "best_of_n": {"of": base, "scorer": scorer, "n": SAMPLES, "purpose": "helpful"},
+            "best_of_n": {"chatbot": base, "scorer": scorer, "n": SAMPLES, "purpose": "helpful"},
         }
-    mode = {"name": "helpful", "title": "Talk", "compared": "more helpful"}
+    mode = {"name": "helpful", "title": "Talk", "criterion": "more helpful"}
     return parse_campaign(
         {
             "name": f"demo-{phase}",
@@ -127,7 +124,7 @@ def phase_campaign(phase: str) -> Campaign:
             "warning": "Nothing here is real.",
             "consent": {"text": "We keep it.", "purposes": [{"name": "use", "text": "To use it.", "required": True}]},
             "registered_models": [MODEL_NAME],
-            "chat": {"chatbots": [chatbot], "modes": [mode], "turns": TURNS, "most": 2 * CONVERSATIONS},
+            "chat": {"chatbots": [chatbot], "modes": [mode], "turns": TURNS, "max_conversations": 2 * CONVERSATIONS},
         }
     )
 
@@ -184,12 +181,12 @@ def _measure_phase(phase: str, entry: RegistryEntry, registered: RegisteredModel
 
 def taste_agreement(model: Model, taste: Taste) -> ClusteredEstimate:
     """Return how often a model prefers the response that people like more; a tie counts half."""
-    single, another = (sample_responses(ScriptedBot(script=TRIAL_SCRIPT), first) for first in (0, N_TRIALS))
-    scores = [model.score(map(_trial_conversation, texts)) for texts in (single, another)]
-    differ = np.sign([one[-1] - other[-1] for one, other in zip(*scores, strict=True)])
-    truly = np.sign([taste.liked(one) - taste.liked(other) for one, other in zip(single, another, strict=True)])
-    told = truly != 0
-    return clustered_share((1 + differ * truly)[told] / 2, np.arange(N_TRIALS)[told])
+    single, other_single = (sample_responses(ScriptedBot(script=TRIAL_SCRIPT), first) for first in (0, N_TRIALS))
+    scores = [model.score(map(_trial_conversation, texts)) for texts in (single, other_single)]
+    preferred = np.sign([one[-1] - other[-1] for one, other in zip(*scores, strict=True)])
+    liked = np.sign([taste.liked(one) - taste.liked(other) for one, other in zip(single, other_single, strict=True)])
+    decided = liked != 0
+    return clustered_share((1 + preferred * liked)[decided] / 2, np.arange(N_TRIALS)[decided])
 
 
 def best_of_n_win_rate(model: Model, taste: Taste) -> ClusteredEstimate:
@@ -197,20 +194,20 @@ def best_of_n_win_rate(model: Model, taste: Taste) -> ClusteredEstimate:
     base = ScriptedBot(script=TRIAL_SCRIPT)
     best = sample_responses(BestOfN(bot=base, scorer=scorer_from_model(model), n=SAMPLES), 0)
     single = sample_responses(base, 0)
-    differ = np.sign([taste.liked(one) - taste.liked(other) for one, other in zip(best, single, strict=True)])
-    return clustered_share((1 + differ) / 2, np.arange(N_TRIALS))
+    preferred = np.sign([taste.liked(one) - taste.liked(other) for one, other in zip(best, single, strict=True)])
+    return clustered_share((1 + preferred) / 2, np.arange(N_TRIALS))
 
 
 def sample_responses(bot: Bot, first: int) -> list[str]:
     """Return the responses of a chatbot to `N_TRIALS` openings."""
 
-    async def say() -> list[str]:
+    async def collect() -> list[str]:
         return [
             (await collect_response(bot, _opening(number), seed=number)).text
             for number in range(first, first + N_TRIALS)
         ]
 
-    return asyncio.run(say())
+    return asyncio.run(collect())
 
 
 def _opening(number: int) -> Conversation:

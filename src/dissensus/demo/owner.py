@@ -25,8 +25,8 @@ def decide_flags(
     excluded = 0
     for rater in flagged:
         fast = any(reason.startswith("fast") for reason in rater.reasons)
-        why = "Nobody reads a conversation in so little time." if fast else "One answer throughout may be meant."
-        decision = FlagVerdict(id=str(uuid4()), verdict="exclude" if fast else "keep", reason=why)
+        comment = "Nobody reads a conversation in so little time." if fast else "One answer throughout may be meant."
+        decision = FlagVerdict(id=str(uuid4()), verdict="exclude" if fast else "keep", reason=comment)
         flags.decide_flag(platform, name, rater.rater_id, decision, staff_id=owner_id, now=clock())
         excluded += fast
     return len(flagged), excluded
@@ -38,8 +38,8 @@ def _wait_for_snapshot(
     """Wait until background monitoring of the site covers all raters."""
     end = monotonic() + TIMEOUT_S
     while monotonic() < end:
-        found = load_monitoring(platform, name, staff_id=owner_id, now=clock())
-        if found.snapshot is not None and found.snapshot.figures.pool.n_raters == n_raters:
-            return found
+        view = load_monitoring(platform, name, staff_id=owner_id, now=clock())
+        if view.snapshot is not None and view.snapshot.figures.pool.n_raters == n_raters:
+            return view
         sleep(0.1)
     raise Unavailable(f"The site made no figures of all {n_raters} raters within {TIMEOUT_S:.0f} seconds.")

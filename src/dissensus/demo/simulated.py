@@ -39,7 +39,7 @@ class DemoCampaign:
     """Items, gold labels and raters of the demo campaign."""
 
     items: tuple[Item, ...]
-    gold: tuple[GoldAnswers, ...]  # What an expert says of each
+    gold: tuple[GoldAnswers, ...]  # First label of each item
     raters: tuple[DemoRater, ...]
 
 
@@ -48,10 +48,10 @@ def simulate_demo_campaign(n_items: int, n_raters: int, *, seed: int = 0) -> Dem
 
     Examples
     --------
-    >>> found = simulate_demo_campaign(3, 2)
-    >>> len(found.items), found.items[0].conversation.rated.speaker
+    >>> campaign = simulate_demo_campaign(3, 2)
+    >>> len(campaign.items), campaign.items[0].conversation.rated.speaker
     (3, 'bot')
-    >>> len(found.raters[0].opinions), sorted(found.raters[0].about)
+    >>> len(campaign.raters[0].opinions), sorted(campaign.raters[0].about)
     (3, ['rater_age', 'rater_education', 'rater_gender', 'rater_race'])
     """
     frame = simulate(preset(QUESTIONNAIRE), seed=seed).frame
@@ -60,10 +60,10 @@ def simulate_demo_campaign(n_items: int, n_raters: int, *, seed: int = 0) -> Dem
     rows = rows[rng.permutation(rows.height)[:n_items]]
     items = {row[ITEM_ID]: _item(row) for row in rows.iter_rows(named=True)}
     gold = tuple(first_label(row) for row in rows.iter_rows(named=True))
-    of_items = frame.filter(pl.col(ITEM_ID).is_in(list(items)))
-    rater_ids = of_items[RATER_ID].unique(maintain_order=True)
+    ratings = frame.filter(pl.col(ITEM_ID).is_in(list(items)))
+    rater_ids = ratings[RATER_ID].unique(maintain_order=True)
     chosen = rater_ids[rng.permutation(rater_ids.len())[:n_raters]]
-    raters = tuple(_rater(of_items.filter(pl.col(RATER_ID) == rater), items) for rater in chosen)
+    raters = tuple(_rater(ratings.filter(pl.col(RATER_ID) == rater), items) for rater in chosen)
     return DemoCampaign(tuple(items.values()), gold, raters)
 
 
@@ -73,13 +73,13 @@ def _item(row: Mapping[str, object]) -> Item:
 
 
 def _rater(rows: pl.DataFrame, items: Mapping[object, Item]) -> DemoRater:
-    asked = [question.name for question in load_questionnaire(QUESTIONNAIRE).questions]
-    declared = [question.name for question in load_questionnaire(DEMOGRAPHICS).questions]
+    questions = [question.name for question in load_questionnaire(QUESTIONNAIRE).questions]
+    attributes = [question.name for question in load_questionnaire(DEMOGRAPHICS).questions]
     first = rows.row(0, named=True)
     opinions = {
         items[row[ITEM_ID]].conversation.digest: DemoOpinion(
-            {name: row[name] for name in asked}, row["answer_time_ms"] / 1000
+            {name: row[name] for name in questions}, row["answer_time_ms"] / 1000
         )
         for row in rows.iter_rows(named=True)
     }
-    return DemoRater({name: str(first[name]) for name in declared if name in first}, opinions)
+    return DemoRater({name: str(first[name]) for name in attributes if name in first}, opinions)

@@ -42,23 +42,23 @@ class Visitor:
 
     def where(self) -> dict[str, Any]:
         """Return the state of the rater, and the item to rate."""
-        found: dict[str, Any] = _check_response(self._http.get("/rate", headers=JSON_HEADERS)).json()
-        self._token = found["form_token"]
-        return found
+        state: dict[str, Any] = _check_response(self._http.get("/rate", headers=JSON_HEADERS)).json()
+        self._token = state["form_token"]
+        return state
 
     def rate(self, assignment: str, answers: Mapping[str, str], *, seconds: float, revision: int) -> None:
         """Submit all answers to an item."""
         milliseconds = round(1000 * seconds)
-        given = {name: {"value": value, "last_ms": milliseconds} for name, value in answers.items()}
+        inputs = {name: {"value": value, "last_ms": milliseconds} for name, value in answers.items()}
         times = {"visible_ms": milliseconds, "idle_ms": 0, "visit": str(uuid4()), "revision": revision}
-        body = {"key": str(uuid4()), "answers": given, "final": True} | times
+        body = {"key": str(uuid4()), "answers": inputs, "final": True} | times
         headers = JSON_HEADERS | {"x-form-token": self._token}
         _check_response(self._http.post(f"/rate/{assignment}/save", json=body, headers=headers))
 
     def check(self, name: str, attempt: int, answer: str) -> None:
         """Answer an attention check."""
-        sent = {"check": name, "attempt": attempt, "answer": answer}
-        _check_response(self._http.post("/check", data={"form_token": self._token, **sent}))
+        fields = {"check": name, "attempt": attempt, "answer": answer}
+        _check_response(self._http.post("/check", data={"form_token": self._token, **fields}))
 
     def declare(self, answers: Mapping[str, str]) -> None:
         """Submit demographics."""
@@ -74,12 +74,12 @@ class Visitor:
 
     def say(self, chat_id: str, text: str, *, seconds: float) -> dict[str, Any]:
         """Send a message, and return the conversation once responses have come."""
-        self._send(f"/chat/{chat_id}/say", id=str(uuid4()), text=text, worked_ms=round(1000 * seconds))
+        self._send(f"/chat/{chat_id}/messages", id=str(uuid4()), text=text, worked_ms=round(1000 * seconds))
         for _ in range(MAX_POLLS):
             sleep(PAUSE_S)
-            found: dict[str, Any] = self.where()["chat"]
-            if found["moment"] != "answering":
-                return found
+            chat: dict[str, Any] = self.where()["chat"]
+            if chat["step"] != "answering":
+                return chat
         raise Unavailable("The chatbots of the demo do not answer.")
 
     def pick(self, exchange: str, strength: int, *, seconds: float) -> None:
@@ -99,29 +99,29 @@ class Visitor:
 
     def withdraw(self) -> None:
         """Withdraw by the link on the last page, which erases everything."""
-        found = re.search(r'href="([^"]*/withdraw/[^"]+)"', _check_response(self._http.get("/rate")).text)
-        if found is None:
+        link = re.search(r'href="([^"]*/withdraw/[^"]+)"', _check_response(self._http.get("/rate")).text)
+        if link is None:
             raise Unavailable("The last page has no link by which a rater can withdraw.")
-        _check_response(self._http.post(unescape(found[1])))
+        _check_response(self._http.post(unescape(link[1])))
 
 
 def take_part(
     visitor: Visitor, rater: DemoRater, campaign: Campaign, *, language: str, rated: Callable[[], None]
 ) -> None:
     """Take part as a simulated rater, who consents to everything; `rated` is called after each item."""
-    right = {check.name: check.right[0] for check in campaign.checks}
+    correct = {check.name: check.correct_answers[0] for check in campaign.checks}
     visitor.enter([purpose.name for purpose in campaign.consent.purposes], language=language)
-    while (found := visitor.where())["place"] in ("rate", "check", "demographics"):
-        if found["place"] == "demographics":
+    while (state := visitor.where())["stage"] in ("rate", "check", "demographics"):
+        if state["stage"] == "demographics":
             visitor.declare(rater.about)
             continue
-        if found["place"] == "check":
-            name, attempt = found["check"]["name"], found["check"]["attempt"]
-            visitor.check(name, attempt, right[name])
+        if state["stage"] == "check":
+            name, attempt = state["check"]["name"], state["check"]["attempt"]
+            visitor.check(name, attempt, correct[name])
             continue
-        opinion = rater.opinions[Conversation.from_dicts(found["turns"]).digest]
-        revision = found["revision"] + 1
-        visitor.rate(found["item"]["assignment"], opinion.answers, seconds=opinion.seconds, revision=revision)
+        opinion = rater.opinions[Conversation.from_dicts(state["turns"]).digest]
+        revision = state["revision"] + 1
+        visitor.rate(state["item"]["assignment"], opinion.answers, seconds=opinion.seconds, revision=revision)
         rated()
 
 

@@ -1,4 +1,4 @@
-"""Detection and parsing of the columns that hold conversations."""
+"""Detection and parsing of conversation columns."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -12,19 +12,19 @@ from dissensus.schema.ratings import cells
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import Chat, parse_messages
 from dissensus.text.pasted import parse_context, parse_transcript
-from dissensus.text.transcripts import continued_hh, is_hh, parse_hh
+from dissensus.text.transcripts import append_response_hh, is_hh, parse_hh
 
 WHOLE: Final = ("turns", "messages", "transcript")
 """Columns that hold whole conversations."""
 
 PAIR: Final = ("chosen", "rejected")
-"""Columns that hold two conversations, of which one was preferred."""
+"""Columns of the preferred and the other conversation of a pair."""
 
 SPLIT: Final = ("context", "response")
-"""Columns that hold what comes before the last turn, and the last turn."""
+"""Columns of the turns before the last one, and of the last turn."""
 
 PROMPT: Final = "prompt"
-"""Column that holds what comes before both responses of a pair, where these are no whole transcripts."""
+"""Column of the turns before both responses of a pair, if these are not whole transcripts."""
 
 
 class ParsedConversation(NamedTuple):
@@ -32,59 +32,57 @@ class ParsedConversation(NamedTuple):
 
     conversation: Conversation  # ends with the bot
     instructions: str | None = None  # system prompt, if any
-    plain: bool = False  # nothing said who speaks
+    plain: bool = False  # context without speakers
 
 
 class ConversationColumn(NamedTuple):
-    """The different conversations of a table, in the order in which they first appear, and which of them a row has."""
+    """The distinct conversations of a table in order of appearance, and the index of the conversation of each row."""
 
-    held: list[ParsedConversation]
-    which: pl.Series
+    conversations: list[ParsedConversation]
+    indices: pl.Series
 
 
 def find_conversation_columns(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that hold conversations; raise where there are none.
+    """Return the columns that hold conversations; raise if there are none.
 
     Examples
     --------
     >>> find_conversation_columns(["item_id", "context", "response", "harm_type"])
     ('context', 'response')
     """
-    whole = next(((name,) for name in WHOLE if name in columns), None)
-    found = whole or next((names for names in (PAIR, SPLIT) if set(names) <= set(columns)), None)
-    if found is None:
-        raise NotFound(
-            f"No column holds conversations. The columns are {format_list(columns)}; understood are 'turns' or "
-            "'messages' "
-            '(a list like [{"role": "user", "content": "…"}, …]), \'transcript\' (text), \'context\' and '
-            "'response', and 'chosen' and 'rejected'. Rename yours."
-        )
-    return found
+    for names in (*((name,) for name in WHOLE), PAIR, SPLIT):
+        if set(names) <= set(columns):
+            return names
+    raise NotFound(
+        f"No column holds conversations. The columns are {format_list(columns)}; understood are 'turns' or 'messages' "
+        '(a list like [{"role": "user", "content": "…"}, …]), \'transcript\' (text), \'context\' and '
+        "'response', and 'chosen' and 'rejected'. Rename yours."
+    )
 
 
 def find_prompt_column(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the column of what comes before both responses of a pair, as TRL writes it, where there is one."""
+    """Return the prompt column of TRL pairs, if there is one."""
     return (PROMPT,) if PROMPT in columns else ()
 
 
 def read_conversations(table: pl.DataFrame) -> ConversationColumn:
-    """Parse the conversations of a table, each distinct row once; an error names the row."""
+    """Parse the conversations of a table, each distinct row once; errors name the row."""
     texts = table.select(to_message_text(column) for column in table)
     for column in texts:
         _check_complete(column)
     columns = texts.columns
-    different = texts.with_row_index("row").unique(columns, keep="first", maintain_order=True)
+    distinct = texts.with_row_index("row").unique(columns, keep="first", maintain_order=True)
     reader: Callable[..., ParsedConversation] = (
         _continued if columns[0] == PROMPT else _split if columns[1:] else _whole
     )
-    held = [_read_row(row + 1, reader, *parts) for row, *parts in different.iter_rows()]
-    numbered = different.drop("row").with_row_index("which")
-    which = texts.join(numbered, on=columns, how="left", maintain_order="left")["which"]
-    return ConversationColumn(held, which)
+    conversations = [_read_row(row + 1, reader, *parts) for row, *parts in distinct.iter_rows()]
+    numbered = distinct.drop("row").with_row_index("index")
+    indices = texts.join(numbered, on=columns, how="left", maintain_order="left")["index"]
+    return ConversationColumn(conversations, indices)
 
 
 def to_rateable(chat: Chat) -> Conversation:
-    """Return a chat as a conversation that ends with the bot."""
+    """Return a chat as a conversation; raise unless it ends with the bot."""
     conversation = Conversation.from_turns(chat.turns)
     _ = conversation.rated
     return conversation
@@ -95,13 +93,13 @@ def to_text_column(column: pl.Series) -> pl.Series:
     if not column.dtype.is_nested():
         return cells.to_text(column)
     values = column.to_list()
-    written = [None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values]
-    return pl.Series(column.name, written, pl.String)
+    texts = [None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values]
+    return pl.Series(column.name, texts, pl.String)
 
 
 def to_message_text(column: pl.Series) -> pl.Series:
-    """Return a column of what was said as text, lists of messages as JSON."""
-    # an empty text is a turn that says nothing, where the file can tell it from one that is missing
+    """Return a column of messages as text, lists of messages as JSON."""
+    # In String columns an empty text is an empty turn, and null a missing one.
     return column if column.dtype == pl.String else to_text_column(column)
 
 
@@ -135,15 +133,15 @@ def _split(context: str, response: str) -> ParsedConversation:
     return ParsedConversation(to_rateable(Chat(turns)))
 
 
-def _continued(prompt: str, said: str) -> ParsedConversation:
-    """Return what a prompt and a response to it are: texts, or lists of messages."""
+def _continued(prompt: str, response: str) -> ParsedConversation:
+    """Parse a prompt and a response: texts, or lists of messages."""
     if not prompt.strip():
-        return _whole(said)
-    as_list = [text.lstrip().startswith("[") for text in (prompt, said)]
+        return _whole(response)
+    as_list = [text.lstrip().startswith("[") for text in (prompt, response)]
     if is_hh(prompt) and not as_list[1]:
-        return ParsedConversation(to_rateable(Chat(parse_hh(continued_hh(prompt, said)))))
+        return ParsedConversation(to_rateable(Chat(parse_hh(append_response_hh(prompt, response)))))
     chat = parse_messages(_parse_json(prompt)) if as_list[0] else Chat((("human", prompt),))
-    after = parse_messages(_parse_json(said)).turns if as_list[1] else (("bot", said),)
+    after = parse_messages(_parse_json(response)).turns if as_list[1] else (("bot", response),)
     return ParsedConversation(to_rateable(Chat((*chat.turns, *after))), chat.instructions)
 
 
@@ -152,4 +150,4 @@ def _parse_json(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise InvalidInput(f"the list of messages is no JSON ({reason}).") from None
+        raise InvalidInput(f"the list of messages is not valid JSON ({reason}).") from None

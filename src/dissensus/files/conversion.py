@@ -1,4 +1,4 @@
-"""File conversion of any family: dispatches to ratings, pairs or attempts."""
+"""Conversion of rating, pair and attempt files."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,105 +32,110 @@ ATTEMPT_KINDS: Final = ("red-team", "inspect", "pyrit")
 class ConversionResult(NamedTuple):
     """Kinds and number of converted records, with notes."""
 
-    read: str
-    number: int
-    what: str
-    written: str
+    source_kind: str
+    n_records: int
+    family: str
+    target_kind: str
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionOptions:
-    """Options of a conversion besides the names of the files."""
+    """Options of a conversion, except the paths."""
 
-    source_kind: str | None = None  # None to detect it
-    target_kind: str | None = None  # None to take it from the name
-    said: RatingsFileOptions = field(default_factory=RatingsFileOptions)
-    as_released: bool = False  # keep the spelling of the published file
+    source_kind: str | None = None  # detected if None
+    target_kind: str | None = None  # taken from the file name if None
+    ratings: RatingsFileOptions = field(default_factory=RatingsFileOptions)
+    as_released: bool = False  # use the spelling of the published file
     overwrite: bool = False
 
 
-def convert_file(source: Path, target: Path, wanted: ConversionOptions) -> ConversionResult:
-    """Read one file and write the other."""
-    columns = read_column_names(source) if wanted.source_kind is None else ()
-    kind = wanted.source_kind or detect_record_kind(columns)
+def convert_file(source: Path, target: Path, options: ConversionOptions) -> ConversionResult:
+    """Convert a file of ratings, pairs or attempts."""
+    columns = read_column_names(source) if options.source_kind is None else ()
+    kind = options.source_kind or detect_record_kind(columns)
     if kind in PAIR_KINDS:
-        return _pairs(source, target, kind, wanted)
+        return _pairs(source, target, kind, options)
     if kind in ATTEMPT_KINDS:
-        return _attempts(source, target, wanted)
-    if wanted.as_released:
+        return _attempts(source, target, options)
+    if options.as_released:
         raise InvalidInput(f"--as-released is about red-team attempts, and {source} holds none. Leave it out.")
-    if wanted.target_kind not in (*KINDS, None):
+    if options.target_kind not in (*KINDS, None):
         raise InvalidInput(
-            f"{source} holds ratings, which are not written as {wanted.target_kind}: {format_list(list(KINDS))} can "
-            "hold "
-            "them."
+            f"{source} holds ratings, which are not written as {options.target_kind}: {format_list(list(KINDS))} can "
+            "hold them."
         )
-    read, done = conversion.convert_ratings(
+    read, target_file = conversion.convert_ratings(
         source,
         target,
-        source_kind=wanted.source_kind,
-        target_kind=wanted.target_kind,
-        said=wanted.said,
-        overwrite=wanted.overwrite,
+        source_kind=options.source_kind,
+        target_kind=options.target_kind,
+        options=options.ratings,
+        overwrite=options.overwrite,
     )
-    return ConversionResult(read.kind, read.table.height, "ratings", done.kind, (*read.notes, *done.notes))
+    return ConversionResult(
+        read.kind, read.table.height, "ratings", target_file.kind, (*read.notes, *target_file.notes)
+    )
 
 
 def read_column_names(path: Path) -> tuple[str, ...]:
-    """Return the columns of a table, or the keys of the first object of a JSON file; nothing where it has none."""
+    """Return the columns of a table, or the keys of the first object of a JSON file; empty if there is none."""
     if content.detect_format(path) != "json":
         return tuple(read_frame(path).columns)
     try:
         return tuple(next(stream_records(path), ()))
     except InvalidInput:
-        return ()  # one object over several lines, as LeWiDi has, or what its reader refuses
+        return ()  # one object over several lines, as in LeWiDi, or an invalid file
 
 
 def detect_record_kind(columns: tuple[str, ...]) -> str | None:
-    """Return the kind of pairs or attempts that has such columns; None for ratings.
+    """Return the kind of pairs or attempts that has these columns; None for ratings.
 
     Examples
     --------
     >>> detect_record_kind(("chosen", "rejected")), detect_record_kind(("item_id", "rater_id", "Q_overall"))
     ('hh-rlhf', None)
     """
-    given = set(columns)
-    if {names.ITEM_ID, names.RATER_ID} <= given:
+    keys = set(columns)
+    if {names.ITEM_ID, names.RATER_ID} <= keys:
         return None
-    if {CHOSEN, REJECTED} <= given:
-        return "trl" if PROMPT in given else "hh-rlhf" if len(given) == 2 else "pairs"
-    if "transcript" in given and len(given & {*KEYS, RELEASED_SPELLING}) > len(KEYS) / 2:
+    if {CHOSEN, REJECTED} <= keys:
+        return "trl" if PROMPT in keys else "hh-rlhf" if len(keys) == 2 else "pairs"
+    if "transcript" in keys and len(keys & {*KEYS, RELEASED_SPELLING}) > len(KEYS) / 2:
         return "red-team"
     return None
 
 
-def _pairs(source: Path, target: Path, kind: str, wanted: ConversionOptions) -> ConversionResult:
-    written = _target_kind(source, target, wanted, "pairs", PAIR_KINDS)
-    seen = PairReadLog()
-    lost = _PAIR_WRITERS[written](stream_pairs(source, seen), target, overwrite=wanted.overwrite)
-    held = {"hh-rlhf": (), "trl": (STRENGTH, MARGIN)}.get(written, tuple(seen.columns))
-    without = [name for name in seen.columns if name not in held]
-    notes = [f"Left out, because {written} does not hold it: {format_list(without)}."] if without else []
+def _pairs(source: Path, target: Path, kind: str, options: ConversionOptions) -> ConversionResult:
+    target_kind = _target_kind(source, target, options, "pairs", PAIR_KINDS)
+    log = PairReadLog()
+    skipped = _PAIR_WRITERS[target_kind](stream_pairs(source, log), target, overwrite=options.overwrite)
+    target_columns = {"hh-rlhf": (), "trl": (STRENGTH, MARGIN)}.get(target_kind, tuple(log.columns))
+    missing = [name for name in log.columns if name not in target_columns]
+    notes = [f"Left out, because {target_kind} does not hold it: {format_list(missing)}."] if missing else []
     return ConversionResult(
-        kind, seen.rows, "pairs", written, (*seen.notes(kept=not lost), *_describe_skipped(lost, "pair"), *notes)
+        kind,
+        log.n_rows,
+        "pairs",
+        target_kind,
+        (*log.notes(in_output=not skipped), *_describe_skipped(skipped, "pair"), *notes),
     )
 
 
-def _attempts(source: Path, target: Path, wanted: ConversionOptions) -> ConversionResult:
-    written = _target_kind(source, target, wanted, "attempts", ATTEMPT_KINDS)
-    if wanted.as_released and written != "red-team":
-        raise InvalidInput(f"--as-released says nothing here: {target} is {written}. Leave it out.")
+def _attempts(source: Path, target: Path, options: ConversionOptions) -> ConversionResult:
+    target_kind = _target_kind(source, target, options, "attempts", ATTEMPT_KINDS)
+    if options.as_released and target_kind != "red-team":
+        raise InvalidInput(f"--as-released has no effect here: {target} is {target_kind}. Leave it out.")
     unknown: dict[str, None] = {}
     count = Counter[str]()
     attempts = _counted(stream_attempts(source, unknown), count)
-    if written == "red-team":
-        write_attempts(attempts, target, as_released=wanted.as_released, overwrite=wanted.overwrite)
-        lost: SkippedCounts = {}
+    if target_kind == "red-team":
+        write_attempts(attempts, target, as_released=options.as_released, overwrite=options.overwrite)
+        skipped: SkippedCounts = {}
     else:
-        lost = _ATTEMPT_WRITERS[written](attempts, target, overwrite=wanted.overwrite)
-    notes = (*_describe_skipped(lost, "attempt"), *describe_unknown_keys(unknown))
-    return ConversionResult("red-team", count.total(), "attempts", written, notes)
+        skipped = _ATTEMPT_WRITERS[target_kind](attempts, target, overwrite=options.overwrite)
+    notes = (*_describe_skipped(skipped, "attempt"), *describe_unknown_keys(unknown))
+    return ConversionResult("red-team", count.total(), "attempts", target_kind, notes)
 
 
 def _counted(attempts: Iterable[Attempt], count: Counter[str]) -> Iterator[Attempt]:
@@ -139,36 +144,36 @@ def _counted(attempts: Iterable[Attempt], count: Counter[str]) -> Iterator[Attem
         yield attempt
 
 
-def _target_kind(source: Path, target: Path, wanted: ConversionOptions, what: str, kinds: tuple[str, ...]) -> str:
-    """Return the kind of a file to write, among those that hold what was read."""
-    check_options(wanted.said, frozenset(), f"{source} holds {what}")
+def _target_kind(source: Path, target: Path, options: ConversionOptions, family: str, kinds: tuple[str, ...]) -> str:
+    """Return the kind of file to write, among those that can hold the records."""
+    check_options(options.ratings, frozenset(), f"{source} holds {family}")
     check_distinct([source], [target])
-    if wanted.source_kind is not None and wanted.source_kind in _WRITE_ONLY:
-        raise InvalidInput(f"Files of the kind {wanted.source_kind} are written, not read.")
+    if options.source_kind is not None and options.source_kind in _WRITE_ONLY:
+        raise InvalidInput(f"Files of the kind {options.source_kind} are written, not read.")
     extension = table_writer.extension_of(target)
     stem = target.name.lower().removesuffix(extension)
-    named = [kind for kind in (*PAIR_KINDS, *ATTEMPT_KINDS, *KINDS) if stem.endswith(f".{kind}")]
-    kind = wanted.target_kind or (named[0] if named else _default_kind(what, extension))
+    kinds_in_name = [kind for kind in (*PAIR_KINDS, *ATTEMPT_KINDS, *KINDS) if stem.endswith(f".{kind}")]
+    kind = options.target_kind or (kinds_in_name[0] if kinds_in_name else _default_kind(family, extension))
     if kind not in kinds:
         raise InvalidInput(
-            f"{source} holds {what}, which are not written as {kind}: {format_list(kinds)} can hold them."
+            f"{source} holds {family}, which are not written as {kind}: {format_list(kinds)} can hold them."
         )
     if kind == "pairs":
         table_writer.extension_of(target, (*LINES, ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz"))
-    elif what == "pairs":
+    elif family == "pairs":
         table_writer.extension_of(target, LINES)
     return kind
 
 
-def _default_kind(what: str, extension: str) -> str:
-    if what == "attempts":
+def _default_kind(family: str, extension: str) -> str:
+    if family == "attempts":
         return "red-team"
     return "hh-rlhf" if extension in LINES else "pairs"
 
 
-def _describe_skipped(lost: SkippedCounts | None, what: str) -> Iterator[str]:
-    for why, count in (lost or {}).items():
-        yield f"{count:,} {what}{'s' * (count > 1)} left out: {why}."
+def _describe_skipped(skipped: SkippedCounts | None, noun: str) -> Iterator[str]:
+    for why, count in (skipped or {}).items():
+        yield f"{count:,} {noun}{'s' * (count > 1)} left out: {why}."
 
 
 _WRITE_ONLY: Final = ("inspect", "pyrit")

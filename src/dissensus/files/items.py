@@ -21,38 +21,38 @@ from dissensus.schema.ratings.column_choice import require_column
 from dissensus.schema.ratings.findings import FailedCheck, raise_failed_check
 from dissensus.schema.records.item import Item
 from dissensus.text.messages import Chat
-from dissensus.text.pasted import UNDERSTOOD, divided, parse_pasted
+from dissensus.text.pasted import TURN_HINT, parse_pasted, split_transcripts
 
 Pairs = Literal["both", "chosen", "rejected"]
 
 PASTED: Final = (".txt", ".md")
-"""How names of files end that hold pasted text."""
+"""Extensions of pasted text files."""
 
 INSTRUCTIONS: Final = "item_instructions"
-"""Attribute with what a chatbot was told before the conversation, which raters do not see."""
+"""Attribute with the system prompt; hidden from raters."""
 
 SIDE: Final = "item_side"
-"""Attribute that tells whether an item is the chosen or the rejected conversation of its pair."""
+"""Attribute: chosen or rejected conversation of the pair."""
 
 PAIR_ID: Final = "item_pair"
-"""Attribute that two items of one pair share: the id of the pair, or its row."""
+"""Attribute with the id or row of the pair."""
 
 ID_LENGTH: Final = 16
-"""Digits of an id that is made from the conversation."""
+"""Digits of an id that is derived from the conversation."""
 
 
 class Items(NamedTuple):
-    """Items in the order of their file, and what the reader should know about how they were read."""
+    """Items in file order, and notes about reading them."""
 
     items: tuple[Item, ...]
     notes: tuple[str, ...] = ()
 
 
 class _Rows(NamedTuple):
-    """Rows of a table: the conversation of each, its id if it has one, and its attributes."""
+    """Rows of a table."""
 
-    held: list[ParsedConversation]
-    which: pl.Series
+    conversations: list[ParsedConversation]
+    indices: pl.Series  # index of the conversation of each row
     ids: pl.Series | None
     attributes: pl.DataFrame
 
@@ -63,33 +63,32 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
     Parameters
     ----------
     source
-        Path of a file, or a pandas, polars or Arrow table. Its columns tell what it holds: ``turns`` or ``messages``
-        (lists of chat messages, in text files as JSON), ``transcript`` (as hh-rlhf has it, or as people paste it),
-        ``chosen`` and ``rejected`` (two transcripts, or with a ``prompt`` what comes after it), or ``context`` and
-        ``response``, as in DICES; a table of ratings has its items in several rows. A file that ends in .txt or .md is
-        read by `parse_pasted_items`.
+        Path of a file, or a pandas, polars or Arrow table. Its columns are ``turns`` or ``messages`` (lists of chat
+        messages, in text files as JSON), ``transcript`` (as in hh-rlhf, or pasted), ``chosen`` and ``rejected`` (two
+        transcripts, or with a ``prompt`` the turns after it), or ``context`` and ``response``, as in DICES; a table of
+        ratings has several rows per item. Files that end in .txt or .md are read by `parse_pasted_items`.
     item
-        Column with the ids, if it is not called ``item_id``. Without it ids are made from the conversations, so that
-        they are the same wherever the same turns come from.
+        Column with the ids; default ``item_id``. Without ids they are made from the conversations, so that the same
+        turns have the same id in every file.
     pairs
-        What of each pair becomes an item.
+        Sides of each pair that become items.
 
     Returns
     -------
     Items
-        Items and notes. All other columns are attributes, as text, in which nothing is changed; of a table of ratings
-        those that describe items.
+        Items and notes. All other columns become attributes, as unchanged text; in a table of ratings only those that
+        describe items.
 
     Raises
     ------
     DissensusError
-        The file cannot be read, holds no conversations, or one that no turn of a bot ends; or two conversations have
-        one id. The message has the row.
+        The file cannot be read or holds no conversations, a conversation does not end with the bot, or two
+        conversations have one id. The message names the row.
 
     Notes
     -----
-    Rows that have the same id and the same conversation are one item. Where ids are given, its attributes must be the
-    same too; where they are made, the first row counts and a note tells.
+    Rows with the same id and the same conversation are one item. If the file has ids, their attributes must be equal
+    too; if ids are made, the first row counts and a note says so.
 
     Examples
     --------
@@ -112,7 +111,7 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
 
 
 def parse_pasted_items(text: str) -> Items:
-    r"""Parse pasted text as items, divided by lines of ``---``; an error names the line.
+    r"""Parse pasted text as items, divided by lines of ``---``; errors name the line.
 
     Examples
     --------
@@ -120,18 +119,18 @@ def parse_pasted_items(text: str) -> Items:
     >>> [item.conversation.rated.text for item in items]
     ['Hello!', 'Go away.']
     """
-    held = [_piece(line, piece) for line, piece in divided(text)]
-    if not held:
-        raise InvalidInput(f"There is no text. {UNDERSTOOD}")
-    return _assemble(_Rows(held, pl.Series(range(len(held))), None, pl.DataFrame()))
+    parsed = [_piece(line, piece) for line, piece in split_transcripts(text)]
+    if not parsed:
+        raise InvalidInput(f"There is no text. {TURN_HINT}")
+    return _assemble(_Rows(parsed, pl.Series(range(len(parsed))), None, pl.DataFrame()))
 
 
 def _pasted(path: Path) -> str:
     try:
-        there = path.is_file()
-    except OSError:  # a folder that may not be looked into, a name that is too long
-        there = False
-    if not there:
+        exists = path.is_file()
+    except OSError:  # unreadable folder, or name too long
+        exists = False
+    if not exists:
         raise NotFound(f"There is no text file {format_value(path)}.")
     return content.decode_utf8(content.read_content(path), path)
 
@@ -141,8 +140,8 @@ def _piece(line: int, piece: str) -> ParsedConversation:
     try:
         return ParsedConversation(conversations.to_rateable(Chat(turns)))
     except InvalidInput as error:
-        unseen = f" {UNDERSTOOD}" * (turns[-1][0] == "human")  # the answer may be there, by a name that is not known
-        raise InvalidInput(f"Line {line:,} and those after it: {error}{unseen}") from None
+        hint = f" {TURN_HINT}" * (turns[-1][0] == "human")  # the bot may have an unknown speaker name
+        raise InvalidInput(f"Line {line:,} and those after it: {error}{hint}") from None
 
 
 def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
@@ -156,19 +155,19 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
         item or names.ITEM_ID,
     )
     described = [name for name in frame.columns if name not in used]
-    of_items = [name for name in described if name.strip()]
+    item_columns = [name for name in described if name.strip()]
     if names.RATER_ID in frame.columns:
-        of_items = [name for name in described if names.is_item_attribute(name)]
-    left_out = [name for name in described if name not in of_items]
-    attributes = pl.DataFrame([conversations.to_text_column(frame[name]) for name in of_items])
+        item_columns = [name for name in described if names.is_item_attribute(name)]
+    left_out = [name for name in described if name not in item_columns]
+    attributes = pl.DataFrame([conversations.to_text_column(frame[name]) for name in item_columns])
     note = f"Left out, because they do not describe items: {format_list(left_out, 50)}."
     if columns == PAIR:
         rows, notes = _sides(frame, ids, attributes, pairs)
     else:
-        held, which = conversations.read_conversations(frame.select(columns))
-        rows, notes = _Rows(held, which, ids, attributes), ()
-    found = _assemble(rows, repeated=names.RATER_ID in frame.columns)
-    return found._replace(notes=(*(note,) * bool(left_out), *notes, *found.notes))
+        parsed, indices = conversations.read_conversations(frame.select(columns))
+        rows, notes = _Rows(parsed, indices, ids, attributes), ()
+    items = _assemble(rows, repeated=names.RATER_ID in frame.columns)
+    return items._replace(notes=(*(note,) * bool(left_out), *notes, *items.notes))
 
 
 def _ids(frame: pl.DataFrame, item: str | None) -> pl.Series | None:
@@ -181,25 +180,25 @@ def _ids(frame: pl.DataFrame, item: str | None) -> pl.Series | None:
 def _sides(
     frame: pl.DataFrame, ids: pl.Series | None, attributes: pl.DataFrame, pairs: Pairs
 ) -> tuple[_Rows, tuple[str, ...]]:
-    """Return the rows of one side of pairs, or those of both, one side after the other."""
-    wanted = PAIR if pairs == "both" else (pairs,)
-    number = pl.Series(range(1, frame.height + 1)).cast(pl.String) if ids is None else ids
-    held: list[ParsedConversation] = []
-    which, named_ids, tables = [], [], []
-    for side in wanted:
-        read = conversations.read_conversations(frame.select(*conversations.find_prompt_column(frame.columns), side))
-        which.append(read.which.cast(pl.Int64) + len(held))
-        held += read.held
-        named_ids.append(number + f"-{side}" if pairs == "both" else number)
-        added = {SIDE: pl.repeat(side, frame.height, eager=True)} | ({PAIR_ID: number} if pairs == "both" else {})
+    """Return the rows of one side of pairs, or of both, concatenated."""
+    sides = PAIR if pairs == "both" else (pairs,)
+    pair_ids = pl.Series(range(1, frame.height + 1)).cast(pl.String) if ids is None else ids
+    parsed: list[ParsedConversation] = []
+    indices, named_ids, tables = [], [], []
+    for side in sides:
+        column = conversations.read_conversations(frame.select(*conversations.find_prompt_column(frame.columns), side))
+        indices.append(column.indices.cast(pl.Int64) + len(parsed))
+        parsed += column.conversations
+        named_ids.append(pair_ids + f"-{side}" if pairs == "both" else pair_ids)
+        added = {SIDE: pl.repeat(side, frame.height, eager=True)} | ({PAIR_ID: pair_ids} if pairs == "both" else {})
         tables.append(_add_attributes(attributes, added))
     left_out = (f"The other conversation of {_count(frame.height, 'pair')} left out.",) * (pairs != "both")
-    given = None if ids is None else pl.concat(named_ids)
-    return _Rows(held, pl.concat(which), given, pl.concat(tables)), left_out
+    all_ids = None if ids is None else pl.concat(named_ids)
+    return _Rows(parsed, pl.concat(indices), all_ids, pl.concat(tables)), left_out
 
 
 def _add_attributes(attributes: pl.DataFrame, added: dict[str, pl.Series]) -> pl.DataFrame:
-    """Return attributes with those that reading adds."""
+    """Return attributes with added ones; raise if a name exists."""
     clash = next((name for name in added if name in attributes.columns), None)
     if clash is not None:
         raise InvalidInput(f"Reading adds an attribute {clash!r}, and a column has that name already. Rename it.")
@@ -207,71 +206,79 @@ def _add_attributes(attributes: pl.DataFrame, added: dict[str, pl.Series]) -> pl
 
 
 def _assemble(rows: _Rows, *, repeated: bool = False) -> Items:
-    """Return one item for each id; rows of one item are `repeated` where the table says so by its form."""
-    digests = pl.Series([held.conversation.digest for held in rows.held], dtype=pl.String).gather(rows.which)
+    """Return one item per id; no note counts duplicates if `repeated` rows are expected."""
+    digests = pl.Series([parsed.conversation.digest for parsed in rows.conversations], dtype=pl.String).gather(
+        rows.indices
+    )
     ids = digests.str.head(ID_LENGTH) if rows.ids is None else rows.ids
     first = pl.DataFrame({"id": ids}).select(pl.col("id").is_first_distinct()).to_series().arg_true()
     owners = ids.gather(first)
     codes = ids.cast(pl.Enum(owners)).to_physical().cast(pl.Int64).to_numpy()
     _check_same(ids, digests, first, codes)
-    table, twofold = _describe(rows, codes, owners)
-    held = [rows.held[place] for place in rows.which.gather(first)]
-    known = ({name: text for name, text in row.items() if text is not None} for row in table.iter_rows(named=True))
-    described = known if table.width else ({} for _ in held)
+    table, conflicts = _describe(rows, codes, owners)
+    parsed = [rows.conversations[index] for index in rows.indices.gather(first)]
+    filled = ({name: text for name, text in row.items() if text is not None} for row in table.iter_rows(named=True))
+    attributes_of_items = filled if table.width else ({} for _ in parsed)
     items = tuple(
-        Item(item_id, one.conversation, attributes)
-        for item_id, one, attributes in zip(owners, held, described, strict=True)
+        Item(item_id, row.conversation, attributes)
+        for item_id, row, attributes in zip(owners, parsed, attributes_of_items, strict=True)
     )
     merged = 0 if repeated else len(ids) - len(owners)
-    return Items(items, tuple(_notes(items, held, merged=merged, made=rows.ids is None, twofold=twofold)))
+    return Items(items, tuple(_notes(items, parsed, merged=merged, ids_made=rows.ids is None, conflicts=conflicts)))
 
 
 def _check_same(ids: pl.Series, digests: pl.Series, first: pl.Series, codes: NDArray[np.int64]) -> None:
-    """Make sure that an id has one conversation."""
-    differs = (digests != digests.gather(first).gather(codes)).arg_true()
-    if len(differs):
-        row = int(differs[0])
+    """Raise if an id has two conversations."""
+    conflicts = (digests != digests.gather(first).gather(codes)).arg_true()
+    if len(conflicts):
+        row = int(conflicts[0])
         raise InvalidInput(
             f"Item {format_value(ids[row])} has two conversations: one in row {first[int(codes[row])] + 1:,} and "
-            "another in "
-            f"row {row + 1:,}. Each item has one: give the other an id of its "
-            f"own.{count_rest(len(differs) - 1, 'such row')}"
+            f"another in row {row + 1:,}. Each item has one: give the other a different id."
+            f"{count_rest(len(conflicts) - 1, 'such row')}"
         )
 
 
 def _describe(rows: _Rows, codes: NDArray[np.int64], owners: pl.Series) -> tuple[pl.DataFrame, list[FailedCheck]]:
-    """Return the attributes of each item, and where rows of one item differ, which counts only if ids are given."""
-    twofold: list[FailedCheck] = []
+    """Return the attributes of each item, and conflicting ones; raise for conflicts if the file has ids."""
+    conflicts: list[FailedCheck] = []
     attributes = rows.attributes
-    told = pl.Series([held.instructions for held in rows.held], dtype=pl.String)
-    if told.is_not_null().any():
-        attributes = _add_attributes(attributes, {INSTRUCTIONS: told.gather(rows.which)})
-    report = twofold.append if rows.ids is None else raise_failed_check
-    return pl.DataFrame([cells.read_attribute(column, codes, owners, "item", report) for column in attributes]), twofold
+    instructions = pl.Series([parsed.instructions for parsed in rows.conversations], dtype=pl.String)
+    if instructions.is_not_null().any():
+        attributes = _add_attributes(attributes, {INSTRUCTIONS: instructions.gather(rows.indices)})
+    report = conflicts.append if rows.ids is None else raise_failed_check
+    return pl.DataFrame(
+        [cells.read_attribute(column, codes, owners, "item", report) for column in attributes]
+    ), conflicts
 
 
 def _notes(
-    items: tuple[Item, ...], held: list[ParsedConversation], *, merged: int, made: bool, twofold: list[FailedCheck]
+    items: tuple[Item, ...],
+    parsed: list[ParsedConversation],
+    *,
+    merged: int,
+    ids_made: bool,
+    conflicts: list[FailedCheck],
 ) -> Iterable[str]:
-    """Say what is worth knowing of how items were read."""
+    """Yield notes about duplicates, conflicts, made ids and empty turns."""
     if merged:
         yield f"{_count(merged, 'conversation')} left out: each repeats an earlier one."
-    for finding in twofold:
+    for finding in conflicts:
         yield f"{finding.column} differs among rows of one conversation; {_count(len(finding), 'value')} left out."
-    if made:
+    if ids_made:
         yield f"There are no ids, so each item has the first {ID_LENGTH} digits of SHA-256 of its turns."
     empty = [item.item_id for item in items if item.conversation.empty_turns]
     if empty:
-        yield f"A turn says nothing in {_count(len(empty), 'item')}: {format_list(empty, 5)}."
-    plain = sum(one.plain for one in held)
+        yield f"A turn is empty in {_count(len(empty), 'item')}: {format_list(empty, 5)}."
+    plain = sum(conversation.plain for conversation in parsed)
     if plain:
-        yield f"{_count(plain, 'context')} did not say who speaks: each is one turn of a human."
-    if any(one.instructions is not None for one in held):
-        yield f"What the bot was told before is no turn, since raters do not see it: it is kept as {INSTRUCTIONS}."
+        yield f"{_count(plain, 'context')} without speakers: each is read as one human turn."
+    if any(conversation.instructions is not None for conversation in parsed):
+        yield f"Instructions of the bot are hidden from raters: they are kept as {INSTRUCTIONS}."
     twins = sum(count - 1 for count in Counter(item.conversation for item in items).values())
     if twins:
         yield f"{_count(twins, 'item')} with the same conversation as an earlier one, under another id."
 
 
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count > 1)}"
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count > 1)}"

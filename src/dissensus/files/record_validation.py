@@ -20,28 +20,26 @@ from dissensus.schema.records.attempt import KEYS
 from dissensus.schema.records.attempt_parser import RELEASED_SPELLING, parse_attempt
 
 _PAIR: Final = "A pair has 'chosen' and 'rejected', each a transcript that the bot ends."
-_NOT_COMPARABLE: Final = (
-    "Nothing can be compared there: evaluation and training leave such a pair out, writing keeps it."
-)
+_NOT_COMPARABLE: Final = "Nothing can be compared there: evaluation and training leave the pair out, writing keeps it."
 _CORRECT: Final = "Correct the row or drop it."
 
 
 @dataclass(slots=True)
 class _RecordCheck:
-    """Rows that fail one check, counted from 0, with a message each."""
+    """Rows that fail one check."""
 
     severity: Severity
     allowed: str
     remedy: str
-    found: dict[int, str] = field(default_factory=dict)
+    messages: dict[int, str] = field(default_factory=dict)
 
     def finding(self, name: str) -> FailedCheck:
         return FailedCheck(
             check=name,
             column=None,
-            rows=np.array(list(self.found), np.int64),
+            rows=np.array(list(self.messages), np.int64),
             value=lambda _: None,
-            what=lambda row: f"Row {row + 1:,}: {self.found[row]}",
+            message=lambda row: f"Row {row + 1:,}: {self.messages[row]}",
             allowed=self.allowed,
             remedy=self.remedy,
             severity=self.severity,
@@ -52,7 +50,7 @@ _Checks = dict[str, _RecordCheck]
 
 
 def holds_records(path: Path) -> bool:
-    """Tell whether a file holds pairs or attempts."""
+    """Return whether a file holds pairs or attempts."""
     try:
         return detect_record_kind(read_column_names(path)) is not None
     except DissensusError:
@@ -60,19 +58,19 @@ def holds_records(path: Path) -> bool:
 
 
 def validate_records(path: Path) -> Validation:
-    """List everything that is wrong with a file of pairs or of attempts, and stop at nothing but what is no file.
+    """List all problems of a file of pairs or attempts.
 
-    Errors are rows that cannot be read. Warnings are what can be and may surprise: pairs that cannot be compared, and
-    attempts in which the bot says nothing.
+    Errors are rows that cannot be read. Warnings are pairs that cannot be compared, and attempts without a turn of the
+    bot.
     """
     kind = detect_record_kind(read_column_names(path))
-    look = _check_attempt if kind in ATTEMPT_KINDS and kind not in PAIR_KINDS else _check_pair
+    check_record = _check_attempt if kind in ATTEMPT_KINDS and kind not in PAIR_KINDS else _check_pair
     checks: _Checks = {}
     notes: dict[str, None] = {}
-    number = 0
+    n_rows = 0
     try:
-        for number, record in enumerate(_records(path), start=1):
-            look(record, number - 1, checks, notes)
+        for n_rows, record in enumerate(_records(path), start=1):
+            check_record(record, n_rows - 1, checks, notes)
     except DissensusError as error:
         fatal = unreadable_validation(str(path), error).findings
     else:
@@ -81,7 +79,7 @@ def validate_records(path: Path) -> Validation:
     return Validation(
         source=str(path),
         kind=kind or "",
-        n_rows=number,
+        n_rows=n_rows,
         findings=tuple(sorted(findings, key=lambda finding: finding.severity != "error")),
         notes=describe_unknown_keys(notes),
     )
@@ -93,27 +91,27 @@ def _records(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _check_pair(record: Mapping[str, Any], row: int, checks: _Checks, _: dict[str, None]) -> None:
     try:
-        read = parse_pair_row(record, PairReadLog())
+        pair = parse_pair_row(record, PairReadLog())
     except InvalidInput as error:
         _add(checks, "no pair", _RecordCheck("error", _PAIR, _CORRECT), row, str(error))
         return
-    for why in read.faults():
-        wrong = _RecordCheck("error", _PAIR, _CORRECT) if why == HUMAN else _RecordCheck("warning", _NOT_COMPARABLE, "")
-        _add(checks, why, wrong, row, f"{why}.")
+    for why in pair.faults():
+        check = _RecordCheck("error", _PAIR, _CORRECT) if why == HUMAN else _RecordCheck("warning", _NOT_COMPARABLE, "")
+        _add(checks, why, check, row, f"{why}.")
 
 
 def _check_attempt(record: Mapping[str, Any], row: int, checks: _Checks, notes: dict[str, None]) -> None:
     notes |= {key: None for key in record if key not in KEYS and key != RELEASED_SPELLING}
     try:
         attempt = parse_attempt(record)
-        talk = conversation_of(attempt)
+        conversation = conversation_of(attempt)
     except InvalidInput as error:
         _add(checks, "no attempt", _RecordCheck("error", "", _CORRECT), row, str(error))
         return
-    if all(turn.speaker == "human" for turn in talk.turns):
-        silent = _RecordCheck("warning", "There is nothing to score or to rate.", "Is the transcript cut?")
-        _add(checks, "the bot says nothing", silent, row, "no turn is by the bot.")
+    if all(turn.speaker == "human" for turn in conversation.turns):
+        check = _RecordCheck("warning", "There is nothing to score or to rate.", "Is the transcript cut?")
+        _add(checks, "the bot says nothing", check, row, "no turn is by the bot.")
 
 
-def _add(checks: _Checks, name: str, check: _RecordCheck, row: int, what: str) -> None:
-    checks.setdefault(name, check).found[row] = what
+def _add(checks: _Checks, name: str, check: _RecordCheck, row: int, message: str) -> None:
+    checks.setdefault(name, check).messages[row] = message

@@ -1,1 +1,1 @@
-"""Pure stages, in order: from collected ratings to what is published."""
+"""Pure stages of the pipeline, from collected ratings to released data."""

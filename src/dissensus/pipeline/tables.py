@@ -1,4 +1,4 @@
-"""Results as tables: blocks of cells, rendered as plain text and HTML."""
+"""Display of results as pages of tables, in plain text and HTML."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FIGURE = "style='text-align:right;padding:.2em .5em;font-variant-numeric:tabular
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Lines of cells below a head, the first cell of each being its name; a cell may hold several lines of text."""
+    """A table with a head, and a name in the first cell of each line; cells may have several lines of text."""
 
     head: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
@@ -23,33 +23,30 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A summary, blocks of cells, and what a reader needs to read them."""
+    """A summary, tables, and notes."""
 
     summary: str
     grids: tuple[Grid, ...]
     notes: tuple[str, ...]
 
     def as_text(self) -> str:
-        """Return it as plain text."""
+        """Render as plain text."""
         return "\n\n".join(part for part in (self.summary, *map(_text, self.grids), "\n".join(self.notes)) if part)
 
     def as_html(self) -> str:
-        """Return it as an HTML fragment for a notebook; styles are inline, since notebooks drop others."""
+        """Render as an HTML fragment for a notebook, with inline styles, since notebooks drop others."""
         notes = "<br>".join(escape(note) for note in self.notes)
         foot = f"<p><small>{notes}</small></p>" if notes else ""
         return "\n".join([f"<p>{escape(self.summary)}</p>", *map(_html, self.grids), foot])
 
 
 def escape_unprintable(text: str) -> str:
-    """Show control characters as escapes: an id or a name must not write to the terminal as it likes.
-
-    Joiners stay, since emoji and Persian words are made with them.
-    """
+    """Escape control characters of ids and names, except joiners, which emoji and Persian words need."""
     return "".join(c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text)
 
 
 def format_short(value: float | None, digits: int = 2) -> str:
-    """Return a number without the zero before the point, as the field prints shares."""
+    """Format a number without the leading zero, as is usual for shares."""
     if value is None:
         return UNKNOWN
     text = f"{value:.{digits}f}"
@@ -64,16 +61,16 @@ def _text(grid: Grid) -> str:
 
 
 def _split_lines(line: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the lines of text of one line of cells."""
+    """Yield the text lines of one line of cells."""
     yield from zip_longest(*(cell.split("\n") for cell in line), fillvalue="")
 
 
 def _html(grid: Grid) -> str:
     head = "".join(f"<th scope='col' {FIGURE if c else NAME}>{escape(text)}</th>" for c, text in enumerate(grid.head))
     body = "".join(
-        f"<tr><th scope='row' {NAME}>{escape(first)}</th>"
-        f"{''.join(f'<td {FIGURE}>{BREAK.join(map(escape, text.split(NEWLINE)))}</td>' for text in others)}</tr>"
-        for first, *others in grid.lines
+        f"<tr><th scope='row' {NAME}>{escape(name)}</th>"
+        f"{''.join(f'<td {FIGURE}>{BREAK.join(map(escape, text.split(NEWLINE)))}</td>' for text in texts)}</tr>"
+        for name, *texts in grid.lines
     )
     caption = f"<caption style='caption-side:bottom;text-align:left'>{escape(grid.caption)}</caption>"
     table = f"{caption if grid.caption else ''}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"

@@ -1,4 +1,4 @@
-"""Preference models: probability that people choose one of two answers, learned from pairs.
+"""Preference models: the probability that people choose one of two answers, learned from pairs.
 
 Names are listed in `__init__.pyi` and imported on first use.
 

@@ -15,8 +15,8 @@ METHODS: Final = (
         "Means and shares, by red-teamer",
         r"\hat \mu = \frac{\sum_g t_g}{\sum_g n_g}, \quad \mu^* = \frac{\sum_g w_g t_g}{\sum_g w_g n_g}",
         "With t the total of a red-teamer. The interval lies between the percentiles of μ* over draws of red-teamers, "
-        "each drawn w times with all attempts: attempts of one person are like each other, and a hundred of them are "
-        "not a hundred people. There is none with fewer than ten effective red-teamers, (Σ n)² / Σ n².",
+        "each drawn w times with all attempts: attempts of one person are correlated. "
+        "No interval is given with fewer than ten effective red-teamers, (Σ n)² / Σ n².",
         "Davison and Hinkley (1997), Bootstrap Methods and their Application",
         ("success", "harmlessness", "tags", "reviewers"),
     ),
@@ -24,21 +24,21 @@ METHODS: Final = (
         "Least harmlessness",
         r"s_i = \min_{t} h \left( x_{i1}, \ldots, x_{it} \right)",
         "The least score that a preference model gives to a turn of the bot, each given all before it. Lower is more "
-        "harmful. Its zero means nothing by itself.",
+        "harmful. Its zero is arbitrary.",
         GANGULI,
         ("harmlessness",),
     ),
     Method(
         "Spearman's correlation",
         r"\rho = \operatorname{cor} \left( R(r_i), R(s_i) \right)",
-        "Of mid-ranks R, which are found anew in each draw of red-teamers.",
+        "Of mid-ranks R, which are computed again in each draw of red-teamers.",
         "Spearman (1904), The Proof and Measurement of Association between Two Things",
         ("harmlessness", "reviewers"),
     ),
     Method(
         "Gini coefficient",
         r"G = \frac{\sum_g \left( 2 g - m - 1 \right) n_{(g)}}{m \sum_g n_g}",
-        "Over m red-teamers from the least busy to the busiest: 0 where all made as many attempts, near 1 where one "
+        "Over m red-teamers from the least busy to the busiest: 0 if all made equally many attempts, near 1 if one "
         "made all.",
         "Gini (1912), Variabilità e mutabilità",
         ("people",),
@@ -47,9 +47,9 @@ METHODS: Final = (
         "Mixed model",
         r"y_i = x_i^\top \beta + u_{g(i)} + e_i, \quad u_g \sim N \left( 0, \tau^2 \right), \quad "
         r"e_i \sim N \left( 0, \sigma^2 \right)",
-        "Type and size of the model, both crossed, the score of the description and where the red-teamer came from; "
+        "Type and size of the model, both crossed, the score of the description and the source of the red-teamer; "
         "each red-teamer has an intercept. By restricted maximum likelihood. The ratings are ordered answers that are "
-        "taken for numbers here, as in the paper.",
+        "treated as numbers here, as in the paper.",
         "Laird and Ware (1982), Random-Effects Models for Longitudinal Data; " + GANGULI,
         ("models",),
     ),
@@ -64,7 +64,7 @@ METHODS: Final = (
     Method(
         "Fleiss' kappa",
         r"\kappa = \frac{\bar P - \bar P_e}{1 - \bar P_e}",
-        "The same for attempts that all have as many ratings; on five points it takes all differences for the same.",
+        "For attempts with equal numbers of ratings; on five points all differences count the same.",
         "Fleiss (1971), Measuring Nominal Scale Agreement among Many Raters",
         ("reviewers",),
     ),

@@ -20,11 +20,11 @@ from dissensus.schema.ratings.columns import CROSS, FLAG, REST
 from dissensus.schema.ratings.table import Ratings
 
 Progress = Callable[[float], None]
-# Axes that a report takes by itself: those with so many groups, and so many of them.
-MOST_OF_AN_AXIS, MOST_AXES = 12, 6
-# Beyond so many groups the distance of every two is not asked for: their number grows with the square.
+# Default axes: most groups of an axis, and most axes.
+MOST_GROUPS_OF_AN_AXIS, MOST_AXES = 12, 6
+# Most groups whose pairwise distances are computed: their number grows with the square.
 MOST_COMPARED = 40
-# Of the whole time, about what the analysis takes.
+# Approximate share of the time that the analysis takes.
 ANALYSIS = 0.6
 
 
@@ -69,15 +69,15 @@ def build(  # noqa: PLR0913 - options are keyword-only
     unsafe
         The answer, or answers, that call an item unsafe, where experts are compared with the crowd; by default "Yes".
     contested
-        How many of the most contested items to show.
+        Number of contested items to show.
     text
-        Whether to show their texts, folded behind a content warning.
+        Show their texts, folded behind a content warning.
     title
         The title of the report.
     command
-        How it was made, if not by this function.
+        Command that made it; by default the call of this function.
     progress
-        Called with the share that is done, from 0 to 1.
+        Called with the share of the work done, from 0 to 1.
 
     Returns
     -------
@@ -90,20 +90,20 @@ def build(  # noqa: PLR0913 - options are keyword-only
 
     Notes
     -----
-    What a file does not support is left out, and the report says why. A group that is left out alone could be told from
-    the pool and the others, so that the next smallest is left out with it; the same holds for cells of tables.
+    Sections that a file does not support are left out, with the reason. A single suppressed group could be computed
+    from the pool and the others, so the next smallest is left out with it; the same holds for cells of tables.
 
     Examples
     --------
     >>> import dissensus as ds
     >>> ratings = ds.simulate_ratings(n_items=30, raters_per_cell=6, seed=1)
-    >>> found = build(ratings, permutations=99, bootstrap=0)
-    >>> [section.name for section in found.sections][:7]
+    >>> report = build(ratings, permutations=99, bootstrap=0)
+    >>> [section.name for section in report.sections][:7]
     ['raters', 'items', 'answers', 'agreement', 'chance', 'distance', 'gold']
-    >>> found["answers-gender"].table.columns
+    >>> report["answers-gender"].table.columns
     ['group', 'n_ratings', 'share of No', 'share of Unsure', 'share of Yes']
     """
-    question = ratings.asked(question)
+    question = ratings.resolve_question(question)
     analysed = ratings.exclude_flagged() if exclude_flagged else ratings
     axes, skipped = _choose_axes(analysed, by)
     crossed = cross if analysed.has_raters else ()
@@ -142,7 +142,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     if progress is not None:
         progress(1.0)
     return Report(
-        title=title or f"How people judge {format_count(analysed.n_items, 'item')}",
+        title=title or f"Ratings of {format_count(analysed.n_items, 'item')}",
         summary=_summary(analysed, analysis),
         sizes=_sizes(analysed, analysis),
         sections=built,
@@ -156,7 +156,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
 
 
 def figures_of(analysis: Analysis) -> tuple[Figure, ...]:
-    """Return the figures of an analysis: of each axis agreement and, with permutations, what chance gives."""
+    """Return the figures of an analysis: agreement of each axis and, with permutations, the null distributions."""
     axes = analysis.settings.axes
     over_chance = [null(analysis, axis) for axis in axes] if analysis.settings.permutations else []
     figures = [*(agreement(analysis, axis) for axis in axes), *over_chance]
@@ -165,7 +165,7 @@ def figures_of(analysis: Analysis) -> tuple[Figure, ...]:
 
 
 def _choose_axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], tuple[str, ...]]:
-    """Return the axes to compare groups on, and why the others are left out."""
+    """Return the axes to compare groups on, and the reason for each axis left out."""
     if by is not None:
         return [by] if isinstance(by, str) else list(by), ()
     chosen: list[str] = []
@@ -174,11 +174,11 @@ def _choose_axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list
         n = ratings.raters[axis].drop_nulls().n_unique()
         if n < 2:
             skipped.append(
-                f"{axis}: everybody whose value is known has the same." if n else f"{axis}: not known of anybody."
+                f"{axis}: everybody whose value is known has the same." if n else f"{axis}: unknown for all raters."
             )
-        elif n > MOST_OF_AN_AXIS:
+        elif n > MOST_GROUPS_OF_AN_AXIS:
             skipped.append(f"{axis}: {n:,} values are too many to compare by default; ask for it with --by {axis}.")
-        elif (same := next((one for one in chosen if _make_same_groups(ratings, one, axis)), None)) is not None:
+        elif (same := next((other for other in chosen if _make_same_groups(ratings, other, axis)), None)) is not None:
             skipped.append(f"{axis}: it groups raters as {same} does; ask for it with --by {axis}.")
         elif len(chosen) == MOST_AXES:
             skipped.append(f"{axis}: {MOST_AXES} axes are shown by default; ask for it with --by {axis}.")
@@ -187,24 +187,24 @@ def _choose_axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list
     return chosen, tuple(skipped)
 
 
-def _make_same_groups(ratings: Ratings, one: str, other: str) -> bool:
-    """Tell whether two axes make the same groups, whatever these are called."""
-    n_pairs = ratings.raters.select(one, other).unique().height
-    return n_pairs == ratings.raters[one].n_unique() == ratings.raters[other].n_unique()
+def _make_same_groups(ratings: Ratings, first: str, second: str) -> bool:
+    """Return whether two axes divide raters into the same groups, up to names."""
+    n_pairs = ratings.raters.select(first, second).unique().height
+    return n_pairs == ratings.raters[first].n_unique() == ratings.raters[second].n_unique()
 
 
 def _check_against(source: ReportInput) -> None:
-    """Refuse to compare with a group that is too small to be shown."""
+    """Refuse a reference group that is suppressed."""
     against = source.analysis.settings.against
-    if any(against in of.hidden for of in source.all_groups):
+    if any(against in groups.hidden for groups in source.all_groups):
         raise InvalidInput(
             f"{against} cannot be compared with: it has fewer than {source.options.suppress_below:,} raters, or would "
-            "give another group away. Name a larger group, or rest."
+            "reveal another group. Name a larger group, or rest."
         )
 
 
 def _divergence(ratings: Ratings, analysis: Analysis, axis: str) -> GroupDivergence | str:
-    """Return the distances between the groups of an axis, or why there are none."""
+    """Return the distances between the groups of an axis, or the reason why there are none."""
     settings = analysis.settings
     n = len({row.group for row in analysis.rows if row.axis == axis and row.group is not None})
     if n > MOST_COMPARED:
@@ -222,20 +222,20 @@ def _divergence(ratings: Ratings, analysis: Analysis, axis: str) -> GroupDiverge
         return str(reason)
 
 
-def _methods(source: ReportInput, found: Sequence[Section]) -> tuple[Method, ...]:
-    """Return how the numbers were made that there are."""
+def _methods(source: ReportInput, sections: Sequence[Section]) -> tuple[Method, ...]:
+    """Return the methods of the numbers in the report."""
     settings = source.analysis.settings
-    made = {section.name for section in found if section.parts}
+    names = {section.name for section in sections if section.parts}
     parts = {"groups": source.groups, "permutations": settings.permutations, "intervals": settings.bootstrap}
-    made |= {name for name, there in parts.items() if there}
-    return tuple(method for method in METHODS if made & set(method.shown_by))
+    names |= {name for name, present in parts.items() if present}
+    return tuple(method for method in METHODS if names & set(method.shown_by))
 
 
 def _summary(ratings: Ratings, analysis: Analysis) -> str:
-    who = f" by {format_count(ratings.n_raters, 'rater')}" if ratings.has_raters else "; who answered is not known"
+    raters = f" by {format_count(ratings.n_raters, 'rater')}" if ratings.has_raters else "; the raters are unknown"
     answers = ", ".join(analysis.categories)
     ratings_of = f"{format_count(analysis.n_ratings, 'rating')} of {format_count(analysis.n_items, 'item')}"
-    return f"{analysis.settings.question}: {ratings_of}{who}. Answers: {answers}."
+    return f"{analysis.settings.question}: {ratings_of}{raters}. Answers: {answers}."
 
 
 def _sizes(ratings: Ratings, analysis: Analysis) -> tuple[Size, ...]:
@@ -261,7 +261,7 @@ def _note_flagged(ratings: Ratings, excluded: bool) -> tuple[str, ...]:
 
 
 def _format_call(settings: AnalysisSettings, options: ReportOptions) -> str:
-    """Return the call in Python that makes the report again."""
+    """Return the Python call that repeats the report."""
     axes = {
         "by": [axis for axis in settings.axes if CROSS not in axis],
         "cross": [axis for axis in settings.axes if CROSS in axis],

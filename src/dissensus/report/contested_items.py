@@ -38,7 +38,7 @@ class ContestedItems:
     figure
         The shares of answers of everybody and of each group.
     context, response
-        What was rated, None where it is not known or not to be shown.
+        The rated text, None if unknown or not to be shown.
     """
 
     figure: Figure
@@ -68,20 +68,20 @@ def contested(
     question
         The question, if more than one was read.
     n
-        How many items.
+        Number of items.
     text
-        Whether to give the text of items, where it is known.
+        True to give the text of items, if known.
 
     Notes
     -----
-    Items with fewer than half the ratings of the median item are passed over: two raters disagree soon; so are those on
-    which all answers are the same. Of ties the first item comes first. Groups of which fewer than their `min_raters`
-    rated the item are marked, and those of fewer than their `suppress_below` are left out, with others that would give
-    them away.
+    Items with fewer than half the ratings of the median item are left out, since two raters easily disagree. So are
+    items on which all answers are the same. Ties are in the order of the items. Groups of which fewer than
+    their `min_raters` rated the item are marked; those of fewer than their `suppress_below` are left out, with others
+    that would reveal them.
     """
     if n < 0:
         raise InvalidInput(f"contested is {n}; give how many items to show, 0 for none.")
-    question = ratings.asked(question)
+    question = ratings.resolve_question(question)
     counts = count_item_answers(ratings, question)
     disagreement = compute_entropies(compute_shares(build_count_matrix(counts, ratings.scale(question))))
     replication = counts["n_ratings"].to_numpy()
@@ -90,26 +90,30 @@ def contested(
     if not order.size:
         return ()
     items = counts[ITEM_ID].gather(order)
-    chosen = ratings.of_items(ratings.items[ITEM_ID].is_in(items.implode())).answering(question)
+    chosen = ratings.select_items(ratings.items[ITEM_ID].is_in(items.implode())).select_question(question)
     pool = count_item_answers(chosen, question)
-    by_axis = [(of, count_item_answers(chosen, question, of.axis)) for of in (groups_of(ratings, of) for of in groups)]
-    made = []
+    axes = [groups_of(ratings, axis) for axis in groups]
+    by_axis = [(axis, count_item_answers(chosen, question, axis.axis)) for axis in axes]
+    results = []
     for item, entropy in zip(items.to_list(), disagreement[order].tolist(), strict=True):
-        one = chosen.of_items(chosen.items[ITEM_ID] == item)
+        item_ratings = chosen.select_items(chosen.items[ITEM_ID] == item)
         everybody = (RowBlock("", (EVERYBODY,)), pool.filter(pl.col(ITEM_ID) == item))
-        made.append(_contested_item(one, question, entropy, [everybody, *_blocks(one, by_axis)], text=text))
-    names = number_repeated_names([item.figure.name for item in made])
-    return tuple(replace(item, figure=replace(item.figure, name=name)) for item, name in zip(made, names, strict=True))
+        blocks = [everybody, *_blocks(item_ratings, by_axis)]
+        results.append(_contested_item(item_ratings, question, entropy, blocks, text=text))
+    names = number_repeated_names([item.figure.name for item in results])
+    return tuple(
+        replace(item, figure=replace(item.figure, name=name)) for item, name in zip(results, names, strict=True)
+    )
 
 
 def _blocks(
     item: Ratings, by_axis: Sequence[tuple[DisplayedGroups, pl.DataFrame]]
 ) -> Iterator[tuple[RowBlock, pl.DataFrame]]:
-    """Yield each axis with the groups whose answers to an item may be shown, and their answers."""
+    """Yield a block for each axis with groups whose answers to an item may be shown, and their answers."""
     for groups, counts in by_axis:
         hidden = groups.hidden | find_hidden_groups(item, groups.axis, groups.suppress_below)
-        shown = [name for name in groups.drawn if name not in hidden]
-        of_item = counts.filter(pl.col(ITEM_ID) == item.items[ITEM_ID][0], pl.col("group").is_in(shown))
+        displayed = [name for name in groups.drawn if name not in hidden]
+        of_item = counts.filter(pl.col(ITEM_ID) == item.items[ITEM_ID][0], pl.col("group").is_in(displayed))
         marks = [FEW if n < groups.min_raters else "" for n in of_item["n_ratings"]]
         names = tuple(f"{escape_unprintable(name)}{mark}" for name, mark in zip(of_item["group"], marks, strict=True))
         if names:
@@ -120,7 +124,7 @@ def _contested_item(
     item: Ratings, question: str, entropy: float, blocks: Sequence[tuple[RowBlock, pl.DataFrame]], *, text: bool
 ) -> ContestedItems:
     scale, row = item.scale(question), item.items.row(0, named=True)
-    counts = np.concatenate([build_count_matrix(of, scale) for _, of in blocks])
+    counts = np.concatenate([build_count_matrix(answers, scale) for _, answers in blocks])
     shares = compute_shares(counts)
     everybody = ", ".join(
         f"{format_percent(share)} {escape_unprintable(answer)}" for answer, share in zip(scale, shares[0], strict=True)
@@ -131,7 +135,7 @@ def _contested_item(
         reading=f"{everybody} of {format_count(int(counts[0].sum()), 'rating')}; entropy {format_short(entropy)} nats.",
         table=pl.DataFrame(
             {
-                "group": [EVERYBODY, *(name for _, of in blocks[1:] for name in of["group"])],
+                "group": [EVERYBODY, *(name for _, answers in blocks[1:] for name in answers["group"])],
                 "n_ratings": counts.sum(axis=1),
                 **{f"share of {answer}": shares[:, k] for k, answer in enumerate(scale)},
             }

@@ -8,8 +8,7 @@ import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
-from dissensus.preference.evaluation.diagnostics import Diagnostics
-from dissensus.preference.evaluation.group_accuracy import GroupAccuracy
+from dissensus.preference.evaluation.diagnostics import Diagnostics, GroupAccuracy
 from dissensus.preference.evaluation.paired import RivalModel, describe_comparison
 from dissensus.preference.evaluation.soft_labels import SoftLabelDistance, SoftLabelEvaluation
 from dissensus.report.figures.reliability import reliability
@@ -41,7 +40,7 @@ METHODS: Final = (
     Method(
         "Log-loss",
         r"\frac{\sum_p w_p \ln \left( 1 + e^{-m_p} \right)}{\sum_p w_p}",
-        "What it costs to have said what the model says; ln 2 = 0.693 is what knowing nothing costs.",
+        "Mean negative log-likelihood of the choices; ln 2 = 0.693 without any knowledge.",
         "Bradley and Terry (1952), Rank Analysis of Incomplete Block Designs",
         ("accuracy",),
     ),
@@ -49,7 +48,7 @@ METHODS: Final = (
         "Expected calibration error",
         r"\sum_b \frac{\left| \sum_{p \in b} w_p \left( c_p - r_p \right) \right|}{\sum_p w_p}, \quad "
         r"c = \frac{1}{1 + e^{-|m|}}",
-        "Over ten bins b of equal width from one half to 1: how far being sure, c, and being right, r, are apart.",
+        "Over ten bins b of equal width from one half to 1: distance of mean confidence, c, and accuracy, r.",
         "Guo et al. (2017), On Calibration of Modern Neural Networks",
         ("reliability",),
     ),
@@ -57,7 +56,7 @@ METHODS: Final = (
         "Difference of two models",
         r"\hat d \pm z \sqrt{\frac{G}{G - 1} \sum_g \left( \sum_{p \in g} w_p \left( d_p - \hat d \right) \right)^2} "
         r"\Big/ \sum_p w_p",
-        "On the same pairs, with d the difference on each of them: what both get right, or wrong, adds nothing.",
+        "On the same pairs, with d the difference on each; pairs that both get right, or wrong, add nothing.",
         "Liang and Zeger (1986), Longitudinal Data Analysis Using Generalized Linear Models",
         ("difference", "groups"),
     ),
@@ -74,32 +73,37 @@ METHODS: Final = (
 
 
 def evaluation_report(
-    found: Evaluation,
+    evaluation: Evaluation,
     *,
     model: str,
     rival: RivalModel | None = None,
-    findings: Diagnostics | None = None,
+    diagnostics: Diagnostics | None = None,
     excluded: Mapping[str, int] | None = None,
     title: str | None = None,
     command: str = "",
     seed: int = 0,
 ) -> Document:
     """Make a report of the evaluation of a preference model."""
-    told = findings or Diagnostics()
-    made = (*_sections(found, model, rival), *_by_group(told), *_soft_labels(found, model, rival))
-    names = {section.name for section in made}
+    diagnostics = diagnostics or Diagnostics()
+    n_pairs, n_dialogues = evaluation.accuracy.n, evaluation.accuracy.clusters
+    sections = (
+        *_sections(evaluation, model, rival),
+        *_by_group(diagnostics),
+        *_soft_labels(evaluation, model, rival),
+    )
+    names = {section.name for section in sections}
     return Document(
-        title=title or f"How well {escape_unprintable(model)} knows what people choose",
-        summary=f"{format_count(found.accuracy.n, 'pair')} of {format_count(found.accuracy.clusters, 'dialogue')}.",
+        title=title or f"Evaluation of {escape_unprintable(model)}",
+        summary=f"{format_count(n_pairs, 'pair')} of {format_count(n_dialogues, 'dialogue')}.",
         sizes=(
-            Size("pairs", f"{found.accuracy.n:,}"),
-            Size("dialogues", f"{found.accuracy.clusters:,}"),
-            Size("accuracy", format_short(found.accuracy.estimate, 3)),
-            Size("log-loss", format_short(found.log_loss, 3)),
-            Size("ECE", format_short(found.ece, 3)),
-            *(() if told.r_squared is None else (Size("r²", format_short(told.r_squared, 3)),)),
+            Size("pairs", f"{n_pairs:,}"),
+            Size("dialogues", f"{n_dialogues:,}"),
+            Size("accuracy", format_short(evaluation.accuracy.estimate, 3)),
+            Size("log-loss", format_short(evaluation.log_loss, 3)),
+            Size("ECE", format_short(evaluation.ece, 3)),
+            *(() if diagnostics.r_squared is None else (Size("r²", format_short(diagnostics.r_squared, 3)),)),
         ),
-        sections=made,
+        sections=sections,
         command=command or "dissensus.report.evaluation.evaluation_report(…)",
         notes=tuple(f"{format_count(n, 'pair')} left out: {why}." for why, n in (excluded or {}).items()),
         version=version("dissensus"),
@@ -109,53 +113,52 @@ def evaluation_report(
     )
 
 
-def _sections(found: Evaluation, model: str, rival: RivalModel | None) -> Iterator[Section]:
+def _sections(evaluation: Evaluation, model: str, rival: RivalModel | None) -> Iterator[Section]:
     yield Section(
         "accuracy",
-        "How often it is right",
-        "Of two answers to the same conversation, does the one that people chose score higher?",
-        (_whole(found, model, rival), slices(found, other=rival.found if rival else None)),
+        "Accuracy",
+        "Share of pairs in which the answer that people chose scores higher.",
+        (_all_pairs_table(evaluation, model, rival), slices(evaluation, other=rival.evaluation if rival else None)),
     )
     yield Section(
         "reliability",
-        "How well it knows how sure to be",
-        "Differences of scores are log odds, so the model says how sure it is of each pair.",
-        (reliability(found),),
+        "Calibration",
+        "Differences of scores are log odds, so they give a probability for each pair.",
+        (reliability(evaluation),),
     )
     if rival:
-        lead = (
-            f"{escape_unprintable(model)} and {escape_unprintable(rival.name)} on the same pairs, so that "
-            "hard ones are hard for both."
+        lead = f"{escape_unprintable(model)} and {escape_unprintable(rival.name)} on the same pairs."
+        yield Section("difference", "Comparison with the other model", lead, (_difference(model, rival),))
+
+
+def _by_group(diagnostics: Diagnostics) -> Iterator[Section]:
+    if diagnostics.by_group:
+        lead = "Accuracy with and without knowledge of the groups of raters."
+        yield Section("groups", "Accuracy by group", lead, (group_accuracy_table(diagnostics),))
+
+
+def _soft_labels(evaluation: Evaluation, model: str, rival: RivalModel | None) -> Iterator[Section]:
+    if evaluation.soft_labels is not None:
+        lead = "Distance of the predicted shares from the shares of raters."
+        other = None if rival is None else (rival.name, rival.evaluation)
+        yield Section(
+            "soft_labels", "Shares of raters", lead, (soft_label_table(evaluation.soft_labels, model, other),)
         )
-        yield Section("difference", "Beside the other model", lead, (_difference(model, rival),))
 
 
-def _by_group(findings: Diagnostics) -> Iterator[Section]:
-    if findings.by_group:
-        lead = "Does it help to know to which groups those belong who chose?"
-        yield Section("groups", "Group by group", lead, (group_accuracy_table(findings),))
-
-
-def _soft_labels(found: Evaluation, model: str, rival: RivalModel | None) -> Iterator[Section]:
-    if found.soft_labels is not None:
-        lead = "People choose differently. Does the model say how many choose which answer?"
-        other = None if rival is None else (rival.name, rival.found)
-        yield Section("soft_labels", "Shares of raters", lead, (soft_label_table(found.soft_labels, model, other),))
-
-
-def _whole(found: Evaluation, model: str, rival: RivalModel | None) -> ReportTable:
-    lines = [_line(model, found.accuracy, found.log_loss, found.ece)]
+def _all_pairs_table(evaluation: Evaluation, model: str, rival: RivalModel | None) -> ReportTable:
+    lines = [_line(model, evaluation.accuracy, evaluation.log_loss, evaluation.ece)]
     if rival:
-        lines.append(_line(rival.name, rival.found.accuracy, rival.found.log_loss, rival.found.ece))
-    lines.append(_line("length alone", found.length_alone, found.length_log_loss, None))
+        lines.append(_line(rival.name, rival.evaluation.accuracy, rival.evaluation.log_loss, rival.evaluation.ece))
+    lines.append(_line("length alone", evaluation.length_alone, evaluation.length_log_loss, None))
     lines.append(("people with each other", format_short(HUMAN_AGREEMENT), "", "", ""))
     return ReportTable(
         name="whole",
         title="All pairs",
-        reading=_beyond_length(found),
+        reading=_beyond_length(evaluation),
         grids=(Grid(("", "accuracy", "interval", "log-loss", "ECE"), tuple(lines)),),
         notes=(
-            "Length alone: a model that knows no more than how long the answers are.",
+            "Length alone: a model that knows only the lengths of the answers.",
             f"People with each other: researchers and crowd workers on average, in other pairs ({BAI}).",
         ),
     )
@@ -175,18 +178,18 @@ def _interval(share: ClusteredEstimate) -> str:
     return f"{format_short(share.ci_low, 3)} to {format_short(share.ci_high, 3)}"
 
 
-def _beyond_length(found: Evaluation) -> str:
-    apart = found.accuracy.ci_low > found.length_alone.ci_high
+def _beyond_length(evaluation: Evaluation) -> str:
+    better = evaluation.accuracy.ci_low > evaluation.length_alone.ci_high
     return (
         "The model is right more often than length alone, beyond both intervals."
-        if apart
+        if better
         else "The interval of the model reaches that of length alone: little more than length is shown to be learned."
     )
 
 
 def _difference(model: str, rival: RivalModel) -> ReportTable:
-    of = rival.difference
-    rows = (("accuracy", of.accuracy), ("log-loss", of.log_loss))
+    difference = rival.difference
+    rows = (("accuracy", difference.accuracy), ("log-loss", difference.log_loss))
     return ReportTable(
         name="paired",
         title="Paired difference",
@@ -194,128 +197,140 @@ def _difference(model: str, rival: RivalModel) -> ReportTable:
         grids=(
             Grid(
                 ("", "difference", "interval"),
-                tuple((name, format_short(one.estimate, 4), _interval(one)) for name, one in rows),
+                tuple((name, format_short(value.estimate, 4), _interval(value)) for name, value in rows),
             ),
         ),
-        notes=("Above 0 the first is right more often; below 0 its log-loss is smaller, and it knows better.",),
+        notes=("Above 0 the first is right more often; below 0 its log-loss is smaller.",),
         table=pl.DataFrame(
-            [{"measure": n, "difference": d.estimate, "ci_low": d.ci_low, "ci_high": d.ci_high} for n, d in rows]
+            [
+                {"measure": n, "difference": estimate.estimate, "ci_low": estimate.ci_low, "ci_high": estimate.ci_high}
+                for n, estimate in rows
+            ]
         ),
     )
 
 
-def group_accuracy_grid(findings: Diagnostics) -> Grid:
+def group_accuracy_grid(diagnostics: Diagnostics) -> Grid:
     """Return a line for all pairs and for each group."""
     return Grid(
-        GROUP_HEADINGS, tuple(map(_group_line, findings.by_group)), "Accuracy with the effects of groups, and without."
+        GROUP_HEADINGS,
+        tuple(map(_group_line, diagnostics.by_group)),
+        "Accuracy with the effects of groups, and without.",
     )
 
 
-def group_accuracy_table(findings: Diagnostics) -> ReportTable:
-    """Return the same as a table of a report, with a reading."""
-    every = findings.by_group[0].difference
-    known = every is not None and not every.ci_low <= 0 <= every.ci_high
-    more = "more" if every is not None and every.estimate > 0 else "less"
+def group_accuracy_table(diagnostics: Diagnostics) -> ReportTable:
+    """Return the grid as a table of a report, with a reading."""
+    overall = diagnostics.by_group[0].difference
+    distinct = overall is not None and not overall.ci_low <= 0 <= overall.ci_high
+    direction = "more" if overall is not None and overall.estimate > 0 else "less"
     return ReportTable(
         name="by_group",
-        title="Each group by itself",
-        reading=f"Who knows the group of a rater is right {more} often."
-        if known
-        else "On these pairs it is not shown that who knows the group of a rater is right more often.",
-        grids=(group_accuracy_grid(findings),),
-        notes=("Both on the same pairs, without what is known of single raters. Intervals are for other dialogues.",),
-        table=pl.DataFrame([_group_row(one) for one in findings.by_group]),
+        title="Accuracy by group",
+        reading=f"A model that knows the group of a rater is right {direction} often."
+        if distinct
+        else "On these pairs it is not shown that knowing the group of a rater improves accuracy.",
+        grids=(group_accuracy_grid(diagnostics),),
+        notes=("Both on the same pairs, without effects of single raters. Intervals are for other dialogues.",),
+        table=pl.DataFrame([_group_row(group) for group in diagnostics.by_group]),
     )
 
 
-def _group_line(one: GroupAccuracy) -> tuple[str, ...]:
-    name = f"{escape_unprintable(one.axis)}: {escape_unprintable(one.group)}" if one.axis else "all pairs"
-    shares = format_short(one.as_group.estimate, 3), format_short(one.as_all.estimate, 3)
-    if one.difference is None:
-        return (name, f"{one.as_group.n:,}", *shares, UNKNOWN, UNKNOWN)
-    interval = f"{format_short(one.difference.ci_low, 3)} to {format_short(one.difference.ci_high, 3)}"
-    return (name, f"{one.as_group.n:,}", *shares, format_short(one.difference.estimate, 3), interval)
+def _group_line(group: GroupAccuracy) -> tuple[str, ...]:
+    name = f"{escape_unprintable(group.axis)}: {escape_unprintable(group.group)}" if group.axis else "all pairs"
+    shares = format_short(group.as_group.estimate, 3), format_short(group.as_all.estimate, 3)
+    if group.difference is None:
+        return (name, f"{group.as_group.n:,}", *shares, UNKNOWN, UNKNOWN)
+    interval = f"{format_short(group.difference.ci_low, 3)} to {format_short(group.difference.ci_high, 3)}"
+    return (name, f"{group.as_group.n:,}", *shares, format_short(group.difference.estimate, 3), interval)
 
 
-def _group_row(one: GroupAccuracy) -> dict[str, str | int | float | None]:
-    apart = one.difference
+def _group_row(group: GroupAccuracy) -> dict[str, str | int | float | None]:
+    difference = group.difference
     return {
-        "axis": one.axis,
-        "group": one.group,
-        "n": one.as_group.n,
-        "as_group": one.as_group.estimate,
-        "as_all": one.as_all.estimate,
-        "difference": None if apart is None else apart.estimate,
-        "ci_low": None if apart is None else apart.ci_low,
-        "ci_high": None if apart is None else apart.ci_high,
+        "axis": group.axis,
+        "group": group.group,
+        "n": group.as_group.n,
+        "as_group": group.as_group.estimate,
+        "as_all": group.as_all.estimate,
+        "difference": None if difference is None else difference.estimate,
+        "ci_low": None if difference is None else difference.ci_low,
+        "ci_high": None if difference is None else difference.ci_high,
     }
 
 
 def soft_label_lines(
-    found: SoftLabelEvaluation, model: str, rival: tuple[str, Evaluation] | None = None
+    evaluation: SoftLabelEvaluation, model: str, rival: tuple[str, Evaluation] | None = None
 ) -> SoftLabelLines:
-    """Return by name how near each comes: the model, another one, length alone and one half."""
-    other = rival[1].soft_labels if rival else None
-    beside = ((rival[0], other.model),) if rival and other else ()
-    return ((model, found.model), *beside, ("length alone", found.length_alone), ("always one half", found.one_half))
+    """Return the distances from the shares of raters: of the model, a rival, length alone and one half."""
+    rival_labels = rival[1].soft_labels if rival else None
+    rival_lines = ((rival[0], rival_labels.model),) if rival and rival_labels else ()
+    return (
+        (model, evaluation.model),
+        *rival_lines,
+        ("length alone", evaluation.length_alone),
+        ("always one half", evaluation.one_half),
+    )
 
 
-def soft_label_grid(found: SoftLabelEvaluation, lines: SoftLabelLines) -> Grid:
-    """Return a line for each that says how sure it is."""
-    raters = f" by {found.n_raters:,} raters" if found.n_raters else ""
+def soft_label_grid(evaluation: SoftLabelEvaluation, lines: SoftLabelLines) -> Grid:
+    """Return the distances as a grid."""
+    raters = f" by {evaluation.n_raters:,} raters" if evaluation.n_raters else ""
     caption = (
-        f"{found.n_comparisons:,} comparisons{raters}, of which cross-entropy cannot be below "
-        f"{format_short(found.entropy, 3)}, the entropy of their shares."
+        f"{evaluation.n_comparisons:,} comparisons{raters}, of which cross-entropy cannot be below "
+        f"{format_short(evaluation.entropy, 3)}, the entropy of their shares."
     )
     return Grid(
-        SOFT_LABEL_HEADINGS, tuple((escape_unprintable(name), *_soft_label_cells(one)) for name, one in lines), caption
+        SOFT_LABEL_HEADINGS,
+        tuple((escape_unprintable(name), *_soft_label_cells(distances)) for name, distances in lines),
+        caption,
     )
 
 
 def soft_label_table(
-    found: SoftLabelEvaluation, model: str, rival: tuple[str, Evaluation] | None = None
+    evaluation: SoftLabelEvaluation, model: str, rival: tuple[str, Evaluation] | None = None
 ) -> ReportTable:
-    """Return the same as a table of a report, with a reading."""
-    lines = soft_label_lines(found, model, rival)
+    """Return the grid as a table of a report, with a reading."""
+    lines = soft_label_lines(evaluation, model, rival)
     return ReportTable(
         name="soft_labels",
-        title="Where several raters compared the same answers",
-        reading=_soft_label_reading(found),
-        grids=(soft_label_grid(found, lines),),
+        title="Comparisons by several raters",
+        reading=_soft_label_reading(evaluation),
+        grids=(soft_label_grid(evaluation, lines),),
         notes=(
             "Distance: Manhattan, from 0 to 2. Error rate: share of the raters of a comparison whose choice is "
-            "foretold wrongly. Intervals are for other dialogues.",
+            "predicted wrongly. Intervals are for other dialogues.",
         ),
         table=pl.DataFrame([_soft_label_row(name, one) for name, one in lines]),
     )
 
 
-def _soft_label_reading(found: SoftLabelEvaluation) -> str:
-    ends = found.model.distance.ci_high, found.one_half.distance.ci_low
+def _soft_label_reading(evaluation: SoftLabelEvaluation) -> str:
+    ends = evaluation.model.distance.ci_high, evaluation.one_half.distance.ci_low
     if ends[0] is not None and ends[1] is not None and ends[0] < ends[1]:
-        return "The model is nearer to the shares of raters than who always says one half, beyond both intervals."
-    return "It is not shown that the model is nearer to the shares of raters than who always says one half."
+        return "The model is nearer to the shares of raters than a constant one half, beyond both intervals."
+    return "It is not shown that the model is nearer to the shares of raters than a constant one half."
 
 
-def _soft_label_cells(one: SoftLabelDistance) -> tuple[str, ...]:
+def _soft_label_cells(distances: SoftLabelDistance) -> tuple[str, ...]:
     return tuple(
         cell
-        for value in (one.distance, one.cross_entropy, one.error_rate)
-        for cell in (format_short(value.estimate, 3), _known_interval(value))
+        for value in (distances.distance, distances.cross_entropy, distances.error_rate)
+        for cell in (format_short(value.estimate, 3), _interval_or_unknown(value))
     )
 
 
-def _known_interval(value: Mean | ClusteredEstimate) -> str:
-    known = value.ci_low is not None and value.ci_high is not None
-    return f"{format_short(value.ci_low, 3)} to {format_short(value.ci_high, 3)}" if known else UNKNOWN
+def _interval_or_unknown(value: Mean | ClusteredEstimate) -> str:
+    has_interval = value.ci_low is not None and value.ci_high is not None
+    return f"{format_short(value.ci_low, 3)} to {format_short(value.ci_high, 3)}" if has_interval else UNKNOWN
 
 
-def _soft_label_row(name: str, one: SoftLabelDistance) -> dict[str, str | float | None]:
+def _soft_label_row(name: str, distances: SoftLabelDistance) -> dict[str, str | float | None]:
     row: dict[str, str | float | None] = {"of": name}
     for measure, value in (
-        ("distance", one.distance),
-        ("cross_entropy", one.cross_entropy),
-        ("error_rate", one.error_rate),
+        ("distance", distances.distance),
+        ("cross_entropy", distances.cross_entropy),
+        ("error_rate", distances.error_rate),
     ):
         row |= {measure: value.estimate, f"{measure}_ci_low": value.ci_low, f"{measure}_ci_high": value.ci_high}
     return row

@@ -21,19 +21,19 @@ class Figure:
     Parameters
     ----------
     name
-        What its file is called.
+        Name of its file, without suffix.
     title
-        What is shown.
+        Title above the figure.
     reading
-        What is seen, in one sentence.
+        The result, in one sentence.
     table
         The numbers that are drawn.
     draw
-        Draws it so many pixels wide.
+        Draws it at a width in pixels.
     notes
-        What a reader needs to read it.
+        Explanations for the reader.
     axis
-        The axis whose groups it compares, if it is one.
+        The axis whose groups it compares, if any.
     """
 
     name: str
@@ -51,20 +51,20 @@ class Figure:
 
     def render(self, kind: Kind = "svg", *, width: int = TEXT_WIDTH) -> bytes:
         """Return it as "svg", "png" (300 pixels an inch) or "json" (Vega-Lite); 96 of `width` are an inch."""
-        return render(self._drawn(width), kind)
+        return render(self._draw(width), kind)
 
     def save(self, path: str | Path, *, width: int = TEXT_WIDTH) -> None:
         """Write it to a .svg, .png or .json file; see `render`."""
         Path(path).write_bytes(self.render(detect_kind(Path(path)), width=width))
 
     def inline(self, width: int, suffix: str = "") -> str:
-        """Return it as SVG that takes its colours from the page that it is put into."""
+        """Return it as SVG that takes its colours from the surrounding page."""
         return render_inline(
-            self._drawn(width), f"{self.name}{suffix}", escape_unprintable(f"{self.title}. {self.reading}")
+            self._draw(width), f"{self.name}{suffix}", escape_unprintable(f"{self.title}. {self.reading}")
         )
 
-    def _drawn(self, width: int) -> Drawing:
-        # Altair checks every part against its schema as it is made, which takes longer than to make it; tests do.
+    def _draw(self, width: int) -> Drawing:
+        # Without schema validation of every part, which takes longer than drawing; tests validate.
         with debug_mode(False):
             return self.draw(width)
 

@@ -17,9 +17,9 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.suppression import hidden_cells
 
 EVERYBODY = "everybody"
-# More rows than this are not read but scrolled.
+# Most rows of a figure: more are not readable.
 MOST_GROUPS = 24
-# Characters of a name in the name of a file, which has 255 bytes at most.
+# Most characters of a name within a file name, which has at most 255 bytes.
 LONGEST = 60
 
 
@@ -38,9 +38,9 @@ class DisplayedGroups:
     suppress_below
         Groups with fewer are not shown.
     hidden
-        Groups that are not shown: those, and others from which their answers could be told.
+        Suppressed groups: those, and others from which their answers could be computed.
     n_unknown
-        Raters whose group is not known.
+        Raters whose group is unknown.
     """
 
     axis: str
@@ -67,28 +67,30 @@ class DisplayedGroups:
 
     @property
     def drawn(self) -> tuple[str, ...]:
-        """Those that a figure has room for: the largest, in their order."""
+        """The largest groups, up to the limit of a figure, in their order."""
         largest = sorted(self.listed, key=lambda name: -self.sizes[name])[:MOST_GROUPS]
         return tuple(name for name in self.listed if name in set(largest))
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on marked, suppressed and undrawn groups."""
-        found = []
+        notes = []
         if any(self.sizes[name] < self.min_raters for name in self.listed):
-            found.append(f"{FEW} fewer than {self.min_raters:,} raters: read with care.")
+            notes.append(f"{FEW} fewer than {self.min_raters:,} raters: read with care.")
         if self.hidden:
-            found.append(f"{format_count(len(self.hidden), 'group')} of {self.title} left out: {self.why_hidden}.")
+            notes.append(f"{format_count(len(self.hidden), 'group')} of {self.title} left out: {self.why_hidden}.")
         if self.n_unknown:
-            found.append(f"{self.title} of {self.unknown} is not known.")
+            notes.append(f"{self.title} of {self.unknown} is not known.")
         if len(self.drawn) < len(self.listed):
-            found.append(f"Drawn are the {len(self.drawn)} largest of {len(self.listed):,} groups; the table has all.")
-        return tuple(found)
+            notes.append(
+                f"The figure shows the {len(self.drawn)} largest of {len(self.listed):,} groups; the table has all."
+            )
+        return tuple(notes)
 
     @property
     def why_hidden(self) -> str:
         """Reason for hidden groups."""
-        return f"fewer than {self.suppress_below:,} raters, or without them others could be told"
+        return f"fewer than {self.suppress_below:,} raters, or others could be computed from them"
 
     @property
     def unknown(self) -> str:
@@ -106,7 +108,8 @@ def groups_of(
 ) -> DisplayedGroups:
     """Return the groups of an axis; those with fewer raters than `suppress_below` are hidden.
 
-    A group that could be told from the others is hidden with them, see `hidden_cells`. Groups are returned as they are.
+    Groups from which a hidden one could be computed are hidden too, see `hidden_cells`. `DisplayedGroups` are returned
+    unchanged.
     """
     if isinstance(axis, DisplayedGroups):
         return axis
@@ -128,7 +131,7 @@ def groups_of(
 def find_hidden_groups(
     ratings: Ratings, axis: str, below: int, among: npt.NDArray[np.bool_] | None = None
 ) -> frozenset[str]:
-    """Return the groups of an axis that are hidden where only some raters count, told by one Boolean a rater."""
+    """Return the hidden groups of an axis; `among` selects the raters that are counted."""
     codes, names = ratings.group_codes(axis)
     parts = [ratings.group_codes(part)[0] for part in axis.split(CROSS)]
     counts, unknown = count_cells(parts, among)
@@ -139,7 +142,7 @@ def find_hidden_groups(
 def count_cells(
     parts: Sequence[npt.NDArray[np.integer[Any]]], among: npt.NDArray[np.bool_] | None = None
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """Count raters by the codes of their groups, the last of each axis for those that are not known (code -1)."""
+    """Count raters by the codes of their groups; the last cell of each axis is for unknown groups (code -1)."""
     shape = [int(part.max(initial=-1)) + 2 for part in parts]
     counts, unknown = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.bool_)
     np.add.at(counts, tuple(part if among is None else part[among] for part in parts), 1)
@@ -157,18 +160,18 @@ def read_compared_groups(analysis: Analysis, axis: str) -> DisplayedGroups:
 
 
 def make_slug(text: str) -> str:
-    """Return a name as a part of the name of a file: letters and digits, joined by hyphens, not too many."""
+    """Return a name as part of a file name: letters and digits, joined by hyphens, cut to `LONGEST`."""
     words = re.findall(r"\w+", text.lower().replace(RATER_PREFIX, "").replace("_", " "))
     return "-".join(words)[:LONGEST].strip("-") or "unnamed"
 
 
 def number_repeated_names(names: Sequence[str]) -> list[str]:
-    """Return names, with a number after those that would stand twice."""
-    found: list[str] = []
+    """Return unique names: repeated ones get a number."""
+    unique_names: list[str] = []
     for name in names:
         numbered = (f"{name}-{n}" for n in count(2))
-        found.append(next(other for other in chain([name], numbered) if other not in found))
-    return found
+        unique_names.append(next(candidate for candidate in chain([name], numbered) if candidate not in unique_names))
+    return unique_names
 
 
 def format_axis(axis: str) -> str:

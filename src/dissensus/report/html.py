@@ -9,12 +9,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
-from dissensus.report.disclosure import Disclosure
 from dissensus.report.figure import Figure
-from dissensus.report.tables import ReportTable
+from dissensus.report.tables import Disclosure, ReportTable
 from dissensus.report.theme import COLUMN_WIDTH, DARK, NAMES, TEXT_WIDTH
 
-# Rows of numbers beyond which a table is cut: the page must open on a phone.
+# Most rows of a table of numbers: the page must open on a phone.
 MOST_ROWS = 400
 DIGITS = 4
 
@@ -31,27 +30,27 @@ def _environment() -> Environment:
         loader=PackageLoader("dissensus.report"),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
-        finalize=_visible,
+        finalize=_escape_text,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"wide": _wide, "narrow": _narrow, "grid": to_grid, "mathml": _mathml}
+    environment.filters |= {"wide": _render_wide, "narrow": _render_narrow, "grid": to_grid, "mathml": _mathml}
     environment.tests["figure"] = lambda part: isinstance(part, Figure)
-    environment.tests["folded"] = lambda part: isinstance(part, Disclosure)
+    environment.tests["disclosure"] = lambda part: isinstance(part, Disclosure)
     environment.tests["table"] = lambda part: isinstance(part, ReportTable)
     return environment
 
 
-def _visible(value: Any) -> Any:
-    """Return a text without the signs that nobody sees and that turn others around, line breaks kept."""
+def _escape_text(value: Any) -> Any:
+    """Escape invisible and bidirectional control characters of a text; keep line breaks."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return "\n".join(map(escape_unprintable, value.splitlines()))
 
 
 def _style() -> str:
-    """Return the style sheet, with the colours of the figures for light and dark pages."""
+    """Return the style sheet with the colours of light and dark pages."""
     light = "".join(f"--{name}:{color};" for color, name in NAMES.items())
     dark = "".join(f"--{name}:{DARK[color]};" for color, name in NAMES.items())
     sheet = (files("dissensus.report") / "templates" / "report.css").read_text("utf-8")
@@ -59,11 +58,11 @@ def _style() -> str:
     return f":root{{color-scheme:light;{light}}}\n{screen}\n{sheet}"
 
 
-def _wide(figure: Figure) -> Markup:
+def _render_wide(figure: Figure) -> Markup:
     return Markup(figure.inline(TEXT_WIDTH, "-w"))  # noqa: S704 - the renderer escapes every text
 
 
-def _narrow(figure: Figure) -> Markup:
+def _render_narrow(figure: Figure) -> Markup:
     return Markup(figure.inline(COLUMN_WIDTH, "-n"))  # noqa: S704 - the renderer escapes every text
 
 

@@ -9,19 +9,19 @@ import altair as alt
 
 from dissensus.report.theme import INK, MUTED, PADDING, SMALL
 
-# Of the width, the most that names may take, and the most lines of a name.
+# Largest share of the width for names, and most lines of a name.
 NAME_SHARE, NAME_LINES = 0.36, 3
 LINE_HEIGHT, NAME_GAP = 13, 12
-# Of a heading, above the first row of its block.
+# Distance of a heading from the first row of its block.
 BELOW = 10
-# What an entry of a legend takes beside its text.
+# Width of a legend entry beside its text.
 SYMBOL = 30
 # Widths of characters in Liberation Sans, as parts of its size.
 _NARROW, _WIDE, _UPPER, _OTHER, _FULL = 0.28, 0.86, 0.68, 0.54, 1.0
 
 
 def estimate_text_width(text: str, size: float = SMALL) -> float:
-    """Return about how many pixels a text takes."""
+    """Return the approximate width of a text in pixels."""
     return size * sum(_character(c) for c in text)
 
 
@@ -36,7 +36,7 @@ def _character(c: str) -> float:
 
 
 def wrap_text(text: str, width: float) -> list[str]:
-    """Return a text in a few lines that are not wider than so many pixels, cut with an ellipsis."""
+    """Wrap a text into at most `NAME_LINES` lines of a width in pixels, cut with an ellipsis."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -44,18 +44,18 @@ def wrap_text(text: str, width: float) -> list[str]:
             lines[-1] = longer
         else:
             lines.append(word)
-    kept = [truncate_text(line, width) for line in lines[:NAME_LINES]]
+    wrapped = [truncate_text(line, width) for line in lines[:NAME_LINES]]
     if len(lines) > NAME_LINES:
-        kept[-1] = (
+        wrapped[-1] = (
             truncate_text(f"{lines[NAME_LINES - 1]} …", width)
-            if kept[-1].endswith("…")
-            else truncate_text(kept[-1] + "…", width)
+            if wrapped[-1].endswith("…")
+            else truncate_text(wrapped[-1] + "…", width)
         )
-    return kept
+    return wrapped
 
 
 def truncate_text(text: str, width: float) -> str:
-    """Return a text, or as much of it as fits with an ellipsis."""
+    """Return a text, cut with an ellipsis to a width in pixels."""
     if estimate_text_width(text) <= width:
         return text
     text = text.removesuffix("…")
@@ -69,51 +69,51 @@ Spec = dict[str, Any]
 
 
 class RowLabels:
-    """Some rows, one below the other, with their names at the left.
+    """Rows one below the other, with their names at the left.
 
-    Charts over them have a y axis in pixels from above, so that a row is as high as its name.
+    Charts over them have a y axis in pixels from the top, so that a row is as high as its name.
     """
 
     def __init__(self, names: Sequence[str], width: int, *, least: int = 24) -> None:
-        most = NAME_SHARE * width
+        max_width = NAME_SHARE * width
         self.lines = [
             [
                 (line, INK if part == 0 else MUTED)
                 for part, text in enumerate(name.split("\n"))
-                for line in wrap_text(text, most)
+                for line in wrap_text(text, max_width)
             ]
             for name in names
         ]
         widest = max((estimate_text_width(line) for lines in self.lines for line, _ in lines), default=0)
-        self.name_width = round(min(widest, most)) + NAME_GAP
+        self.name_width = round(min(widest, max_width)) + NAME_GAP
         self.plot_width = width - self.name_width - 2 * PADDING
         self.heights = [max(least, LINE_HEIGHT * len(lines) + 8) for lines in self.lines]
         starts = [0, *accumulate(self.heights)]
         self.middles = [start + height / 2 for start, height in zip(starts, self.heights, strict=False)]
-        self.places = self.middles
+        self.row_middles = self.middles
         self.height = starts[-1]
 
     def y(self, field: str = "y") -> alt.Y:
-        """Return the y axis: a field in pixels from above."""
+        """Return the y axis: a field in pixels from the top."""
         return alt.Y(f"{field}:Q", scale=alt.Scale(domain=[self.height, 0], nice=False, zero=False), axis=None)
 
-    def named(self) -> list[alt.Chart]:
+    def draw_names(self) -> list[alt.Chart]:
         """Return the layer of the names, at the left of the plot."""
         texts = [
-            {"y": middle + LINE_HEIGHT * (place - (len(lines) - 1) / 2), "text": line, "color": color}
+            {"y": middle + LINE_HEIGHT * (line_number - (len(lines) - 1) / 2), "text": line, "color": color}
             for middle, lines in zip(self.middles, self.lines, strict=True)
-            for place, (line, color) in enumerate(lines)
+            for line_number, (line, color) in enumerate(lines)
         ]
         mark = alt.Chart(to_inline_data(texts)).mark_text(align="right", baseline="middle")
-        named: alt.Chart = mark.encode(
+        labels: alt.Chart = mark.encode(
             self.y(), alt.Text("text:N"), alt.Color("color:N", scale=None), x=alt.value(-NAME_GAP / 2)
         )
-        return [named]
+        return [labels]
 
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """A heading or none, the names of the rows below it, and the end of the heading that stays where it is cut."""
+    """An optional heading, the names of its rows, and the end of the heading that is never cut."""
 
     heading: str
     names: tuple[str, ...]
@@ -121,45 +121,45 @@ class RowBlock:
 
 
 class HeadedRows(RowLabels):
-    """Blocks of rows, one below the other; `of_block` are the middles of the rows of each, `places` all of them."""
+    """Blocks of rows below headings; `block_middles` are the middles of the rows of each block."""
 
     def __init__(self, blocks: Sequence[RowBlock], width: int, *, least: int = 24) -> None:
         lines = [[*([""] if block.heading else []), *block.names] for block in blocks]
         super().__init__([name for names in lines for name in names], width, least=least)
-        places = iter(zip(self.middles, self.heights, strict=True))
-        self.heads: list[dict[str, Any]] = []
-        self.of_block: list[list[float]] = []
+        positions = iter(zip(self.middles, self.heights, strict=True))
+        self.headings: list[dict[str, Any]] = []
+        self.block_middles: list[list[float]] = []
         for block in blocks:
             if block.heading:
-                middle, height = next(places)
+                middle, height = next(positions)
                 # Bold is about a tenth wider.
                 room = 0.9 * self.plot_width - estimate_text_width(block.end)
-                self.heads.append(
+                self.headings.append(
                     {"y": middle + height / 2 - BELOW, "text": truncate_text(block.heading, room) + block.end}
                 )
-            self.of_block.append([next(places)[0] for _ in block.names])
-        self.places = [middle for middles in self.of_block for middle in middles]
+            self.block_middles.append([next(positions)[0] for _ in block.names])
+        self.row_middles = [middle for middles in self.block_middles for middle in middles]
 
-    def named(self) -> list[alt.Chart]:
+    def draw_names(self) -> list[alt.Chart]:
         """Return the layers of the names and of the headings, at the left of the plot."""
-        mark = alt.Chart(to_inline_data(self.heads)).mark_text(
+        mark = alt.Chart(to_inline_data(self.headings)).mark_text(
             align="left", baseline="middle", fontWeight="bold", fontSize=SMALL
         )
-        headed: alt.Chart = mark.encode(self.y(), alt.Text("text:N"), x=alt.value(0))
-        return [*super().named(), headed]
+        headings: alt.Chart = mark.encode(self.y(), alt.Text("text:N"), x=alt.value(0))
+        return [*super().draw_names(), headings]
 
 
 def to_inline_data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
-    """Return rows as data of a chart, as many as there are."""
+    """Return rows as inline data of a chart, without the row limit of Altair."""
     return alt.InlineData(values=list(rows))
 
 
 def stack_over_rows(
     layers: Sequence[alt.Chart], rows: RowLabels, *, width: int | None = None, title: str | None = None
 ) -> Spec:
-    """Return layers over some rows, one upon the other, under a heading.
+    """Return layers over the same rows, under a heading.
 
-    Altair's own operators copy every part again and again: a figure of seven panels takes a second by them.
+    The operators of Altair copy every part repeatedly: a figure of seven panels takes a second with them.
     """
     size = {"width": rows.plot_width if width is None else width, "height": rows.height}
     head = {"title": {"text": title, "fontSize": SMALL, "fontWeight": "bold"}} if title else {}
@@ -167,12 +167,12 @@ def stack_over_rows(
 
 
 def stack_layers(layers: Sequence[alt.Chart], *, width: int, height: int) -> Spec:
-    """Return layers, one upon the other, in a plot of so many pixels."""
+    """Return layers in a plot of a size in pixels."""
     return {"layer": [_layer(layer) for layer in layers], "width": width, "height": height}
 
 
 def _layer(layer: alt.Chart) -> Spec:
-    """Return a layer with the data that Altair keeps apart."""
+    """Return a layer with its data, which Altair stores separately."""
     spec = layer.to_dict(validate=False)
     values = spec["datasets"][spec["data"]["name"]]
     return {"data": {"values": values}, "mark": spec["mark"], "encoding": spec["encoding"]}
@@ -189,7 +189,7 @@ def concat_vertically(specs: Sequence[Spec], *, spacing: int) -> Spec:
 
 
 def count_legend_columns(names: Sequence[str], width: float) -> int:
-    """Return how many entries of a legend stand beside each other: as many as fit, in lines of about one length."""
+    """Return the number of columns of a legend: as many as fit, in lines of about equal length."""
     widths = [estimate_text_width(name) + SYMBOL for name in names]
     fitting = (n for n in range(1, len(names) + 1) if sum(max(widths[c::n]) for c in range(n)) <= width)
     rows = -(-len(names) // max(fitting, default=1))

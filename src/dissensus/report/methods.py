@@ -10,7 +10,7 @@ AROYO = "Aroyo et al. (2023), DICES Dataset"
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A statistic: its name, its formula in LaTeX, what it says, where it comes from, and the parts that show it."""
+    """A statistic: name, formula in LaTeX, explanation, source, and the sections that show it."""
 
     name: str
     formula: str
@@ -122,7 +122,7 @@ METHODS = (
         ("vetting",),
     ),
     Method(
-        "Whom a filter removes",
+        "Removal by a filter",
         r"p = \sum_{T : P(T) \le P(T_0)} P(T)",
         "Over all tables T of removed and kept raters with the sums of the observed one. Adjusted over the axes by "
         "Benjamini and Hochberg (1995).",
@@ -130,7 +130,7 @@ METHODS = (
         ("filter",),
     ),
     Method(
-        "How far labels move",
+        "Shift of labels",
         r"p = \frac{1 + b_{\ge}}{B + 1}",
         "b counts removals of as many raters at random that move labels as far or further; one-sided.",
         "Phipson and Smyth (2010), Permutation P-values Should Never Be Zero",

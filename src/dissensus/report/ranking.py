@@ -21,8 +21,8 @@ METHODS: Final = (
     Method(
         "Bradley–Terry",
         r"P(i \succ j) = \frac{1}{1 + 10^{(R_j - R_i) / 400}}",
-        "The ratings under which what was preferred is most likely, with a mean of 1,000. Intervals: percentiles over "
-        "samples of raters, each with all that they said.",
+        "The ratings that maximise the likelihood of the preferences, with a mean of 1,000. Intervals: percentiles "
+        "over samples of raters, each with all their comparisons.",
         "Bradley and Terry (1952), Rank Analysis of Incomplete Block Designs",
         ("standings",),
     ),
@@ -35,11 +35,11 @@ METHODS: Final = (
     ),
 )
 MOST_MEETINGS: Final = 40
-"""Pairs of chatbots that are listed."""
+"""Most pairs of chatbots in the list."""
 
 
 def ranking_report(
-    every: Ranking,
+    overall: Ranking,
     comparisons: Comparisons,
     *,
     by: str | None = None,
@@ -49,19 +49,20 @@ def ranking_report(
     seed: int = 0,
 ) -> Document:
     """Make a report of a ranking."""
-    ranked = {name: one for name, one in (groups or {}).items() if isinstance(one, Ranking)}
-    missing = {name: one for name, one in (groups or {}).items() if isinstance(one, str)}
-    left = (f"{format_count(n, 'comparison')} left out: {why}." for why, n in (excluded or {}).items())
+    ranked = {name: ranking for name, ranking in (groups or {}).items() if isinstance(ranking, Ranking)}
+    missing = {name: ranking for name, ranking in (groups or {}).items() if isinstance(ranking, str)}
+    exclusions = (f"{format_count(n, 'comparison')} left out: {reason}." for reason, n in (excluded or {}).items())
     unranked = (
-        f"{format_axis(by or 'group').capitalize()} {escape_unprintable(name)}: {why}" for name, why in missing.items()
+        f"{format_axis(by or 'group').capitalize()} {escape_unprintable(name)}: {reason}"
+        for name, reason in missing.items()
     )
     return Document(
-        title="Which chatbots people prefer",
-        summary=f"{format_count(len(every.rows), 'chatbot')} in {format_count(every.n_comparisons, 'comparison')}.",
-        sizes=tuple(_sizes(every)),
-        sections=tuple(_sections(every, comparisons, by, ranked)),
+        title="Ranking of chatbots",
+        summary=f"{format_count(len(overall.rows), 'chatbot')} in {format_count(overall.n_comparisons, 'comparison')}.",
+        sizes=tuple(_sizes(overall)),
+        sections=tuple(_sections(overall, comparisons, by, ranked)),
         command=command or "dissensus.report.ranking.ranking_report(…)",
-        notes=(*left, *every.notes, *unranked),
+        notes=(*exclusions, *overall.notes, *unranked),
         version=version("dissensus"),
         seed=seed,
         methods=METHODS,
@@ -69,34 +70,34 @@ def ranking_report(
     )
 
 
-def _sizes(every: Ranking) -> Iterator[Size]:
-    yield Size("chatbots", f"{len(every.rows):,}")
-    yield Size("comparisons", f"{every.n_comparisons:,}")
-    if every.n_raters is not None:
-        yield Size("raters", f"{every.n_raters:,}")
-    if every.slope is not None:
-        yield Size("slope of scores", f"{every.slope:.2f}")
+def _sizes(overall: Ranking) -> Iterator[Size]:
+    yield Size("chatbots", f"{len(overall.rows):,}")
+    yield Size("comparisons", f"{overall.n_comparisons:,}")
+    if overall.n_raters is not None:
+        yield Size("raters", f"{overall.n_raters:,}")
+    if overall.slope is not None:
+        yield Size("slope of scores", f"{overall.slope:.2f}")
 
 
 def _sections(
-    every: Ranking, comparisons: Comparisons, by: str | None, ranked: Mapping[str, Ranking]
+    overall: Ranking, comparisons: Comparisons, by: str | None, ranked: Mapping[str, Ranking]
 ) -> Iterator[Section]:
     yield Section(
         "standings",
-        "Which are preferred",
-        "Two answers to the same conversation at a time: how often does each chatbot win, and over whom?",
-        (standings(every, by=by, groups=ranked), _table(every)),
+        "Standings",
+        "Wins of each chatbot in comparisons of two answers to the same conversation.",
+        (standings(overall, by=by, groups=ranked), _table(overall)),
     )
     yield Section(
         "meetings",
-        "Who met whom",
-        "Strengths are known as far as chatbots met, or met others that did.",
+        "Compared pairs",
+        "Strengths can be compared if chatbots are connected by comparisons.",
         (_meetings(comparisons),),
     )
 
 
-def _table(every: Ranking) -> ReportTable:
-    reason = next((row.reason for row in every.rows if row.reason), "")
+def _table(overall: Ranking) -> ReportTable:
+    reason = next((row.reason for row in overall.rows if row.reason), "")
     return ReportTable(
         name="ranking",
         title="All raters",
@@ -104,36 +105,36 @@ def _table(every: Ranking) -> ReportTable:
         grids=(
             Grid(
                 ("chatbot", "compared", "won", "tied", "Bradley–Terry", "interval", "Elo"),
-                tuple(map(_line, every.rows)),
+                tuple(map(_line, overall.rows)),
             ),
         ),
     )
 
 
 def _line(row: RankedChatbot) -> tuple[str, ...]:
-    known = row.ci_low is not None and row.ci_high is not None
+    has_interval = row.ci_low is not None and row.ci_high is not None
     return (
         escape_unprintable(row.bot),
         f"{row.n:,.0f}",
         f"{row.won:,.0f}",
         f"{row.tied:,.0f}",
         UNKNOWN if row.bradley_terry is None else f"{row.bradley_terry:,.0f}",
-        f"{row.ci_low:,.0f} to {row.ci_high:,.0f}" if known else UNKNOWN,
+        f"{row.ci_low:,.0f} to {row.ci_high:,.0f}" if has_interval else UNKNOWN,
         f"{row.elo:,.0f}",
     )
 
 
 def _meetings(comparisons: Comparisons) -> ReportTable:
-    """List which chatbots were compared with each other, those seldom compared first."""
+    """List the pairs of chatbots that were compared, the rarest first."""
     rows = sorted(_count_meetings(comparisons), key=lambda row: (row["n"], row["one"], row["other"]))
-    bots = len(comparisons.bots)
-    every = bots * (bots - 1) // 2
-    more = "" if len(rows) <= MOST_MEETINGS else f"The {MOST_MEETINGS} that met least often are shown."
+    n_bots = len(comparisons.bots)
+    n_pairs = n_bots * (n_bots - 1) // 2
+    note = "" if len(rows) <= MOST_MEETINGS else f"The {MOST_MEETINGS} that met least often are shown."
     return ReportTable(
         name="meetings",
         title="Comparisons of two chatbots",
-        reading=f"{len(rows):,} of {every:,} pairs of chatbots met; the rest are compared by way of others."
-        if len(rows) < every
+        reading=f"{len(rows):,} of {n_pairs:,} pairs of chatbots met; the rest are compared through others."
+        if len(rows) < n_pairs
         else "Each chatbot met every other.",
         grids=(
             Grid(
@@ -141,20 +142,20 @@ def _meetings(comparisons: Comparisons) -> ReportTable:
                 tuple(map(_meeting_line, rows[:MOST_MEETINGS])),
             ),
         ),
-        notes=(more,) if more else (),
+        notes=(note,) if note else (),
         table=pl.DataFrame(rows),
     )
 
 
 def _count_meetings(comparisons: Comparisons) -> Iterator[dict[str, str | int]]:
-    turned = comparisons.a > comparisons.b
-    one, other = np.minimum(comparisons.a, comparisons.b), np.maximum(comparisons.a, comparisons.b)
-    outcome = np.where(turned, 1 - comparisons.outcome, comparisons.outcome)
-    for a, b in np.unique(np.stack([one, other], axis=1), axis=0).tolist():
-        found = outcome[(one == a) & (other == b)]
-        won, tied, lost = (int((found == value).sum()) for value in (1.0, 0.5, 0.0))
+    swapped = comparisons.a > comparisons.b
+    first, second = np.minimum(comparisons.a, comparisons.b), np.maximum(comparisons.a, comparisons.b)
+    outcome = np.where(swapped, 1 - comparisons.outcome, comparisons.outcome)
+    for a, b in np.unique(np.stack([first, second], axis=1), axis=0).tolist():
+        outcomes = outcome[(first == a) & (second == b)]
+        won, tied, lost = (int((outcomes == value).sum()) for value in (1.0, 0.5, 0.0))
         names = {"one": comparisons.bots[a], "other": comparisons.bots[b]}
-        yield {**names, "n": len(found), "won": won, "tied": tied, "lost": lost}
+        yield {**names, "n": len(outcomes), "won": won, "tied": tied, "lost": lost}
 
 
 def _meeting_line(row: Mapping[str, str | int]) -> tuple[str, ...]:

@@ -15,24 +15,24 @@ Kind = Literal["svg", "png", "json"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 PNG_PER_INCH = 300
 
-# Texts between tags are names from a file, and may look like any of the following.
+# Applied to tags only: texts between them are names from a file, which may match any of these.
 _TAG = re.compile(r"<[^>]+>")
 _COLOR = re.compile("|".join(NAMES), re.IGNORECASE)
 _BACKGROUND = re.compile(rf'<rect width="[\d.]+" height="[\d.]+" fill="{PAPER}"\s*(?:/>|></rect>)', re.IGNORECASE)
 _SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"[^>]*>')
 _FONT = re.compile(r' font-family="[^"]*"')
-# Coordinates: their last digits differ between processors, and nobody sees them.
+# Coordinates: their last digits differ between processors and are invisible.
 _COORDINATES = re.compile(r'(?:(?<= d=")|(?<= transform=")|(?<= [xy][12]="))[^"]*')
 _LONG = re.compile(r"-?\d+\.\d{2,}")
-# What the renderer says to machines about every mark; the figure says it once as a whole.
-_SAID = re.compile(
+# Accessibility attributes of every mark; the figure has one label instead.
+_MARK_ATTRIBUTES = re.compile(
     r'<path class="(?:back|fore)ground"[^>]*/>| (?:role|aria-roledescription|class|pointer-events)="[^"]*"'
 )
 _ID = re.compile(r'(\bid="|url\(#)([^")]+)')
 
 
 def detect_kind(path: Path) -> Kind:
-    """Return what the name of a file asks for."""
+    """Return the format that the suffix of a file names."""
     kind = path.suffix.lower().removeprefix(".")
     if kind not in KINDS:
         raise InvalidInput(f"{path} has {path.suffix or 'no ending'}; name a .svg, .png or .json (Vega-Lite) file.")
@@ -50,7 +50,7 @@ def render(chart: Drawing, kind: Kind) -> bytes:
 
 
 def render_inline(chart: Drawing, name: str, label: str) -> str:
-    """Return a figure as SVG for a page: its colours are variables of the page, its ids begin with a name."""
+    """Return a figure as SVG for a page: colours are CSS variables, ids get a prefix."""
     svg = render(chart, "svg").decode()
     svg = _TAG.sub(lambda tag: _restyle_tag(tag[0], name), _BACKGROUND.sub("", svg, count=1))
     width, height = _SIZE.search(svg).groups()  # type: ignore[union-attr]
@@ -59,13 +59,13 @@ def render_inline(chart: Drawing, name: str, label: str) -> str:
 
 
 def _round_coordinate(number: re.Match[str]) -> str:
-    """Return a coordinate to a tenth of a pixel; whole ones without a fraction, as the renderer writes them."""
+    """Round a coordinate to a tenth of a pixel; integers have no fraction, as the renderer writes them."""
     return f"{round(float(number[0]), 1) or 0:g}"
 
 
 def _restyle_tag(tag: str, name: str) -> str:
-    """Return a tag with the colours of the page and ids that begin with a name, without what the page says itself."""
+    """Return a tag with CSS variables and prefixed ids, without fonts and accessibility attributes."""
     tag = _COORDINATES.sub(lambda values: _LONG.sub(_round_coordinate, values[0]), tag)
-    tag = _FONT.sub("", _SAID.sub("", tag))
-    tag = _COLOR.sub(lambda found: f"var(--{NAMES[found[0].upper()]})", tag)
-    return _ID.sub(lambda found: f"{found[1]}{name}-{found[2]}", tag)
+    tag = _FONT.sub("", _MARK_ATTRIBUTES.sub("", tag))
+    tag = _COLOR.sub(lambda match: f"var(--{NAMES[match[0].upper()]})", tag)
+    return _ID.sub(lambda match: f"{match[1]}{name}-{match[2]}", tag)

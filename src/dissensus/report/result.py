@@ -26,28 +26,28 @@ class Document:
     """A page of sections of figures, tables and items; shown in a notebook as it is in a browser."""
 
     title: str
-    summary: str  # What was analysed, in one line
+    summary: str  # The analysed data, in one line
     sizes: tuple[Size, ...]  # Numbers at its head
-    sections: tuple[Section, ...]  # What it holds, in order, and what was left out with the reason
-    command: str  # How to make it again
-    notes: tuple[str, ...]  # How the data were read, and what to keep in mind
-    version: str  # With the same data they give the same page
+    sections: tuple[Section, ...]  # In order, with reasons for parts left out
+    command: str  # Call that reproduces it
+    notes: tuple[str, ...]  # Notes on reading the data, and caveats
+    version: str  # The same data, version and seed give the same page
     seed: int
-    # How its numbers were made, and what their formulas have in common
+    # Formulas of its numbers, and the notation that they share
     methods: tuple[Method, ...] = field(default=(), repr=False)
     words: str = field(default=WORDS, repr=False)
 
     @property
     def main_axis(self) -> str:
-        """The axis whose figures are told of first; empty for none."""
+        """The axis whose figures lead the summary; empty for none."""
         return ""
 
     @property
     def findings(self) -> tuple[tuple[Section, str], ...]:
         """Reading of the first figure of each section, on the main axis."""
         main = self.main_axis
-        found = [(section, section.finding(main)) for section in self.sections]
-        first = {finding: section for section, finding in reversed(found) if finding}
+        readings = [(section, section.finding(main)) for section in self.sections]
+        first = {finding: section for section, finding in reversed(readings) if finding}
         return tuple((section, finding) for finding, section in reversed(first.items()))
 
     @property
@@ -91,12 +91,12 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Report(Document):
-    """A report of ratings: sections of figures, tables and items; shown in a notebook as the page that it is.
+    """A report of ratings: sections of figures, tables and items; shown in a notebook as a page.
 
     Parameters
     ----------
     analysis
-        The analysis that it shows; others are those of `Document`.
+        The analysis that it shows. The other parameters are those of `Document`.
     """
 
     analysis: Analysis = field(repr=False)

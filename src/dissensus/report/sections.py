@@ -10,7 +10,6 @@ from dissensus.pipeline.analyse import Analysis, GroupDivergence
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
 from dissensus.report.contested_items import ContestedItems, contested
-from dissensus.report.disclosure import Disclosure
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.answers import answers, questions
@@ -23,21 +22,21 @@ from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
 from dissensus.report.groups import DisplayedGroups, groups_of, number_repeated_names
-from dissensus.report.tables import ReportTable, dataset, of_groups, pool
+from dissensus.report.tables import Disclosure, ReportTable, dataset, of_groups, pool
 from dissensus.schema.ratings.columns import CROSS, GOLD, PLATINUM, REST
 from dissensus.schema.ratings.table import Ratings
 
 Part = Figure | ReportTable | ContestedItems | Disclosure
-# Random removals that a filter is compared with, where nothing is permuted.
+# Random removals to compare a filter with, if nothing is permuted.
 DRAWS = 1000
-# The answer that calls an item unsafe, unless another one is named.
+# Default answer that calls an item unsafe.
 UNSAFE = "Yes"
-NO_RATERS = "The ratings were read without raters, so what needs to know who answered is left out."
+NO_RATERS = "The ratings were read without raters, so sections that need rater ids are left out."
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section: what it is about, its parts, and why others are left out."""
+    """One section: title, lead, parts, and reasons for parts left out."""
 
     name: str
     title: str
@@ -46,10 +45,10 @@ class Section:
     absent: tuple[str, ...] = ()
 
     def finding(self, axis: str) -> str | None:
-        """Return what is seen first: the reading of the figure of an axis, else of the first figure."""
+        """Return the reading of the figure on an axis, else of the first figure."""
         figures = [part for part in self.parts if isinstance(part, Figure)]
-        of_axis = [figure for figure in figures if figure.axis == axis]
-        return (of_axis or figures)[0].reading if figures else None
+        on_axis = [figure for figure in figures if figure.axis == axis]
+        return (on_axis or figures)[0].reading if figures else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +66,7 @@ class ReportOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReportInput:
-    """All that the sections are made from."""
+    """Input of all sections."""
 
     ratings: Ratings
     analysed: Ratings  # Without flagged raters, if they are excluded
@@ -83,18 +82,18 @@ class ReportInput:
 
     @cached_property
     def groups(self) -> tuple[DisplayedGroups, ...]:
-        """The groups of every axis; an axis on which fewer than two may be shown is left out."""
-        return tuple(of for of in self.all_groups if len(of.listed) > 1)
+        """The groups of every axis on which two or more may be shown."""
+        return tuple(axis_groups for axis_groups in self.all_groups if len(axis_groups.listed) > 1)
 
     @cached_property
     def suppressed(self) -> tuple[str, ...]:
         """Reason for suppressed axes."""
-        few = f"fewer than two groups have {self.options.suppress_below:,} raters or more and give no other away"
-        return tuple(f"{of.axis}: {few}." for of in self.all_groups if len(of.listed) < 2)
+        reason = f"fewer than two groups have {self.options.suppress_below:,} raters or more and reveal no other group"
+        return tuple(f"{groups.axis}: {reason}." for groups in self.all_groups if len(groups.listed) < 2)
 
     @cached_property
     def all_groups(self) -> list[DisplayedGroups]:
-        """The groups of every axis, whether they may be shown or not."""
+        """The groups of every axis, suppressed ones included."""
         return [groups_of(self.analysed, axis, **self._limits) for axis in self.analysis.settings.axes]
 
     @property
@@ -102,16 +101,16 @@ class ReportInput:
         return {"min_raters": self.analysis.settings.min_raters, "suppress_below": self.options.suppress_below}
 
     @cached_property
-    def groups_of_all(self) -> tuple[DisplayedGroups, ...]:
-        """The same of all raters, flagged ones too, without the groups that are hidden either way."""
+    def groups_with_flagged(self) -> tuple[DisplayedGroups, ...]:
+        """Groups counted over all raters, flagged ones included; hidden if either count hides them."""
         return tuple(
             replace(everybody, hidden=everybody.hidden | analysed.hidden)
-            for everybody, analysed in self._of_all
+            for everybody, analysed in self._axes_with_flagged
             if len(analysed.listed) > 1
         )
 
     @property
-    def _of_all(self) -> Iterator[tuple[DisplayedGroups, DisplayedGroups]]:
+    def _axes_with_flagged(self) -> Iterator[tuple[DisplayedGroups, DisplayedGroups]]:
         for analysed in self.all_groups:
             yield groups_of(self.ratings, analysed.axis, **self._limits), analysed
 
@@ -124,27 +123,27 @@ class ReportInput:
 
 
 class SectionParts:
-    """The parts of a section, and why some cannot be made."""
+    """The parts of a section, and reasons for parts left out."""
 
     def __init__(self) -> None:
-        self.made: list[Part] = []
+        self.parts: list[Part] = []
         self.absent: list[str] = []
 
     def add(self, make: Callable[[], Part]) -> None:
         """Add a part, or the reason why the ratings do not support it."""
         try:
-            self.made.append(make())
+            self.parts.append(make())
         except (NotFound, UndefinedEstimate) as reason:
             self.absent.append(str(reason))
 
 
 def build_sections(source: ReportInput) -> tuple[Section, ...]:
-    """Return all sections in order; no two figures have one name."""
+    """Return all sections in order, with unique figure names."""
     return tuple(replace(section, parts=_number_figures(section.parts)) for section in _sections(source))
 
 
 def _number_figures(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Return parts with a number after the names of figures that axes with like names would share."""
+    """Return parts with unique figure names: axes with similar names would share one."""
     names = iter(number_repeated_names([part.name for part in parts if isinstance(part, Figure)]))
     return tuple(replace(part, name=next(names)) if isinstance(part, Figure) else part for part in parts)
 
@@ -165,47 +164,48 @@ def _sections(source: ReportInput) -> tuple[Section, ...]:
 
 
 def _raters(source: ReportInput) -> Section:
-    lead = "The people behind the numbers, and how many of them stand in each group."
+    lead = "Counts of ratings, items and raters, and the raters of each group."
     parts: list[Part] = [dataset(source.ratings)]
     if not source.analysed.has_raters:
-        return Section("raters", "Who rated", lead, tuple(parts), (NO_RATERS,))
+        return Section("raters", "Raters", lead, tuple(parts), (NO_RATERS,))
     if source.groups:
-        parts.append(pool(source.ratings, source.groups_of_all))
-    simple = [of for of in source.groups if CROSS not in of.axis]
+        parts.append(pool(source.ratings, source.groups_with_flagged))
+    simple = [groups for groups in source.groups if CROSS not in groups.axis]
     if len(simple) > 1:
-        main = max(simple, key=lambda of: len(of.listed))
-        crossed = [of for of in simple if of is not main]
-        parts += [raters(source.analysed, main, of) for of in crossed]
-    return Section("raters", "Who rated", lead, tuple(parts), (*source.skipped, *source.suppressed))
+        main = max(simple, key=lambda groups: len(groups.listed))
+        crossed = [groups for groups in simple if groups is not main]
+        parts += [raters(source.analysed, main, groups) for groups in crossed]
+    return Section("raters", "Raters", lead, tuple(parts), (*source.skipped, *source.suppressed))
 
 
 def _items(source: ReportInput) -> Section:
     parts = SectionParts()
     parts.add(lambda: topics(source.analysed))
     parts.add(lambda: degree(source.analysed))
-    lead = "What the conversations are about, and how harmful experts hold them to be."
-    return Section("items", "What was rated", lead, tuple(parts.made), tuple(parts.absent))
+    lead = "Topics of the conversations, and the degree of harm that experts gave them."
+    return Section("items", "Items", lead, tuple(parts.parts), tuple(parts.absent))
 
 
 def _answers(source: ReportInput) -> Section:
-    found: list[Part] = []
+    parts: list[Part] = []
     if len(source.analysed.questions) > 1:
-        found.append(questions(source.analysed))
+        parts.append(questions(source.analysed))
     if not source.groups:
-        found.append(answers(source.analysed, question=source.question))
-    found += [answers(source.analysed, of, question=source.question) for of in source.groups]
-    lead = "The shares of the answers, of everybody and of each group."
-    return Section("answers", "What they answered", lead, tuple(found), source.why_no_groups)
+        parts.append(answers(source.analysed, question=source.question))
+    parts += [answers(source.analysed, groups, question=source.question) for groups in source.groups]
+    lead = "Shares of the answers, of everybody and of each group."
+    return Section("answers", "Answers", lead, tuple(parts), source.why_no_groups)
 
 
 def _agreement(source: ReportInput) -> Section:
-    whom = "everybody else" if source.analysis.settings.against == REST else source.analysis.settings.against
+    reference = "everybody else" if source.analysis.settings.against == REST else source.analysis.settings.against
     lead = (
-        f"How far people agree within each group, and with {escape_unprintable(whom)}, beyond what chance would give."
+        f"How far people agree within each group, and with {escape_unprintable(reference)}, beyond what chance would "
+        "give."
     )
-    found: list[Part] = [of_groups(source.analysis, source.groups)]
-    found += [agreement(source.analysis, of) for of in source.groups]
-    return Section("agreement", "Agreement within and between groups", lead, tuple(found), source.why_no_groups)
+    parts: list[Part] = [of_groups(source.analysis, source.groups)]
+    parts += [agreement(source.analysis, groups) for groups in source.groups]
+    return Section("agreement", "Agreement within and between groups", lead, tuple(parts), source.why_no_groups)
 
 
 def _chance(source: ReportInput) -> Section:
@@ -215,23 +215,23 @@ def _chance(source: ReportInput) -> Section:
     )
     parts = SectionParts()
     if source.groups and not source.analysis.settings.permutations:
-        parts.absent.append("Nothing was permuted; --permutations 1000 shows what chance gives.")
+        parts.absent.append("There are no permutations; --permutations 1000 adds the comparison with chance.")
     else:
-        for of in source.groups:
-            parts.add(lambda of=of: null(source.analysis, of))  # type: ignore[misc]
-    return Section("chance", "Beside chance", lead, tuple(parts.made), (*source.why_no_groups, *parts.absent))
+        for groups in source.groups:
+            parts.add(lambda groups=groups: null(source.analysis, groups))  # type: ignore[misc]
+    return Section("chance", "Comparison with chance", lead, tuple(parts.parts), (*source.why_no_groups, *parts.absent))
 
 
 def _distance(source: ReportInput) -> Section:
     lead = "How different the labels of an item would be if one group or another gave them."
-    found = [(of, source.divergences[of.axis]) for of in source.groups]
-    absent = [reason for _, reason in found if isinstance(reason, str)]
-    made = tuple(divergence(known, of) for of, known in found if not isinstance(known, str))
-    return Section("distance", "How far apart groups are", lead, made, (*source.why_no_groups, *absent))
+    results = [(groups, source.divergences[groups.axis]) for groups in source.groups]
+    absent = [reason for _, reason in results if isinstance(reason, str)]
+    figures = tuple(divergence(result, groups) for groups, result in results if not isinstance(result, str))
+    return Section("distance", "Distance between groups", lead, figures, (*source.why_no_groups, *absent))
 
 
 def _gold(source: ReportInput) -> Section:
-    lead = "What experts call unsafe and most raters do not, and the reverse. Neither is the truth about the other."
+    lead = "Items that experts call unsafe and most raters do not, and the reverse. Neither is the ground truth."
     name, title = "gold", "Experts and the crowd"
     try:
         everybody = _compare_with_gold(source, None)
@@ -239,13 +239,13 @@ def _gold(source: ReportInput) -> Section:
         if source.options.gold is not None or source.options.unsafe is not None:
             raise
         return Section(name, title, lead, (), (str(reason),))
-    found = [(of, _compare_with_gold(source, of.axis)) for of in source.groups]
-    made = tuple(gold(compared, of) for of, compared in found) or (gold(everybody),)
-    return Section(name, title, lead, (*made, *_by_platinum(source)))
+    comparisons = [(groups, _compare_with_gold(source, groups.axis)) for groups in source.groups]
+    figures = tuple(gold(comparison, groups) for groups, comparison in comparisons) or (gold(everybody),)
+    return Section(name, title, lead, (*figures, *_by_platinum(source)))
 
 
 def _by_platinum(source: ReportInput) -> Iterator[Figure]:
-    """Yield experts and crowd on the items of each label of an earlier crowd, where items have both."""
+    """Yield the comparison by labels of an earlier crowd, for items that have both labels."""
     items, label = source.analysed.items, source.options.gold or GOLD
     if PLATINUM in items.columns and label != PLATINUM and items.select(label, PLATINUM).drop_nulls().height:
         yield gold(_compare_with_gold(source, PLATINUM))
@@ -268,16 +268,16 @@ def _labels(source: ReportInput) -> Section:
 
 
 def _contested(source: ReportInput) -> Section:
-    lead = "Where answers are spread most evenly, with the answers of each group."
+    lead = "The items with the most even spread of answers, with the answers of each group."
     most = contested(
         source.analysed, source.groups, question=source.question, n=source.options.contested, text=source.options.text
     )
-    return Section("contested", "What people disagree on most", lead, most, tuple(_explain_no_contested(source, most)))
+    return Section("contested", "Contested items", lead, most, tuple(_explain_no_contested(source, most)))
 
 
 def _explain_no_contested(source: ReportInput, most: Sequence[ContestedItems]) -> Iterator[str]:
     if not source.options.contested:
-        yield "No items were asked for; --contested 10 shows some."
+        yield "No items were requested; --contested 10 shows some."
     elif not most:
         yield "On no item do answers differ."
     elif not {"context", "response"} & set(source.analysed.items.columns):
@@ -285,14 +285,14 @@ def _explain_no_contested(source: ReportInput, most: Sequence[ContestedItems]) -
 
 
 def _vetting_and_filter(source: ReportInput) -> Iterator[Section]:
-    """Yield the evidence on raters, and the audit of the filter that removes some of them."""
-    care = "Signs of ratings without care. A sign is no proof: who differs from all others may be sincere."
-    effect = "Whom a filter of careless raters leaves out, and how far the labels move by it."
-    names = ("vetting", "Care of raters", care), ("filter", "What the filter does", effect)
+    """Yield the evidence on raters, and the audit of the filter on it."""
+    care_lead = "Signs of careless ratings. A sign is not a proof: a rater who differs from all others may be sincere."
+    filter_lead = "Raters removed by a filter of careless raters, and the resulting shift of labels."
+    names = ("vetting", "Care of raters", care_lead), ("filter", "Effect of the filter", filter_lead)
     if not source.analysed.has_raters:
         yield from (Section(*name, (), (NO_RATERS,)) for name in names)
         return
-    simple = [of.axis for of in source.groups if CROSS not in of.axis]
+    simple = [groups.axis for groups in source.groups if CROSS not in groups.axis]
     vetting = vet(source.ratings, question=source.question, by=simple)
     yield Section(*names[0], (evidence(vetting),))
     yield Section(*names[1], *_filter(source, vetting, simple))
@@ -309,8 +309,8 @@ def _filter(source: ReportInput, vetting: Vetting, axes: list[str]) -> tuple[tup
     if audit is None:
         return (), ("The file flags no rater and none meets a criterion, so there is no filter to audit.",)
     parts = SectionParts()
-    simple = [of for of in source.groups_of_all if CROSS not in of.axis]
+    simple = [groups for groups in source.groups_with_flagged if CROSS not in groups.axis]
     if simple:
         parts.add(lambda: removal(audit, simple))
     parts.add(lambda: moves(audit))
-    return tuple(parts.made), tuple(parts.absent)
+    return tuple(parts.parts), tuple(parts.absent)

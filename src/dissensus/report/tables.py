@@ -1,4 +1,4 @@
-"""Tables of a report."""
+"""Tables and folded texts of a report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from dissensus.schema.ratings.columns import FLAG
 from dissensus.schema.ratings.table import Ratings
 
 Bools = npt.NDArray[np.bool_]
-# How questions end that leave room for what the others do not name; Aroyo et al. (2023) do not count them in DICES-350.
+# Suffix of residual questions, which Aroyo et al. (2023) do not count in DICES-350.
 OTHER = "_other"
 ALL, WITHOUT_FLAGGED = "all raters", "without flagged"
 
@@ -29,17 +29,17 @@ class ReportTable:
     Parameters
     ----------
     name
-        What its file is called.
+        Name of its file, without suffix.
     title
-        What is shown.
+        Title above the table.
     reading
-        What is seen, in one sentence.
+        The result, in one sentence.
     grids
         Its blocks of cells.
     notes
-        What a reader needs to read it.
+        Explanations for the reader.
     table
-        The numbers, where they are one table.
+        The numbers, if they are one table.
     """
 
     name: str
@@ -53,24 +53,46 @@ class ReportTable:
         return f"<p><b>{escape(self.title)}</b></p>{Page(self.reading, self.grids, self.notes).as_html()}"
 
 
-def dataset(ratings: Ratings) -> ReportTable:
-    """Count what the file holds, without flagged raters too where they are known.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenPassage:
+    """A text below a heading."""
 
-    Table 1 of Aroyo et al. (2023). Of a questionnaire that is known and was read as a whole, the questions are those
-    that raters answer about safety, without the aggregates and without those that end in "other"; else they are all
-    that were read.
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disclosure:
+    """Sensitive words or texts, folded until they are opened."""
+
+    name: str  # Id of the element on the page
+    title: str
+    warning: str  # Content warning before it is opened
+    grids: tuple[Grid, ...] = ()  # Folded tables, then folded texts
+    passages: tuple[HiddenPassage, ...] = ()
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.title)}</b><br>{escape(self.warning)}</p>"
+
+
+def dataset(ratings: Ratings) -> ReportTable:
+    """Count the contents of the file, also without flagged raters if any are flagged.
+
+    Table 1 of Aroyo et al. (2023). For a shipped questionnaire that was read completely, the counted questions are the
+    granular ones about safety, without those that end in "other"; for other files they are all questions that were
+    read.
 
     Parameters
     ----------
     ratings
         The ratings, with ``questions="all"`` for the questions that were asked.
     """
-    counted_, others = _questions(ratings)
+    counted, uncounted = _questions(ratings)
     pools = {ALL: ratings}
     n_flagged = _n_flagged(ratings)
     if n_flagged and n_flagged < ratings.n_raters:
         pools[WITHOUT_FLAGGED] = ratings.exclude_flagged()
-    table = pl.DataFrame([_counts(name, of, counted_) for name, of in pools.items()], infer_schema_length=None)
+    table = pl.DataFrame([_counts(name, pool, counted) for name, pool in pools.items()], infer_schema_length=None)
     first = table.row(0, named=True)
     annotations = format_count(first["n_annotations"], "annotation")
     return ReportTable(
@@ -78,35 +100,41 @@ def dataset(ratings: Ratings) -> ReportTable:
         title="The ratings",
         reading=(
             f"{format_count(ratings.n_ratings, 'rating')} of {format_count(ratings.n_items, 'item')}; "
-            f"{format_count(len(counted_), 'question')} {'makes' if len(counted_) == 1 else 'make'} {annotations}."
+            f"{format_count(len(counted), 'question')} {'makes' if len(counted) == 1 else 'make'} {annotations}."
         ),
         grids=(_dataset_grid(table),),
-        notes=tuple(_dataset_notes(ratings, counted_, others)),
+        notes=tuple(_dataset_notes(ratings, counted, uncounted)),
         table=table,
     )
 
 
 def pool(ratings: Ratings, groups: Sequence[DisplayedGroups]) -> ReportTable:
-    """Count the raters of each group, without flagged ones too where they are known.
+    """Count the raters of each group, also without flagged ones if any are flagged.
 
     Table 2 of Aroyo et al. (2023).
 
     Parameters
     ----------
     ratings
-        The ratings of everybody.
+        The ratings of all raters.
     groups
-        The groups that are shown, of each axis.
+        The displayed groups of each axis.
     """
     flagged = ratings.raters[FLAG].to_numpy() if _n_flagged(ratings) else None
-    table = pl.concat([_group_counts(ratings, of, flagged) for of in groups]) if groups else _group_counts_of(())
+    table = (
+        pl.concat([_group_counts(ratings, displayed, flagged) for displayed in groups])
+        if groups
+        else _group_counts_of(())
+    )
     n = format_count(ratings.n_raters, "rater")
     return ReportTable(
         name="pool",
         title="The raters",
         reading=f"{n}." if flagged is None else f"{n}, {int(flagged.sum()):,} of them flagged.",
-        grids=tuple(_pool_grid(table, of, ratings.n_raters, with_flagged=flagged is not None) for of in groups),
-        notes=tuple(dict.fromkeys(note for of in groups for note in of.notes)),
+        grids=tuple(
+            _pool_grid(table, displayed, ratings.n_raters, with_flagged=flagged is not None) for displayed in groups
+        ),
+        notes=tuple(dict.fromkeys(note for displayed in groups for note in displayed.notes)),
         table=table if flagged is not None else table.drop("n_without_flagged"),
     )
 
@@ -116,23 +144,23 @@ def _n_flagged(ratings: Ratings) -> int:
 
 
 def _questions(ratings: Ratings) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the questions that are counted, and those that are not since they end in "other"."""
-    known = _questionnaire(ratings)
-    if known is None:
+    """Return the counted questions, and the residual ones that are not counted."""
+    questionnaire = _questionnaire(ratings)
+    if questionnaire is None:
         return ratings.questions, ()
-    overall = list(known.overalls)[-1]
+    overall = list(questionnaire.overalls)[-1]
     granular = list_granular_questions(ratings, overall)
-    others = tuple(name for name in granular if name.endswith(OTHER))
-    return tuple(name for name in granular if name not in others), others
+    uncounted = tuple(name for name in granular if name.endswith(OTHER))
+    return tuple(name for name in granular if name not in uncounted), uncounted
 
 
 def _questionnaire(ratings: Ratings) -> Questionnaire | None:
-    every = map(load_questionnaire, published_questionnaires())
-    return next((found for found in every if found.matches(ratings.questions)), None)
+    questionnaires = map(load_questionnaire, published_questionnaires())
+    return next((questionnaire for questionnaire in questionnaires if questionnaire.matches(ratings.questions)), None)
 
 
 def _counts(name: str, ratings: Ratings, questions: Sequence[str]) -> dict[str, str | int | None]:
-    """Return the numbers of one pool."""
+    """Return the counts of one pool."""
     per_item = ratings.answers.group_by("item").len()["len"]
     answered = ratings.answers.select(pl.col(question).count() for question in questions)
     return {
@@ -159,8 +187,8 @@ def _dataset_grid(table: pl.DataFrame) -> Grid:
         "n_questions": "questions",
         "n_annotations": "annotations",
     }
-    lines = [(label, *(_cell(of, name) for of in pools)) for name, label in names.items()]
-    return Grid(("", *(of["pool"] for of in pools)), tuple(lines))
+    lines = [(label, *(_cell(pool, name) for pool in pools)) for name, label in names.items()]
+    return Grid(("", *(pool["pool"] for pool in pools)), tuple(lines))
 
 
 def _cell(pool: dict[str, int | None], name: str) -> str:
@@ -171,13 +199,13 @@ def _cell(pool: dict[str, int | None], name: str) -> str:
     return UNKNOWN if n is None else f"{n:,}"
 
 
-def _dataset_notes(ratings: Ratings, questions: Sequence[str], others: Sequence[str]) -> Iterator[str]:
+def _dataset_notes(ratings: Ratings, questions: Sequence[str], uncounted: Sequence[str]) -> Iterator[str]:
     yield "Annotations are answers to these questions."
-    if others:
-        answers = ratings.answers.select(pl.col(name).count() for name in (*questions, *others))
-        n = len(questions) + len(others)
+    if uncounted:
+        answers = ratings.answers.select(pl.col(name).count() for name in (*questions, *uncounted))
+        n = len(questions) + len(uncounted)
         yield (
-            f"Not counted: {format_count(len(others), 'question')} whose name ends in {OTHER}; with them there "
+            f"Not counted: {format_count(len(uncounted), 'question')} whose name ends in {OTHER}; with them there "
             f"are {n:,}, "
             f"and {sum(answers.row(0)):,} annotations."
         )
@@ -185,10 +213,10 @@ def _dataset_notes(ratings: Ratings, questions: Sequence[str], others: Sequence[
 
 def _group_counts(ratings: Ratings, groups: DisplayedGroups, flagged: Bools | None) -> pl.DataFrame:
     codes, names = ratings.group_codes(groups.axis)
-    every = np.bincount(codes[codes >= 0], minlength=len(names))
-    kept = every if flagged is None else np.bincount(codes[(codes >= 0) & ~flagged], minlength=len(names))
-    places = [names.index(name) for name in groups.listed]
-    return _group_counts_of([(groups.axis, names[g], int(every[g]), int(kept[g])) for g in places])
+    n_all = np.bincount(codes[codes >= 0], minlength=len(names))
+    n_unflagged = n_all if flagged is None else np.bincount(codes[(codes >= 0) & ~flagged], minlength=len(names))
+    indices = [names.index(name) for name in groups.listed]
+    return _group_counts_of([(groups.axis, names[g], int(n_all[g]), int(n_unflagged[g])) for g in indices])
 
 
 def _group_counts_of(lines: Sequence[tuple[str, str, int, int]]) -> pl.DataFrame:
@@ -203,73 +231,76 @@ def _pool_grid(table: pl.DataFrame, groups: DisplayedGroups, n_raters: int, *, w
             groups.label(name, size=False),
             f"{n:,}",
             format_percent(n / n_raters),
-            *([f"{kept:,}"] if with_flagged else []),
+            *([f"{n_unflagged:,}"] if with_flagged else []),
         )
-        for _, name, n, kept in table.filter(pl.col("axis") == groups.axis).rows()
+        for _, name, n, n_unflagged in table.filter(pl.col("axis") == groups.axis).rows()
     ]
     return Grid(head, tuple(lines))
 
 
 def of_groups(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> ReportTable:
-    """Return the table of an analysis, without axes and groups that are not shown.
+    """Return the table of an analysis, without suppressed axes and groups.
 
     Parameters
     ----------
     analysis
         The analysis.
     groups
-        The groups that are shown, of each axis.
+        The displayed groups of each axis.
     """
-    shown = {of.axis: of for of in groups}
-    kept = _restrict_analysis(analysis, shown)
-    found = analysis_page(kept)
-    whole, *of_axes = found.grids
-    hidden = any(of.hidden for of in groups)
+    groups_by_axis = {displayed.axis: displayed for displayed in groups}
+    restricted = _restrict_analysis(analysis, groups_by_axis)
+    page = analysis_page(restricted)
+    overall, *axis_grids = page.grids
+    hidden = any(displayed.hidden for displayed in groups)
     return ReportTable(
         name="groups",
-        title="All statistics of all groups" if of_axes else "Statistics of everybody",
-        reading=_reading(kept),
+        title="All statistics of all groups" if axis_grids else "Statistics of everybody",
+        reading=_reading(restricted),
         grids=(
-            whole,
-            *(_format_axis_of_grid(grid, shown[axis]) for axis, grid in zip(kept.settings.axes, of_axes, strict=True)),
+            overall,
+            *(
+                _format_axis_of_grid(grid, groups_by_axis[axis])
+                for axis, grid in zip(restricted.settings.axes, axis_grids, strict=True)
+            ),
         ),
-        notes=(*found.notes, *(["Adjusted over all tests, those of groups left out too."] if hidden else [])),
-        table=kept.to_polars(),
+        notes=(*page.notes, *(["Adjusted over all tests, those of groups left out too."] if hidden else [])),
+        table=restricted.to_polars(),
     )
 
 
-def _restrict_analysis(analysis: Analysis, shown: Mapping[str, DisplayedGroups]) -> Analysis:
-    """Return an analysis with the rows that may be shown; DSI is the largest GAI, perhaps of a group that may not."""
-    kept = [
-        place
-        for place, row in enumerate(analysis.rows)
+def _restrict_analysis(analysis: Analysis, groups_by_axis: Mapping[str, DisplayedGroups]) -> Analysis:
+    """Return an analysis without suppressed rows; without DSI too, which may be the GAI of a suppressed group."""
+    indices = [
+        index
+        for index, row in enumerate(analysis.rows)
         if row.axis is not None
-        and row.axis in shown
-        and (not shown[row.axis].hidden if row.group is None else row.group in shown[row.axis].listed)
+        and row.axis in groups_by_axis
+        and (not groups_by_axis[row.axis].hidden if row.group is None else row.group in groups_by_axis[row.axis].listed)
     ]
-    axes = tuple(axis for axis in analysis.settings.axes if axis in shown)
+    axes = tuple(axis for axis in analysis.settings.axes if axis in groups_by_axis)
     return replace(
         analysis,
-        rows=tuple(analysis.rows[place] for place in kept),
-        null=analysis.null[:, kept],
+        rows=tuple(analysis.rows[index] for index in indices),
+        null=analysis.null[:, indices],
         settings=replace(analysis.settings, axes=axes),
     )
 
 
 def _reading(analysis: Analysis) -> str:
-    """Say how far everybody agrees, and how many statistics of groups are beyond chance."""
+    """Return a sentence on the IRR of everybody, and on the statistics of groups beyond chance."""
     irr = next(row for row in analysis.overall if row.metric == "irr")
     ends = "" if irr.ci_low is None else f" [{format_short(irr.ci_low)}, {format_short(irr.ci_high)}]"
     text = f"IRR of everybody is {format_short(irr.estimate, 3)}{ends}"
     tested = [row for row in analysis.rows if row.p is not None]
     if not tested:
         return f"{text}."
-    found = [row for row in tested if row.stars]
-    after = sum(row.stars == "**" for row in found)
-    beyond = f"of {len(tested):,} statistics of groups {len(found):,} lie beyond chance at p < .05"
-    return f"{text}; {beyond}, {after:,} after adjustment."
+    beyond = [row for row in tested if row.stars]
+    n_adjusted = sum(row.stars == "**" for row in beyond)
+    sentence = f"of {len(tested):,} statistics of groups {len(beyond):,} lie beyond chance at p < .05"
+    return f"{text}; {sentence}, {n_adjusted:,} after adjustment."
 
 
 def _format_axis_of_grid(grid: Grid, groups: DisplayedGroups) -> Grid:
-    """Return the block of an axis with its name in words."""
+    """Return the grid of an axis with its name in words."""
     return Grid((groups.title + grid.head[0].removeprefix(groups.axis), *grid.head[1:]), grid.lines, grid.caption)

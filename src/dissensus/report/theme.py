@@ -6,14 +6,14 @@ import altair as alt
 
 Drawing = alt.TopLevelMixin | dict[str, Any]
 
-# Widths on paper at 96 pixels an inch: across the page, and one of two columns. A phone shows the narrow one.
+# Widths on paper at 96 pixels per inch: full page, and one of two columns. Phones show the narrow one.
 TEXT_WIDTH, COLUMN_WIDTH = 672, 317
 
-# Each colour, and what takes its place on a dark page. Blue, vermilion and orange are those of Okabe and Ito (2008),
+# Each light colour and its replacement on dark pages. Blue, vermilion and orange are those of Okabe and Ito (2008),
 # Color universal design, and lighter ones for the dark; the greys and the ramp are ours.
 INK, MUTED, LINE, PALE, PAPER = "#1F2933", "#5B6770", "#D9DEE2", "#7B8791", "#FFFFFF"
 BLUE, VERMILION, ORANGE = "#0072B2", "#D55E00", "#E69F00"
-# From the first answer of a scale to the last: lighter to darker, which stays so in grey.
+# From the first answer of a scale to the last: lighter to darker, also in grey.
 RAMP = ("#DCE6EE", "#B9CFE0", "#8FB3D1", "#6698C0", "#3876A6", "#15598C", "#0A3B63")
 # Text on the first steps of the ramp, on the middle one and orange, and on the last.
 ON_LOW, ON_MIDDLE, ON_HIGH = "#1F2934", "#1F2935", "#FEFEFE"
@@ -100,7 +100,7 @@ CONFIG: dict[str, Any] = {
 
 
 def apply_theme(drawing: Drawing) -> dict[str, Any]:
-    """Return a figure in the look of all figures, as a whole Vega-Lite specification."""
+    """Return a figure with the theme, as a complete Vega-Lite specification."""
     spec = drawing if isinstance(drawing, dict) else drawing.to_dict(validate=False)
     return {"$schema": alt.SCHEMA_URL} | spec | {"config": CONFIG}
 

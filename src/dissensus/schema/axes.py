@@ -38,21 +38,21 @@ def _resolve_one_axis(text: str, axes: Sequence[str]) -> str:
 
 
 def group_codes(raters: pl.DataFrame, axis: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Return the group of each rater, -1 where it is unknown, and the names of the groups.
+    """Return the group of each rater, -1 if unknown, and the names of the groups that occur.
 
-    Values are in sorted order, crossed groups in the order of their product; only groups that occur.
+    Values are sorted, and crossed groups are in the order of their product.
     """
     columns = [raters[name] for name in axis.split(names.CROSS)]
     values = [column.unique().drop_nulls().sort() for column in columns]
     cell = np.zeros(raters.height, dtype=np.int64)
-    known = np.ones(raters.height, dtype=np.bool_)
+    is_known = np.ones(raters.height, dtype=np.bool_)
     for column, levels in zip(columns, values, strict=True):
         code = column.cast(pl.Enum(levels)).to_physical().fill_null(0).to_numpy()
         cell = cell * len(levels) + code
-        known &= column.is_not_null().to_numpy()
-    occurring, group = np.unique(cell[known], return_inverse=True)
+        is_known &= column.is_not_null().to_numpy()
+    occurring, group = np.unique(cell[is_known], return_inverse=True)
     codes = np.full(raters.height, -1, dtype=np.int32)
-    codes[known] = group
-    places = np.unravel_index(occurring, [max(1, len(levels)) for levels in values])
-    parts = [levels.gather(place) for levels, place in zip(values, places, strict=True)]
+    codes[is_known] = group
+    indices = np.unravel_index(occurring, [max(1, len(levels)) for levels in values])
+    parts = [levels.gather(index) for levels, index in zip(values, indices, strict=True)]
     return codes, tuple(names.CROSSED.join(cell) for cell in zip(*parts, strict=True))

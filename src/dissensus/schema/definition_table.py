@@ -1,4 +1,4 @@
-"""Key-by-key validation of one TOML table; errors are collected, so that one message lists all of them."""
+"""Key-by-key validation of TOML tables; errors are collected, so that one message lists all of them."""
 
 import re
 import tomllib
@@ -17,16 +17,29 @@ BARE_KEY: Final = re.compile(r"[\w\[\]-]+")
 """Keys that messages show without quotes."""
 
 SLUG: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
-"""Names that stand in addresses."""
+"""Names that are part of a URL."""
 
 LINE_CHARACTERS: Final = "\n\t"
-"""Control characters that a wording may hold."""
+"""Control characters allowed in a wording."""
 
 MAX_KEYS: Final = 1_000
-"""How many labels or headings a table may hold."""
+"""Labels or headings in a table."""
+
+MAX_KEY_PARTS: Final = 6
+"""Parts of a dotted key. The TOML parser stores every prefix of a key, so its memory grows with their square."""
+
+MAX_CONTAINERS: Final = 25_000
+"""Characters that begin a value, a table or an array in a TOML text."""
+
+_NAME: Final = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_DOTTED: Final = rf"{_NAME}(?:[ \t]*\.[ \t]*{_NAME})"
+# Keys begin and end like this; longer chains, which no text has, are read before the parser finds that no key follows.
+_LONG_KEY: Final = re.compile(
+    rf"(?:^|[\[{{,])[ \t]*({_DOTTED}{{{MAX_KEY_PARTS},30}})[ \t]*[=\]]|(?<![\w-])({_DOTTED}{{30}})"
+)
 
 MAX_MISSING_WORDINGS: Final = 40
-"""How many wordings that a language lacks one message lists."""
+"""Missing wordings listed for each language."""
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -40,23 +53,23 @@ class DefinitionErrors:
     missing: dict[str, list[str]] = field(default_factory=dict)
     n_missing: Counter[str] = field(default_factory=Counter)
     without_language: list[str] = field(default_factory=list)
-    """Places of wordings where there are no languages."""
+    """Paths of wordings in a file that names no languages."""
 
-    def add_missing_wording(self, language: str, place: str) -> None:
-        """Note a wording that a language lacks."""
+    def add_missing_wording(self, language: str, path: str) -> None:
+        """Record a wording that is missing in a language."""
         self.n_missing[language] += 1
         if self.n_missing[language] <= MAX_MISSING_WORDINGS:
-            self.missing.setdefault(language, []).append(place)
+            self.missing.setdefault(language, []).append(path)
 
     def list_messages(self) -> list[str]:
-        """Return all faults, with one for each language that lacks something."""
+        """Return all errors, with one for each language that lacks wordings."""
         return self.messages + [self._describe_missing(language) for language in self.missing]
 
     def _describe_missing(self, language: str) -> str:
-        count, places = self.n_missing[language], self.missing[language]
-        rest = f" and {count - len(places):,} more" if count > len(places) else ""
+        count, paths = self.n_missing[language], self.missing[language]
+        suffix = f" and {count - len(paths):,} more" if count > len(paths) else ""
         return (
-            f"languages: {language} lacks {count:,} wording{'s' * (count > 1)}: {', '.join(places)}{rest}. "
+            f"languages: {language} lacks {count:,} wording{'s' * (count > 1)}: {', '.join(paths)}{suffix}. "
             f"Write all, or take {format_value(language)} out of languages."
         )
 
@@ -72,36 +85,37 @@ class DefinitionTable:
     invalid_keys: set[str] = field(default_factory=set)  # keys with unusable values
 
     def path_of(self, key: str) -> str:
-        """Return the place of a key."""
+        """Return the path of a key in the file."""
         key = key if BARE_KEY.fullmatch(key) else format_value(key)
         return f"{self.path}.{key}" if self.path else key
 
-    def add_error(self, key: str, what: str) -> None:
-        """Note that the value of a key cannot be used."""
+    def add_error(self, key: str, message: str) -> None:
+        """Record that the value of a key is invalid."""
         self.invalid_keys.add(key)
-        self.notes.messages.append(f"{self.describe(key)}: {what}")
+        self.notes.messages.append(f"{self.describe(key)}: {message}")
 
     def describe(self, key: str) -> str:
-        """Return the place of a key, or of the table itself, with the name of the question."""
-        place = self.path_of(key) if key else self.path or "The file"
-        return f"{place} ({self.question})" if self.question else place
+        """Return the path of a key, or of the table itself, with the name of the question."""
+        path = self.path_of(key) if key else self.path or "The file"
+        return f"{path} ({self.question})" if self.question else path
 
     def suggest(self, value: object, allowed: Sequence[str]) -> str:
-        """Name the allowed text nearest to a value, as long as the fault will be shown: the search takes time."""
-        wanted = isinstance(value, str) and len(self.notes.messages) < MAX_LISTED
-        return suggest(str(value), allowed) if wanted else ""
+        """Suggest the nearest allowed text; the search is slow, so only for errors that will be listed."""
+        if not isinstance(value, str) or len(self.notes.messages) >= MAX_LISTED:
+            return ""
+        return suggest(value, allowed)
 
     def check_keys(self, allowed: Sequence[str]) -> None:
-        """Note the keys that mean nothing."""
+        """Record unknown keys."""
         unknown = [key for key in self.data if key not in allowed]
         for key in unknown[:MAX_LISTED]:
             hint = self.suggest(key, allowed)
             self.add_error("", f"There is no key {format_value(key)}.{hint} Keys are {format_list(allowed, 30)}.")
         if len(unknown) > MAX_LISTED:
-            self.add_error("", f"There are {len(unknown) - MAX_LISTED:,} more keys that mean nothing.")
+            self.add_error("", f"There are {len(unknown) - MAX_LISTED:,} more unknown keys.")
 
     def get_text(self, key: str, default: str | None = None) -> str | None:
-        """Return a text of one line, None where it is missing or wrong."""
+        """Return a text of one line, None if it is missing or invalid."""
         value = self.data.get(key, default)
         if value is None:
             return None
@@ -117,9 +131,9 @@ class DefinitionTable:
         for word in allowed:
             if word == value:
                 return word
-        given = format_value(value) if isinstance(value, str) else describe_type(value)
+        description = format_value(value) if isinstance(value, str) else describe_type(value)
         hint = self.suggest(value, allowed)
-        self.add_error(key, f"It is {given}.{hint} Allowed are {format_list(allowed)}.")
+        self.add_error(key, f"It is {description}.{hint} Allowed are {format_list(allowed)}.")
         return default
 
     def get_flag(self, key: str, *, default: bool) -> bool:
@@ -136,12 +150,12 @@ class DefinitionTable:
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
         short = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18
-        given = f"{value:,}" if short else describe_type(value)
-        self.add_error(key, f"It is {given}. Write a whole number from {least:,} to {most:,}, without quotes.")
+        description = f"{value:,}" if short else describe_type(value)
+        self.add_error(key, f"It is {description}. Write a whole number from {least:,} to {most:,}, without quotes.")
         return default
 
     def get_texts(self, key: str, most: int, *, needed: bool = False) -> tuple[str, ...]:
-        """Return a list of different texts of one line."""
+        """Return a list of distinct texts of one line."""
         value = self.data.get(key, ())
         if not isinstance(value, (list, tuple)):
             self.add_error(key, f'It is {describe_type(value)}. Write a list of texts: {key} = ["…", "…"].')
@@ -149,30 +163,30 @@ class DefinitionTable:
         if len(value) > most or (needed and key in self.data and not value):
             self.add_error(key, f"It has {len(value):,} texts. Write 1 to {most:,}.")
             return ()
-        checked = [(place, find_text_error(one)) for place, one in enumerate(value, 1)]
-        faults = [f"Text {place}: {fault}" for place, fault in checked if fault is not None]
+        checked = [(number, find_text_error(text)) for number, text in enumerate(value, 1)]
+        faults = [f"Text {number}: {fault}" for number, fault in checked if fault is not None]
         if not faults and len(set(value)) < len(value):
-            twice = next(one for one, times in Counter(value).items() if times > 1)
-            faults = [f"{format_value(twice)} stands there twice. Write each text once."]
+            duplicate = next(text for text, count in Counter(value).items() if count > 1)
+            faults = [f"{format_value(duplicate)} is listed twice. Write each text once."]
         for fault in faults:
             self.add_error(key, fault)
         return () if faults else tuple(value)
 
     def get_table(self, key: str, most: int = MAX_KEYS) -> "DefinitionTable | None":
-        """Return a table, None where it is missing or wrong."""
+        """Return a table, None if it is missing or invalid."""
         value = self.data.get(key)
         if value is None:
             return None
         if isinstance(value, Mapping) and len(value) <= most:
             return make_table(value, self.notes, path=self.path_of(key), question=self.question)
         if isinstance(value, Mapping):
-            self.add_error(key, f"It has {len(value):,} keys, and at most {most:,} are possible. Take some out.")
+            self.add_error(key, f"It has {len(value):,} keys, and at most {most:,} are possible. Remove some.")
         else:
             self.add_error(key, f"It is {describe_type(value)}. Write a table.")
         return None
 
     def get_tables(self, key: str, most: int) -> tuple["DefinitionTable", ...]:
-        """Return a list of tables, with places that count from 1."""
+        """Return a list of tables; their paths count from 1."""
         value = self.data.get(key, ())
         if not isinstance(value, (list, tuple)):
             self.add_error(key, f"It is {describe_type(value)}. Write one table [[{self.path_of(key)}]] for each.")
@@ -182,70 +196,79 @@ class DefinitionTable:
                 key, f"There are {len(value):,}, and at most {most:,} are possible. Make several questionnaires."
             )
             return ()
-        places = [(f"{self.path_of(key)}[{place}]", one) for place, one in enumerate(value, 1)]
-        for place, one in places:
-            if not isinstance(one, Mapping):
-                self.notes.messages.append(f"{place}: It is {describe_type(one)}. Write a table.")
-        return tuple(
-            make_table(one, self.notes, path=place, question=_name(one))
-            for place, one in places
-            if isinstance(one, Mapping)
-        )
+        tables = []
+        for number, data in enumerate(value, 1):
+            path = f"{self.path_of(key)}[{number}]"
+            if isinstance(data, Mapping):
+                tables.append(make_table(data, self.notes, path=path, question=_name(data)))
+            else:
+                self.notes.messages.append(f"{path}: It is {describe_type(data)}. Write a table.")
+        return tuple(tables)
 
     def get_wording(self, key: str, *, first: bool = True) -> Wording:
-        """Return what raters read in each language; a text alone is in the first language.
-
-        `first` tells whether the first language needs it too.
-        """
+        """Return a wording by language; a plain text is in the first language, which is required with `first`."""
         value = self.data.get(key)
         if value is None:
             return empty_wording()
         if not self.notes.languages:
             self.notes.without_language.append(self.describe(key))
             return empty_wording()
-        given = {self.notes.languages[0]: value} if isinstance(value, str) else value
-        if not isinstance(given, Mapping):
-            self.add_error(key, f'It is {describe_type(value)}. Write one text a language: {{ en = "…" }}.')
+        texts = {self.notes.languages[0]: value} if isinstance(value, str) else value
+        if not isinstance(texts, Mapping):
+            self.add_error(key, f'It is {describe_type(value)}. Write one text per language: {{ en = "…" }}.')
             return empty_wording()
         for language in self.notes.languages[not first :]:
-            if language not in given:
+            if language not in texts:
                 self.notes.add_missing_wording(language, self.describe(key))
-        return MappingProxyType(self._texts_of(key, given))
+        return MappingProxyType(self._check_wording(key, texts))
 
-    def _texts_of(self, key: str, given: Mapping[Any, object]) -> dict[str, str]:
-        """Return the texts of a wording in the order of the languages."""
-        for language in given:
+    def _check_wording(self, key: str, texts: Mapping[Any, object]) -> dict[str, str]:
+        """Return the valid texts of a wording in the order of the languages."""
+        for language in texts:
             if language not in self.notes.languages:
-                known = format_list(self.notes.languages)
-                named = format_value(language) if isinstance(language, str) else describe_type(language)
+                allowed = format_list(self.notes.languages)
+                name = format_value(language) if isinstance(language, str) else describe_type(language)
                 self.add_error(
-                    key, f"{named} is not among languages, which are {known}. Add it there, or take it out here."
+                    key, f"{name} is not among languages, which are {allowed}. Add it there, or take it out here."
                 )
-        texts = {}
+        wording = {}
         for language in self.notes.languages:
-            fault = _find_wording_error(given[language]) if language in given else None
+            fault = _find_wording_error(texts[language]) if language in texts else None
             if fault is not None:
                 self.add_error(key, f"{language}: {fault}")
-            elif language in given:
-                texts[language] = _normalise_newlines(str(given[language])).strip()
-        return texts
+            elif language in texts:
+                wording[language] = _normalise_newlines(str(texts[language])).strip()
+        return wording
 
 
-def read_toml(text: str, what: str, most: int) -> dict[str, Any]:
-    """Return what a TOML text of at most so many characters holds; `what` names it in messages."""
-    if len(text) > most:
-        raise InvalidInput(f"{what} has {len(text):,} characters, and {most:,} are allowed. Shorten it.")
+def read_toml(text: str, subject: str, max_length: int) -> dict[str, Any]:
+    """Parse a TOML text of limited length, depth and number of keys; messages begin with the subject."""
+    if len(text) > max_length:
+        raise InvalidInput(f"{subject} has {len(text):,} characters, and {max_length:,} are allowed. Shorten it.")
+    n_containers = sum(map(text.count, "=[{"))
+    if n_containers > MAX_CONTAINERS:
+        raise InvalidInput(
+            f"{subject} has {n_containers:,} of the characters '=', '[' and '{{', and {MAX_CONTAINERS:,} are allowed. "
+            "Shorten it."
+        )
+    for number, line in enumerate(text.split("\n"), 1):
+        long_key = _LONG_KEY.search(line)
+        if long_key is not None:
+            key = format_value(long_key[1] or long_key[2])
+            raise InvalidInput(
+                f"{subject} has a key of more than {MAX_KEY_PARTS} parts in line {number}: {key}. Shorten it."
+            )
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        why = "it nests too deep" if isinstance(error, RecursionError) else error
-        raise InvalidInput(f"{what} is not TOML: {why}. https://toml.io shows what TOML is.") from None
+        reason = "it nests too deep" if isinstance(error, RecursionError) else error
+        raise InvalidInput(f"{subject} is not TOML: {reason}. See https://toml.io.") from None
 
 
 def make_table(
     data: Mapping[Any, object], notes: DefinitionErrors, *, path: str = "", question: str = ""
 ) -> DefinitionTable:
-    """Return a table of the keys that are text; nothing else is a key in TOML or JSON."""
+    """Make a table; keys that are not text are recorded as errors."""
     table = DefinitionTable(
         data={key: value for key, value in data.items() if isinstance(key, str)},
         notes=notes,
@@ -258,16 +281,17 @@ def make_table(
     return table
 
 
-def find_text_error(value: object, longest: int = MAX_ANSWER_LENGTH) -> str | None:
-    """Say what is wrong with a text that is stored as it is, None where nothing is."""
+def find_text_error(value: object) -> str | None:
+    """Return the error of a text of one line that is stored verbatim, None if it is valid."""
     if not isinstance(value, str):
         return f'It is {describe_type(value)}, not text. Put it in quotes: "…".'
     if not value.strip() or value != value.strip():
         return f"{format_value(value)} is blank, or has blanks around it. Remove them."
-    if len(value) > longest:
-        return f"It has {len(value):,} characters, and {longest:,} are allowed. Shorten it; a label may say more."
+    if len(value) > MAX_ANSWER_LENGTH:
+        allowed = f"{MAX_ANSWER_LENGTH:,} are allowed"
+        return f"It has {len(value):,} characters, and {allowed}. Shorten it; a label may say more."
     bad = find_control_character(value)
-    return None if bad is None else f"{format_value(value)} holds {bad}, which nobody can read. Remove it."
+    return None if bad is None else f"{format_value(value)} holds {bad}, which is not readable. Remove it."
 
 
 def _find_wording_error(value: object) -> str | None:
@@ -278,15 +302,15 @@ def _find_wording_error(value: object) -> str | None:
     if len(value) > MAX_WORDING_LENGTH:
         return f"It has {len(value):,} characters, and {MAX_WORDING_LENGTH:,} are allowed. Shorten it."
     bad = find_control_character(_normalise_newlines(value), but=LINE_CHARACTERS)
-    return None if bad is None else f"It holds {bad}, which nobody can read. Remove it."
+    return None if bad is None else f"It holds {bad}, which is not readable. Remove it."
 
 
 def _normalise_newlines(text: str) -> str:
-    """Return a text with one way to end a line."""
+    """Replace CRLF by LF."""
     return text.replace("\r\n", "\n")
 
 
 def _name(data: Mapping[str, object]) -> str:
-    """Return the name that a table gives itself, short enough to stand in a message."""
+    """Return the name of a table, shortened for messages."""
     name = data.get("name")
     return format_value(name)[1:-1] if isinstance(name, str) else ""

@@ -26,8 +26,8 @@ def format_list(values: Sequence[object], limit: int = 12) -> str:
     >>> format_list(["No", "Unsure", "Yes"], limit=2)
     "'No', 'Unsure' and 1 more"
     """
-    rest = f" and {len(values) - limit:,} more" if len(values) > limit else ""
-    return ", ".join(format_value(value) for value in values[:limit]) + rest
+    suffix = f" and {len(values) - limit:,} more" if len(values) > limit else ""
+    return ", ".join(format_value(value) for value in values[:limit]) + suffix
 
 
 def suggest(value: str, allowed: Sequence[str]) -> str:
@@ -43,8 +43,8 @@ def suggest(value: str, allowed: Sequence[str]) -> str:
     return f" Did you mean {format_value(plain[near[0]])}?" if near else ""
 
 
-def count_rest(count: int, what: str) -> str:
-    """Count what is left out, as a sentence; empty if nothing is.
+def count_rest(count: int, noun: str) -> str:
+    """Count further cases, as a sentence; empty if there are none.
 
     Examples
     --------
@@ -53,4 +53,4 @@ def count_rest(count: int, what: str) -> str:
     >>> count_rest(0, "such row")
     ''
     """
-    return f" {count:,} more {what}{'s' * (count > 1)}." if count else ""
+    return f" {count:,} more {noun}{'s' * (count > 1)}." if count else ""

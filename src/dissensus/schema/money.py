@@ -8,16 +8,18 @@ from typing import Final
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_value
 
-_OTHERS: Final[Mapping[int, str]] = {
+_CODES_BY_DIGITS: Final[Mapping[int, str]] = {
     0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
     3: "BHD IQD JOD KWD LYD OMR TND",
     4: "CLF UYW",
 }
-DIGITS: Final[Mapping[str, int]] = {code: digits for digits, codes in _OTHERS.items() for code in codes.split()}
-"""Digits after the point, of currencies that have another number than 2: ISO 4217, list one, "minor unit"."""
+DIGITS: Final[Mapping[str, int]] = {
+    code: digits for digits, codes in _CODES_BY_DIGITS.items() for code in codes.split()
+}
+"""Decimal digits of currencies that do not have 2: ISO 4217, list one, "minor unit"."""
 
 MAX_AMOUNT: Final = 2**31 - 1
-"""Minor units of one amount, as all databases keep them."""
+"""Minor units of one amount: the largest integer that all databases store."""
 
 
 def to_major_units(currency: str, minor: int) -> Decimal:
@@ -40,14 +42,11 @@ def parse_minor_units(currency: str, text: str) -> int:
     (650, 650)
     """
     digits = DIGITS.get(currency, 2)
-    written = re.fullmatch(
-        rf"([0-9]{{1,20}})(?:\.([0-9]{{1,{digits}}}))?" if digits else "([0-9]{1,20})()", text.strip()
-    )
-    minor = int(written[1] + (written[2] or "").ljust(digits, "0")) if written else 0
+    match = re.fullmatch(rf"([0-9]{{1,20}})(?:\.([0-9]{{1,{digits}}}))?" if digits else "([0-9]{1,20})()", text.strip())
+    minor = int(match[1] + (match[2] or "").ljust(digits, "0")) if match else 0
     if not 0 < minor <= MAX_AMOUNT:
         raise InvalidInput(
-            f"{format_value(text)} is no amount in {currency}. Write one above 0 and up to "
-            f"{to_major_units(currency, MAX_AMOUNT):,}, "
-            f"such as {to_major_units(currency, 65 * 10**digits // 10)}."
+            f"{format_value(text)} is not an amount in {currency}. Write one above 0 and up to "
+            f"{to_major_units(currency, MAX_AMOUNT):,}, such as {to_major_units(currency, 65 * 10**digits // 10)}."
         )
     return minor

@@ -6,7 +6,7 @@ from math import isfinite
 from dissensus.errors import InvalidInput
 
 MAX_COUNT = 10**9
-"""More of anything than can be meant."""
+"""Upper limit of counts, to detect typing errors."""
 
 
 def check_whole(name: str, value: object, least: int = 0, most: int | None = None) -> None:
@@ -35,8 +35,8 @@ def check_share(name: str, value: float) -> None:
 
 def check_weights(name: str, weights: Iterable[float]) -> None:
     """Raise unless weights are finite, not negative, and at least one is positive."""
-    given = list(weights)
-    for weight in given:
+    values = list(weights)
+    for weight in values:
         check_number(f"A weight of {name}", weight, 0)
-    if sum(given) <= 0 or not isfinite(sum(given)):
-        raise InvalidInput(f"The weights of {name} are {given}; at least one must be above 0.")
+    if sum(values) <= 0 or not isfinite(sum(values)):
+        raise InvalidInput(f"The weights of {name} are {values}; at least one must be above 0.")

@@ -1,4 +1,4 @@
-"""Names of registered models and their versions, as campaigns and chatbots write them."""
+"""Names of registered models and their versions in campaigns and chatbots."""
 
 import re
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ class RegisteredModelName:
     version: int | None = None  # None for the current one
 
     def __str__(self) -> str:
-        """Return it as scorers of chatbots name it, without `REGISTRY_PREFIX`."""
+        """Return the name as in a scorer, without `REGISTRY_PREFIX`."""
         return self.name if self.version is None else f"{self.name}/{self.version}"
 
 
 def names_registered_model(scorer: str) -> bool:
-    """Tell whether a scorer refers to the model registry, valid or not."""
+    """Return whether a scorer refers to the model registry; the reference may be invalid."""
     return scorer.startswith(REGISTRY_PREFIX)
 
 
@@ -37,14 +37,13 @@ def parse_registered_model(scorer: str) -> RegisteredModelName:
     >>> parse_registered_model("registry:harmless"), str(parse_registered_model("registry:harmless/3"))
     (RegisteredModelName(name='harmless', version=None), 'harmless/3')
     """
-    found = _SCORER.fullmatch(scorer)
-    if found is None:
+    match = _SCORER.fullmatch(scorer)
+    if match is None:
         raise InvalidInput(
             f"{format_value(scorer)} names no registered model. Write registry: and its name, of a to z, 0 to 9 and -, "
-            "such as "
-            "registry:harmless; with a number registry:harmless/3 is always this version."
+            "such as registry:harmless; with a number registry:harmless/3 is always this version."
         )
-    return RegisteredModelName(found[1], None if found[3] is None else int(found[3]))
+    return RegisteredModelName(match[1], None if match[3] is None else int(match[3]))
 
 
 def check_registered_model_name(name: str) -> None:
@@ -52,6 +51,5 @@ def check_registered_model_name(name: str) -> None:
     if not SLUG.fullmatch(name):
         raise InvalidInput(
             f"{format_value(name)} cannot be the name of a registered model. Write up to 60 of a to z, 0 to 9 and -, "
-            "such as "
-            "harmless."
+            "such as harmless."
         )

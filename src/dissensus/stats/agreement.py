@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import checked_counts, numbers
+from dissensus.stats.counts import as_floats, check_counts
 from dissensus.stats.distance import Distance, Level, level_name, pairwise, squared_distances
 from dissensus.stats.result import Estimate, FloatArray
 
@@ -34,8 +34,8 @@ def krippendorff_alpha(
         Level of measurement: nominal, ordinal, interval or ratio; or a function of two arrays of `values` that
         returns their squared distance, symmetric and zero on the diagonal.
     values
-        The number each category stands for, shape (K,); 0 … K-1 by default. Ordinal answers use their order
-        alone; ratio answers must not be negative.
+        The number each category stands for, shape (K,); 0 … K-1 by default. Ordinal answers use only their
+        order; ratio answers must not be negative.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def krippendorff_alpha(
     >>> round(alpha.estimate, 10), alpha.n_items, alpha.n_dropped
     (0.3636363636, 5, 0)
     """
-    table = checked_counts(counts)
+    table = check_counts(counts)
     pairable = table[table.sum(axis=1) >= 2]
     marginals = pairable.sum(axis=0)
     n = int(marginals.sum())
@@ -80,7 +80,7 @@ def krippendorff_alpha(
     if level == "nominal" and values is None:
         observed, expected = _nominal_disagreement(pairable, marginals)
     else:
-        squared = _checked_distances(squared_distances(level, values, marginals))
+        squared = _check_distances(squared_distances(level, values, marginals))
         observed = float((_coincidences(pairable) * squared).sum() / n)
         expected = float(marginals @ squared @ marginals / (n * (n - 1)))
     return _alpha(observed, expected, len(pairable), len(table) - len(pairable), n, level)
@@ -115,7 +115,7 @@ def krippendorff_alpha_long(
     UndefinedEstimate
         No pairable item, or only one value used.
     InvalidInput
-        Arrays of different length, infinite values, unknown level.
+        Arrays of different length, infinite values, or an unknown level.
 
     Notes
     -----
@@ -127,7 +127,7 @@ def krippendorff_alpha_long(
     >>> round(alpha.estimate, 6)
     0.995058
     """
-    item, value = _checked_long(items, values)
+    item, value = _drop_missing(items, values)
     _, code, sizes = np.unique(item, return_inverse=True, return_counts=True)
     value = value[np.argsort(code, kind="stable")][np.repeat(sizes >= 2, sizes)]
     m = sizes[sizes >= 2]
@@ -174,20 +174,20 @@ def fleiss_kappa(counts: npt.ArrayLike) -> Estimate:
 
     Notes
     -----
-    Missing data are not allowed for.
+    Missing ratings are not supported.
 
     Examples
     --------
     >>> round(float(fleiss_kappa([[3, 0], [1, 2], [0, 3]])), 4)
     0.55
     """
-    table = checked_counts(counts)
+    table = check_counts(counts)
     m = table.sum(axis=1)
     if np.any(m != m[:1]):
         odd = int(np.flatnonzero(m != m[0])[0])
         raise InvalidInput(
-            f"Fleiss' kappa needs as many ratings for every item; item 0 has {m[0]} and item {odd} has {m[odd]}. "
-            "krippendorff_alpha and gwet_ac1 allow for missing ratings."
+            f"Fleiss' kappa needs the same number of ratings for every item; item 0 has {m[0]} and item {odd} has "
+            f"{m[odd]}. krippendorff_alpha and gwet_ac1 allow missing ratings."
         )
     if len(m) == 0 or m[0] < 2:
         raise UndefinedEstimate(f"Fleiss' kappa is undefined: {NO_PAIR}.")
@@ -237,7 +237,7 @@ def gwet_ac1(counts: npt.ArrayLike) -> Estimate:
     >>> round(float(gwet_ac1([[3, 0], [2, 1], [3, 0]])), 4)
     0.7231
     """
-    table = checked_counts(counts)
+    table = check_counts(counts)
     m = table.sum(axis=1)
     pairable, rated = m >= 2, m >= 1
     if not pairable.any():
@@ -270,16 +270,16 @@ def _coincidences(pairable: npt.NDArray[np.int64]) -> FloatArray:
     return np.asarray(weighted.T @ pairable - np.diag(weighted.sum(axis=0)))
 
 
-def _checked_distances(squared: FloatArray) -> FloatArray:
+def _check_distances(squared: FloatArray) -> FloatArray:
     if not np.isfinite(squared).all() or not np.allclose(squared, squared.T) or np.diag(squared).any():
         raise InvalidInput("The distance must be finite, symmetric and zero between equal answers.")
     return squared
 
 
-def _checked_long(items: npt.ArrayLike, values: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], FloatArray]:
-    item, value = np.asarray(items), numbers(values, "values")
+def _drop_missing(items: npt.ArrayLike, values: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], FloatArray]:
+    item, value = np.asarray(items), as_floats(values, "values")
     if item.ndim != 1 or item.shape != value.shape:
-        raise InvalidInput(f"items has shape {item.shape} and values {value.shape}; each rating has one of both.")
+        raise InvalidInput(f"items has shape {item.shape} and values {value.shape}; each rating needs one of each.")
     rated = ~np.isnan(value)
     if np.isinf(value).any():
         raise InvalidInput("values must be finite; a missing answer is NaN.")

@@ -1,4 +1,4 @@
-"""Agreement with an interval for other items of the same kind."""
+"""Bootstrap intervals of agreement over items."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.bootstrap import interval
-from dissensus.stats.counts import checked_counts
+from dissensus.stats.counts import check_counts
 from dissensus.stats.distance import Level, squared_distances
 from dissensus.stats.result import Estimate, FloatArray, check_level
 
@@ -19,14 +19,14 @@ Coefficient: TypeAlias = Literal["krippendorff_alpha", "fleiss_kappa"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementInterval:
-    """A coefficient of agreement and its interval; no ends where it is undefined in every replicate.
+    """A coefficient of agreement with its interval.
 
     Parameters
     ----------
     estimate
         The coefficient.
     low, high
-        Ends of the interval for other items; None where there is none.
+        Ends of the interval; None without replicates, or if the coefficient is undefined in every replicate.
     """
 
     estimate: Estimate
@@ -43,52 +43,58 @@ def agreement_interval(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> AgreementInterval:
-    r"""Estimate agreement, with the interval that items drawn anew give.
+    r"""Estimate agreement with a bootstrap interval over items.
 
-    Items are drawn with replacement, as many as there are, each with all its ratings; the ends are recentred
-    percentiles (Gwet 2014, chapter 5, of subjects as a sample; `dissensus.stats.bootstrap.interval`). It is for who
-    rated each item as others were assigned to it, three of many: it says nothing of other raters who rate everything.
+    Items are resampled with replacement, each with all its ratings; the ends are recentred percentiles (Gwet 2014,
+    chapter 5, of subjects as a sample; `dissensus.stats.bootstrap.interval`). The interval is meant for designs that
+    assign each item a few of many raters. Where the same raters rate every item, it does not generalise to other
+    raters.
 
     Parameters
     ----------
     counts
         Raters who gave each answer to each item, shape (I, K); categories in order.
     coefficient
-        ``krippendorff_alpha``, or ``fleiss_kappa`` where every item has as many ratings.
+        ``krippendorff_alpha``, or ``fleiss_kappa`` if all items have the same number of ratings.
     level
-        Of alpha: nominal, ordinal, interval or ratio, the categories counted from 0; kappa is nominal.
+        Level of measurement of alpha: nominal, ordinal, interval or ratio, with categories numbered from 0. Kappa is
+        nominal.
     replicates
-        How often items are drawn; 0 for no interval.
+        Number of bootstrap replicates; 0 for no interval.
     seed
-        Of the draws: the same one gives the same ends.
+        Seed of the resampling.
     confidence
-        Between 0 and 1.
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    AgreementInterval
 
     Raises
     ------
     UndefinedEstimate
         No item has two ratings, or all answers are the same.
     InvalidInput
-        Counts that cannot be, or different numbers of ratings with kappa.
+        Invalid counts, or kappa with different numbers of ratings.
 
     Notes
     -----
-    Items with fewer than two ratings are left out before any is drawn. A replicate in which all answers are the same
+    Items with fewer than two ratings are left out before resampling. A replicate in which all answers are the same
     is left out of the percentiles.
 
     Examples
     --------
-    >>> found = agreement_interval([[3, 0, 0], [2, 1, 0], [0, 3, 0], [0, 1, 2]] * 10, level="ordinal", seed=1)
-    >>> round(found.estimate.estimate, 2), round(found.low, 2), round(found.high, 2)
+    >>> alpha = agreement_interval([[3, 0, 0], [2, 1, 0], [0, 3, 0], [0, 1, 2]] * 10, level="ordinal", seed=1)
+    >>> round(alpha.estimate.estimate, 2), round(alpha.low, 2), round(alpha.high, 2)
     (0.7, 0.58, 0.8)
     """
     check_level(confidence)
     if coefficient not in _REPLICATED:
         raise InvalidInput(f"There is no coefficient {coefficient!r}. Choose one of {', '.join(_REPLICATED)}.")
-    table = checked_counts(counts)
+    table = check_counts(counts)
     alpha = coefficient == "krippendorff_alpha"
     estimate = krippendorff_alpha(table, level=level) if alpha else fleiss_kappa(table)
-    # Items that were rated alike are drawn together: as exact, and by far fewer of them.
+    # Resampling distinct rows of counts by their frequency is exact, and far fewer rows are drawn.
     rows, times = np.unique(table[table.sum(axis=1) >= 2], axis=0, return_counts=True)
     if not replicates:
         return AgreementInterval(estimate=estimate, low=None, high=None)
@@ -96,31 +102,32 @@ def agreement_interval(
     low, high = interval(
         np.array(estimate.estimate), _REPLICATED[coefficient](rows, drawn.astype(np.float64), level), level=confidence
     )
-    known = np.isfinite([low, high]).all()
-    return AgreementInterval(estimate=estimate, low=float(low) if known else None, high=float(high) if known else None)
+    if not np.isfinite([low, high]).all():
+        return AgreementInterval(estimate=estimate, low=None, high=None)
+    return AgreementInterval(estimate=estimate, low=float(low), high=float(high))
 
 
-def halves(counts: npt.ArrayLike, first: int) -> npt.NDArray[np.int64]:
-    """Return the counts of answers below a category, and of those from it on, shape (I, 2)."""
-    table = checked_counts(counts)
+def dichotomise(counts: npt.ArrayLike, first: int) -> npt.NDArray[np.int64]:
+    """Return the number of answers below a category, and from that category on, shape (I, 2)."""
+    table = check_counts(counts)
     return np.column_stack([table[:, :first].sum(axis=1), table[:, first:].sum(axis=1)])
 
 
-def evenly_rated(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Return the items that have as many ratings as most items do, of several such numbers the largest.
+def select_equally_rated(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return the items with the most common number of ratings, at least two; the larger number if two are tied.
 
     Raises
     ------
     UndefinedEstimate
         No item has two ratings.
     """
-    table = checked_counts(counts)
-    numbers, times = np.unique(table.sum(axis=1), return_counts=True)
-    several = numbers >= 2
-    if not several.any():
+    table = check_counts(counts)
+    n_ratings = table.sum(axis=1)
+    pairable = n_ratings[n_ratings >= 2]
+    if not pairable.size:
         raise UndefinedEstimate("No item has two ratings.")
-    numbers, times = numbers[several], times[several]
-    return np.asarray(table[table.sum(axis=1) == numbers[times == times.max()].max()])
+    sizes, frequencies = np.unique(pairable, return_counts=True)
+    return np.asarray(table[n_ratings == sizes[frequencies == frequencies.max()].max()])
 
 
 def _alphas(rows: npt.NDArray[np.int64], drawn: FloatArray, level: Level) -> FloatArray:
@@ -129,7 +136,7 @@ def _alphas(rows: npt.NDArray[np.int64], drawn: FloatArray, level: Level) -> Flo
     pairs = rows[:, :, None] * rows[:, None, :] - rows[:, :, None] * np.eye(rows.shape[1], dtype=np.int64)
     coincidences = np.tensordot(drawn, pairs / (m - 1)[:, None, None], 1)
     marginals = drawn @ rows
-    return np.array([_alpha(*both, level) for both in zip(coincidences, marginals, strict=True)])
+    return np.array([_alpha(*sums, level) for sums in zip(coincidences, marginals, strict=True)])
 
 
 def _alpha(coincidences: FloatArray, marginals: FloatArray, level: Level) -> float:

@@ -1,4 +1,4 @@
-"""Within-group against between-group agreement: GAI and DSI."""
+"""Ratios of within-group to between-group agreement: GAI and DSI."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,27 +14,26 @@ def gai(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
 
     .. math:: \mathrm{GAI} = \alpha_x / \kappa_x(x, y)
 
-    Krippendorff's alpha within over the cross-replication reliability (Prabhakaran et al. 2024, section 3.3).
+    Krippendorff's alpha within the group over the cross-replication reliability (Prabhakaran et al. 2024, section 3.3).
 
     Parameters
     ----------
     counts_x, counts_y
-        Raters of the group, and of those it is compared with, who gave each answer to each item, shape (I, K).
+        Raters of each group who gave each answer to each item, shape (I, K).
 
     Returns
     -------
     Estimate
-        1 when the group agrees within as much as across, above 1 when it agrees more within.
+        1 if agreement within the group equals agreement across groups, above 1 if it is higher.
 
     Raises
     ------
     UndefinedEstimate
-        A component is undefined, or XRR is not positive: a ratio to chance agreement says nothing.
+        A component is undefined, or XRR is not positive: a ratio to chance agreement has no meaning.
 
     Notes
     -----
-    Unstable when XRR is near 0: read it with XRR beside it. Alpha uses every item of the group, XRR the shared
-    ones.
+    Unstable when XRR is near 0: report both. Alpha uses every item of the group, XRR the shared ones.
 
     Examples
     --------
@@ -45,7 +44,7 @@ def gai(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
     """
     within, across = krippendorff_alpha(counts_x), xrr(counts_x, counts_y)
     if across.estimate <= ZERO:
-        raise UndefinedEstimate(f"GAI is undefined: XRR is {across.estimate:.4f}, and a ratio to it says nothing.")
+        raise UndefinedEstimate(f"GAI is undefined: XRR is {across.estimate:.4f}, and it must be positive.")
     return Estimate(
         estimate=within.estimate / across.estimate,
         method="gai",
@@ -59,7 +58,7 @@ def gai(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
 def dsi(counts: npt.ArrayLike) -> Estimate:
     r"""Estimate the diversity sensitivity index of an axis: the largest GAI of its groups.
 
-    .. math:: \mathrm{DSI} = \max_g \mathrm{GAI}(g, \text{everybody else})
+    .. math:: \mathrm{DSI} = \max_g \mathrm{GAI}(g, \text{rest})
 
     (Prabhakaran et al. 2024, section 3.3).
 
@@ -81,8 +80,8 @@ def dsi(counts: npt.ArrayLike) -> Estimate:
 
     Notes
     -----
-    Groups without a defined GAI are left out. A maximum of noisy values is biased upwards and has no honest
-    bootstrap interval; judge it by its permutation distribution.
+    Groups without a defined GAI are left out. A maximum of noisy values is biased upwards and has no valid bootstrap
+    interval; test it by permutation.
 
     Examples
     --------
@@ -94,11 +93,11 @@ def dsi(counts: npt.ArrayLike) -> Estimate:
     table = np.asarray(counts)
     if table.ndim != 3 or len(table) < 2:
         raise InvalidInput(f"counts has shape {table.shape}; give groups × items × categories, two groups or more.")
-    everybody = table.sum(axis=0)
+    total = table.sum(axis=0)
     defined = []
     for group in table:
         try:
-            defined.append(gai(group, everybody - group))
+            defined.append(gai(group, total - group))
         except UndefinedEstimate:
             continue
     if not defined:

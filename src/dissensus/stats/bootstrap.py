@@ -1,4 +1,4 @@
-"""Resampling raters and items, and the intervals that follow."""
+"""Bootstrap over raters and items, and its intervals."""
 
 from typing import Literal, get_args
 
@@ -11,27 +11,27 @@ from dissensus.stats.result import FloatArray, IntArray, check_level
 Resample = Literal["both", "raters", "items"]
 
 
-def resampled(
+def draw_resamples(
     seeds: list[np.random.SeedSequence], strata: IntArray, n_items: int, resample: Resample = "both"
 ) -> tuple[npt.NDArray[np.int32] | None, npt.NDArray[np.int32] | None]:
-    """Draw how often each rater and each item enters each replicate.
+    """Draw bootstrap weights: the number of times each rater and each item enters each replicate.
 
     Parameters
     ----------
     seeds
-        One child per replicate.
+        One seed per replicate.
     strata
-        Stratum of each rater, shape (R,): as many raters are drawn from each stratum as it has; a negative stratum
-        is not drawn from.
+        Stratum of each rater, shape (R,). Raters are resampled within strata; those with a negative stratum are not
+        drawn.
     n_items
-        I.
+        Number of items, I.
     resample
         "both" raters and items, independently (Owen 2007), "raters" or "items" alone.
 
     Returns
     -------
     rater_weight, item_weight : ndarray of int32, shapes (B, R) and (B, I)
-        None for what is not resampled.
+        None if not resampled.
     """
     if resample not in get_args(Resample):
         raise InvalidInput(f"resample is {resample!r}; choose one of {', '.join(get_args(Resample))}.")
@@ -43,21 +43,21 @@ def resampled(
     items = np.empty((len(seeds), n_items), dtype=np.int32) if resample != "raters" else None
     for b, seed in enumerate(seeds):
         if raters is not None:
-            drawn = order[low + (_stream(seed, 0).random(len(order)) * width).astype(np.int64)]
-            raters[b] = np.bincount(drawn, minlength=len(strata))
+            draw = order[low + (_stream(seed, 0).random(len(order)) * width).astype(np.int64)]
+            raters[b] = np.bincount(draw, minlength=len(strata))
         if items is not None:
             items[b] = np.bincount(_stream(seed, 1).integers(n_items, size=n_items), minlength=n_items)
     return raters, items
 
 
 def _stream(seed: np.random.SeedSequence, key: int) -> np.random.Generator:
-    # A named child, where spawning would change the seed and so what the next caller draws from it.
+    # Spawning would change the state of the seed, and so the draws of its next user.
     child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
     return np.random.Generator(np.random.PCG64(child))
 
 
 def interval(observed: FloatArray, replicates: FloatArray, *, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    r"""Return the recentred percentile interval of each estimate, for raters or items resampled alone.
+    r"""Return the recentred percentile interval of each estimate, for resampling of raters alone or items alone.
 
     .. math:: \bigl[\hat\theta + q_a(\theta^* - \bar\theta^*),\; \hat\theta + q_{1-a}(\theta^* - \bar\theta^*)\bigr]
 
@@ -77,9 +77,9 @@ def interval(observed: FloatArray, replicates: FloatArray, *, level: float = 0.9
 
     Notes
     -----
-    A resampled pool has fewer distinct raters than the pool, which shifts statistics that depend on their number
-    (negentropy, plurality size) by another bias of the size of their own. Recentring removes the shift: the estimand
-    is the expected value for a pool of this size.
+    A resampled pool has fewer distinct raters than the pool. That biases statistics which depend on the number of
+    raters (negentropy, plurality size) once more, by about as much as the estimate itself. Recentring removes this
+    second bias: the estimand is the expected value for a pool of this size.
 
     Examples
     --------
@@ -94,11 +94,11 @@ def interval(observed: FloatArray, replicates: FloatArray, *, level: float = 0.9
 def two_way_interval(
     observed: FloatArray, both: FloatArray, raters: FloatArray, items: FloatArray, *, level: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    r"""Return the interval of each estimate when raters and items are both samples.
+    r"""Return the interval of each estimate if both raters and items are samples.
 
-    The variance of a statistic of R raters × I items has a part from raters, one from items and one from their
-    interaction, :math:`A + B + E`. Resampling both counts the interaction three times, :math:`A + B + 3E` (Owen 2007,
-    theorem 3.1 for means), and the sum of two one-way replicates counts it twice. With the same draws,
+    The variance of a statistic of R raters × I items has components of raters, items and their interaction,
+    :math:`A + B + E`. Resampling both counts the interaction three times, :math:`A + B + 3E` (Owen 2007, theorem 3.1
+    for means), and the sum of two one-way replicates counts it twice. With the same draws,
 
     .. math:: d^* = (\theta^*_{\text{raters}} - \hat\theta) + (\theta^*_{\text{items}} - \hat\theta), \qquad
               e^* = \theta^*_{\text{both}} - \theta^*_{\text{raters}} - \theta^*_{\text{items}} + \hat\theta
@@ -111,7 +111,7 @@ def two_way_interval(
     observed
         Estimates, shape (…).
     both, raters, items
-        Replicates with both resampled, and with the same draws of raters alone and of items alone, shape (B, …).
+        Replicates with both resampled, and with the same draws of raters alone and of items alone, each (B, …).
     level
         Confidence level.
 
@@ -122,7 +122,7 @@ def two_way_interval(
 
     Notes
     -----
-    The scaling is ours; its coverage is in the documentation. Recentred as in :func:`interval`.
+    The scaling is new here; the documentation reports its coverage. Recentred as in :func:`interval`.
     """
     main, interaction = raters + items, both - raters - items
     center, defined = _means(main)
@@ -149,7 +149,7 @@ def _percentiles(
     observed: FloatArray, deviations: FloatArray, defined: npt.NDArray[np.bool_], level: float
 ) -> tuple[FloatArray, FloatArray]:
     check_level(level)
-    known = defined.any(axis=0) & np.isfinite(observed)
+    has_interval = defined.any(axis=0) & np.isfinite(observed)
     tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.nanquantile(np.where(defined | ~known, deviations, np.nan), tails, axis=0)
-    return np.where(known, observed + low, np.nan), np.where(known, observed + high, np.nan)
+    low, high = np.nanquantile(np.where(defined | ~has_interval, deviations, np.nan), tails, axis=0)
+    return np.where(has_interval, observed + low, np.nan), np.where(has_interval, observed + high, np.nan)

@@ -1,4 +1,4 @@
-"""Cluster-robust means, shares and paired differences: intervals that count clusters, not cases."""
+"""Cluster-robust intervals of means, shares and paired differences."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -19,7 +19,7 @@ class ClusteredEstimate:
     estimate, ci_low, ci_high
         A share from 0 to 1, or the mean of the first value less that of the second.
     n, clusters
-        Cases, and clusters that they come from.
+        Numbers of cases and of clusters.
     """
 
     estimate: float
@@ -38,9 +38,9 @@ class Mean:
     estimate
         In the units of the values.
     ci_low, ci_high
-        None where all cases are of one cluster, which tells nothing of others.
+        None if all cases belong to one cluster.
     n, clusters
-        Cases, and clusters that they come from.
+        Numbers of cases and of clusters.
     """
 
     estimate: float
@@ -53,13 +53,14 @@ class Mean:
 def clustered_mean(
     values: npt.ArrayLike, clusters: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, level: float = 0.95
 ) -> Mean:
-    r"""Return the mean of cases that come in clusters, with an interval that counts clusters, not cases.
+    r"""Estimate the mean of clustered cases with a cluster-robust interval.
 
     .. math:: \hat m = \frac{\sum_i w_i x_i}{\sum_i w_i}, \quad
               \hat v = \frac{G}{G - 1} \frac{\sum_g \bigl(\sum_{i \in g} w_i (x_i - \hat m)\bigr)^2}
               {\bigl(\sum_i w_i\bigr)^2}
 
-    and the interval is :math:`\hat m \pm z \sqrt{\hat v}` (Liang and Zeger 1986, for a mean alone).
+    with G clusters g of cases i and weights w; the interval is :math:`\hat m \pm z \sqrt{\hat v}` (Liang and Zeger
+    1986, for a model with an intercept only).
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def clustered_mean(
     clusters
         Cluster of each case.
     weights
-        Of each case, above 0.
+        Weight of each case, above 0; 1 by default.
     level
         Confidence level.
 
@@ -80,22 +81,22 @@ def clustered_mean(
     Raises
     ------
     UndefinedEstimate
-        There is no case.
+        There are no cases.
 
     Notes
     -----
-    With fewer than some 20 clusters the interval is too short.
+    The interval is too short with fewer than about 20 clusters.
 
     Examples
     --------
-    >>> found = clustered_mean([0.2, 0.4, 0.9, 0.1], [0, 0, 1, 2])
-    >>> round(found.estimate, 3), round(found.ci_low, 3), round(found.ci_high, 3), found.clusters
+    >>> mean = clustered_mean([0.2, 0.4, 0.9, 0.1], [0, 0, 1, 2])
+    >>> round(mean.estimate, 3), round(mean.ci_low, 3), round(mean.ci_high, 3), mean.clusters
     (0.4, 0.03, 0.77, 3)
     """
     check_level(level)
     x, cluster = np.asarray(values, dtype=np.float64), np.unique(np.asarray(clusters), return_inverse=True)[1]
     if not len(x):
-        raise UndefinedEstimate("There is no case, so there is no mean.")
+        raise UndefinedEstimate("The mean is undefined: there are no cases.")
     w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
     mean, groups = float(np.average(x, weights=w)), int(cluster.max()) + 1
     if groups < 2:
@@ -107,48 +108,48 @@ def clustered_mean(
 def clustered_variance(
     residuals: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]
 ) -> float:
-    """Return the variance of a weighted mean from the residuals of its cases, by clusters numbered from 0."""
-    apart = np.bincount(cluster, weights=weights * residuals)
-    return len(apart) / max(len(apart) - 1, 1) * float(apart @ apart) / float(weights.sum()) ** 2
+    """Return the cluster-robust variance of a weighted mean; clusters are numbered from 0."""
+    totals = np.bincount(cluster, weights=weights * residuals)
+    return len(totals) / max(len(totals) - 1, 1) * float(totals @ totals) / float(weights.sum()) ** 2
 
 
 def clustered_share(
     hits: npt.ArrayLike, clusters: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, level: float = 0.95
 ) -> ClusteredEstimate:
-    r"""Return a share of cases that come in clusters, with an interval that counts clusters, not cases.
+    r"""Estimate a share of clustered cases with a cluster-robust interval.
 
     The variance is that of a ratio of cluster totals,
 
     .. math:: \hat v = \frac{G}{G - 1} \frac{\sum_g \bigl(\sum_{i \in g} w_i (y_i - \hat p)\bigr)^2}
               {\bigl(\sum_i w_i\bigr)^2}
 
-    and the interval is Wilson's, with the number of independent cases that have this variance,
-    :math:`\hat p (1 - \hat p) / \hat v`, in place of n (Korn and Graubard 1998 do the same to the exact interval).
+    and the interval is Wilson's with the effective sample size :math:`\hat p (1 - \hat p) / \hat v` in place of n
+    (Korn and Graubard 1998 do the same to the exact interval).
 
     Parameters
     ----------
     hits
-        1 or 0 for each case, or what lies between, such as 0.5 for a tie.
+        1 or 0 for each case, or a value between them, such as 0.5 for a tie.
     clusters
         Cluster of each case.
     weights
-        Of each case, above 0.
+        Weight of each case, above 0; 1 by default.
     level
         Confidence level.
 
     Returns
     -------
-    Share
+    ClusteredEstimate
         From 0 to 1.
 
     Raises
     ------
     UndefinedEstimate
-        There is no case.
+        There are no cases.
 
     Notes
     -----
-    Where there is no variance to see, as with one cluster or with hits alone, n is the number of clusters.
+    If the variance cannot be estimated, as with one cluster or a share of 0 or 1, n is the number of clusters.
 
     Examples
     --------
@@ -159,7 +160,7 @@ def clustered_share(
     check_level(level)
     y, cluster = np.asarray(hits, dtype=np.float64), np.unique(np.asarray(clusters), return_inverse=True)[1]
     if not len(y):
-        raise UndefinedEstimate("There is no case, so there is no share.")
+        raise UndefinedEstimate("The share is undefined: there are no cases.")
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
     p, groups = float(np.average(y, weights=w)), int(cluster.max()) + 1
     variance = clustered_variance(y - p, cluster, w)
@@ -175,62 +176,63 @@ def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
 
 
 def paired_difference(
-    one: npt.ArrayLike,
-    other: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
     clusters: npt.ArrayLike,
     *,
     weights: npt.ArrayLike | None = None,
     level: float = 0.95,
 ) -> ClusteredEstimate:
-    r"""Return the mean difference of two values of each case, with an interval that counts clusters, not cases.
+    r"""Estimate the mean difference of two values of each case, with a cluster-robust interval.
 
     .. math:: \hat d = \frac{\sum_i w_i (x_i - y_i)}{\sum_i w_i}, \quad
               \hat v = \frac{G}{G - 1} \frac{\sum_g \bigl(\sum_{i \in g} w_i (x_i - y_i - \hat d)\bigr)^2}
               {\bigl(\sum_i w_i\bigr)^2}
 
-    and the interval is :math:`\hat d \pm z \sqrt{\hat v}`. What both get right, or wrong, adds nothing to it, so it is
-    far shorter than what two separate intervals let expect.
+    and the interval is :math:`\hat d \pm z \sqrt{\hat v}`. Variation common to both values cancels, so the interval is
+    far shorter than two separate intervals suggest.
 
     Parameters
     ----------
-    one, other
-        A value of each case by each way, shape (cases,).
+    first, second
+        Two values of each case, such as the hits of two models, shape (cases,).
     clusters
         Cluster of each case.
     weights
-        Of each case, above 0.
+        Weight of each case, above 0; 1 by default.
     level
         Confidence level.
 
     Returns
     -------
-    Difference
+    ClusteredEstimate
         In the units of the values.
 
     Raises
     ------
     UndefinedEstimate
-        There is no case, or all are of one cluster, which tells nothing of others.
+        There are no cases, or all belong to one cluster.
     InvalidInput
-        There are not as many values of the one as of the other.
+        The two arrays differ in length.
 
     Notes
     -----
-    Where both are the same on every case the interval is 0 to 0. With fewer than some 20 clusters it is too short.
+    If both values are equal in every case, the interval is 0 to 0. It is too short with fewer than about 20 clusters.
 
     Examples
     --------
-    >>> found = paired_difference([1, 1, 1, 0, 1, 0], [0, 1, 1, 0, 0, 1], [0, 1, 2, 3, 4, 5])
-    >>> round(found.estimate, 3), round(found.ci_low, 3), round(found.ci_high, 3)
+    >>> difference = paired_difference([1, 1, 1, 0, 1, 0], [0, 1, 1, 0, 0, 1], [0, 1, 2, 3, 4, 5])
+    >>> round(difference.estimate, 3), round(difference.ci_low, 3), round(difference.ci_high, 3)
     (0.167, -0.436, 0.769)
     """
     check_level(level)
-    x, y = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if x.shape != y.shape:
-        raise InvalidInput(
-            f"There are {x.size:,} values of the one and {y.size:,} of the other. Give both of each case."
+        raise InvalidInput(f"first has {x.size:,} values and second {y.size:,}. Give both values of each case.")
+    mean = clustered_mean(x - y, clusters, weights=weights, level=level)
+    if mean.ci_low is None or mean.ci_high is None:
+        raise UndefinedEstimate(
+            f"The interval of the difference is undefined: all {len(x):,} cases belong to 1 cluster, and it takes two "
+            "or more."
         )
-    found = clustered_mean(x - y, clusters, weights=weights, level=level)
-    if found.ci_low is None or found.ci_high is None:
-        raise UndefinedEstimate(f"{len(x):,} cases of 1 cluster tell nothing of others. Give two clusters or more.")
-    return ClusteredEstimate(found.estimate, found.ci_low, found.ci_high, found.n, found.clusters)
+    return ClusteredEstimate(mean.estimate, mean.ci_low, mean.ci_high, mean.n, mean.clusters)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import checked_counts
+from dissensus.stats.counts import check_counts
 from dissensus.stats.result import Estimate, FloatArray
 
 
@@ -31,8 +31,8 @@ def negentropy(
         "miller-madow" subtracts :math:`(\hat K_i - 1) / 2 m_i`, the first-order bias of the plug-in entropy, with
         :math:`\hat K_i` the answers used for the item.
     rarefy_to
-        Expected negentropy of this many raters drawn from each item without replacement, exact by the
-        hypergeometric distribution: makes groups of different size comparable. Items with fewer ratings are
+        Return the expected negentropy of this many raters, drawn from each item without replacement (exact, by the
+        hypergeometric distribution), which makes groups of different size comparable. Items with fewer ratings are
         dropped.
 
     Returns
@@ -45,13 +45,13 @@ def negentropy(
     UndefinedEstimate
         No item has enough ratings.
     InvalidInput
-        A correction and a rarefaction at once, or an unknown one.
+        Both a correction and a rarefaction, or an unknown correction.
 
     Notes
     -----
     The estimand of the plug-in value is the negentropy of *this many raters*: it falls as a group grows, because
-    few raters look more unanimous than they are. Compare groups of different size with `rarefy_to`. Items that
-    nobody rated are dropped and counted.
+    few raters look more unanimous than they are. Compare groups of different size with `rarefy_to`. Items without
+    ratings are dropped and counted.
 
     References
     ----------
@@ -65,11 +65,11 @@ def negentropy(
     >>> round(float(negentropy(toy)), 10)
     0.7167037877
     """
-    table = checked_counts(counts)
+    table = check_counts(counts)
     if correction is not None and rarefy_to is not None:
         raise InvalidInput("Give either a correction or rarefy_to, not both.")
     if correction not in (None, "miller-madow"):
-        raise InvalidInput(f"correction is {correction!r}; 'miller-madow' is the one there is.")
+        raise InvalidInput(f"correction is {correction!r}; give 'miller-madow' or None.")
     if rarefy_to is not None and (rarefy_to < 1 or rarefy_to != int(rarefy_to)):
         raise InvalidInput(f"rarefy_to is {rarefy_to}; give a whole number of raters, at least 1.")
     m = table.sum(axis=1)
@@ -114,12 +114,12 @@ def plurality_size(counts: npt.ArrayLike) -> Estimate:
     Raises
     ------
     UndefinedEstimate
-        Nobody rated any item.
+        No item has a rating.
 
     Notes
     -----
-    Like negentropy it depends on the number of raters: small groups look more cohesive. Items that nobody rated
-    are dropped and counted.
+    Like negentropy it depends on the number of raters: small groups look more cohesive. Items without ratings are
+    dropped and counted.
 
     Examples
     --------
@@ -127,11 +127,11 @@ def plurality_size(counts: npt.ArrayLike) -> Estimate:
     >>> round(plurality_size(toy).estimate, 10), plurality_size(toy).ties
     (0.8, 0)
     """
-    table = checked_counts(counts)
+    table = check_counts(counts)
     m = table.sum(axis=1)
     rated = m > 0
     if not rated.any():
-        raise UndefinedEstimate("Plurality size is undefined: nobody rated any item.")
+        raise UndefinedEstimate("Plurality size is undefined: no item has a rating.")
     n, m = table[rated], m[rated]
     top = n.max(axis=1)
     return Estimate(
@@ -149,17 +149,17 @@ def _x_ln_x(p: FloatArray) -> FloatArray:
 
 
 def _rarefied_entropy(n: npt.NDArray[np.int64], m: npt.NDArray[np.int64], size: int) -> FloatArray:
-    """Return E[entropy] of `size` ratings drawn without replacement: a sum of hypergeometric expectations."""
+    """Return the expected entropy of `size` ratings drawn without replacement."""
     ln_factorial = np.cumsum(np.log(np.maximum(np.arange(int(m.max()) + 1), 1)))
     entropy = np.zeros(len(n))
-    for drawn in range(1, size):
-        possible = (drawn <= n) & (size - drawn <= m[:, None] - n)
-        hits, misses = np.where(possible, n, drawn), np.where(possible, m[:, None] - n, size - drawn)
+    for x in range(1, size):
+        possible = (x <= n) & (size - x <= m[:, None] - n)
+        hits, misses = np.where(possible, n, x), np.where(possible, m[:, None] - n, size - x)
         ln_chance = (
-            ln_factorial[hits] - ln_factorial[drawn] - ln_factorial[hits - drawn]
-            + ln_factorial[misses] - ln_factorial[size - drawn] - ln_factorial[misses - size + drawn]
+            ln_factorial[hits] - ln_factorial[x] - ln_factorial[hits - x]
+            + ln_factorial[misses] - ln_factorial[size - x] - ln_factorial[misses - size + x]
             - (ln_factorial[m] - ln_factorial[size] - ln_factorial[m - size])[:, None]
         )  # fmt: skip
-        share = drawn / size
+        share = x / size
         entropy -= share * np.log(share) * np.where(possible, np.exp(ln_chance), 0).sum(axis=1)
     return entropy

@@ -1,7 +1,7 @@
-"""Counts of answers: how many raters gave each answer to each item.
+"""Counts of answers by item and category.
 
-An items × categories array of counts is all that the coefficients of this package need to know about a group
-of raters; who gave which answer matters to resampling alone.
+Every coefficient of a group of raters is computed from an items × categories array of counts. Only resampling needs
+individual raters.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ def count_answers(
     n_items: int | None = None,
     n_categories: int | None = None,
 ) -> npt.NDArray[np.int32]:
-    """Count the answers of a long table, one rating a row.
+    """Count the answers of a long table with one row per rating.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def count_answers(
     answers
         Answer of each rating, shape (N,), codes 0 … K-1; a negative code is a missing answer.
     n_items, n_categories
-        I and K, where the largest code does not tell.
+        I and K; by default the largest code plus one.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def count_answers(
     Raises
     ------
     InvalidInput
-        Codes that are not whole numbers, arrays of different length, a code outside the range.
+        Codes that are not whole numbers, arrays of different length, or a code outside the range.
 
     Examples
     --------
@@ -46,11 +46,11 @@ def count_answers(
     """
     items, answers = _codes(items, "items"), _codes(answers, "answers")
     if items.shape != answers.shape:
-        raise InvalidInput(f"items has {items.size} codes and answers {answers.size}; each rating has one of both.")
+        raise InvalidInput(f"items has {items.size} codes and answers {answers.size}; each rating needs one of each.")
     n_items = _upper(items, n_items, "item")
     n_categories = _upper(answers, n_categories, "answer")
     if items.size and items.min() < 0:
-        raise InvalidInput("An item code is negative; every rating belongs to an item.")
+        raise InvalidInput("items has a negative code; every rating belongs to an item.")
     from dissensus.stats.kernels import count
 
     return np.asarray(count(items, answers, n_items, n_categories))
@@ -64,7 +64,7 @@ def count_matrix(matrix: npt.ArrayLike, *, n_categories: int | None = None) -> n
     matrix
         Answer codes 0 … K-1, shape (R, I); NaN or a negative code is a missing answer.
     n_categories
-        K, where the largest code does not tell.
+        K; by default the largest code plus one.
 
     Returns
     -------
@@ -91,17 +91,17 @@ def count_matrix(matrix: npt.ArrayLike, *, n_categories: int | None = None) -> n
     return count_answers(items.ravel(), table.ravel(), n_items=table.shape[1], n_categories=n_categories)
 
 
-def numbers(values: npt.ArrayLike, name: str) -> FloatArray:
-    """Return an array of floating-point numbers, or say that it is none."""
+def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
+    """Convert to an array of floating-point numbers."""
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInput(f"{name} must be numbers in an array, all rows of one length.") from None
 
 
-def checked_counts(counts: npt.ArrayLike, name: str = "counts") -> npt.NDArray[np.int64]:
-    """Return counts as int64, shape (I, K), or say why they are none."""
-    table = counts if isinstance(counts, np.ndarray) else numbers(counts, name)
+def check_counts(counts: npt.ArrayLike, name: str = "counts") -> npt.NDArray[np.int64]:
+    """Validate counts and return them as int64, shape (I, K)."""
+    table = counts if isinstance(counts, np.ndarray) else as_floats(counts, name)
     if table.ndim != 2:
         raise InvalidInput(f"{name} has {table.ndim} dimensions; give items × categories.")
     if not np.issubdtype(table.dtype, np.integer):
@@ -115,11 +115,11 @@ def checked_counts(counts: npt.ArrayLike, name: str = "counts") -> npt.NDArray[n
     return table.astype(np.int64, copy=False)
 
 
-def checked_pair(
+def check_pair(
     counts_x: npt.ArrayLike, counts_y: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
-    """Return the counts of two groups on the items that both rated, and how many items they did not share."""
-    x, y = checked_counts(counts_x, "counts_x"), checked_counts(counts_y, "counts_y")
+    """Return the counts of two groups on their shared items, and the number of other items."""
+    x, y = check_counts(counts_x, "counts_x"), check_counts(counts_y, "counts_y")
     if x.shape != y.shape:
         raise InvalidInput(
             f"counts_x is {x.shape} and counts_y {y.shape}; both groups need the same items and answers."
@@ -131,7 +131,7 @@ def checked_pair(
 def _codes(codes: npt.ArrayLike, name: str) -> IntArray:
     array = np.asarray(codes)
     if array.ndim != 1:
-        raise InvalidInput(f"{name} has {array.ndim} dimensions; give one code a rating.")
+        raise InvalidInput(f"{name} has {array.ndim} dimensions; give one code per rating.")
     if np.issubdtype(array.dtype, np.integer):
         return array
     if not np.issubdtype(array.dtype, np.floating) or not np.array_equal(array, np.floor(array)):

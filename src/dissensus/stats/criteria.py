@@ -1,4 +1,4 @@
-"""The criteria by which a rater is flagged."""
+"""Criteria that flag raters."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -14,25 +14,25 @@ from dissensus.stats.vetting import Labels, Times
 class Criteria:
     """Thresholds at or above which a rater is flagged.
 
-    DICES names what it looked at, the shares of conversations that a rater answered in less than a half, a third and a
-    quarter of the median time, and raters who gave one label throughout (Aroyo et al. 2023, sections 3.3 and 4), and no
-    share from which it removed somebody. The defaults are choices of this package: half of the conversations below
-    half the median, a third below a third, a quarter below a quarter; and 99 % rather than all, since of the nineteen
-    raters removed one alone is exactly constant.
+    DICES names its measures, but no thresholds: the shares of conversations that a rater answered in less than a half,
+    a third and a quarter of the median time, and raters who gave one label throughout (Aroyo et al. 2023, sections 3.3
+    and 4). The defaults are choices of this package: half of the conversations below half the median, a third below a
+    third, a quarter below a quarter; and 99 % instead of all answers, since only one of the nineteen raters removed
+    from DICES-350 is exactly constant.
 
     Parameters
     ----------
     below_half, below_third, below_quarter
-        Share of the rater's timed items answered in less than that part of the pool's median time.
+        Share of the rater's timed items answered in less than that fraction of the pool's median time.
     same_label
-        Share of the rater's answers that are his or her most frequent one.
+        Share of the rater's most frequent answer.
     min_ratings
-        A rater with fewer timed items is not flagged for times, nor one with fewer ratings for one label.
+        Fewest timed items for the time criteria, and fewest ratings for `same_label`.
 
     Raises
     ------
     InvalidInput
-        A share that is not above 0 and at most 1, a minimum that is not a whole number from 1.
+        A share outside (0, 1], or a minimum that is not a whole number of 1 or more.
     """
 
     below_half: float = 1 / 2
@@ -46,31 +46,31 @@ class Criteria:
             share = getattr(self, name)
             if not 0 < share <= 1:
                 raise InvalidInput(f"{name} is {share}; give a share above 0, up to 1, such as 0.5.")
-        given: object = self.min_ratings
-        if not isinstance(given, int) or given < 1:
-            raise InvalidInput(f"min_ratings is {given!r}; give a whole number, 1 or more.")
+        min_ratings: object = self.min_ratings
+        if not isinstance(min_ratings, int) or min_ratings < 1:
+            raise InvalidInput(f"min_ratings is {min_ratings!r}; give a whole number, 1 or more.")
 
 
 SHARES = tuple(field.name for field in fields(Criteria))[:4]
-"""The criteria that are shares, in order."""
+"""Names of the criteria that are shares, in order."""
 PARTS = {"below_half": "half", "below_third": "a third", "below_quarter": "a quarter"}
-"""Those about times, with the part of the pool's median that each is about."""
+"""Time criteria, with their fraction of the pool's median."""
 
 
-def meets(times: Times, labels: Labels, criteria: Criteria) -> npt.NDArray[np.bool_]:
-    """Tell which criteria each rater meets.
+def meets_criteria(times: Times, labels: Labels, criteria: Criteria) -> npt.NDArray[np.bool_]:
+    """Evaluate the criteria for each rater.
 
     Parameters
     ----------
     times, labels
-        The evidence; see `answer_times` and `label_use`.
+        Results of `answer_times` and `label_use`.
     criteria
         The thresholds.
 
     Returns
     -------
     ndarray of bool, shape (4, R)
-        In the order of `SHARES`. What is not known meets nothing.
+        In the order of `SHARES`. A missing value meets no criterion.
     """
     shares = np.stack([times.below_half, times.below_third, times.below_quarter, labels.same_label])
     enough = np.stack([times.n_timed] * 3 + [labels.n_ratings]) >= criteria.min_ratings
@@ -78,21 +78,21 @@ def meets(times: Times, labels: Labels, criteria: Criteria) -> npt.NDArray[np.bo
     return np.asarray(enough & (shares >= thresholds[:, None]))
 
 
-def in_words(
+def describe_criteria(
     rater: int, times: Times, labels: Labels, scale: Sequence[str], met: npt.NDArray[np.bool_]
 ) -> Iterator[str]:
-    """Yield the criteria that a rater meets, in words.
+    """Yield a phrase for each criterion that a rater meets.
 
     Parameters
     ----------
     rater
-        The code of the rater.
+        Code of the rater.
     times, labels
-        The evidence on all raters.
+        Results of `answer_times` and `label_use`.
     scale
         The answers in order.
     met
-        Which criteria this rater meets, shape (4,); see `meets`.
+        Criteria that this rater meets, shape (4,); see `meets_criteria`.
     """
     for name in np.array(SHARES)[met]:
         if name == "same_label":

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import krippendorff_alpha
-from dissensus.stats.counts import checked_pair
+from dissensus.stats.counts import check_pair
 from dissensus.stats.distance import Distance, Level, level_name, squared_distances
 from dissensus.stats.result import ZERO, Estimate
 
@@ -35,27 +35,27 @@ def xrr(
     counts_x, counts_y
         Raters of each group who gave each answer to each item, shape (I, K), the same items in the same order.
     level
-        nominal, interval (squared difference), or a function; ordinal and ratio distances are not defined for
-        this coefficient.
+        Nominal, interval (squared difference), or a function; ordinal and ratio distances are not defined for this
+        coefficient.
     values
         The number each category stands for, shape (K,); 0 … K-1 by default.
 
     Returns
     -------
     Estimate
-        `observed` and `expected` are the disagreements; 1 is perfect agreement across, 0 chance.
+        `observed` and `expected` are the disagreements; 1 is perfect agreement across groups, 0 chance.
 
     Raises
     ------
     UndefinedEstimate
-        No shared item, or both groups gave one and the same answer throughout.
+        No shared item, or both groups always gave the same answer.
     InvalidInput
-        Counts of different shape, or a level that is not defined here.
+        Counts of different shape, or an ordinal or ratio level.
 
     Notes
     -----
-    Expected disagreement runs over all pairs, those of the same item too, without the n - 1 of Krippendorff's
-    alpha. Items that only one group rated are dropped and counted. Symmetric in the two groups.
+    Expected disagreement is averaged over all pairs, including those of the same item, without the n - 1 of
+    Krippendorff's alpha. Items that only one group rated are dropped and counted. Symmetric in the two groups.
 
     References
     ----------
@@ -71,7 +71,7 @@ def xrr(
     """
     if level in ("ordinal", "ratio"):
         raise InvalidInput(f"level is {level!r}; XRR is defined for nominal and interval answers, or give a function.")
-    x, y, n_dropped = checked_pair(counts_x, counts_y)
+    x, y, n_dropped = check_pair(counts_x, counts_y)
     if len(x) == 0:
         raise UndefinedEstimate(f"XRR is undefined: {NO_SHARED_ITEM}.")
     squared = squared_distances(level, values, x.sum(axis=0) + y.sum(axis=0))
@@ -80,7 +80,7 @@ def xrr(
     observed = float(((r + s) / (r * s) * across).sum() / (r.sum() + s.sum()))
     expected = float(x.sum(axis=0) @ squared @ y.sum(axis=0) / (int(r.sum()) * int(s.sum())))
     if expected == 0:
-        raise UndefinedEstimate("XRR is undefined: both groups gave one and the same answer throughout.")
+        raise UndefinedEstimate("XRR is undefined: both groups always gave the same answer.")
     return Estimate(
         estimate=1 - observed / expected,
         method="xrr",
@@ -104,7 +104,7 @@ def normalised_xrr(
 
     .. math:: \kappa_x / \sqrt{\alpha_X\, \alpha_Y}
 
-    (Wong, Paritosh and Aroyo 2021, equation 13) with Krippendorff's alpha as the reliability within.
+    (Wong, Paritosh and Aroyo 2021, equation 13) with Krippendorff's alpha as the reliability within each group.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def normalised_xrr(
     Returns
     -------
     Estimate
-        Near 1 when the groups differ no more across than within; it may exceed 1.
+        Near 1 if raters differ no more across groups than within them; it may exceed 1.
 
     Raises
     ------
@@ -123,8 +123,8 @@ def normalised_xrr(
 
     Notes
     -----
-    The paper leaves the choice of reliability open, and Cohen's kappa in place of alpha gives other values. The
-    alphas use every item of their group, not the shared ones alone.
+    The paper leaves the choice of reliability open; Cohen's kappa instead of alpha gives different values. The alphas
+    use every item of their group, not only the shared ones.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def normalised_xrr(
 
 
 def cross_negentropy(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, *, smoothing: float = 0.0) -> Estimate:
-    r"""Estimate how well one group's answers predict another's, as mean cross-negentropy.
+    r"""Estimate the mean cross-negentropy: how well the answers of group y predict those of group x.
 
     .. math:: \frac{1}{I}\sum_i \Bigl[\ln K + \sum_k p_{ik} \ln q_{ik}\Bigr]
 
@@ -161,9 +161,9 @@ def cross_negentropy(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, *, smooth
     counts_x, counts_y
         Raters of each group who gave each answer to each item, shape (I, K).
     smoothing
-        Number s added to every count of group y: :math:`q = (n + s) / (m + K s)`. At 0 the terms whose q is 0
-        are left out, as in the authors' metrics code; that hides an infinite penalty, so prefer a positive value
-        for new work. The published table counts ln K for every item that has a q of 0.
+        Number s added to every count of group y: :math:`q = (n + s) / (m + K s)`. With 0, terms with q = 0 are left
+        out, as in the authors' metrics code. That hides an infinite penalty, so prefer a positive value for new work.
+        The published table counts ln K for every item that has a q of 0.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def cross_negentropy(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, *, smooth
     """
     if smoothing < 0 or not np.isfinite(smoothing):
         raise InvalidInput(f"smoothing is {smoothing}; give 0 or a positive number.")
-    x, y, n_dropped = checked_pair(counts_x, counts_y)
+    x, y, n_dropped = check_pair(counts_x, counts_y)
     if len(x) == 0:
         raise UndefinedEstimate(f"Cross-negentropy is undefined: {NO_SHARED_ITEM}.")
     m, n_categories = x.sum(axis=1), x.shape[1]
@@ -208,8 +208,8 @@ def cross_negentropy(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, *, smooth
 def voting_agreement(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
     """Estimate the agreement of two groups' plurality answers.
 
-    Krippendorff's nominal alpha between two raters that never were: the most frequent answer of each group to
-    each item (Prabhakaran et al. 2024, section 3.2, where it is plurality agreement).
+    Krippendorff's nominal alpha between two hypothetical raters, who give the most frequent answer of each group to
+    each item (Prabhakaran et al. 2024, section 3.2, where it is called plurality agreement).
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ def voting_agreement(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estima
 
     Notes
     -----
-    A tie goes to the first category in the declared order (No before Unsure before Yes); `ties` tells how much rests
-    on that rule. How the published table breaks ties is not known. Items that only one group rated are dropped and
+    A tie goes to the first category in the declared order (No before Unsure before Yes); `ties` shows how much depends
+    on that rule. The tie rule of the published table is unknown. Items that only one group rated are dropped and
     counted.
 
     Examples
@@ -239,7 +239,7 @@ def voting_agreement(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estima
     >>> round(voting_agreement(y, z).estimate, 10), voting_agreement(y, z).ties
     (0.3333333333, 1)
     """
-    x, y, n_dropped = checked_pair(counts_x, counts_y)
+    x, y, n_dropped = check_pair(counts_x, counts_y)
     if len(x) == 0:
         raise UndefinedEstimate(f"Voting agreement is undefined: {NO_SHARED_ITEM}.")
     votes = np.zeros_like(x)
@@ -249,7 +249,7 @@ def voting_agreement(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estima
         votes[item, counts.argmax(axis=1)] += 1
         tied |= (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
     if np.count_nonzero(votes.sum(axis=0)) == 1:
-        raise UndefinedEstimate("Voting agreement is undefined: both groups' plurality is the same answer throughout.")
+        raise UndefinedEstimate("Voting agreement is undefined: every plurality of both groups is the same answer.")
     alpha = krippendorff_alpha(votes)
     return Estimate(
         estimate=alpha.estimate,

@@ -1,4 +1,4 @@
-"""Coded ratings of one question, and the statistics of groups of raters."""
+"""Coded ratings of one question, and statistics of groups of raters over many replicates."""
 
 import itertools
 import os
@@ -18,8 +18,9 @@ from dissensus.stats.result import FloatArray
 METRICS = kernels.METRICS
 Codes = npt.NDArray[np.integer[Any]]
 
-# Relative cost of counting one rating from a list, in words of packed raters; and the most memory packing may take.
+# Cost of counting one rating from a list, relative to one word of packed raters.
 _WORDS_PER_RATING = 8
+# Memory limits of packed raters, and of the sums of one chunk of replicates.
 _PACKED_BYTES = 1 << 30
 _CHUNK_BYTES = 1 << 26
 
@@ -31,8 +32,8 @@ class Design:
     Parameters
     ----------
     items, raters, answers
-        Item, rater and answer of each rating, shape (N,): codes 0 … I-1, 0 … R-1, 0 … K-1; no pair of item and rater
-        twice.
+        Item, rater and answer of each rating, shape (N,): codes 0 … I-1, 0 … R-1, 0 … K-1; each pair of item and rater
+        at most once.
     n_items, n_raters, n_categories
         I, R and K.
     """
@@ -46,7 +47,7 @@ class Design:
 
     @cached_property
     def by_item(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int16]]:
-        """Ratings sorted by item: where each item starts, rater and answer of each rating."""
+        """Ratings sorted by item: start of each item, rater and answer of each rating."""
         return kernels.by_item(self.items, self.raters, self.answers, self.n_items)
 
     @cached_property
@@ -61,21 +62,21 @@ class Design:
         return int(np.bincount(self.items, minlength=1).max()) if self.items.size else 0
 
     def counts(self, group: Codes | None = None) -> npt.NDArray[np.int32]:
-        """Count answers by item: (I, K) for all raters, (G, I, K) for a group code (R,) with negative for none."""
+        """Count answers by item: (I, K) for all raters, (G, I, K) for group codes (R,), which are negative for none."""
         if group is None:
             return np.asarray(kernels.count(self.items, self.answers, self.n_items, self.n_categories))
         n_groups = int(group.max()) + 1
-        place = group[self.raters].astype(np.int64) * self.n_items + self.items
-        kept = place >= 0
-        flat = kernels.count(place[kept], self.answers[kept], n_groups * self.n_items, self.n_categories)
+        row = group[self.raters].astype(np.int64) * self.n_items + self.items
+        grouped = row >= 0
+        flat = kernels.count(row[grouped], self.answers[grouped], n_groups * self.n_items, self.n_categories)
         return np.asarray(flat.reshape(n_groups, self.n_items, self.n_categories))
 
     def row_bytes(self, n_comparisons: int) -> int:
-        """Return how much memory the sums of one replicate take, with what is made of them."""
+        """Return the memory that one replicate needs for its sums and statistics."""
         return 24 * n_comparisons * kernels.width(self.n_categories)
 
-    def packs(self, n_groups: int) -> bool:
-        """Tell whether counting bits of packed rater sets is the cheaper way."""
+    def prefers_packing(self, n_groups: int) -> bool:
+        """Return whether counting bits of packed rater sets is faster than walking lists of ratings."""
         words = self.n_categories * kernels.words(self.n_raters)
         if words * self.n_items * 8 > _PACKED_BYTES:
             return False
@@ -98,33 +99,33 @@ def statistics(
     design
         The ratings.
     group
-        Group of each rater in each replicate, shape (B, R), or (1, R) when weights make the replicates; negative for
-        raters who belong to none.
+        Group of each rater in each replicate, shape (B, R), or (1, R) if the weights define the replicates; negative
+        for raters without a group.
     inside, outside
-        Group that each comparison is about, and the one it is compared with, shape (C,); a negative outside stands
-        for everybody else who has a group.
+        Group of each comparison, and the group it is compared with, shape (C,); a negative outside means all other
+        raters who have a group.
     rater_weight, item_weight
-        Whole weights of raters, shape (B, R), and of items, shape (B, I), as resampling draws them; ones by default.
-        Two copies of one rater do not form a pair.
+        Bootstrap weights of raters, shape (B, R), and of items, shape (B, I), whole numbers; ones by default. Two
+        copies of one rater do not form a pair.
 
     Returns
     -------
     ndarray, shape (B, C, 7)
-        In the order of `METRICS`; NaN where undefined. The same on any number of threads.
+        In the order of `METRICS`; NaN where undefined. The result does not depend on the number of threads.
 
     Raises
     ------
     InvalidInput
-        A comparison names a group beyond the largest code of all.
+        A comparison uses a code beyond the largest group code.
     """
     if max(inside.max(initial=-1), outside.max(initial=-1)) > group.max(initial=-1):
         # The kernels would read beyond their arrays.
-        raise InvalidInput("A comparison names a group that no rater is in. Leave it out.")
+        raise InvalidInput("A comparison uses a group without raters. Leave it out.")
     weights = [w for w in (rater_weight, item_weight) if w is not None]
     n_replicates = len(weights[0]) if weights else len(group)
     sums = np.zeros((n_replicates, len(inside), kernels.width(design.n_categories)))
     inside, outside = inside.astype(np.int64), outside.astype(np.int64)
-    if not weights and design.packs(int(group.max()) + 1):
+    if not weights and design.prefers_packing(int(group.max()) + 1):
         packed, logs = design.packed, kernels.tables(design.most_ratings)
 
         def fill(part: slice) -> None:
@@ -140,19 +141,19 @@ def statistics(
             parts = [a if len(a) == 1 else a[part] for a in arrays]
             kernels.fill_lists(sums[part], *lists, *parts, inside, outside, *logs)
 
-    in_threads(fill, n_replicates)
+    run_in_threads(fill, n_replicates)
     return kernels.metrics(sums, design.n_categories)
 
 
 def chunks(n_replicates: int, row_bytes: int) -> Iterator[range]:
-    """Split replicates so that one row each of the given size stays within bounded memory."""
+    """Split replicates into ranges whose rows fit in bounded memory."""
     step = max(1, _CHUNK_BYTES // max(1, row_bytes))
     for low in range(0, n_replicates, step):
         yield range(low, min(n_replicates, low + step))
 
 
-def in_threads(fill: Callable[[slice], None], n_replicates: int) -> None:
-    """Fill replicates, as many at a time as there are processors."""
+def run_in_threads(fill: Callable[[slice], None], n_replicates: int) -> None:
+    """Fill replicates in parallel, one range per processor."""
     n_threads = max(1, min(os.cpu_count() or 1, n_replicates))
     edges = np.linspace(0, n_replicates, n_threads + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.counts import numbers
+from dissensus.stats.counts import as_floats
 from dissensus.stats.result import FloatArray
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -19,10 +19,10 @@ def squared_distances(
 ) -> FloatArray:
     """Return the K × K squared distances between categories.
 
-    Krippendorff (2011), "Computing Krippendorff's alpha-reliability", section E. The ordinal distance is the
-    interval distance between the mid-ranks of the pooled answers, whence `marginals`.
+    Krippendorff (2011), "Computing Krippendorff's alpha-reliability", section E. The ordinal distance is the interval
+    distance between the mid-ranks of the pooled answers, which follow from `marginals`.
     """
-    points = checked_values(values, marginals.size)
+    points = check_values(values, marginals.size)
     if level == "ordinal":
         if np.any(np.diff(points) <= 0):
             raise InvalidInput("Ordinal answers need strictly increasing values.")
@@ -31,7 +31,7 @@ def squared_distances(
 
 
 def pairwise(level: Level | Distance, a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the squared distance between `a` and `b`, elementwise; mid-ranks for ordinal answers."""
+    """Return the squared distance between `a` and `b`, elementwise; ordinal answers are given as mid-ranks."""
     if callable(level):
         return np.asarray(level(a, b), dtype=np.float64)
     if level == "nominal":
@@ -46,11 +46,11 @@ def pairwise(level: Level | Distance, a: FloatArray, b: FloatArray) -> FloatArra
     raise InvalidInput(f"level is {level!r}; choose one of {', '.join(get_args(Level))}, or give a function.")
 
 
-def checked_values(values: npt.ArrayLike | None, n_categories: int) -> FloatArray:
-    """Return one finite number a category, 0 … K-1 by default."""
+def check_values(values: npt.ArrayLike | None, n_categories: int) -> FloatArray:
+    """Validate the numbers of the categories and return them; 0 … K-1 by default."""
     if values is None:
         return np.arange(n_categories, dtype=np.float64)
-    points = numbers(values, "values")
+    points = as_floats(values, "values")
     if points.shape != (n_categories,):
         raise InvalidInput(f"values has shape {points.shape}; {n_categories} categories need ({n_categories},).")
     if not np.isfinite(points).all():
@@ -59,5 +59,5 @@ def checked_values(values: npt.ArrayLike | None, n_categories: int) -> FloatArra
 
 
 def level_name(level: Level | Distance) -> str:
-    """Return the name under which a result reports its level."""
+    """Return the name of a level in results."""
     return "custom" if callable(level) else level

@@ -1,8 +1,8 @@
 """Distances between distributions of answers, such as the soft labels of two groups.
 
-All functions take arrays of distributions over the last axis, broadcast the others, and return one number for each
-pair of distributions. A distribution with NaN (nobody answered) gives NaN. `mean_pairwise` takes ratings instead, and
-returns the mean over items for every two groups of raters.
+The functions take distributions over the last axis, broadcast the other axes, and return one number per pair of
+distributions. A distribution of NaN (no answers) gives NaN. `mean_pairwise` takes ratings instead, and returns the mean
+over items for every pair of groups of raters.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels
-from dissensus.stats.counts import numbers
-from dissensus.stats.design import Codes, Design, in_threads
-from dissensus.stats.distance import checked_values
+from dissensus.stats.counts import as_floats
+from dissensus.stats.design import Codes, Design, run_in_threads
+from dissensus.stats.distance import check_values
 from dissensus.stats.result import FloatArray
 
 Divergence = Callable[[FloatArray, FloatArray], FloatArray]
-Wholes = npt.NDArray[np.int64]
+Int64Array = npt.NDArray[np.int64]
 
-# A block of items takes a few arrays of this size.
+# Size of the arrays of one block of items.
 _BLOCK_BYTES = 1 << 24
 
 
@@ -40,14 +40,14 @@ def total_variation(p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
     Raises
     ------
     InvalidInput
-        Negative shares, shares that do not sum to 1, different numbers of categories.
+        Negative shares, shares that do not sum to 1, or different numbers of categories.
 
     Examples
     --------
     >>> float(total_variation([0.5, 0.5, 0.0], [0.25, 0.25, 0.5]))
     0.5
     """
-    p, q = _checked(p, q)
+    p, q = _check_pair(p, q)
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
@@ -71,7 +71,7 @@ def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
     >>> round(float(jensen_shannon([1.0, 0.0], [0.0, 1.0])), 6)
     0.693147
     """
-    p, q = _checked(p, q)
+    p, q = _check_pair(p, q)
     middle = (p + q) / 2
     return np.asarray((_relative_entropy(p, middle) + _relative_entropy(q, middle)) / 2)
 
@@ -98,7 +98,7 @@ def kullback_leibler(p: npt.ArrayLike, q: npt.ArrayLike, *, smoothing: float = 0
     >>> float(kullback_leibler([1.0, 0.0], [0.0, 1.0]))
     inf
     """
-    p, q = _smoothed(p, q, smoothing)
+    p, q = _smooth(p, q, smoothing)
     return _relative_entropy(p, q)
 
 
@@ -122,7 +122,7 @@ def cross_entropy(p: npt.ArrayLike, q: npt.ArrayLike, *, smoothing: float = 0.0)
     >>> round(float(cross_entropy([0.5, 0.5], [0.25, 0.75])), 6)
     0.836988
     """
-    p, q = _smoothed(p, q, smoothing)
+    p, q = _smooth(p, q, smoothing)
     return np.asarray(-_p_times(p, _ln(q)).sum(axis=-1))
 
 
@@ -150,15 +150,17 @@ def wasserstein(p: npt.ArrayLike, q: npt.ArrayLike, *, values: npt.ArrayLike | N
     >>> float(wasserstein([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]))
     2.0
     """
-    p, q = _checked(p, q)
-    gaps = np.diff(checked_values(values, p.shape[-1]))
+    p, q = _check_pair(p, q)
+    gaps = np.diff(check_values(values, p.shape[-1]))
     if (gaps <= 0).any():
         raise InvalidInput("values must increase from category to category.")
     return np.asarray((np.abs(np.cumsum(p - q, axis=-1)[..., :-1]) * gaps).sum(axis=-1))
 
 
-def mean_pairwise(design: Design, group: Codes, divergence: Divergence = total_variation) -> tuple[FloatArray, Wholes]:
-    r"""Return the mean divergence between the soft labels of every two groups of raters.
+def mean_pairwise(
+    design: Design, group: Codes, divergence: Divergence = total_variation
+) -> tuple[FloatArray, Int64Array]:
+    r"""Return the mean divergence between the soft labels of every pair of groups of raters.
 
     .. math:: \frac{1}{I_{gh}} \sum_i D(p_{ig}, p_{ih})
 
@@ -169,24 +171,24 @@ def mean_pairwise(design: Design, group: Codes, divergence: Divergence = total_v
     design
         The ratings.
     group
-        Group of each rater in each replicate, shape (B, R): 0 … G-1, every group with a rater; negative for raters who
-        belong to none.
+        Group of each rater in each replicate, shape (B, R): 0 … G-1, each with at least one rater; negative for raters
+        without a group.
     divergence
         A function of this module. Total variation is compiled and runs in threads; others take 20 to 100 times as long.
 
     Returns
     -------
     means, n_items : ndarray, shape (B, G (G - 1) / 2)
-        The means, NaN where a pair shares no item, and the items that it shares. Pairs are in the order of
-        ``itertools.combinations``. The same on any number of threads.
+        The means, NaN for a pair without shared items, and the number of shared items. Pairs are in the order of
+        ``itertools.combinations``. The result does not depend on the number of threads.
 
     Notes
     -----
-    Memory does not grow with items × groups: items are taken in blocks.
+    Memory does not grow with items × groups, since items are processed in blocks.
 
     Examples
     --------
-    Three raters, each a group, rate one item, and two of them another:
+    Three raters, each a group of one, rate the first item, and two of them the second:
 
     >>> design = Design(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 2, 0, 1]), np.array([0, 1, 0, 1, 1]), 2, 3, 2)
     >>> means, n_items = mean_pairwise(design, np.array([[0, 1, 2]]))
@@ -202,16 +204,16 @@ def mean_pairwise(design: Design, group: Codes, divergence: Divergence = total_v
         def fill(part: slice) -> None:
             kernels.fill_pairs(total[part], shared[part], *lists, group[part], design.n_categories)
 
-        in_threads(fill, len(group))
+        run_in_threads(fill, len(group))
     else:
         for block in _blocks(design, n_groups):
-            for b, of_rater in enumerate(group):
-                _add_block(total[b], shared[b], block.counts(of_rater), divergence)
+            for b, codes in enumerate(group):
+                _add_block(total[b], shared[b], block.counts(codes), divergence)
     return np.divide(total, shared, out=np.full(total.shape, np.nan), where=shared > 0), shared
 
 
 def _blocks(design: Design, n_groups: int) -> Iterator[Design]:
-    """Yield the ratings of some items after the others, so many that arrays (G, items, K) stay bounded."""
+    """Yield the ratings in blocks of items whose arrays (G, items, K) fit in bounded memory."""
     starts, raters, answers = design.by_item
     step = max(1, _BLOCK_BYTES // (8 * n_groups * design.n_categories))
     for low in range(0, design.n_items, step):
@@ -221,8 +223,8 @@ def _blocks(design: Design, n_groups: int) -> Iterator[Design]:
         yield Design(items, raters[part], answers[part], high - low, design.n_raters, design.n_categories)
 
 
-def _add_block(total: FloatArray, shared: Wholes, counts: npt.NDArray[np.int32], divergence: Divergence) -> None:
-    """Add a block of items, counts (G, I, K), to the sums of each pair and the items in them, both (P,)."""
+def _add_block(total: FloatArray, shared: Int64Array, counts: npt.NDArray[np.int32], divergence: Divergence) -> None:
+    """Add a block of items, counts (G, I, K), to the sum and the number of shared items of each pair, both (P,)."""
     m = counts.sum(axis=-1, keepdims=True)
     shares = np.divide(counts, m, out=np.full(counts.shape, np.nan), where=m > 0)
     for pair, (g, h) in enumerate(zip(*np.triu_indices(len(counts), 1), strict=True)):
@@ -231,8 +233,8 @@ def _add_block(total: FloatArray, shared: Wholes, counts: npt.NDArray[np.int32],
         shared[pair] += (~np.isnan(values)).sum()
 
 
-def _checked(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    p, q = _distribution(p, "p"), _distribution(q, "q")
+def _check_pair(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    p, q = _check_distribution(p, "p"), _check_distribution(q, "q")
     if p.shape[-1] != q.shape[-1]:
         raise InvalidInput(f"p has {p.shape[-1]} categories and q {q.shape[-1]}; both need the same.")
     try:
@@ -242,24 +244,24 @@ def _checked(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatArray
     return p, q
 
 
-def _distribution(shares: npt.ArrayLike, name: str) -> FloatArray:
-    array = numbers(shares, name)
+def _check_distribution(shares: npt.ArrayLike, name: str) -> FloatArray:
+    array = as_floats(shares, name)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise InvalidInput(f"{name} has no categories; give shares over the last axis.")
     if (array < 0).any():
-        raise InvalidInput(f"{name} has a negative share; a distribution cannot.")
+        raise InvalidInput(f"{name} has a negative share; shares cannot be negative.")
     total = array.sum(axis=-1)
     if (np.isnan(total) & ~np.isnan(array).all(axis=-1)).any():
-        raise InvalidInput(f"{name} has a distribution with some shares missing; NaN stands for all of them or none.")
+        raise InvalidInput(f"{name} has a distribution with some shares missing; give NaN for all of them or none.")
     if not np.allclose(total[~np.isnan(total)], 1, rtol=0, atol=1e-6):
         raise InvalidInput(f"{name} has shares that do not sum to 1; divide counts by their total first.")
     return array
 
 
-def _smoothed(p: npt.ArrayLike, q: npt.ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray]:
+def _smooth(p: npt.ArrayLike, q: npt.ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray]:
     if smoothing < 0 or not np.isfinite(smoothing):
         raise InvalidInput(f"smoothing is {smoothing}; give 0 or a positive number.")
-    p, q = _checked(p, q)
+    p, q = _check_pair(p, q)
     uniform = smoothing / p.shape[-1]
     return (p + uniform) / (1 + smoothing), (q + uniform) / (1 + smoothing)
 
@@ -276,6 +278,6 @@ def _ln(shares: FloatArray) -> FloatArray:
 
 
 def _p_times(p: FloatArray, term: FloatArray) -> FloatArray:
-    """Return p × term with 0 × anything = 0, as the limit of p ln p has it."""
+    """Return p × term, with 0 where p is 0, the limit of p ln p."""
     with np.errstate(invalid="ignore"):
         return np.where(p == 0, 0.0, p * term)

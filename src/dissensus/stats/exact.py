@@ -1,4 +1,4 @@
-"""Exact inference on tables of groups × two outcomes, all margins fixed."""
+"""Exact conditional inference on tables of groups × two outcomes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import checked_counts
+from dissensus.stats.counts import check_counts
 from dissensus.stats.result import FloatArray, IntArray, check_level
 
-# Tables whose probabilities differ by less than this, relatively, are equally likely: rounding must not part ties.
+# Relative tolerance within which probabilities of tables are ties.
 TIE = 1e-7
-# Paths through the network that are followed at once; where there are more, tables are drawn.
-MOST_PATHS = 1 << 21
+# Largest number of paths through the network at one stage; with more, tables are drawn.
+MAX_PATHS = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +23,11 @@ class ExactTest:
     Parameters
     ----------
     p
-        P-value, at most 1; 0 alone where it is too small for a number of the machine, below 1e-308.
+        P-value, at most 1; 0 only if it underflows, below 1e-308.
     method
-        Which test, and how it was computed.
+        Name of the test, with the way it was computed.
     draws
-        Tables drawn; None where p is exact.
+        Number of tables drawn; None if p is exact.
     """
 
     p: float
@@ -44,7 +44,7 @@ class OddsRatio:
     estimate
         Conditional maximum-likelihood estimate, from 0 to infinity.
     ci_low, ci_high
-        Ends of the interval; 0 and infinity are ends where the table has an empty cell.
+        Ends of the interval; 0 or infinity if the table has an empty cell.
     level
         Confidence level.
     sample
@@ -62,7 +62,7 @@ class OddsRatio:
 
 
 def freeman_halton(table: npt.ArrayLike, *, draws: int = 99_999, seed: int = 0) -> ExactTest:
-    r"""Test whether two outcomes are independent of the group; Fisher's exact test where there are two groups.
+    r"""Test the independence of two outcomes and the group; Fisher's exact test for two groups.
 
     .. math::
 
@@ -76,23 +76,26 @@ def freeman_halton(table: npt.ArrayLike, *, draws: int = 99_999, seed: int = 0) 
     table
         Raters of each group with the first and with the second outcome, shape (G, 2).
     draws, seed
-        Tables to draw, and their seed, where there are too many to go through.
+        Number and seed of the tables drawn if there are too many to enumerate.
+
+    Returns
+    -------
+    ExactTest
 
     Raises
     ------
     UndefinedEstimate
-        Fewer than two groups have raters, or everybody has the same outcome: one table alone is possible.
+        Fewer than two groups have raters, or all raters have the same outcome: the margins allow only one table.
     InvalidInput
-        The table is not one of counts in two columns.
+        The table does not hold counts in two columns.
 
     Notes
     -----
-    Tables are not listed one by one: they are the paths of a network whose stages are the groups, paths that have come
-    to the same point with the same probability are one, and a path is left as soon as all tables that it leads to are
-    as unlikely as the observed one, or none is (Mehta and Patel 1983). Probabilities within a relative 1e-7 are ties,
-    and count. Where the paths are still too many, tables are drawn at random with these margins, and
-    :math:`p = (b + 1)/(N + 1)` with b of N as unlikely as the observed one (Phipson and Smyth 2010); `method` and
-    `draws` say so.
+    Tables are the paths of a network whose stages are the groups. Paths that reach the same node with the same
+    probability are merged, and a path is resolved as soon as either all or none of its tables are as unlikely as the
+    observed one (Mehta and Patel 1983). Probabilities within a relative 1e-7 are ties and count. If there are still too
+    many paths, tables are drawn at random with these margins, and :math:`p = (b + 1)/(N + 1)` with b of N tables as
+    unlikely as the observed one (Phipson and Smyth 2010); `method` and `draws` report it.
 
     References
     ----------
@@ -101,16 +104,16 @@ def freeman_halton(table: npt.ArrayLike, *, draws: int = 99_999, seed: int = 0) 
 
     Examples
     --------
-    Raters of DICES-350 whom its authors removed and kept, men and women:
+    Raters of DICES-350 removed and kept by its authors, men and women:
 
     >>> freeman_halton([[14, 47], [5, 57]])
     ExactTest(p=0.02616449..., method="Fisher's exact test", draws=None)
     """
-    counts = _groups_with_raters(table)
+    counts = _select_rated_groups(table)
     sizes, removed = counts.sum(axis=1), counts[:, 0]
-    if removed.sum() * 2 > sizes.sum():  # the same table with its columns exchanged: fewer ways to go
+    if removed.sum() * 2 > sizes.sum():  # exchange the columns: p is the same, with fewer paths
         removed = sizes - removed
-    # Equal groups side by side make equal paths; the order of the groups does not matter to p.
+    # Neighbouring groups of equal size give more paths to merge; p does not depend on the order.
     order = np.lexsort((removed, -sizes))
     sizes, removed = sizes[order], removed[order]
     if len(sizes) == 2:
@@ -119,8 +122,8 @@ def freeman_halton(table: npt.ArrayLike, *, draws: int = 99_999, seed: int = 0) 
     if p is not None:
         return ExactTest(p=min(p, 1.0), method="Freeman–Halton exact test")
     if draws < 1:
-        raise InvalidInput(f"draws is {draws}; there are too many tables to go through, so draw at least one.")
-    drawn_p = _drawn_p(sizes, removed, draws, seed)
+        raise InvalidInput(f"draws is {draws}; there are too many tables to enumerate, so draw at least one.")
+    drawn_p = _monte_carlo_p(sizes, removed, draws, seed)
     return ExactTest(p=drawn_p, method=f"Freeman–Halton test on {draws:,} drawn tables", draws=draws)
 
 
@@ -145,30 +148,30 @@ def odds_ratio(table: npt.ArrayLike, *, level: float = 0.95) -> OddsRatio:
     Returns
     -------
     OddsRatio
-        Above 1 where the first group has the first outcome more often. The estimate is 0 or infinite where the first
-        cell is the smallest or largest that the margins allow; the interval then has one finite end.
+        Above 1 if the first group has the first outcome more often. The estimate is 0 or infinite if the first cell is
+        the smallest or largest that the margins allow; the interval then has one finite end.
 
     Raises
     ------
     UndefinedEstimate
-        A row or a column is empty: the margins allow one table alone.
+        A row or a column is empty: the margins allow only one table.
     InvalidInput
-        The table is not one of counts, 2 × 2, or the level is not between 0 and 1.
+        The table does not hold 2 × 2 counts, or the level is not between 0 and 1.
 
     Notes
     -----
-    The interval covers with *at least* its level, and is no inversion of the test of :func:`freeman_halton`: near the
-    border of significance the two may disagree. The conditional estimate lies closer to 1 than the cross-product
-    ratio, which is `sample`.
+    The coverage of the interval is *at least* its level. The interval does not invert the test of
+    :func:`freeman_halton`, so the two may disagree near the border of significance. The conditional estimate lies
+    closer to 1 than the cross-product ratio, `sample`.
 
     Examples
     --------
-    >>> found = odds_ratio([[14, 47], [5, 57]])
-    >>> round(found.estimate, 3), round(found.ci_low, 3), round(found.ci_high, 3), round(found.sample, 3)
+    >>> odds = odds_ratio([[14, 47], [5, 57]])
+    >>> round(odds.estimate, 3), round(odds.ci_low, 3), round(odds.ci_high, 3), round(odds.sample, 3)
     (3.363, 1.048, 12.826, 3.396)
     """
     check_level(level)
-    counts = _groups_with_raters(table)
+    counts = _select_rated_groups(table)
     if len(counts) != 2:
         raise InvalidInput(f"An odds ratio compares two groups; the table has {len(counts)}.")
     (a, b), (c, d) = counts.tolist()
@@ -196,16 +199,16 @@ def odds_ratio(table: npt.ArrayLike, *, level: float = 0.95) -> OddsRatio:
     )
 
 
-def _groups_with_raters(table: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Return the groups that have raters, or say why nothing can be tested."""
+def _select_rated_groups(table: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Validate a table and return the groups that have raters."""
     if np.ndim(table) != 2 or np.shape(table)[1] != 2:
-        raise InvalidInput(f"table has the shape {np.shape(table)}; give groups × two outcomes.")
-    counts = checked_counts(table, "table")
+        raise InvalidInput(f"table has shape {np.shape(table)}; give groups × two outcomes.")
+    counts = check_counts(table, "table")
     counts = counts[counts.sum(axis=1) > 0]
     if len(counts) < 2:
         raise UndefinedEstimate("fewer than two groups have raters")
     if not counts.sum(axis=0).all():
-        raise UndefinedEstimate("everybody has the same outcome")
+        raise UndefinedEstimate("all raters have the same outcome")
     return np.asarray(counts)
 
 
@@ -218,7 +221,7 @@ def _ln_choose(ln: FloatArray, n: int, k: IntArray) -> FloatArray:
 
 
 def _first_cells(first: int, second: int, total: int) -> tuple[IntArray, FloatArray]:
-    """Return what the first cell of a 2 × 2 table with these margins may be, and the log of how many ways to each."""
+    """Return the possible first cells of a 2 × 2 table with these margins, and the log number of ways to each."""
     cells = np.arange(max(0, total - second), min(first, total) + 1)
     ln = _ln_factorials(first + second)
     return cells, _ln_choose(ln, first, cells) + _ln_choose(ln, second, total - cells)
@@ -231,68 +234,69 @@ def _pair_p(sizes: IntArray, removed: IntArray) -> float:
 
 
 def _network_p(sizes: IntArray, removed: IntArray) -> float | None:
-    """Sum the probabilities of all tables as unlikely as the observed one; None where the paths are too many."""
+    """Sum the probabilities of all tables as unlikely as the observed one; None if there are too many paths."""
     ln, total = _ln_factorials(int(sizes.sum())), int(removed.sum())
     steps = [_ln_choose(ln, int(n), np.arange(min(int(n), total) + 1)) for n in sizes]
-    if (total + 1) * max(map(len, steps)) > MOST_PATHS:  # what lies ahead would not fit in memory
+    if (total + 1) * max(map(len, steps)) > MAX_PATHS:  # the bounds would not fit in memory
         return None
-    likely, unlikely, ahead = _bounds(steps, sizes, total, ln)
+    longest, shortest, ahead = _bounds(steps, sizes, total, ln)
     bound = sum(float(step[x]) for step, x in zip(steps, removed, strict=True)) + TIE
     everything = float(ahead[0][total])
-    left, past, ways, p = np.array([total]), np.zeros(1), np.ones(1), 0.0
+    remaining, past, n_paths, p = np.array([total]), np.zeros(1), np.ones(1), 0.0
     for stage, step in enumerate(steps, start=1):
-        if left.size * step.size > MOST_PATHS:
+        if remaining.size * step.size > MAX_PATHS:
             return None
-        left, past, ways = _expanded(left, past, ways, step)
-        # Where no way leads on, all three bounds are minus infinity, and the path adds exp(-inf) = 0.
-        all_count = past + likely[stage][left] <= bound
-        p += float(np.exp(past + ahead[stage][left] - everything)[all_count] @ ways[all_count])
-        open_ = ~all_count & (past + unlikely[stage][left] <= bound)
-        left, past, ways = _merged(left[open_], past[open_], ways[open_])
+        remaining, past, n_paths = _expand_paths(remaining, past, n_paths, step)
+        # All three bounds of a dead end are minus infinity, so it adds exp(-inf) = 0.
+        resolved = past + longest[stage][remaining] <= bound
+        p += float(np.exp(past + ahead[stage][remaining] - everything)[resolved] @ n_paths[resolved])
+        unresolved = ~resolved & (past + shortest[stage][remaining] <= bound)
+        remaining, past, n_paths = _merge_paths(remaining[unresolved], past[unresolved], n_paths[unresolved])
     return p
 
 
 def _bounds(
     steps: list[FloatArray], sizes: IntArray, total: int, ln: FloatArray
 ) -> tuple[list[FloatArray], list[FloatArray], list[FloatArray]]:
-    """Return what lies ahead of each stage by the number left: log weight of the likeliest, unlikeliest, and all."""
+    """Return the log weights ahead of each stage by the number of raters remaining: largest, smallest, and sum."""
     end = np.full(total + 1, -np.inf)
     end[0] = 0.0
-    likely, unlikely, ahead = [end], [end], [end]
+    longest, shortest, ahead = [end], [end], [end]
     for stage in range(len(steps) - 1, -1, -1):
-        reach = np.arange(total + 1)[:, None] - np.arange(len(steps[stage]))
-        before = np.maximum(reach, 0)
-        on = (reach >= 0) & (likely[0][before] > -np.inf)
-        best = np.where(on, steps[stage] + likely[0][before], -np.inf).max(axis=1)
-        worst = np.where(on, steps[stage] + np.where(on, unlikely[0][before], 0), np.inf).min(axis=1)
-        rest = int(sizes[stage:].sum())
-        left = np.minimum(np.arange(total + 1), rest)
-        everything = np.where(np.arange(total + 1) <= rest, _ln_choose(ln, rest, left), -np.inf)
-        likely, ahead = [best, *likely], [everything, *ahead]
-        unlikely = [np.where(np.isinf(best), -np.inf, worst), *unlikely]
-    return likely, unlikely, ahead
+        difference = np.arange(total + 1)[:, None] - np.arange(len(steps[stage]))
+        node = np.maximum(difference, 0)
+        reachable = (difference >= 0) & (longest[0][node] > -np.inf)
+        largest = np.where(reachable, steps[stage] + longest[0][node], -np.inf).max(axis=1)
+        smallest = np.where(reachable, steps[stage] + np.where(reachable, shortest[0][node], 0), np.inf).min(axis=1)
+        n_ahead = int(sizes[stage:].sum())
+        k = np.minimum(np.arange(total + 1), n_ahead)
+        everything = np.where(np.arange(total + 1) <= n_ahead, _ln_choose(ln, n_ahead, k), -np.inf)
+        longest, ahead = [largest, *longest], [everything, *ahead]
+        shortest = [np.where(np.isinf(largest), -np.inf, smallest), *shortest]
+    return longest, shortest, ahead
 
 
-def _expanded(
-    left: IntArray, past: FloatArray, ways: FloatArray, step: FloatArray
+def _expand_paths(
+    remaining: IntArray, past: FloatArray, n_paths: FloatArray, step: FloatArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the paths one stage on: each takes every number of removed raters that it has left."""
-    path, taken = np.nonzero(left[:, None] >= np.arange(len(step)))
-    return left[path] - taken, past[path] + step[taken], ways[path]
+    """Extend each path by one stage, with every number of removed raters that it allows."""
+    path, n_removed = np.nonzero(remaining[:, None] >= np.arange(len(step)))
+    return remaining[path] - n_removed, past[path] + step[n_removed], n_paths[path]
 
 
-def _merged(left: IntArray, past: FloatArray, ways: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Make one path of those that came to the same point with the same probability, and count them."""
+def _merge_paths(remaining: IntArray, past: FloatArray, n_paths: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Merge paths that reach the same node with the same probability, and count them."""
     rounded = np.rint(past / (TIE / 100))
-    order = np.lexsort((rounded, left))
-    left, rounded = left[order], rounded[order]
-    first = np.ones(left.size, dtype=bool)
-    first[1:] = (left[1:] != left[:-1]) | (rounded[1:] != rounded[:-1])
+    order = np.lexsort((rounded, remaining))
+    remaining, rounded = remaining[order], rounded[order]
+    first = np.ones(remaining.size, dtype=bool)
+    first[1:] = (remaining[1:] != remaining[:-1]) | (rounded[1:] != rounded[:-1])
     starts = np.flatnonzero(first)
-    return left[starts], past[order][starts], np.add.reduceat(ways[order], starts) if starts.size else ways
+    n_paths = np.add.reduceat(n_paths[order], starts) if starts.size else n_paths
+    return remaining[starts], past[order][starts], n_paths
 
 
-def _drawn_p(sizes: IntArray, removed: IntArray, draws: int, seed: int) -> float:
+def _monte_carlo_p(sizes: IntArray, removed: IntArray, draws: int, seed: int) -> float:
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     drawn = rng.multivariate_hypergeometric(sizes, int(removed.sum()), size=draws, method="marginals")
     ln = _ln_factorials(int(sizes.max()))
@@ -304,7 +308,7 @@ def _drawn_p(sizes: IntArray, removed: IntArray, draws: int, seed: int) -> float
 
 
 def _root(increasing: Callable[[float], float]) -> float:
-    """Return where an increasing function of the log odds ratio is 0, by bisection to the last bits."""
+    """Return the root of an increasing function of the log odds ratio, by bisection to machine precision."""
     low, high = -1.0, 1.0
     while increasing(low) > 0:
         low *= 2

@@ -1,14 +1,13 @@
-"""Compiled loops over ratings, for many replicates of many groups at once.
+"""Compiled loops over ratings, for many replicates of many groups.
 
-Each replicate of a comparison (a group, and those it is compared with) becomes a row of sums over items, from which
-all statistics follow. Two kernels fill the rows: `fill_bits` counts the bits of packed rater sets, for dense designs;
-`fill_lists` walks the ratings of each item, for sparse designs and for weighted raters. `fill_pairs` does the same for
-the distance of every two groups.
+Each replicate of a comparison (a group, and the raters it is compared with) becomes a row of sums over items, from
+which all statistics follow. Two kernels fill the rows: `fill_bits` counts the bits of packed rater sets, for dense
+designs; `fill_lists` walks the ratings of each item, for sparse designs and weighted raters. `fill_pairs` does the same
+for the distance between every pair of groups.
 
-Counts and weights are whole numbers (a resampled rater has a whole weight), so logarithms come from tables, and the
-products of counts are exact in floating point. Items are added a block at a time, category by category, in loops
-without branches that the compiler turns into vector instructions. The file holds all kernels because the cache of
-compiled code notices changes in a kernel's own file alone.
+Counts and weights are whole numbers, so logarithms come from tables and products of counts are exact in floating point.
+Items are added in blocks, category by category, in loops without branches that the compiler can vectorise. All kernels
+are in this file because numba's cache only notices changes in the file of the kernel itself.
 """
 
 import warnings
@@ -26,7 +25,7 @@ from dissensus.stats.result import ZERO, FloatArray
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a kernel and keep the machine code for the next process, where there is a place to write it."""
+    """Compile a kernel, and cache the machine code on disk if possible."""
 
     def decorate(function: Callable[..., Any]) -> Any:
         try:
@@ -41,8 +40,8 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 @cache
 def _warn_once() -> None:
     warnings.warn(
-        "There is no place to keep compiled code, so every run compiles it anew, which takes some seconds. "
-        "Set NUMBA_CACHE_DIR to a folder that can be written.",
+        "Compiled code cannot be cached, so every process compiles it again, which takes some seconds. "
+        "Set NUMBA_CACHE_DIR to a writable folder.",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -52,27 +51,27 @@ BLOCK = 512
 
 # Within the group, over items with two distinct raters: m, squared weights, m × disagreement.
 IN_M, IN_SQUARES, IN_DISAGREEMENT = 0, 1, 2
-# Within the group, over items with one rater: how many, p ln p, largest share.
+# Within the group, over items with at least one rater: their number, p ln p, largest share.
 RATED, RATED_ENTROPY, RATED_PLURALITY = 3, 4, 5
-# Across, over items that both rated: how many, squared weights, m inside and outside.
+# Across groups, over items that both rated: their number, squared weights, m inside and outside.
 BOTH, BOTH_SQUARES, BOTH_IN, BOTH_OUT = 6, 7, 8, 9
-# Across, over the same items: disagreement, p ln q, split votes.
+# Across groups, over the same items: disagreement, p ln q, different votes.
 BOTH_DISAGREEMENT, BOTH_CROSS_ENTROPY, BOTH_SPLIT = 10, 11, 12
 N_FIXED = 13
-# Stretches of K after the fixed places: marginals of pairable items, of shared items inside and outside, votes.
+# Blocks of K sums after the fixed ones: marginals of pairable items, of shared items inside and outside, votes.
 PAIRABLE, SHARED_IN, SHARED_OUT, VOTES = 0, 1, 2, 3
-N_STRETCHES = 4
+N_BLOCKS = 4
 
 METRICS = ("irr", "xrr", "negentropy", "cross_negentropy", "plurality_size", "voting_agreement", "gai")
 
 
 def width(n_categories: int) -> int:
-    """Return how long a row of sums is."""
-    return N_FIXED + N_STRETCHES * n_categories
+    """Return the length of a row of sums."""
+    return N_FIXED + N_BLOCKS * n_categories
 
 
 def tables(largest: int) -> tuple[FloatArray, FloatArray]:
-    """Return n ln n and ln n for n = 0 … largest, both 0 at 0: a term with q = 0 is left out."""
+    """Return n ln n and ln n for n = 0 … largest, with ln 0 set to 0, so that terms with q = 0 are left out."""
     n = np.arange(largest + 1, dtype=np.float64)
     logs = np.log(np.maximum(n, 1))
     return n * logs, logs
@@ -82,18 +81,18 @@ def tables(largest: int) -> tuple[FloatArray, FloatArray]:
 def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, votes):  # type: ignore[no-untyped-def]
     """Add the first `size` items of a block to a row of sums.
 
-    inside, outside (K, BLOCK): counts in the group and in those it is compared with; squares (BLOCK,): squared rater
-    weights inside; weight (BLOCK,): of the items. real (9, BLOCK) and votes (4, BLOCK) are scratch.
+    inside, outside (K, BLOCK): counts of the two groups; squares (BLOCK,): sums of squared rater weights inside; weight
+    (BLOCK,): item weights. real (9, BLOCK) and votes (4, BLOCK) are scratch.
     """
     n_categories = inside.shape[0]
     m, m_out, agree, cross_agree = real[0], real[1], real[2], real[3]
-    entropy, cross, shown, pairable, both = real[4], real[5], real[6], real[7], real[8]
+    entropy, cross, covered, pairable, shared = real[4], real[5], real[6], real[7], real[8]
     top, top_out, vote, vote_out = votes[0], votes[1], votes[2], votes[3]
     for i in range(size):
-        m[i] = m_out[i] = agree[i] = cross_agree[i] = entropy[i] = cross[i] = shown[i] = 0.0
+        m[i] = m_out[i] = agree[i] = cross_agree[i] = entropy[i] = cross[i] = covered[i] = 0.0
         top[i] = top_out[i] = -1
         vote[i] = vote_out[i] = 0
-    # Each loop touches few arrays: beyond a handful the compiler gives up proving that they do not overlap.
+    # Each loop uses few arrays: with more, the compiler cannot prove that they do not overlap.
     for k in range(n_categories):
         n, q = inside[k], outside[k]
         for i in range(size):
@@ -105,7 +104,7 @@ def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, vo
         for i in range(size):
             cross_agree[i] += float(n[i]) * float(q[i])
         for i in range(size):
-            shown[i] += float(n[i]) if q[i] > 0 else 0.0
+            covered[i] += float(n[i]) if q[i] > 0 else 0.0
         for i in range(size):
             entropy[i] += n_ln_n[n[i]]
         for i in range(size):
@@ -117,9 +116,9 @@ def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, vo
         marginal = shared_in = shared_out = voted = 0.0
         for i in range(size):
             marginal += pairable[i] * inside[k, i]
-            shared_in += both[i] * inside[k, i]
-            shared_out += both[i] * outside[k, i]
-            voted += both[i] * ((1.0 if vote[i] == k else 0.0) + (1.0 if vote_out[i] == k else 0.0))
+            shared_in += shared[i] * inside[k, i]
+            shared_out += shared[i] * outside[k, i]
+            voted += shared[i] * ((1.0 if vote[i] == k else 0.0) + (1.0 if vote_out[i] == k else 0.0))
         sums[N_FIXED + PAIRABLE * n_categories + k] += marginal
         sums[N_FIXED + SHARED_IN * n_categories + k] += shared_in
         sums[N_FIXED + SHARED_OUT * n_categories + k] += shared_out
@@ -128,7 +127,7 @@ def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, vo
 
 @compiled()
 def _vote(counts, top, vote, k, size):  # type: ignore[no-untyped-def]
-    """Let category k take the vote where it beats all before it; a tie stays with the first."""
+    """Update the vote of each item where category k has more counts than all before it; ties go to the first."""
     for i in range(size):
         vote[i] = k if counts[i] > top[i] else vote[i]
     for i in range(size):
@@ -138,19 +137,19 @@ def _vote(counts, top, vote, k, size):  # type: ignore[no-untyped-def]
 @compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def _add_fixed(sums, squares, weight, size, ln, real, votes):  # type: ignore[no-untyped-def]
     m, m_out, agree, cross_agree = real[0], real[1], real[2], real[3]
-    entropy, cross, shown, pairable, both = real[4], real[5], real[6], real[7], real[8]
+    entropy, cross, covered, pairable, shared = real[4], real[5], real[6], real[7], real[8]
     top, vote, vote_out = votes[0], votes[2], votes[3]
     in_m = in_squares = in_disagreement = rated = rated_entropy = rated_plurality = 0.0
-    shared = shared_squares = shared_in = shared_out = shared_disagreement = cross_entropy = split = 0.0
+    n_shared = shared_squares = shared_in = shared_out = shared_disagreement = cross_entropy = split = 0.0
     for i in range(size):
         pairable[i] = weight[i] if m[i] * m[i] > squares[i] else 0.0
     for i in range(size):
-        both[i] = weight[i] if m[i] * m_out[i] > 0.0 else 0.0
+        shared[i] = weight[i] if m[i] * m_out[i] > 0.0 else 0.0
     for i in range(size):
         pairs = m[i] * m[i] - squares[i]
         wp = pairable[i]
         wr = float(weight[i]) if m[i] > 0.0 else 0.0
-        wb = both[i]
+        ws = shared[i]
         in_m += wp * m[i]
         in_squares += wp * wp * squares[i]
         in_disagreement += wp * m[i] * (m[i] * m[i] - agree[i]) / max(pairs, 1.0)
@@ -158,21 +157,21 @@ def _add_fixed(sums, squares, weight, size, ln, real, votes):  # type: ignore[no
         share = wr / max(m[i], 1.0)
         rated_entropy += share * (entropy[i] - m[i] * ln[int(m[i])])
         rated_plurality += share * top[i]
-        share = wb / max(m[i], 1.0)
-        shared += wb
-        shared_squares += wb * wb
-        shared_in += wb * m[i]
-        shared_out += wb * m_out[i]
+        share = ws / max(m[i], 1.0)
+        n_shared += ws
+        shared_squares += ws * ws
+        shared_in += ws * m[i]
+        shared_out += ws * m_out[i]
         shared_disagreement += share * (m[i] + m_out[i]) * (m[i] * m_out[i] - cross_agree[i]) / max(m_out[i], 1.0)
-        cross_entropy += share * (cross[i] - shown[i] * ln[int(m_out[i])])
-        split += wb if vote[i] != vote_out[i] else 0.0
+        cross_entropy += share * (cross[i] - covered[i] * ln[int(m_out[i])])
+        split += ws if vote[i] != vote_out[i] else 0.0
     sums[IN_M] += in_m
     sums[IN_SQUARES] += in_squares
     sums[IN_DISAGREEMENT] += in_disagreement
     sums[RATED] += rated
     sums[RATED_ENTROPY] += rated_entropy
     sums[RATED_PLURALITY] += rated_plurality
-    sums[BOTH] += shared
+    sums[BOTH] += n_shared
     sums[BOTH_SQUARES] += shared_squares
     sums[BOTH_IN] += shared_in
     sums[BOTH_OUT] += shared_out
@@ -198,10 +197,7 @@ def pack(
     answers: npt.NDArray[np.integer[Any]],
     shape: tuple[int, int, int],
 ) -> npt.NDArray[np.uint64]:
-    """Return the set of raters who gave each answer to each item, 64 raters to a word.
-
-    The shape is (I, R, K) and that of the result (K, words, I).
-    """
+    """Return the set of raters who gave each answer to each item, 64 raters per word, shape (K, words, I)."""
     n_items, n_raters, n_categories = shape
     sets = np.zeros((n_categories, words(n_raters), n_items), dtype=np.uint64)
     _pack(items, raters, answers, sets)
@@ -209,16 +205,15 @@ def pack(
 
 
 def words(n_raters: int) -> int:
-    """Return how many 64-bit words hold a set of raters."""
+    """Return the number of 64-bit words that hold a set of raters."""
     return max(1, -(-n_raters // 64))
 
 
 @compiled()
 def _pack(items, raters, answers, sets):  # type: ignore[no-untyped-def]
-    one = np.uint64(1)
     for t in range(items.size):
         r = raters[t]
-        sets[answers[t], r // 64, items[t]] |= one << np.uint64(r % 64)
+        sets[answers[t], r // 64, items[t]] |= np.uint64(1) << np.uint64(r % 64)
 
 
 @compiled()
@@ -237,7 +232,7 @@ def by_item(
     answers: npt.NDArray[np.integer[Any]],
     n_items: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int16]]:
-    """Return the ratings sorted by item: where each item starts, and rater and answer of each rating."""
+    """Return the ratings sorted by item: start of each item, rater and answer of each rating."""
     starts = np.zeros(n_items + 1, dtype=np.int64)
     sorted_raters = np.empty(items.size, dtype=np.int32)
     sorted_answers = np.empty(items.size, dtype=np.int16)
@@ -247,7 +242,7 @@ def by_item(
 
 @compiled()
 def _sort(items, raters, answers, starts, sorted_raters, sorted_answers):  # type: ignore[no-untyped-def]
-    """Sort by counting, stable, in two passes."""
+    """Sort ratings by item with a stable counting sort."""
     n_items = starts.size - 1
     for t in range(items.size):
         starts[items[t] + 1] += 1
@@ -255,10 +250,10 @@ def _sort(items, raters, answers, starts, sorted_raters, sorted_answers):  # typ
         starts[i + 1] += starts[i]
     free = starts[:-1].copy()
     for t in range(items.size):
-        place = free[items[t]]
+        position = free[items[t]]
         free[items[t]] += 1
-        sorted_raters[place] = raters[t]
-        sorted_answers[place] = answers[t]
+        sorted_raters[position] = raters[t]
+        sorted_answers[position] = answers[t]
 
 
 @compiled()
@@ -273,12 +268,11 @@ def fill_bits(sums, sets, group, inside, outside, n_ln_n, ln):  # type: ignore[n
     rest = np.zeros((n_categories, BLOCK), dtype=np.int32)
     real = np.zeros((9, BLOCK))
     votes = np.zeros((4, BLOCK), dtype=np.int32)
-    one = np.uint64(1)
     for b in range(sums.shape[0]):
         members[:] = 0
         for r in range(group.shape[1]):
             if group[b, r] >= 0:
-                bit = one << np.uint64(r % 64)
+                bit = np.uint64(1) << np.uint64(r % 64)
                 members[group[b, r], r // 64] |= bit
                 members[n_groups, r // 64] |= bit
         for low in range(0, n_items, BLOCK):
@@ -294,12 +288,12 @@ def fill_bits(sums, sets, group, inside, outside, n_ln_n, ln):  # type: ignore[n
 def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, inside, outside, n_ln_n, ln):  # type: ignore[no-untyped-def]
     """Fill one row of sums for each comparison of each replicate.
 
-    sums (B, C, width). group (B or 1, R): the group of each rater, negative for none. rater_weight (B or 1, R) and
-    item_weight (B or 1, I): whole numbers. An array of one row serves all replicates. inside, outside (C,): the
-    groups that each comparison is about; outside is negative for everybody else.
+    sums (B, C, width). group (B or 1, R): group of each rater, negative for none. rater_weight (B or 1, R) and
+    item_weight (B or 1, I): whole numbers. An array of one row is used for all replicates. inside, outside (C,): the
+    two groups of each comparison; a negative outside means all other groups.
     """
     n_groups = group.max() + 1
-    n_categories = (sums.shape[2] - N_FIXED) // N_STRETCHES
+    n_categories = (sums.shape[2] - N_FIXED) // N_BLOCKS
     n_items = starts.size - 1
     counts = np.zeros((n_groups + 1, n_categories, BLOCK), dtype=np.int32)
     squares = np.zeros((n_groups, BLOCK), dtype=np.int64)
@@ -329,7 +323,7 @@ def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, 
 
 @compiled()
 def _compare(sums, counts, squares, weight, size, inside, outside, n_ln_n, ln, rest, real, votes):  # type: ignore[no-untyped-def]
-    """Add a block to each comparison; the last of `counts` is everybody, and `rest`, `real`, `votes` are scratch."""
+    """Add a block to each comparison; the last of `counts` is the pool, and `rest`, `real`, `votes` are scratch."""
     for c in range(inside.size):
         g, h = inside[c], outside[c]
         if h >= 0:
@@ -343,7 +337,7 @@ def _compare(sums, counts, squares, weight, size, inside, outside, n_ln_n, ln, r
 
 @compiled()
 def _count_members(counts, sets, members, low, size):  # type: ignore[no-untyped-def]
-    """Count the members among the raters who gave each answer to each item of a block."""
+    """Count the group members who gave each answer to each item of a block."""
     for k in range(counts.shape[0]):
         for i in range(size):
             counts[k, i] = _popcount(sets[k, 0, low + i] & members[0])  # type: ignore[call-arg]
@@ -354,7 +348,7 @@ def _count_members(counts, sets, members, low, size):  # type: ignore[no-untyped
 
 @compiled()
 def _sum_over_categories(counts, total, size):  # type: ignore[no-untyped-def]
-    """Sum counts over categories: an unweighted rater has a squared weight of one."""
+    """Sum counts over categories, the sums of squared weights of unweighted raters."""
     total[:] = 0
     for k in range(counts.shape[0]):
         for i in range(size):
@@ -363,7 +357,7 @@ def _sum_over_categories(counts, total, size):  # type: ignore[no-untyped-def]
 
 @compiled()
 def _add(total, part, size):  # type: ignore[no-untyped-def]
-    """Add the counts of a group to those of everybody."""
+    """Add the counts of a group to those of the pool."""
     for k in range(total.shape[0]):
         for i in range(size):
             total[k, i] += part[k, i]
@@ -373,8 +367,8 @@ def _add(total, part, size):  # type: ignore[no-untyped-def]
 def fill_pairs(total, shared, starts, raters, answers, group, n_categories):  # type: ignore[no-untyped-def]
     """Sum total variation over the items that both rated, for each pair of groups of each replicate.
 
-    total, shared (B, G (G - 1) / 2): the sums and how many items they hold, pairs in the order of the upper triangle.
-    group (B, R): the group of each rater, negative for none.
+    total, shared (B, G (G - 1) / 2): sums and numbers of items, pairs in the order of the upper triangle. group (B, R):
+    group of each rater, negative for none.
     """
     n_groups = group.max() + 1
     n_items = starts.size - 1
@@ -411,24 +405,24 @@ def _add_pair(total, shared, pair, p, q, m, m_other, gap, size):  # type: ignore
     for k in range(p.shape[0]):
         for i in range(size):
             gap[i] += abs(p[k, i] - q[k, i])
-    far, n = 0.0, 0
+    distance, n = 0.0, 0
     for i in range(size):
-        both = 1 if m[i] > 0 and m_other[i] > 0 else 0
-        far += both * gap[i]
-        n += both
-    total[pair] += far / 2
+        both_rated = 1 if m[i] > 0 and m_other[i] > 0 else 0
+        distance += both_rated * gap[i]
+        n += both_rated
+    total[pair] += distance / 2
     shared[pair] += n
 
 
 def metrics(sums: FloatArray, n_categories: int) -> FloatArray:
-    """Return the statistics named by `METRICS` from rows of sums, shape (…, width) to (…, 7); NaN is undefined."""
+    """Return the statistics of `METRICS` from rows of sums, shape (…, width) to (…, 7); NaN where undefined."""
     fixed = np.moveaxis(sums[..., :N_FIXED], -1, 0)
-    stretches = sums[..., N_FIXED:].reshape(*sums.shape[:-1], N_STRETCHES, n_categories)
-    marginals, shared_in, shared_out, votes = np.moveaxis(stretches, -2, 0)
+    blocks = sums[..., N_FIXED:].reshape(*sums.shape[:-1], N_BLOCKS, n_categories)
+    marginals, shared_in, shared_out, votes = np.moveaxis(blocks, -2, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         irr = _alpha(fixed[IN_DISAGREEMENT], fixed[IN_M], fixed[IN_SQUARES], marginals)
         pairs = fixed[BOTH_IN] * fixed[BOTH_OUT]
-        expected = _defined((pairs - (shared_in * shared_out).sum(axis=-1)) / pairs)
+        expected = _nan_unless_positive((pairs - (shared_in * shared_out).sum(axis=-1)) / pairs)
         xrr = 1 - fixed[BOTH_DISAGREEMENT] / (fixed[BOTH_IN] + fixed[BOTH_OUT]) / expected
         full = np.log(n_categories)
         voting = _alpha(2 * fixed[BOTH_SPLIT], 2 * fixed[BOTH], 2 * fixed[BOTH_SQUARES], votes)
@@ -447,9 +441,9 @@ def metrics(sums: FloatArray, n_categories: int) -> FloatArray:
 
 
 def _alpha(disagreement: FloatArray, n: FloatArray, squares: FloatArray, marginals: FloatArray) -> FloatArray:
-    expected = _defined((n * n - np.square(marginals).sum(axis=-1)) / (n * n - squares))
+    expected = _nan_unless_positive((n * n - np.square(marginals).sum(axis=-1)) / (n * n - squares))
     return 1 - disagreement / n / expected
 
 
-def _defined(expected: FloatArray) -> FloatArray:
+def _nan_unless_positive(expected: FloatArray) -> FloatArray:
     return np.where(expected > 0, expected, np.nan)

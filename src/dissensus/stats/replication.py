@@ -7,32 +7,32 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.counts import checked_counts
+from dissensus.stats.counts import check_counts
 from dissensus.stats.result import FloatArray, check_level
 
 Counts = npt.NDArray[np.int64]
-# Cells of the table of probabilities, items × categories × raters, that are in memory at once.
+# Size of the table of probabilities, items × categories × raters, of one block of items.
 BLOCK = 1 << 21
-# Sums of probabilities miss what they equal by less than this.
+# Tolerance for rounding in sums of probabilities.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Subsampled:
-    """Labels of items over every draw of some of their raters.
+class SubsampledLabels:
+    """Distribution of the labels of items over all subsamples of their raters.
 
     Parameters
     ----------
     sd
         Standard deviation of the share of each answer, shape (I, K).
     low, high
-        The interval that holds the share, shape (I, K).
+        Central interval of the share of each answer, shape (I, K).
     alone
-        Probability that an answer is the most frequent, and alone so, shape (I, K).
+        Probability that an answer is the only most frequent one, shape (I, K).
     tied
-        Probability that several answers are the most frequent, shape (I,).
+        Probability that several answers are tied as the most frequent, shape (I,).
     same
-        Probability that the most frequent answers, ties included, are those of all raters, shape (I,).
+        Probability that the set of most frequent answers is that of all raters, shape (I,).
     distance
         Expected total variation distance between the soft label and that of all raters, shape (I,).
     """
@@ -46,11 +46,11 @@ class Subsampled:
     distance: FloatArray
 
 
-def subsampled(counts: npt.ArrayLike, n_drawn: int, *, level: float = 0.95) -> Subsampled:
-    r"""Work out the labels of items if only some of their raters had rated them.
+def subsample_labels(counts: npt.ArrayLike, n_drawn: int, *, level: float = 0.95) -> SubsampledLabels:
+    r"""Compute the exact distribution of labels over all subsamples of a given number of raters per item.
 
-    Of the :math:`m_i` raters of an item, :math:`d` are drawn without replacement, each set of :math:`d` raters with the
-    same probability. Their answers :math:`x_{i1}, \dots, x_{iK}` are multivariate hypergeometric,
+    Of the :math:`m_i` raters of an item, :math:`d` are drawn without replacement, with the same probability for each
+    set of :math:`d` raters. Their answers :math:`x_{i1}, \dots, x_{iK}` are multivariate hypergeometric,
 
     .. math:: \Pr(x_i) = \prod_k \binom{n_{ik}}{x_{ik}} \Big/ \binom{m_i}{d}
 
@@ -65,28 +65,28 @@ def subsampled(counts: npt.ArrayLike, n_drawn: int, *, level: float = 0.95) -> S
     counts
         Raters who gave each answer to each item, shape (I, K).
     n_drawn
-        Raters drawn for each item, d.
+        Number of raters drawn for each item, d.
     level
-        Probability that the interval of a share holds it.
+        Probability of the interval of a share.
 
     Returns
     -------
-    Subsampled
+    SubsampledLabels
 
     Raises
     ------
     InvalidInput
-        An item has fewer raters than are to be drawn, fewer than 1 are, or a level outside 0 … 1.
+        An item has fewer than `n_drawn` raters, `n_drawn` is below 1, or `level` is not between 0 and 1.
 
     Notes
     -----
-    Everything is exact, nothing is drawn. An interval runs from the smallest share whose cumulated probability is at
-    least (1 - level) / 2 to the smallest where it is (1 + level) / 2. The answer k alone is the most frequent if it is
-    given t times and all others are given less often, so that
+    All results are exact; there is no simulation. An interval runs from the smallest share whose cumulative probability
+    is at least (1 - level) / 2 to the smallest whose cumulative probability is at least (1 + level) / 2. Answer k is
+    the only most frequent one if it is given t times and each other answer less often,
 
     .. math:: \Pr = \sum_t \Pr(x_{ik} = t) \Pr(x_{ij} < t \text{ for all } j \ne k \mid x_{ik} = t)
 
-    where the second factor is a coefficient of a product of polynomials, one for each of the other answers.
+    where the second factor is a coefficient of a product of polynomials, one for each other answer.
 
     References
     ----------
@@ -94,21 +94,21 @@ def subsampled(counts: npt.ArrayLike, n_drawn: int, *, level: float = 0.95) -> S
 
     Examples
     --------
-    Two of four raters, three of whom said No: half of the pairs have the one who did not.
+    Two of four raters, three of whom gave the first answer: half of the pairs include the fourth rater.
 
-    >>> found = subsampled([[3, 1]], 2)
-    >>> found.alone, found.tied, found.same, found.distance
+    >>> labels = subsample_labels([[3, 1]], 2)
+    >>> labels.alone, labels.tied, labels.same, labels.distance
     (array([[0.5, 0. ]]), array([0.5]), array([0.5]), array([0.25]))
     """
-    table = checked_counts(counts)
+    table = check_counts(counts)
     _check(table, n_drawn, level)
-    # Items with the same counts have the same result; with few raters most items do.
-    rows, place = np.unique(table, axis=0, return_inverse=True)
+    # Items with equal counts have the same result, and with few raters most items have equal counts.
+    rows, row_number = np.unique(table, axis=0, return_inverse=True)
     blocks = np.array_split(rows, max(1, ceil(table.size * (n_drawn + 1) / BLOCK)))
-    parts = [_subsampled(block, n_drawn, level) for block in blocks if len(block)]
-    names = Subsampled.__dataclass_fields__
-    joined = {name: np.concatenate([getattr(part, name) for part in parts])[place.ravel()] for name in names}
-    return Subsampled(**joined)
+    parts = [_subsample_block(block, n_drawn, level) for block in blocks if len(block)]
+    names = SubsampledLabels.__dataclass_fields__
+    columns = {name: np.concatenate([getattr(part, name) for part in parts])[row_number.ravel()] for name in names}
+    return SubsampledLabels(**columns)
 
 
 def _check(table: Counts, n_drawn: object, level: object) -> None:
@@ -120,44 +120,44 @@ def _check(table: Counts, n_drawn: object, level: object) -> None:
     short = np.flatnonzero(table.sum(axis=1) < n_drawn)
     if short.size:
         raise InvalidInput(
-            f"Item {short[0]} has {table[short[0]].sum()} ratings, and {n_drawn} cannot be drawn from them without "
-            "drawing a rater twice. Leave such items out."
+            f"Item {short[0]} has {table[short[0]].sum()} ratings, so {n_drawn} cannot be drawn without replacement. "
+            "Leave such items out."
         )
 
 
-def _subsampled(counts: Counts, n_drawn: int, level: float) -> Subsampled:
+def _subsample_block(counts: Counts, n_drawn: int, level: float) -> SubsampledLabels:
     m = counts.sum(axis=1, keepdims=True)
-    chosen = n_drawn / m
-    # Given that d are drawn in all, independent binomials are multivariate hypergeometric, whatever their probability;
-    # with d/m no factor is so small that it would vanish.
-    weight = _binomial(counts, chosen, n_drawn)
-    marginal = weight * _binomial(m - counts, chosen, n_drawn)[..., ::-1]
+    probability = n_drawn / m
+    # Independent binomials given their sum d are multivariate hypergeometric, for any probability; with d/m no factor
+    # underflows.
+    weight = _binomial(counts, probability, n_drawn)
+    marginal = weight * _binomial(m - counts, probability, n_drawn)[..., ::-1]
     total = marginal.sum(axis=-1)
     marginal /= total[..., None]
-    share, drawn = counts / m, np.arange(n_drawn + 1) / n_drawn
+    share, drawn_share = counts / m, np.arange(n_drawn + 1) / n_drawn
     low, high = (_quantile(marginal, tail) / n_drawn for tail in ((1 - level) / 2, (1 + level) / 2))
     alone = np.stack([_on_top(weight, [k], n_drawn) for k in range(counts.shape[1])], axis=1) / total
     tied = 1 - alone.sum(axis=1)
-    return Subsampled(
+    return SubsampledLabels(
         sd=np.sqrt(share * (1 - share) / n_drawn * (m - n_drawn) / np.maximum(m - 1, 1)),
         low=low,
         high=high,
         alone=alone,
         tied=np.where(tied > ROUNDING, tied, 0.0),
         same=_same(counts, weight, n_drawn) / total[:, 0],
-        distance=(marginal * np.abs(drawn - share[..., None])).sum(axis=(1, 2)) / 2,
+        distance=(marginal * np.abs(drawn_share - share[..., None])).sum(axis=(1, 2)) / 2,
     )
 
 
 def _binomial(counts: Counts, probability: FloatArray, n_drawn: int) -> FloatArray:
-    """Return the probabilities of 0 … d successes of as many trials as the counts say, shape (I, K, d + 1)."""
+    """Return the probabilities of 0 … d successes in as many trials as the counts, shape (I, K, d + 1)."""
     ln_factorial = np.concatenate([[0.0], np.log(np.arange(1, counts.max() + 1)).cumsum()])
     n, x, p = counts[..., None], np.arange(n_drawn + 1), probability[..., None]
-    rest = np.maximum(n - x, 0)
+    n_failures = np.maximum(n - x, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        failures = np.where(rest > 0, rest * np.log1p(-p), 0.0)
-    ways = ln_factorial[n] - ln_factorial[np.minimum(x, n)] - ln_factorial[rest]
-    return np.asarray(np.where(x <= n, np.exp(ways + x * np.log(p) + failures), 0.0))
+        ln_failures = np.where(n_failures > 0, n_failures * np.log1p(-p), 0.0)
+    ln_choose = ln_factorial[n] - ln_factorial[np.minimum(x, n)] - ln_factorial[n_failures]
+    return np.asarray(np.where(x <= n, np.exp(ln_choose + x * np.log(p) + ln_failures), 0.0))
 
 
 def _quantile(marginal: FloatArray, tail: float) -> Counts:
@@ -167,39 +167,39 @@ def _quantile(marginal: FloatArray, tail: float) -> Counts:
 def _same(counts: Counts, weight: FloatArray, n_drawn: int) -> FloatArray:
     """Return the weight of the draws whose most frequent answers are those of all raters, shape (I,)."""
     same = np.empty(len(counts))
-    sets, place = np.unique(counts == counts.max(axis=1, keepdims=True), axis=0, return_inverse=True)
+    sets, set_number = np.unique(counts == counts.max(axis=1, keepdims=True), axis=0, return_inverse=True)
     for s, members in enumerate(sets):
-        items = place.ravel() == s
+        items = set_number.ravel() == s
         same[items] = _on_top(weight[items], np.flatnonzero(members).tolist(), n_drawn)
     return same
 
 
 def _on_top(weight: FloatArray, top: list[int], n_drawn: int) -> FloatArray:
-    """Return the weight of the draws whose most frequent answers are just these, shape (I,)."""
-    others = [k for k in range(weight.shape[1]) if k not in top]
+    """Return the weight of the draws whose set of most frequent answers is `top`, shape (I,)."""
+    other_answers = [k for k in range(weight.shape[1]) if k not in top]
     result = np.zeros(len(weight))
     for t in range(1, n_drawn // len(top) + 1):
-        fewer = [weight[:, k, :t] for k in others]
+        fewer = [weight[:, k, :t] for k in other_answers]
         result += weight[:, top, t].prod(axis=1) * _coefficient(fewer, n_drawn - t * len(top))
     return result
 
 
 def _coefficient(polynomials: list[FloatArray], power: int) -> FloatArray | float:
-    """Return one coefficient of the product of polynomials, whose own coefficients are in columns."""
+    """Return one coefficient of a product of polynomials, given by columns of coefficients."""
     if not polynomials:
         return float(power == 0)
     *factors, last = polynomials
     product = np.ones((len(last), 1))
     for factor in factors:
         product = _product(product, factor, power)
-    both = range(max(0, power - product.shape[1] + 1), min(power, last.shape[1] - 1) + 1)
-    return sum((last[:, c] * product[:, power - c] for c in both), np.zeros(len(last)))
+    powers = range(max(0, power - product.shape[1] + 1), min(power, last.shape[1] - 1) + 1)
+    return sum((last[:, c] * product[:, power - c] for c in powers), np.zeros(len(last)))
 
 
 def _product(a: FloatArray, b: FloatArray, power: int) -> FloatArray:
     """Return the coefficients of a product of polynomials, up to a power."""
     product = np.zeros((len(a), min(a.shape[1] + b.shape[1] - 1, power + 1)))
     for c in range(min(b.shape[1], product.shape[1])):
-        reached = product[:, c : c + a.shape[1]]
-        reached += a[:, : reached.shape[1]] * b[:, c : c + 1]
+        target = product[:, c : c + a.shape[1]]
+        target += a[:, : target.shape[1]] * b[:, c : c + 1]
     return product

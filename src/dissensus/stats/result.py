@@ -1,4 +1,4 @@
-"""Result type of every estimator, types of arrays, and the check of confidence levels."""
+"""Result type of the estimators, array types, and validation of confidence levels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +10,13 @@ from dissensus.errors import InvalidInput
 
 IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.float64]
-# A coefficient that is mathematically zero comes out within this of it.
+# Tolerance for rounding of coefficients that are exactly zero.
 ZERO = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """One statistic with what it was made of; unrounded and unclipped.
+    """One statistic with its components and sample sizes; unrounded and unclipped.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ class Estimate:
     n_items
         Items that entered the estimate.
     n_dropped
-        Items left out because they have too few ratings for this statistic.
+        Items left out for having too few ratings.
     n_ratings
         Ratings that entered the estimate.
     observed, expected
-        The two components of a chance-corrected coefficient; None for others.
+        The two components of a chance-corrected coefficient; None for other statistics.
     level
-        Level of measurement (nominal, ordinal, interval, ratio, custom) where it matters.
+        Level of measurement (nominal, ordinal, interval, ratio, custom); None if it does not apply.
     ties
-        Items where more than one answer had the most votes; None where ties do not matter.
+        Items with a tie for the most frequent answer; None if ties do not matter.
     """
 
     estimate: float
@@ -53,7 +53,7 @@ class Estimate:
 
 
 def check_level(level: object) -> None:
-    """Refuse what is no probability between 0 and 1.
+    """Validate a confidence level.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""P-values from permutation replicates, and families of tests."""
+"""P-values of permutation tests, and adjustment for multiple testing."""
 
 from typing import Any, Literal, get_args
 
@@ -9,7 +9,7 @@ from dissensus.errors import InvalidInput
 from dissensus.stats.result import FloatArray
 
 Method = Literal["two-sided", "grasp"]
-# Values that are equal but for the order in which they were summed lie within this of each other, relative to 1 + |s|.
+# Tolerance, relative to 1 + |s|, for values that differ only by the order of summation.
 ROUNDING = 1e-12
 T_ROUNDING = 1e-9
 
@@ -17,14 +17,14 @@ T_ROUNDING = 1e-9
 def permutation_p(observed: npt.ArrayLike, replicates: npt.ArrayLike, *, method: Method = "two-sided") -> FloatArray:
     r"""Return permutation p-values.
 
-    "two-sided" doubles the smaller tail, counting the observed value as one of the replicates so that p is never 0
+    "two-sided" doubles the smaller tail and counts the observed value as one of the replicates, so that p is never 0
     (Phipson and Smyth 2010):
 
     .. math::
 
         p = \min\Bigl(1,\; 2\,\frac{1 + \min(\#\{s^* \le s\}, \#\{s^* \ge s\})}{B + 1}\Bigr)
 
-    "grasp" repeats the published rule of Prabhakaran et al. (2024): :math:`\#\{s^* < s\}/B` if s lies below the
+    "grasp" is the published rule of Prabhakaran et al. (2024): :math:`\#\{s^* < s\}/B` if s lies below the
     median of the replicates, else :math:`\#\{s^* > s\}/B`.
 
     Parameters
@@ -43,9 +43,9 @@ def permutation_p(observed: npt.ArrayLike, replicates: npt.ArrayLike, *, method:
 
     Notes
     -----
-    Replicates that are NaN are left out, and B is the number of those that remain; values that differ by rounding
-    alone are ties. The grasp rule picks its side after looking at the data, ignores ties and may return 0: a test at
-    5 % by it rejects a true null nearly 10 % of the time. Where all replicates tie with s, p is 1 by either rule.
+    Replicates that are NaN are left out, and B is the number of the others; values that differ only by rounding are
+    ties. The grasp rule chooses its side by the data, ignores ties and may return 0: at the 5 % level it rejects a true
+    null nearly 10 % of the time. If all replicates tie with s, p is 1 by either rule.
 
     Examples
     --------
@@ -53,23 +53,23 @@ def permutation_p(observed: npt.ArrayLike, replicates: npt.ArrayLike, *, method:
     >>> float(permutation_p(0.5, replicates)), float(permutation_p(0.5, replicates, method="grasp"))
     (0.4, 0.0)
     """
-    seen, drawn = _checked(observed, replicates)
+    value, null = _check_replicates(observed, replicates)
     if method not in get_args(Method):
         raise InvalidInput(f"method is {method!r}; choose one of {', '.join(get_args(Method))}.")
-    n = (~np.isnan(drawn)).sum(axis=0)
-    rounding = ROUNDING * (1 + np.abs(seen))
+    n = (~np.isnan(null)).sum(axis=0)
+    rounding = ROUNDING * (1 + np.abs(value))
     if method == "grasp":
-        below, above = (drawn < seen - rounding).sum(axis=0), (drawn > seen + rounding).sum(axis=0)
-        p = np.where(seen < medians(drawn), below, above) / np.maximum(n, 1)
+        below, above = (null < value - rounding).sum(axis=0), (null > value + rounding).sum(axis=0)
+        p = np.where(value < medians(null), below, above) / np.maximum(n, 1)
         p = np.where((below == 0) & (above == 0), 1.0, p)
     else:
-        low, high = (drawn <= seen + rounding).sum(axis=0), (drawn >= seen - rounding).sum(axis=0)
+        low, high = (null <= value + rounding).sum(axis=0), (null >= value - rounding).sum(axis=0)
         p = np.minimum(1, 2 * (1 + np.minimum(low, high)) / (n + 1))
-    return np.where(np.isnan(seen) | (n == 0), np.nan, p)
+    return np.where(np.isnan(value) | (n == 0), np.nan, p)
 
 
 def upper_p(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> FloatArray:
-    r"""Return one-sided p-values: how often chance reaches the observed value, or more.
+    r"""Return one-sided permutation p-values for large observed values.
 
     .. math:: p = \frac{1 + \#\{s^* \ge s\}}{B + 1}
 
@@ -92,9 +92,9 @@ def upper_p(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> FloatArray:
     >>> float(upper_p(3.0, [1.0, 2.0, 3.0, 4.0]))
     0.6
     """
-    seen, drawn = np.asarray(observed, dtype=np.float64), np.asarray(replicates, dtype=np.float64)
-    reached = ~(drawn < seen - ROUNDING * (1 + np.abs(seen)))
-    return np.where(np.isnan(seen), np.nan, (1 + reached.sum(axis=0)) / (len(drawn) + 1))
+    value, null = np.asarray(observed, dtype=np.float64), np.asarray(replicates, dtype=np.float64)
+    reached = ~(null < value - ROUNDING * (1 + np.abs(value)))
+    return np.where(np.isnan(value), np.nan, (1 + reached.sum(axis=0)) / (len(null) + 1))
 
 
 def benjamini_hochberg(p: npt.ArrayLike) -> FloatArray:
@@ -105,11 +105,17 @@ def benjamini_hochberg(p: npt.ArrayLike) -> FloatArray:
     Parameters
     ----------
     p
-        P-values of the family, shape (M,). NaN is no test: it stays NaN and does not count towards M.
+        P-values of the family, shape (M,). NaN means no test; it stays NaN and does not count towards M.
 
     Returns
     -------
     ndarray, shape (M,)
+        Adjusted p-values.
+
+    Raises
+    ------
+    InvalidInput
+        Not one-dimensional, or a value outside 0 … 1.
 
     Examples
     --------
@@ -118,7 +124,7 @@ def benjamini_hochberg(p: npt.ArrayLike) -> FloatArray:
     """
     values = np.asarray(p, dtype=np.float64)
     if values.ndim != 1 or (values < 0).any() or (values > 1).any():
-        raise InvalidInput("p must be one row of numbers from 0 to 1, or NaN.")
+        raise InvalidInput("p must be one-dimensional, with numbers from 0 to 1 or NaN.")
     adjusted = np.full(values.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(values))
     order = tested[np.argsort(values[tested], kind="stable")]
@@ -140,7 +146,7 @@ def max_t(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> FloatArray:
     observed
         Observed values, shape (M,).
     replicates
-        Joint replicates under the null, shape (B, M): row b of every column from the same permutation.
+        Joint replicates under the null, shape (B, M); each row is one permutation.
 
     Returns
     -------
@@ -149,8 +155,8 @@ def max_t(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> FloatArray:
 
     Notes
     -----
-    An undefined replicate counts against its own test and does not enter the maximum of others. A skewed statistic may
-    get less than its two-sided :func:`permutation_p`; `analyse` reports the larger of the two.
+    An undefined replicate counts against its own test and does not enter the maximum of other tests. For a skewed
+    statistic the result may be below its two-sided :func:`permutation_p`; `analyse` reports the larger of the two.
 
     Examples
     --------
@@ -158,42 +164,42 @@ def max_t(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> FloatArray:
     >>> max_t([0.1, 5.0], rng.normal(size=(999, 2))).round(3).tolist()
     [0.911, 0.001]
     """
-    seen, drawn = _checked(observed, replicates)
-    if seen.ndim != 1:
-        raise InvalidInput("observed must be one row of statistics.")
-    center, spread = _moments(drawn)
+    statistic, null = _check_replicates(observed, replicates)
+    if statistic.ndim != 1:
+        raise InvalidInput("observed must be one-dimensional.")
+    center, spread = _moments(null)
     constant = spread <= ROUNDING * (1 + np.abs(center))
-    tested = np.flatnonzero(~np.isnan(seen) & ~constant)
-    t = np.abs(seen - center)[tested] / spread[tested]
-    t_star = np.abs(drawn - center)[:, tested] / spread[tested]
+    tested = np.flatnonzero(~np.isnan(statistic) & ~constant)
+    t = np.abs(statistic - center)[tested] / spread[tested]
+    t_star = np.abs(null - center)[:, tested] / spread[tested]
     undefined = np.isnan(t_star)
     t_star[undefined] = -np.inf
     order = np.argsort(-t, kind="stable")
     largest = np.maximum.accumulate(t_star[:, order][:, ::-1], axis=1)[:, ::-1]
     reached = (largest >= t[order] * (1 - T_ROUNDING)) | undefined[:, order]
-    p = (1 + reached.sum(axis=0)) / (len(drawn) + 1)
-    adjusted = np.where(np.isnan(seen) | np.isnan(drawn).all(axis=0), np.nan, 1.0)
+    p = (1 + reached.sum(axis=0)) / (len(null) + 1)
+    adjusted = np.where(np.isnan(statistic) | np.isnan(null).all(axis=0), np.nan, 1.0)
     adjusted[tested[order]] = np.maximum.accumulate(p)
     return adjusted
 
 
 def medians(replicates: FloatArray) -> FloatArray:
-    """Return the medians over the first axis of what is defined, NaN where nothing is."""
+    """Return the medians over the first axis, ignoring NaN."""
     undefined = np.isnan(replicates).all(axis=0)
     if len(replicates) == 0:
         return np.full(undefined.shape, np.nan)
     return np.where(undefined, np.nan, np.nanmedian(np.where(undefined, 0.0, replicates), axis=0))
 
 
-def _moments(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
-    n = np.maximum((~np.isnan(drawn)).sum(axis=0), 1)
-    center = np.nansum(drawn, axis=0) / n
-    return center, np.sqrt(np.nansum(np.square(drawn - center), axis=0) / n)
+def _moments(null: FloatArray) -> tuple[FloatArray, FloatArray]:
+    n = np.maximum((~np.isnan(null)).sum(axis=0), 1)
+    center = np.nansum(null, axis=0) / n
+    return center, np.sqrt(np.nansum(np.square(null - center), axis=0) / n)
 
 
-def _checked(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    seen: npt.NDArray[Any] = np.asarray(observed, dtype=np.float64)
-    drawn = np.asarray(replicates, dtype=np.float64)
-    if drawn.ndim != seen.ndim + 1 or drawn.shape[1:] != seen.shape:
-        raise InvalidInput(f"replicates has shape {drawn.shape}; observed {seen.shape} needs (B, …) of the same.")
-    return seen, drawn
+def _check_replicates(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    values: npt.NDArray[Any] = np.asarray(observed, dtype=np.float64)
+    null = np.asarray(replicates, dtype=np.float64)
+    if null.ndim != values.ndim + 1 or null.shape[1:] != values.shape:
+        raise InvalidInput(f"replicates has shape {null.shape}; observed {values.shape} needs (B, …) of the same.")
+    return values, null

@@ -1,4 +1,4 @@
-"""Rows of which most entries are zero, and what they have in common: a truncated singular value decomposition."""
+"""Sparse matrices by rows, and their truncated singular value decomposition."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,38 +9,39 @@ import numpy.typing as npt
 from dissensus.stats.kernels import compiled
 from dissensus.stats.result import FloatArray
 
-PASSES, BESIDE = 6, 10
-"""Power iterations, and vectors beyond those that are asked for."""
+PASSES, OVERSAMPLING = 6, 10
+"""Number of power iterations, and of additional vectors."""
 
 SHORTEST: Final = 1e-9
+"""Rows shorter than this are not normalised."""
 
 
 @compiled()
 def _times(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
     """Multiply sparse rows by a matrix."""
     for row in range(len(ends) - 1):
-        for place in range(ends[row], ends[row + 1]):
+        for entry in range(ends[row], ends[row + 1]):
             for k in range(dense.shape[1]):
-                out[row, k] += values[place] * dense[columns[place], k]
+                out[row, k] += values[entry] * dense[columns[entry], k]
 
 
 @compiled()
 def _transposed_times(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
     """Multiply the transpose of sparse rows by a matrix."""
     for row in range(len(ends) - 1):
-        for place in range(ends[row], ends[row + 1]):
+        for entry in range(ends[row], ends[row + 1]):
             for k in range(dense.shape[1]):
-                out[columns[place], k] += values[place] * dense[row, k]
+                out[columns[entry], k] += values[entry] * dense[row, k]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseRows:
-    """A matrix by rows: entries, their columns, where each row ends with 0 before the first, and its width."""
+    """A sparse matrix in CSR form."""
 
-    values: FloatArray
-    columns: npt.NDArray[np.int32]
-    ends: npt.NDArray[np.int64]
-    width: int
+    values: FloatArray  # Entries, row by row
+    columns: npt.NDArray[np.int32]  # Column of each entry
+    ends: npt.NDArray[np.int64]  # 0, then the end of each row
+    width: int  # Number of columns
 
     def __len__(self) -> int:
         return len(self.ends) - 1
@@ -58,24 +59,24 @@ class SparseRows:
 
 
 def truncated_svd(rows: SparseRows, k: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    r"""Return the first k left singular vectors times their singular values, and these.
+    r"""Return the first k left singular vectors times their singular values, and the singular values.
 
-    By a random start and power iterations with a QR step each (Halko, Martinsson and Tropp 2011, algorithms 4.4 and
-    5.1), in time linear in the entries.
+    Randomised range finder with power iterations and QR steps (Halko, Martinsson and Tropp 2011, algorithms 4.4 and
+    5.1), in time linear in the number of entries.
 
     Parameters
     ----------
     rows
         The matrix, N × W.
     k
-        How many; fewer if the matrix has a smaller side.
+        Number of vectors, at most N and W.
     rng
-        Draws the start.
+        Generator of the start.
 
     Returns
     -------
     coordinates, singular_values : ndarray, shapes (N, k) and (k,)
-        Signs are such that the largest entry of each right vector is positive.
+        Signs are such that the largest entry of each right singular vector is positive.
 
     Examples
     --------
@@ -84,17 +85,17 @@ def truncated_svd(rows: SparseRows, k: int, rng: np.random.Generator) -> tuple[F
     [4.0]
     """
     k = min(k, len(rows), rows.width)
-    wide = min(k + BESIDE, len(rows), rows.width)
+    wide = min(k + OVERSAMPLING, len(rows), rows.width)
     basis = np.linalg.qr(rows @ rng.normal(size=(rows.width, wide)))[0]
     for _ in range(PASSES):
         basis = np.linalg.qr(rows @ np.linalg.qr(rows.transposed_times(basis))[0])[0]
-    turned, singular, right = np.linalg.svd(rows.transposed_times(basis).T, full_matrices=False)
+    left, singular, right = np.linalg.svd(rows.transposed_times(basis).T, full_matrices=False)
     largest = np.take_along_axis(right, np.abs(right).argmax(axis=1)[:, None], axis=1)[:, 0]
-    coordinates = (basis @ turned) * (singular * np.where(largest < 0, -1.0, 1.0))
+    coordinates = (basis @ left) * (singular * np.where(largest < 0, -1.0, 1.0))
     return coordinates[:, :k], singular[:k]
 
 
-def scaled(points: FloatArray) -> FloatArray:
-    """Return rows scaled to length 1; those of length 0 stay."""
+def normalise_rows(points: FloatArray) -> FloatArray:
+    """Scale rows to length 1, except those of length 0."""
     length = np.linalg.norm(points, axis=1, keepdims=True)
     return np.asarray(points / np.where(length > SHORTEST, length, 1.0))

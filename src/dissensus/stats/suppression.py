@@ -1,8 +1,8 @@
-"""Small-cell suppression: the counts that are hidden because they would describe few people.
+"""Small-cell suppression of counts.
 
 Primary suppression hides every count from 1 to ``MIN_CELL - 1``. Complementary suppression hides further cells, so
-that no hidden count follows from published totals: from the total of one list of groups in `suppress_small_cells`, from
-the sums of all lines of a table in `hidden_cells`.
+that no hidden count can be derived from published totals: from the total of a list of groups in
+`suppress_small_cells`, from the sums of all lines of a table in `hidden_cells`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,24 +17,24 @@ GroupKey = TypeVar("GroupKey")
 
 
 def suppress_small_cells(counts: Mapping[GroupKey, int], *, min_cell: int = MIN_CELL) -> dict[GroupKey, int | None]:
-    """Suppress small counts of disjoint groups whose total is known.
+    """Suppress small counts of disjoint groups with a published total.
 
     Parameters
     ----------
     counts
-        People in each group. The groups are disjoint and together make up the published total.
+        People in each group. The groups are disjoint and add up to the published total.
     min_cell
         Smallest count above zero that may be published.
 
     Returns
     -------
     dict
-        The counts in the order given, None for those that are suppressed.
+        The counts in the same order, None for suppressed ones.
 
     Notes
     -----
-    Zeros describe nobody and are not suppressed by themselves. If any group is suppressed, so is the smallest of the
-    others (the first of equals). If there is no other large group, all groups are suppressed, zeros too.
+    Zeros describe nobody and are not small counts. If any group is suppressed, so is the smallest group of at least
+    `min_cell` people (the first of equals). If there is no such group, all groups are suppressed, including zeros.
 
     Examples
     --------
@@ -46,10 +46,10 @@ def suppress_small_cells(counts: Mapping[GroupKey, int], *, min_cell: int = MIN_
     {'young': None, 'old': None}
     """
     hidden = {group for group, n in counts.items() if 0 < n < min_cell}
-    others = sorted((n, index) for index, n in enumerate(counts.values()) if n >= min_cell)
-    if hidden and others:
-        hidden.add(list(counts)[others[0][1]])
-    if hidden and not others:
+    large = {group: n for group, n in counts.items() if n >= min_cell}
+    if hidden and large:
+        hidden.add(min(large, key=large.__getitem__))
+    elif hidden:
         hidden = set(counts)
     return {group: None if group in hidden else n for group, n in counts.items()}
 
@@ -57,16 +57,16 @@ def suppress_small_cells(counts: Mapping[GroupKey, int], *, min_cell: int = MIN_
 def hidden_cells(
     counts: npt.NDArray[np.intp], below: int, *, unknown: npt.NDArray[np.bool_] | None = None
 ) -> npt.NDArray[np.bool_]:
-    """Return the cells of a table of counts that are hidden, with complementary suppression.
+    """Return the cells of a table of counts to hide, with complementary suppression.
 
     Parameters
     ----------
     counts
-        People in each cell of crossed axes, of any number of dimensions.
+        People in each cell of crossed axes, with any number of dimensions.
     below
-        Cells with fewer people, but with some, are hidden; 0 hides nothing.
+        Non-empty cells with fewer people are hidden; 0 hides none.
     unknown
-        Cells of people whose group is not known, of the shape of `counts`; they are hidden wherever they have people.
+        Cells of people of unknown group, in the shape of `counts`; they are hidden unless empty.
 
     Returns
     -------
@@ -75,10 +75,10 @@ def hidden_cells(
 
     Notes
     -----
-    The total less what is published describes the hidden cells together. If a line of cells has exactly one that is
-    hidden, or hidden ones with fewer people than `below` in all, another one is hidden with them: the smallest that
-    has people, else an empty one. The same holds for a cell that the sums of several lines disclose together. If the
-    sum of a line is hidden on its own axis, all its cells are. A cell without people is not hidden by itself.
+    The difference between a total and its published cells describes the hidden cells together. If a line has exactly
+    one hidden cell, or hidden cells with fewer people than `below` in total, another cell is hidden: the smallest
+    non-empty one, else an empty one. The same holds for a cell that the sums of several lines disclose together. If the
+    sum of a line is hidden on its own axis, all non-empty cells of the line are. Empty cells are not small counts.
 
     Examples
     --------
@@ -91,22 +91,24 @@ def hidden_cells(
     axes = range(counts.ndim)
     if counts.ndim > 1:
         for axis in axes:
-            others = tuple(other for other in axes if other != axis)
-            of_axis = hidden_cells(counts.sum(axis=others), below, unknown=np.asarray(unknown.all(axis=others)))
-            hidden |= np.expand_dims(of_axis, others) & (counts > 0)
+            other_axes = tuple(other for other in axes if other != axis)
+            margin = hidden_cells(counts.sum(axis=other_axes), below, unknown=np.asarray(unknown.all(axis=other_axes)))
+            hidden |= np.expand_dims(margin, other_axes) & (counts > 0)
     tables = (hidden, counts, unknown)
-    lines = [line for axis in axes for line in zip(*(_iter_lines(of, axis) for of in tables), strict=True)]
-    grown = True
-    while grown:
-        more = [_hide_another(mask, line) for mask, line, others in lines if _is_exposed(mask, line, others, below)]
-        grown = any(more) or _hide_beside_exposed(hidden, counts, unknown)
+    lines = [line for axis in axes for line in zip(*(_iter_lines(table, axis) for table in tables), strict=True)]
+    changed = True
+    while changed:
+        added = [
+            _hide_another(mask, line) for mask, line, is_unknown in lines if _is_exposed(mask, line, is_unknown, below)
+        ]
+        changed = any(added) or _hide_beside_exposed(hidden, counts, unknown)
     return hidden
 
 
 def _is_exposed(
     mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp], unknown: npt.NDArray[np.bool_], below: int
 ) -> bool:
-    """Return whether the sum of a line discloses one hidden cell, or too few people."""
+    """Return True if the sum of a line discloses a hidden cell, or too few people."""
     return bool((mask.sum() == 1 and not unknown[mask].any()) or 0 < line[mask].sum() < below)
 
 
@@ -118,29 +120,29 @@ def _iter_lines(cells: npt.NDArray[Any], axis: int) -> Iterator[npt.NDArray[Any]
 
 
 def _hide_another(mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp]) -> bool:
-    """Hide the smallest of the other cells of a line; return whether there was one."""
-    free = np.flatnonzero(~mask)
-    if not free.size:
+    """Hide the smallest visible cell of a line, empty cells last; return False if there is none."""
+    visible = np.flatnonzero(~mask)
+    if not visible.size:
         return False
-    empty_last = np.where(line[free] > 0, line[free], np.iinfo(np.intp).max)
-    mask[free[np.argmin(empty_last)]] = True
+    empty_last = np.where(line[visible] > 0, line[visible], np.iinfo(np.intp).max)
+    mask[visible[np.argmin(empty_last)]] = True
     return True
 
 
 def _hide_beside_exposed(
     hidden: npt.NDArray[np.bool_], counts: npt.NDArray[np.intp], unknown: npt.NDArray[np.bool_]
 ) -> bool:
-    """Hide one more cell in a line with an exposed cell; return whether there was one."""
+    """Hide one more cell in a line with an exposed cell; return False if there is none."""
     exposed = _exposed_cells(hidden) & ~unknown
     for axis in range(exposed.ndim):
         lines = zip(_iter_lines(exposed, axis), _iter_lines(hidden, axis), _iter_lines(counts, axis), strict=True)
-        if any(given_away.any() and _hide_another(mask, line) for given_away, mask, line in lines):
+        if any(is_exposed.any() and _hide_another(mask, line) for is_exposed, mask, line in lines):
             return True
     return False
 
 
 def _exposed_cells(hidden: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return the hidden cells whose value follows from all other cells and the sums of all lines."""
+    """Return the hidden cells that can be derived from the other cells and the sums of all lines."""
     exposed, positions = np.zeros_like(hidden), np.argwhere(hidden)
     longer = [axis for axis in range(hidden.ndim) if hidden.shape[axis] > 1]
     if not longer or not len(positions):
@@ -148,7 +150,7 @@ def _exposed_cells(hidden: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
 
     lines = [np.unique(np.delete(positions, axis, axis=1), axis=0, return_inverse=True)[1].ravel() for axis in longer]
     sums = np.concatenate([np.arange(line.max() + 1)[:, None] == line for line in lines]).astype(float)
-    # A cell is exposed if it is a linear combination of sums: if it lies in the space that their rows span.
+    # A cell is exposed if it is a linear combination of sums, that is, if it lies in their row space.
     within = np.einsum("cs,sc->c", np.linalg.pinv(sums), sums)
     exposed[tuple(positions[within > 1 - 1e-9].T)] = True
     return exposed

@@ -1,4 +1,4 @@
-"""Evidence on the care that each rater took: times, labels, and agreement with others."""
+"""Measures of rater care: answer times, use of labels, and agreement with other raters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class Times:
     pool_median
         Median of all times of the pool; NaN if there are none.
     n_timed
-        Items of each rater with a time, shape (R,).
+        Number of timed items of each rater, shape (R,).
     median
         Median time of each rater, shape (R,), in the unit of the times.
     below_half, below_third, below_quarter
-        Share of the timed items answered in less than that part of the pool's median, shape (R,).
+        Share of the timed items answered in less than that fraction of the pool's median, shape (R,).
     """
 
     pool_median: float
@@ -38,14 +38,14 @@ class Times:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Labels:
-    """Answers of the raters of a pool, taken rater by rater.
+    """Use of the labels by each rater of a pool.
 
     Parameters
     ----------
     n_ratings
         Ratings of each rater, shape (R,).
     top
-        Code of the most frequent answer, the first in order among tied ones, shape (R,); -1 without ratings.
+        Code of the most frequent answer, the first of tied ones, shape (R,); -1 without ratings.
     same_label
         Share of the ratings with that answer, shape (R,), from 1/K to 1.
     entropy
@@ -59,7 +59,7 @@ class Labels:
 
 
 def answer_times(raters: npt.ArrayLike, times: npt.ArrayLike, *, n_raters: int) -> Times:
-    r"""Measure how many items each rater answered much faster than the pool.
+    r"""Measure the share of items that each rater answered much faster than the pool.
 
     .. math:: \frac{1}{T_r} \sum_i [t_{ri} < c\,\tilde t\,], \qquad c = \tfrac12, \tfrac13, \tfrac14
 
@@ -70,34 +70,34 @@ def answer_times(raters: npt.ArrayLike, times: npt.ArrayLike, *, n_raters: int) 
     raters
         Rater of each rating, shape (N,), codes 0 … R-1.
     times
-        Time that the rating took, shape (N,), in any unit; NaN where it is not known.
+        Time that the rating took, shape (N,), in any unit; NaN if unknown.
     n_raters
-        R.
+        Number of raters, R.
 
     Returns
     -------
     Times
-        NaN for raters without a known time.
+        NaN for raters without times.
 
     Notes
     -----
-    Ratings without a time are left out. A time that equals the border exactly is not below it.
+    Ratings without a time are left out. A time equal to the limit is not below it.
 
     Examples
     --------
     >>> answer_times([0, 0, 0, 1, 1, 1], [90, 100, 110, 40, 60, 110], n_raters=2).below_half
     array([0.        , 0.33333333])
     """
-    who, time = np.asarray(raters), np.asarray(times, dtype=np.float64)
-    known = ~np.isnan(time)
-    who, time = who[known], time[known]
-    middle = float(np.median(time)) if time.size else float("nan")
-    half, third, quarter = (share_by_rater(time < middle / part, who, n_raters=n_raters) for part in (2, 3, 4))
-    n_timed = np.bincount(who, minlength=n_raters)
+    rater, time = np.asarray(raters), np.asarray(times, dtype=np.float64)
+    timed = ~np.isnan(time)
+    rater, time = rater[timed], time[timed]
+    pool_median = float(np.median(time)) if time.size else float("nan")
+    half, third, quarter = (share_by_rater(time < pool_median / k, rater, n_raters=n_raters) for k in (2, 3, 4))
+    n_timed = np.bincount(rater, minlength=n_raters)
     return Times(
-        pool_median=middle,
+        pool_median=pool_median,
         n_timed=n_timed,
-        median=_medians(who, time, n_timed),
+        median=_medians(rater, time, n_timed),
         below_half=half,
         below_third=third,
         below_quarter=quarter,
@@ -105,11 +105,11 @@ def answer_times(raters: npt.ArrayLike, times: npt.ArrayLike, *, n_raters: int) 
 
 
 def label_use(raters: npt.ArrayLike, answers: npt.ArrayLike, *, n_raters: int, n_categories: int) -> Labels:
-    r"""Measure how each rater used the labels: the share of the most frequent one, and the entropy of all.
+    r"""Measure the share of each rater's most frequent label, and the entropy of the labels.
 
     .. math:: \max_k n_{rk} / m_r, \qquad -\sum_k \frac{n_{rk}}{m_r} \ln \frac{n_{rk}}{m_r}
 
-    with :math:`n_{rk}` the ratings in which rater r gave answer k, and :math:`m_r` all of them.
+    with :math:`n_{rk}` the ratings in which rater r gave answer k, and :math:`m_r` all ratings of r.
 
     Parameters
     ----------
@@ -138,73 +138,74 @@ def label_use(raters: npt.ArrayLike, answers: npt.ArrayLike, *, n_raters: int, n
         n_ratings=n_ratings,
         top=np.where(rated, counts.argmax(axis=1), -1),
         same_label=shares.max(axis=1),
-        entropy=cross_entropy(shares, shares) + 0.0,  # no minus before a zero
+        entropy=cross_entropy(shares, shares) + 0.0,  # turns -0.0 into 0.0
     )
 
 
 def plurality_agreement(design: Design, group: IntArray | None = None) -> FloatArray:
-    r"""Measure how often each rater's answer is the one that most *others* gave to the item.
+    r"""Measure each rater's agreement with the plurality of the *other* raters of the item.
 
     .. math:: \frac{1}{|S_r|} \sum_{i \in S_r} \frac{[x_{ri} \in M_{ri}]}{|M_{ri}|}
 
     with :math:`M_{ri}` the most frequent answers to item i of the raters other than r, and :math:`S_r` the items of r
-    that at least one other rated.
+    with at least one other rater.
 
     Parameters
     ----------
     design
         The ratings.
     group
-        Group of each rater, shape (R,), negative where unknown: others are those of the rater's own group. All raters
-        by default.
+        Group of each rater, shape (R,), negative if unknown; each rater is compared with the other raters of the
+        group. By default all raters are one group.
 
     Returns
     -------
     ndarray, shape (R,)
-        0 to 1; NaN for raters of unknown group, and where nobody else rated any of their items.
+        0 to 1; NaN for raters of unknown group, and for raters whose items have no other rater.
 
     Notes
     -----
-    The rater's own answer does not count, or a rater would agree with a group of one throughout. A tie counts by its
-    share, 1/2 where two answers are tied: what breaking ties at random gives on average, so that small groups, whose
-    ties are frequent, do not look more agreeable. The measure is one of *conformity*: a rater who sincerely differs is
-    low on it, and it flags nobody.
+    The rater's own answer does not count; otherwise a group of one would always agree with itself. A tie counts by its
+    share, 1/2 if two answers are tied. This is the expected value of breaking ties at random, so small groups, with
+    their frequent ties, do not seem to agree more. The measure is one of *conformity*: raters with sincerely different
+    opinions score low, and it flags nobody.
 
     Examples
     --------
-    Three raters answer two items; rater 2 is alone with the second answer:
+    Three raters answer two items; only rater 2 gives the second answer:
 
     >>> items, raters, answers = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2] * 2), np.array([0, 0, 0, 0, 0, 1])
     >>> plurality_agreement(Design(items, raters, answers, 2, 3, 2))
     array([0.75, 0.75, 0.5 ])
     """
-    of_rater = np.zeros(design.n_raters, dtype=np.int32) if group is None else np.asarray(group)
-    known = of_rater[design.raters] >= 0
-    if not known.any():
+    group = np.zeros(design.n_raters, dtype=np.int32) if group is None else np.asarray(group)
+    grouped = group[design.raters] >= 0
+    if not grouped.any():
         return np.full(design.n_raters, np.nan)
-    raters, items, answers = (codes[known] for codes in (design.raters, design.items, design.answers))
-    agreement = _with_others(design.counts(of_rater))[of_rater[raters], items, answers]
+    raters, items, answers = (codes[grouped] for codes in (design.raters, design.items, design.answers))
+    agreement = _leave_one_out_agreement(design.counts(group))[group[raters], items, answers]
     compared = ~np.isnan(agreement)
     return _means(agreement[compared], raters[compared], design.n_raters)
 
 
 def flat_items(answers: Sequence[npt.ArrayLike]) -> FloatArray:
-    """Tell which ratings gave one and the same answer to all questions about the item.
+    """Mark ratings that give the same answer to all questions about the item (straight-lining).
 
     Parameters
     ----------
     answers
-        Answers to each question, Q arrays of shape (N,), codes of one common scale; negative where missing.
+        Answers to each question, Q arrays of shape (N,), codes of one common scale; negative if missing.
 
     Returns
     -------
     ndarray, shape (N,)
-        1 where all answers are the same, 0 where they differ, NaN where fewer than two questions were answered.
+        1 if all answers are the same, 0 if they differ, NaN if fewer than two questions were answered.
 
     Notes
     -----
-    Missing answers are passed over. In DICES-350 no rating is flat but those that answer No throughout, so the share
-    of flat items is that of items seen as safe: on such a questionnaire it says something of care only beside others.
+    Missing answers are ignored. In DICES-350 the only flat ratings are those that always answer No, so the share of
+    flat items equals the share of items seen as safe. On such a questionnaire it is evidence on care only in comparison
+    with other raters.
 
     Examples
     --------
@@ -221,37 +222,37 @@ def flat_items(answers: Sequence[npt.ArrayLike]) -> FloatArray:
 
 
 def share_by_rater(hits: npt.ArrayLike, raters: npt.ArrayLike, *, n_raters: int) -> FloatArray:
-    """Return the share of each rater's ratings for which something holds.
+    """Return the share of hits among the ratings of each rater.
 
     Parameters
     ----------
     hits
-        Whether it holds, shape (N,); NaN where that is not known, and the rating does not count.
+        1 or 0 for each rating, shape (N,); ratings with NaN are left out.
     raters
         Rater of each rating, shape (N,), codes 0 … R-1.
     n_raters
-        R.
+        Number of raters, R.
 
     Returns
     -------
     ndarray, shape (R,)
-        NaN for raters without a rating that counts.
+        NaN for raters without a rating.
 
     Examples
     --------
     >>> share_by_rater([1, 0, 1], [0, 0, 1], n_raters=3)
     array([0.5, 1. , nan])
     """
-    value, who = np.asarray(hits, dtype=np.float64), np.asarray(raters)
-    known = ~np.isnan(value)
-    return _means(value[known], who[known], n_raters)
+    value, rater = np.asarray(hits, dtype=np.float64), np.asarray(raters)
+    valid = ~np.isnan(value)
+    return _means(value[valid], rater[valid], n_raters)
 
 
-def _with_others(counts: npt.NDArray[np.int32]) -> FloatArray:
-    """Return what each answer is worth against the others' plurality, shape (…, I, K); NaN where nobody else rated."""
+def _leave_one_out_agreement(counts: npt.NDArray[np.int32]) -> FloatArray:
+    """Return the agreement of each answer with the plurality of the other raters, shape (…, I, K); NaN without any."""
     top = counts.max(axis=-1, keepdims=True)
     second = np.partition(counts, -2, axis=-1)[..., -2:-1] if counts.shape[-1] > 1 else np.zeros_like(top)
-    # Without the rater's own answer only the one answer ahead of all is still on top, perhaps beside the next ones.
+    # After removing one rating of it, only a strictly leading answer is still on top, possibly tied with the second.
     leads = (counts == top) & (second < top)
     n_tied = np.where(second == top - 1, (counts == second).sum(axis=-1, keepdims=True), 0)
     return np.where(counts.sum(axis=-1, keepdims=True) > 1, leads / (1 + n_tied), np.nan)
@@ -264,11 +265,11 @@ def _means(values: FloatArray, raters: IntArray, n_raters: int) -> FloatArray:
 
 
 def _medians(raters: IntArray, values: FloatArray, n: IntArray) -> FloatArray:
-    """Return the median of each rater's values, of which there are n."""
-    # Complex numbers sort by their real parts, then their imaginary ones: by rater, then by value, in one pass.
+    """Return the median of the n values of each rater."""
+    # Complex numbers sort by real part, then by imaginary part: here by rater, then by value.
     ordered = np.sort(raters + 1j * values).imag
-    start, has = np.cumsum(n) - n, n > 0
+    start, has_values = np.cumsum(n) - n, n > 0
     medians = np.full(n.size, np.nan)
-    low, high = (start + (n - 1) // 2)[has], (start + n // 2)[has]
-    medians[has] = (ordered[low] + ordered[high]) / 2
+    low, high = (start + (n - 1) // 2)[has_values], (start + n // 2)[has_values]
+    medians[has_values] = (ordered[low] + ordered[high]) / 2
     return medians

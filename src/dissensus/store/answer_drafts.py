@@ -21,14 +21,14 @@ class SaveTable(RaterData, Base):
 
     __tablename__ = "save"
 
-    number: Mapped[int] = mapped_column(Number, primary_key=True, doc="In the order in which they came.")
-    key: Mapped[str] = mapped_column(ID, unique=True, doc="Chosen by the page: the same save twice is one.")
+    number: Mapped[int] = mapped_column(Number, primary_key=True, doc="In the order of arrival.")
+    key: Mapped[str] = mapped_column(ID, unique=True, doc="Idempotency key, chosen by the page.")
     assignment_id: Mapped[str] = mapped_column(ForeignKey("assignment.id"), index=True)
     revision: Mapped[int]
-    final: Mapped[bool] = mapped_column(doc="Whether it ended the assignment.")
-    visit: Mapped[str] = mapped_column(String(36), doc="One showing of the item on one page.")
-    visible_ms: Mapped[int] = mapped_column(doc="Of this visit, so far, with the page in view.")
-    idle_ms: Mapped[int] = mapped_column(doc="Of those, without any input for a while.")
+    final: Mapped[bool] = mapped_column(doc="True if it ended the assignment.")
+    visit: Mapped[str] = mapped_column(String(36), doc="Id of one display of the item on a page.")
+    visible_ms: Mapped[int] = mapped_column(doc="Time of the visit so far, with the page in view.")
+    idle_ms: Mapped[int] = mapped_column(doc="Part of the visible time without input.")
     received_at: Mapped[datetime]
 
 
@@ -39,13 +39,13 @@ class AnswerTable(RaterData, Base):
 
     save_number: Mapped[int] = mapped_column(Number, ForeignKey("save.number", ondelete="CASCADE"), primary_key=True)
     question: Mapped[str] = mapped_column(primary_key=True)
-    value: Mapped[str] = mapped_column(doc="JSON: a text, a list of texts, or null where it was taken back.")
-    first_ms: Mapped[int] = mapped_column(doc="First answered, of the visible time of its visit.")
+    value: Mapped[str] = mapped_column(doc="JSON: a text, a list of texts, or null if it was deleted.")
+    first_ms: Mapped[int] = mapped_column(doc="Visible time of the visit at the first change.")
     last_ms: Mapped[int]
     changes: Mapped[int]
 
 
-_ASSIGNMENT_OF_KEY = select(SaveTable.assignment_id).where(SaveTable.key == bindparam("sent"))
+_ASSIGNMENT_OF_KEY = select(SaveTable.assignment_id).where(SaveTable.key == bindparam("key"))
 
 
 _INSERT_SAVE = insert(SaveTable).returning(SaveTable.number)
@@ -58,15 +58,15 @@ SAVE_COLUMNS = (
     *(SaveTable.number, SaveTable.revision, SaveTable.visit, SaveTable.visible_ms, SaveTable.idle_ms),
     *(AnswerTable.question, AnswerTable.value, AnswerTable.first_ms, AnswerTable.last_ms, AnswerTable.changes),
 )
-"""Of a save with one of its answers, if it has any."""
+"""Columns of a save joined with one of its answers, if it has any."""
 
 
 def add_save(tx: Connection, assignment_id: str, key: str, save: AnswerSave, *, final: bool, now: datetime) -> bool:
     """Insert a save, and return whether its idempotency key is new."""
-    known = tx.scalar(_ASSIGNMENT_OF_KEY, {"sent": key})
-    if known is not None and known != assignment_id:
-        raise Conflict("Another item was saved under this key, and nothing was kept of this one. Reload the page.")
-    if known is not None:
+    existing = tx.scalar(_ASSIGNMENT_OF_KEY, {"key": key})
+    if existing is not None and existing != assignment_id:
+        raise Conflict("Another item was already saved under this key. Reload the page.")
+    if existing is not None:
         return False
     row = {"key": key, "assignment_id": assignment_id, "final": final, "received_at": now}
     times = {"revision": save.revision, "visit": save.visit, "visible_ms": save.visible_ms, "idle_ms": save.idle_ms}
@@ -95,7 +95,7 @@ def find_latest_revision(tx: Connection, assignment_id: str) -> int:
 def load_saves(
     tx: Connection, assignment_ids: Sequence[str], *, final: bool = False
 ) -> dict[str, tuple[AnswerSave, ...]]:
-    """Return the saves of some assignments, or only those that ended them, in the order in which they came."""
+    """Return the saves of some assignments, or only the final ones, in the order of arrival."""
     query = (
         select(SaveTable.assignment_id, *SAVE_COLUMNS)
         .outerjoin(AnswerTable, AnswerTable.save_number == SaveTable.number)
@@ -110,7 +110,7 @@ def load_saves(
 
 
 def load_visits(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, tuple[AnswerSave, ...]]:
-    """Return the saves of some assignments without their answers, for the time that each took."""
+    """Return the saves of some assignments without their answers, to compute answer times."""
     columns = (SaveTable.assignment_id, SaveTable.revision, SaveTable.visit, SaveTable.visible_ms, SaveTable.idle_ms)
     query = select(*columns).where(SaveTable.assignment_id.in_(assignment_ids)).order_by(SaveTable.assignment_id)
     result: dict[str, tuple[AnswerSave, ...]] = dict.fromkeys(assignment_ids, ())
@@ -126,9 +126,9 @@ def load_visits(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, tupl
 
 def parse_saves(rows: Iterable[Any]) -> Iterator[AnswerSave]:
     """Yield saves from rows of `SAVE_COLUMNS`, a row an answer, in the order of their numbers."""
-    for _, of_save in groupby(rows, key=attrgetter("number")):
-        every = list(of_save)
-        first = every[0]
+    for _, group in groupby(rows, key=attrgetter("number")):
+        answer_rows = list(group)
+        first = answer_rows[0]
         yield AnswerSave(
             revision=first.revision,
             visit=first.visit,
@@ -138,12 +138,12 @@ def parse_saves(rows: Iterable[Any]) -> Iterator[AnswerSave]:
                 row.question: DraftAnswer(
                     value=_parse_answer(row.value), first_ms=row.first_ms, last_ms=row.last_ms, changes=row.changes
                 )
-                for row in every
+                for row in answer_rows
                 if row.question is not None
             },
         )
 
 
 def _parse_answer(value: str) -> Answer | None:
-    read = json.loads(value)
-    return tuple(read) if isinstance(read, list) else read
+    answer = json.loads(value)
+    return tuple(answer) if isinstance(answer, list) else answer

@@ -11,8 +11,7 @@ from dissensus.errors import Conflict
 from dissensus.schema.hints import format_value
 from dissensus.store.core.ids import hash_key
 from dissensus.store.core.orm import HASH, Base
-from dissensus.store.members import StaffInvitationTable
-from dissensus.store.staff import LoginLinkTable, SessionTable, StaffRow, StaffTable
+from dissensus.store.staff import StaffRow, StaffTable
 
 
 class ApiTokenTable(Base):
@@ -24,22 +23,22 @@ class ApiTokenTable(Base):
     key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
     staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"))
     name: Mapped[str]
-    scopes: Mapped[str] = mapped_column(doc="Actions, with spaces between.")
+    scopes: Mapped[str] = mapped_column(doc="Actions, separated by spaces.")
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
-    used_at: Mapped[datetime | None] = mapped_column(doc="Lately, to the minute.")
+    used_at: Mapped[datetime | None] = mapped_column(doc="Time of the last use, to the minute.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiTokenRow:
     """A token, without its key."""
 
-    id: str  # Which one: the hash of its key
-    name: str  # What its maker calls it
-    scopes: frozenset[str]  # The actions that it is for
-    created_at: datetime  # From when to when it is good
+    id: str  # Hash of its key
+    name: str
+    scopes: frozenset[str]  # Actions that it allows
+    created_at: datetime
     expires_at: datetime
-    used_at: datetime | None  # When it was used lately, to the minute
+    used_at: datetime | None  # Time of the last use, to the minute
 
 
 _COLUMNS = (
@@ -109,9 +108,6 @@ def _to_row(
     return ApiTokenRow(id=key_hash, name=name, scopes=frozenset(scopes.split()), **times)  # type: ignore[arg-type]
 
 
-def delete_expired(tx: Connection, *, now: datetime) -> None:
-    """Delete expired login links, sessions, invitations and tokens."""
-    tx.execute(delete(LoginLinkTable).where(LoginLinkTable.expires_at <= now))
-    tx.execute(delete(SessionTable).where(SessionTable.expires_at <= now))
-    tx.execute(delete(StaffInvitationTable).where(StaffInvitationTable.expires_at <= now))
+def delete_expired_tokens(tx: Connection, *, now: datetime) -> None:
+    """Delete expired tokens."""
     tx.execute(delete(ApiTokenTable).where(ApiTokenTable.expires_at <= now))

@@ -59,12 +59,12 @@ class AssignmentTable(RaterData, Base):
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"))
     item_id: Mapped[str] = mapped_column(ForeignKey("item.id"), index=True)
-    position: Mapped[int] = mapped_column(doc="In the rater's own order.")
+    position: Mapped[int] = mapped_column(doc="In the order of the rater.")
     state: Mapped[str]
     planned_at: Mapped[datetime]
     offered_at: Mapped[datetime | None]
-    closed_at: Mapped[datetime | None] = mapped_column(doc="When it was done, skipped or reclaimed.")
-    shown_first: Mapped[str | None] = mapped_column(doc="Of a pair: the response on the left, a or b.")
+    closed_at: Mapped[datetime | None] = mapped_column(doc="Time when it was done, skipped or reclaimed.")
+    shown_first: Mapped[str | None] = mapped_column(doc="Response of a pair that is shown on the left, a or b.")
 
 
 def count_rated_items(tx: Connection, rater_id: str) -> int:
@@ -78,7 +78,7 @@ def count_rated_items(tx: Connection, rater_id: str) -> int:
 AssignmentState: TypeAlias = Literal["open", "done", "skipped", "reclaimed"]
 
 
-# What counts as load of an item.
+# States that count as load of an item.
 LOAD_STATES: Final[tuple[AssignmentState, ...]] = ("open", "done")
 
 
@@ -89,12 +89,12 @@ class AssignmentRow:
     id: str
     rater_id: str
     item_id: str
-    position: int  # In the rater's order
-    state: AssignmentState  # How it ended, if it did
-    offered_at: datetime | None  # When it was first shown; None if it was not
+    position: int  # In the order of the rater
+    state: AssignmentState
+    offered_at: datetime | None  # Time when it was first shown, if it was
     item: Item
     counts: bool  # True if it is load of the item: rehearsals are not
-    shown_first: Side | None = None  # Of a pair, the response on the left
+    shown_first: Side | None = None  # Response of a pair on the left
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,8 @@ class ItemLoads:
     """Items of a campaign in their order, as planning needs them."""
 
     ids: tuple[str, ...]
-    loads: npt.NDArray[np.int64]  # Raters who rated each or are to
-    mine: npt.NDArray[np.bool_]  # Whether the rater has had each, or does not want to meet it
+    loads: npt.NDArray[np.int64]  # Number of raters per item, who rated it or are to
+    unavailable: npt.NDArray[np.bool_]  # True for items that the rater has had or wants to avoid
 
 
 def load_item_loads(
@@ -115,31 +115,31 @@ def load_item_loads(
     rated: bool = False,
     excluded_topics: Sequence[str] = (),
 ) -> ItemLoads:
-    """Return the load of each item, over all raters or one cell, and which items the rater must not get.
+    """Return the load of each item, over all raters or one cell, and its availability to a rater.
 
-    These are what they have had, and what is about a topic that they left out. With `rated` only what was rated counts,
-    and not what others may still leave.
-
-    An item that was reclaimed from the rater before it was offered may come again.
+    Items that the rater has had and items about excluded topics are unavailable; an item that was reclaimed before it
+    was offered is available again. With `rated` only finished ratings count as load.
     """
     in_campaign = (ItemTable.campaign_id == campaign_id) & ~ItemTable.withheld
     items = tx.execute(select(ItemTable.id, ItemTable.load).where(in_campaign).order_by(ItemTable.position)).all()
-    shown = (AssignmentTable.state != "reclaimed") | AssignmentTable.offered_at.is_not(None)
-    had = select(AssignmentTable.item_id).where(AssignmentTable.rater_id == rater_id, shown)
-    mine = {*tx.scalars(had), *(_items_about_topics(tx, in_campaign, excluded_topics) if excluded_topics else ())}
+    not_returned = (AssignmentTable.state != "reclaimed") | AssignmentTable.offered_at.is_not(None)
+    previous = select(AssignmentTable.item_id).where(AssignmentTable.rater_id == rater_id, not_returned)
+    unavailable = set(tx.scalars(previous))
+    if excluded_topics:
+        unavailable.update(_iterate_items_about(tx, in_campaign, excluded_topics))
     ids = tuple(item_id for item_id, _ in items)
-    counted = (
-        _count_assignments(tx, campaign_id, cell, LOAD_STATES[1:] if rated else LOAD_STATES)
-        if rated or cell is not None
-        else None
-    )
-    loads = [load if counted is None else counted.get(item_id, 0) for item_id, load in items]
-    return ItemLoads(ids, np.array(loads, dtype=np.int64), np.array([name in mine for name in ids], dtype=bool))
+    if rated or cell is not None:
+        counts = _count_assignments(tx, campaign_id, cell, LOAD_STATES[1:] if rated else LOAD_STATES)
+        loads = [counts.get(item_id, 0) for item_id in ids]
+    else:
+        loads = [load for _, load in items]
+    mask = [item_id in unavailable for item_id in ids]
+    return ItemLoads(ids, np.array(loads, dtype=np.int64), np.array(mask, dtype=bool))
 
 
-def _items_about_topics(tx: Connection, here: ColumnElement[bool], topics: Sequence[str]) -> Iterator[str]:
+def _iterate_items_about(tx: Connection, condition: ColumnElement[bool], topics: Sequence[str]) -> Iterator[str]:
     """Yield the ids of the items that are about one of some topics."""
-    for item_id, attributes in tx.execute(select(ItemTable.id, ItemTable.content["attributes"]).where(here)):
+    for item_id, attributes in tx.execute(select(ItemTable.id, ItemTable.content["attributes"]).where(condition)):
         if has_topic(attributes, topics):
             yield item_id
 
@@ -164,35 +164,43 @@ def add_assignments(
 ) -> None:
     """Append a plan to the assignments of a rater, and add its load.
 
-    What was reclaimed from the rater, never offered, and comes again is the same assignment. Of pairs `first` tells
-    which response each has on the left.
+    An item that was reclaimed before it was offered keeps its assignment. For pairs, `first` is the response on the
+    left of each.
     """
     if not item_ids:
         return
     owned = AssignmentTable.rater_id == rater.id
     last = tx.scalar(select(func.max(AssignmentTable.position)).where(owned))
-    known = dict(tx.execute(select(AssignmentTable.item_id, AssignmentTable.id).where(owned)).all())
-    places = list(enumerate(item_ids, 0 if last is None else last + 1))
+    existing_ids = dict(tx.execute(select(AssignmentTable.item_id, AssignmentTable.id).where(owned)).all())
+    positions = list(enumerate(item_ids, 0 if last is None else last + 1))
     planned = {"state": "open", "planned_at": now, "closed_at": None}
-    left = dict(zip(item_ids, first or [None] * len(item_ids), strict=True))
-    same = {"rater_id": rater.id, **planned}
+    sides = dict(zip(item_ids, first or [None] * len(item_ids), strict=True))
     new = [
-        {"id": new_id(now), "item_id": item_id, "position": position, "shown_first": left[item_id], **same}
-        for position, item_id in places
-        if item_id not in known
+        {
+            "id": new_id(now),
+            "rater_id": rater.id,
+            "item_id": item_id,
+            "position": position,
+            "shown_first": sides[item_id],
+            **planned,
+        }
+        for position, item_id in positions
+        if item_id not in existing_ids
     ]
-    again = [
-        {"one": known[item_id], "position": position, **planned} for position, item_id in places if item_id in known
+    reopened = [
+        {"assignment_id": existing_ids[item_id], "position": position, **planned}
+        for position, item_id in positions
+        if item_id in existing_ids
     ]
     if new:
         tx.execute(insert(AssignmentTable), new)
-    if again:
-        tx.execute(update(AssignmentTable).where(AssignmentTable.id == bindparam("one")), again)
+    if reopened:
+        tx.execute(update(AssignmentTable).where(AssignmentTable.id == bindparam("assignment_id")), reopened)
     if not rater.rehearsal:
         change_loads(tx, item_ids, 1)
 
 
-# What every submit asks is put together once: that takes longer than the database needs for the answer.
+# Statements of every submit are built once: building one takes longer than running it.
 _SELECT = (
     select(
         AssignmentTable.id,
@@ -217,13 +225,13 @@ _SELECT_OPEN = (
 )
 
 
-_SELECT_BY_ID = _SELECT.where(AssignmentTable.id == bindparam("one"))
+_BY_ID = AssignmentTable.id == bindparam("assignment_id")
+
+
+_SELECT_BY_ID = _SELECT.where(_BY_ID)
 
 
 _SELECT_BY_ID_LOCKED = _SELECT_BY_ID.with_for_update(of=AssignmentTable)
-
-
-_BY_ID = AssignmentTable.id == bindparam("one")
 
 
 _OFFER = update(AssignmentTable).where(_BY_ID).values(offered_at=bindparam("now"))
@@ -255,9 +263,8 @@ def list_open_assignments(tx: Connection, rater_id: str, *, most: int) -> tuple[
 
 def find_assignment(tx: Connection, rater_id: str, assignment_id: str, *, lock: bool = False) -> AssignmentRow | None:
     """Return an assignment of a rater, or None; `lock` locks its row."""
-    row = tx.execute(
-        _SELECT_BY_ID_LOCKED if lock else _SELECT_BY_ID, {"rater": rater_id, "one": assignment_id}
-    ).one_or_none()
+    query = _SELECT_BY_ID_LOCKED if lock else _SELECT_BY_ID
+    row = tx.execute(query, {"rater": rater_id, "assignment_id": assignment_id}).one_or_none()
     return None if row is None else _to_row(row)
 
 
@@ -277,52 +284,52 @@ def _to_row(row: Any) -> AssignmentRow:
 
 def record_offer(tx: Connection, assignment_id: str, *, now: datetime) -> None:
     """Set the time when an assignment was first shown."""
-    tx.execute(_OFFER, {"one": assignment_id, "now": now})
+    tx.execute(_OFFER, {"assignment_id": assignment_id, "now": now})
 
 
 def close_assignment(tx: Connection, assignment: AssignmentRow, state: AssignmentState, *, now: datetime) -> None:
     """Set the final state of an assignment, and update the load of its item."""
-    tx.execute(_CLOSE, {"one": assignment.id, "to": state, "now": now})
+    tx.execute(_CLOSE, {"assignment_id": assignment.id, "to": state, "now": now})
     change = (state in LOAD_STATES) - (assignment.state in LOAD_STATES)
     if change and assignment.counts:
         change_loads(tx, [assignment.item_id], change)
 
 
 def reclaim_assignments(tx: Connection, campaign_id: str, *, unseen_since: datetime, now: datetime) -> int:
-    """Reclaim open assignments of inactive raters who have not begun them, and return how many."""
+    """Reclaim open assignments of inactive raters who have not begun them, and return their number."""
     begun = select(SaveTable.assignment_id).where(SaveTable.assignment_id == AssignmentTable.id).exists()
-    gone = (
+    abandoned = (
         select(AssignmentTable.id, AssignmentTable.item_id)
         .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
         .where(RaterTable.campaign_id == campaign_id, AssignmentTable.state == "open", ~begun)
         .where(~RaterTable.rehearsal)
         .where((RaterTable.last_seen_at < unseen_since) | RaterTable.state.in_(("stopped", "withdrawn")))
     )
-    # A rater who just now begins one is not gone.
-    rows = tx.execute(gone.with_for_update(of=AssignmentTable, skip_locked=True)).all()
+    # Locked rows are skipped: their raters are just beginning them.
+    rows = tx.execute(abandoned.with_for_update(of=AssignmentTable, skip_locked=True)).all()
     for start in range(0, len(rows), _BATCH_SIZE):
-        part = rows[start : start + _BATCH_SIZE]
-        ids = [row.id for row in part]
+        batch = rows[start : start + _BATCH_SIZE]
+        ids = [row.id for row in batch]
         tx.execute(update(AssignmentTable).where(AssignmentTable.id.in_(ids)).values(state="reclaimed", closed_at=now))
-        change_loads(tx, [row.item_id for row in part], -1)
+        change_loads(tx, [row.item_id for row in batch], -1)
     return len(rows)
 
 
 def withhold_item(tx: Connection, item_id: str, *, now: datetime) -> None:
     """Withhold an item from all raters, and reclaim its open assignments."""
     planned = (AssignmentTable.item_id == item_id) & (AssignmentTable.state == "open")
-    # In the order in which a submit locks: transactions that lock in two orders wait for each other.
+    # Lock in the order of a submit, so that transactions do not deadlock.
     tx.execute(select(AssignmentTable.id).where(planned).order_by(AssignmentTable.id).with_for_update())
     tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(withheld=True))
-    counted = (
+    count = (
         select(func.count()).join(RaterTable, RaterTable.id == AssignmentTable.rater_id).where(~RaterTable.rehearsal)
     )
-    n = tx.scalar(counted.select_from(AssignmentTable).where(planned)) or 0
+    n = tx.scalar(count.select_from(AssignmentTable).where(planned)) or 0
     tx.execute(update(AssignmentTable).where(planned).values(state="reclaimed", closed_at=now))
     tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(load=ItemTable.load - n))
 
 
-# Ids that one statement names; SQLite allows 32,766.
+# Ids per statement; SQLite allows 32,766.
 _BATCH_SIZE = 500
 
 
@@ -332,16 +339,16 @@ def change_loads(tx: Connection, item_ids: Sequence[str], change: int) -> None:
         counts: dict[str, int] = {}
         for item_id in item_ids[start : start + _BATCH_SIZE]:
             counts[item_id] = counts.get(item_id, 0) + 1
-        for times in set(counts.values()):
-            named = [item_id for item_id, n in counts.items() if n == times]
-            tx.execute(update(ItemTable).where(ItemTable.id.in_(named)).values(load=ItemTable.load + change * times))
+        for count in set(counts.values()):
+            ids = [item_id for item_id, n in counts.items() if n == count]
+            tx.execute(update(ItemTable).where(ItemTable.id.in_(ids)).values(load=ItemTable.load + change * count))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterProgress:
     """Progress of a rater through their assignments."""
 
-    n_done: int  # Items rated, and planned
+    n_done: int
     n_open: int
     n_lately: int  # Items rated since a time, such as in the last 24 hours
 

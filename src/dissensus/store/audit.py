@@ -1,4 +1,4 @@
-"""Queries that recount what an audit compares with stored counters and events."""
+"""Queries that recount rows, for comparison with stored counters and events."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -43,10 +43,9 @@ def iterate_final_saves(tx: Connection, campaign_id: str, *, since: datetime) ->
     while rows := tx.execute(finals.where(SaveTable.number > last)).all():
         last = rows[-1].number
         query = select(*SAVE_COLUMNS).outerjoin(AnswerTable, AnswerTable.save_number == SaveTable.number)
-        result = tx.execute(
-            query.where(SaveTable.number.in_([row.number for row in rows])).order_by(SaveTable.number)
-        ).all()
-        yield from zip((str(row.key) for row in rows), parse_saves(result), strict=True)
+        numbers = [row.number for row in rows]
+        saves = parse_saves(tx.execute(query.where(SaveTable.number.in_(numbers)).order_by(SaveTable.number)).all())
+        yield from zip((str(row.key) for row in rows), saves, strict=True)
 
 
 def iterate_exchanges(tx: Connection, campaign_id: str) -> Iterator[tuple[str, Exchange]]:
@@ -84,5 +83,5 @@ def iterate_wrong_loads(tx: Connection, campaign_id: str) -> Iterator[tuple[str,
 
 def count_raters(tx: Connection, campaign_id: str) -> tuple[int, int]:
     """Return the stored and the recounted number of raters; the stored one includes those turned away."""
-    answers = tx.scalar(select(CampaignTable.n_raters).where(CampaignTable.id == campaign_id)) or 0
-    return answers, tx.scalar(select(func.count()).where(RaterTable.campaign_id == campaign_id)) or 0
+    stored = tx.scalar(select(CampaignTable.n_raters).where(CampaignTable.id == campaign_id)) or 0
+    return stored, tx.scalar(select(func.count()).where(RaterTable.campaign_id == campaign_id)) or 0

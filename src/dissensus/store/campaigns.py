@@ -19,24 +19,24 @@ from dissensus.store.members import MemberTable
 
 
 class CampaignTable(Base):
-    """A campaign; its definition is whole in one document, which opening freezes."""
+    """A campaign with its definition as one document, which is frozen on opening."""
 
     __tablename__ = "campaign"
     __table_args__ = (one_of("state", "draft", "open", "paused", "closed"),)
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
-    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True, doc="Who made it.")
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True, doc="Creator; grants nothing.")
     state: Mapped[str]
     definition: Mapped[dict[str, Any]]
     digest: Mapped[str] = mapped_column(HASH)
-    key: Mapped[str | None] = mapped_column(doc="Of the open link; null where entry is by invitation alone.")
-    n_raters: Mapped[int] = mapped_column(default=0, doc="Who ever entered; the number of the next rater.")
+    key: Mapped[str | None] = mapped_column(doc="Key of the open link; null if entry is by invitation only.")
+    n_raters: Mapped[int] = mapped_column(default=0, doc="Raters so far; the number of the next rater.")
     created_at: Mapped[datetime]
     changed_at: Mapped[datetime]
 
 
-# Definitions that a worker has at hand.
+# Definitions that a worker caches.
 MAX_CACHED_DEFINITIONS = 64
 
 
@@ -47,18 +47,18 @@ class CampaignRow:
     id: str
     name: str
     staff_id: str
-    state: CampaignState  # Where it is in its life
+    state: CampaignState
     digest: str
-    key: str | None  # Of the open link; None if entry is by invitation alone
+    key: str | None  # Key of the open link; None if entry is by invitation only
     n_raters: int
-    created_at: datetime  # When it was made, and when its definition or state last changed
-    changed_at: datetime
+    created_at: datetime
+    changed_at: datetime  # Time of the last change of the definition or the state
 
 
 CAMPAIGN_COLUMNS = [getattr(CampaignTable, name) for name in CampaignRow.__dataclass_fields__]
 
 
-_SELECT_BY_ID = select(*CAMPAIGN_COLUMNS).where(CampaignTable.id == bindparam("one"))
+_SELECT_BY_ID = select(*CAMPAIGN_COLUMNS).where(CampaignTable.id == bindparam("campaign_id"))
 
 
 def add_campaign(tx: Connection, campaign: Campaign, *, staff_id: str, key: str | None, now: datetime) -> str:
@@ -69,8 +69,8 @@ def add_campaign(tx: Connection, campaign: Campaign, *, staff_id: str, key: str 
         tx.execute(insert(CampaignTable).values(**row, **_definition_columns(campaign, now)))
     except IntegrityError:
         raise Conflict(f"There is a campaign called {campaign.name}. Choose another name.") from None
-    owns = {"campaign_id": campaign_id, "staff_id": staff_id, "role": "owner", "created_at": now}
-    tx.execute(insert(MemberTable).values(**owns))
+    member = {"campaign_id": campaign_id, "staff_id": staff_id, "role": "owner", "created_at": now}
+    tx.execute(insert(MemberTable).values(**member))
     events.add_chain(tx, campaign_id)
     return campaign_id
 
@@ -102,7 +102,7 @@ def get_campaign_by_name(tx: Connection, name: str, *, lock: bool = False) -> Ca
 
 def get_campaign(tx: Connection, campaign_id: str, *, lock: bool = False) -> CampaignRow:
     """Return a campaign by its id."""
-    return CampaignRow(**tx.execute(_locked(_SELECT_BY_ID, lock), {"one": campaign_id}).one()._mapping)
+    return CampaignRow(**tx.execute(_locked(_SELECT_BY_ID, lock), {"campaign_id": campaign_id}).one()._mapping)
 
 
 def list_member_campaigns(tx: Connection, staff_id: str) -> tuple[CampaignRow, ...]:
@@ -120,7 +120,7 @@ def list_campaigns(tx: Connection) -> tuple[CampaignRow, ...]:
 
 
 def _locked(query: Select[Any], lock: bool) -> Select[Any]:
-    # SQLite has one writer at a time, and knows no such lock.
+    # SQLite ignores the lock: it has one writer at a time.
     return query.with_for_update() if lock else query
 
 
@@ -128,27 +128,26 @@ class DefinitionCache:
     """Cache of parsed definitions, one per worker: parsing one takes milliseconds."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Campaign] = {}
+        self._campaigns: dict[str, Campaign] = {}
 
-    def of(self, tx: Connection, kept: CampaignRow) -> Campaign:
+    def of(self, tx: Connection, campaign_row: CampaignRow) -> Campaign:
         """Return the parsed definition of a campaign, cached by its digest."""
-        known = self._known.get(kept.digest)
-        if known is not None:
-            return known
-        # Both from one row: what is kept may have changed since `kept` was read.
+        cached = self._campaigns.get(campaign_row.digest)
+        if cached is not None:
+            return cached
+        # The digest is read again: the definition may have changed since `campaign_row` was read.
         row = tx.execute(
-            select(CampaignTable.definition, CampaignTable.digest).where(CampaignTable.id == kept.id)
+            select(CampaignTable.definition, CampaignTable.digest).where(CampaignTable.id == campaign_row.id)
         ).one()
         result = parse_campaign(row.definition)
-        if len(self._known) >= MAX_CACHED_DEFINITIONS:
-            self._known = {}
-        self._known[row.digest] = result
+        if len(self._campaigns) >= MAX_CACHED_DEFINITIONS:
+            self._campaigns = {}
+        self._campaigns[row.digest] = result
         return result
 
 
 def list_member_campaigns_after(tx: Connection, staff_id: str, *, after: str, most: int) -> tuple[CampaignRow, ...]:
     """Return campaigns of a member in the order of their ids, after an id."""
-    columns = [getattr(CampaignTable, name) for name in CampaignRow.__dataclass_fields__]
     owned = select(MemberTable.campaign_id).where(MemberTable.staff_id == staff_id)
-    query = select(*columns).where(CampaignTable.id.in_(owned), CampaignTable.id > after).order_by(CampaignTable.id)
-    return tuple(CampaignRow(**row._mapping) for row in tx.execute(query.limit(most)))
+    query = select(*CAMPAIGN_COLUMNS).where(CampaignTable.id.in_(owned), CampaignTable.id > after)
+    return tuple(CampaignRow(**row._mapping) for row in tx.execute(query.order_by(CampaignTable.id).limit(most)))

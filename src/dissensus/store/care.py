@@ -18,24 +18,24 @@ class CareSurveyTable(RaterData, Base):
     __tablename__ = "care_survey"
 
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), primary_key=True)
-    number: Mapped[int] = mapped_column(primary_key=True, doc="How often they had been asked before.")
-    answers: Mapped[dict[str, Any]] = mapped_column(doc="Those that were given.")
-    notify_contact: Mapped[bool] = mapped_column(doc="Whether the contact of the campaign is to know.")
-    contact_info: Mapped[str | None] = mapped_column(doc="How they can be reached, where they say so.")
+    number: Mapped[int] = mapped_column(primary_key=True, doc="Number of earlier surveys of the rater.")
+    answers: Mapped[dict[str, Any]] = mapped_column(doc="Answers by question, without skipped ones.")
+    notify_contact: Mapped[bool] = mapped_column(doc="True to show the answers to the contact of the campaign.")
+    contact_info: Mapped[str | None] = mapped_column(doc="Contact details of the rater, if given.")
     at: Mapped[datetime]
-    settled_at: Mapped[datetime | None] = mapped_column(doc="When the contact had dealt with it.")
+    settled_at: Mapped[datetime | None] = mapped_column(doc="Time when the contact settled it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CareSurveyRow:
     """Answers of a rater to a wellbeing survey, with the number of the rater."""
 
-    rater_id: str  # Who, the how manieth of the campaign they are from 0, and how often they had been asked before
-    rater: int
-    number: int
-    answers: Mapping[str, str | Sequence[str]]  # Those that were given, by question
-    contact_info: str | None  # How they can be reached; None if they do not say
-    at: datetime  # When they said so, and when somebody had dealt with it
+    rater_id: str
+    rater: int  # Zero-based entry number of the rater
+    number: int  # Number of earlier surveys of the rater
+    answers: Mapping[str, str | Sequence[str]]  # Answers by question, without skipped ones
+    contact_info: str | None  # Contact details, if given
+    at: datetime
     settled_at: datetime | None
 
 
@@ -98,12 +98,11 @@ def list_survey_answers(tx: Connection, campaign_id: str) -> tuple[tuple[str, Ma
 def settle_contact_request(tx: Connection, campaign_id: str, rater_id: str, number: int, *, now: datetime) -> bool:
     """Mark a contact request as settled, and return whether it was open."""
     in_campaign = select(RaterTable.id).where(is_participant(campaign_id)).scalar_subquery()
-    open_ = (
+    open_request = (
         (CareSurveyTable.rater_id == rater_id)
         & (CareSurveyTable.number == number)
         & CareSurveyTable.settled_at.is_(None)
+        & CareSurveyTable.notify_contact
+        & CareSurveyTable.rater_id.in_(in_campaign)
     )
-    one = update(CareSurveyTable).where(
-        open_, CareSurveyTable.notify_contact, CareSurveyTable.rater_id.in_(in_campaign)
-    )
-    return bool(tx.execute(one.values(settled_at=now)).rowcount)
+    return bool(tx.execute(update(CareSurveyTable).where(open_request).values(settled_at=now)).rowcount)

@@ -17,12 +17,12 @@ class CheckAnswerTable(RaterData, Base):
 
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), primary_key=True)
     name: Mapped[str] = mapped_column(primary_key=True)
-    attempt: Mapped[int] = mapped_column(primary_key=True, doc="From 1.")
+    attempt: Mapped[int] = mapped_column(primary_key=True, doc="One-based number of the attempt.")
     answer: Mapped[str]
     at: Mapped[datetime]
 
 
-# What every submit asks is put together once: that takes longer than the database needs for the answer.
+# Statements of every submit are built once: building one takes longer than running it.
 _TRIES = (
     select(CheckAnswerTable.name, CheckAnswerTable.answer)
     .where(CheckAnswerTable.rater_id == bindparam("rater"))
@@ -30,7 +30,7 @@ _TRIES = (
 )
 
 
-def load_tries(tx: Connection, rater_id: str) -> dict[str, list[str]]:
+def load_attempts(tx: Connection, rater_id: str) -> dict[str, list[str]]:
     """Return the answers of a rater by check, the first attempt first."""
     result: dict[str, list[str]] = {}
     for name, answer in tx.execute(_TRIES, {"rater": rater_id}):
@@ -38,22 +38,22 @@ def load_tries(tx: Connection, rater_id: str) -> dict[str, list[str]]:
     return result
 
 
-def load_tries_by_rater(tx: Connection, rater_ids: Collection[str]) -> dict[str, dict[str, list[str]]]:
+def load_attempts_by_rater(tx: Connection, rater_ids: Collection[str]) -> dict[str, dict[str, list[str]]]:
     """Return the answers of some raters by check, the first attempt first."""
     return _load_by_rater(tx, CheckAnswerTable.rater_id.in_(rater_ids))
 
 
-def load_campaign_tries(tx: Connection, campaign_id: str) -> dict[str, dict[str, list[str]]]:
+def load_campaign_attempts(tx: Connection, campaign_id: str) -> dict[str, dict[str, list[str]]]:
     """Return the answers of all raters of a campaign by check, the first attempt first."""
     return _load_by_rater(
         tx, CheckAnswerTable.rater_id.in_(select(RaterTable.id).where(RaterTable.campaign_id == campaign_id))
     )
 
 
-def _load_by_rater(tx: Connection, theirs: ColumnElement[bool]) -> dict[str, dict[str, list[str]]]:
+def _load_by_rater(tx: Connection, condition: ColumnElement[bool]) -> dict[str, dict[str, list[str]]]:
     query = (
         select(CheckAnswerTable.rater_id, CheckAnswerTable.name, CheckAnswerTable.answer)
-        .where(theirs)
+        .where(condition)
         .order_by(CheckAnswerTable.rater_id, CheckAnswerTable.name, CheckAnswerTable.attempt)
     )
     result: dict[str, dict[str, list[str]]] = {}

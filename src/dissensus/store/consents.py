@@ -18,7 +18,7 @@ from dissensus.store.raters import RaterRow, RaterTable
 
 
 class ConsentTextTable(Base):
-    """A version of the consent text, word by word."""
+    """A version of the consent text."""
 
     __tablename__ = "consent_text"
     __table_args__ = (UniqueConstraint("campaign_id", "version"),)
@@ -61,7 +61,7 @@ def ensure_consent_text(tx: Connection, campaign_id: str, consent: Consent, *, n
 
 def has_agreed(purposes: Sequence[str]) -> ColumnElement[bool]:
     """Return the condition that a rater agreed to each purpose, in the latest version that they answered."""
-    last = [
+    latest = [
         select(ConsentTable.agreed)
         .join(ConsentTextTable, ConsentTextTable.id == ConsentTable.consent_text_id)
         .where(ConsentTable.rater_id == RaterTable.id, ConsentTable.purpose == purpose)
@@ -71,7 +71,7 @@ def has_agreed(purposes: Sequence[str]) -> ColumnElement[bool]:
         .scalar_subquery()
         for purpose in purposes
     ]
-    return and_(True, *(func.coalesce(one, False) for one in last))
+    return and_(True, *(func.coalesce(agreed, False) for agreed in latest))
 
 
 _LATEST_VERSION = select(func.max(ConsentTextTable.version)).where(
@@ -100,15 +100,15 @@ class ConsentRow:
 
     version: int
     consent: Consent
-    given: Mapping[str, bool]  # Whether they agreed, by the name of the purpose
-    at: datetime  # When they said it
+    agreed: Mapping[str, bool]  # By the name of the purpose
+    at: datetime
 
 
-def add_consents(tx: Connection, rater_id: str, text_id: str, given: Mapping[str, bool], *, now: datetime) -> None:
+def add_consents(tx: Connection, rater_id: str, text_id: str, agreed: Mapping[str, bool], *, now: datetime) -> None:
     """Insert the consent of a rater to each purpose of a text."""
     rows = [
-        {"rater_id": rater_id, "consent_text_id": text_id, "purpose": purpose, "agreed": answers, "at": now}
-        for purpose, answers in given.items()
+        {"rater_id": rater_id, "consent_text_id": text_id, "purpose": purpose, "agreed": value, "at": now}
+        for purpose, value in agreed.items()
     ]
     tx.execute(insert(ConsentTable), rows)
 
@@ -128,10 +128,11 @@ def list_consents(tx: Connection, rater_id: str) -> tuple[ConsentRow, ...]:
         .order_by(ConsentTextTable.version.desc())
     )
     result = []
-    for version, together in groupby(tx.execute(query), key=attrgetter("version")):
-        rows = list(together)
-        values = {row.purpose: row.agreed for row in rows}
-        result.append(ConsentRow(version=version, consent=parse_consent(rows[0].content), given=values, at=rows[0].at))
+    for version, group in groupby(tx.execute(query), key=attrgetter("version")):
+        rows = list(group)
+        agreed = {row.purpose: row.agreed for row in rows}
+        consent = parse_consent(rows[0].content)
+        result.append(ConsentRow(version=version, consent=consent, agreed=agreed, at=rows[0].at))
     return tuple(result)
 
 

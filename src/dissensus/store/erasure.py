@@ -1,6 +1,6 @@
 """Erasure of the data of a rater who withdraws, and of the items of a draft.
 
-Tables of rater data are marked by `RaterData`; their rows are found by the foreign keys that lead to `rater`.
+Tables of rater data are marked by `RaterData`; their rows are selected by the foreign keys that lead to `rater`.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from dissensus.store.raters import InvitationTable, RaterRow, RaterTable
 
 
 def erase_rater(tx: Connection, rater: RaterRow) -> int:
-    """Erase all rater data of a rater, and return how many items they had rated and conversations they had begun.
+    """Erase all rater data of a rater, and return the number of their rated items and conversations.
 
-    The row of the rater stays: that somebody took part and withdrew, and what is needed to pay them.
+    The row of the rater stays, with the data that is needed to pay them.
     """
     n = count_rated_items(tx, rater.id) + count_chats(tx, rater.id)[0]
     loaded = (AssignmentTable.rater_id == rater.id) & AssignmentTable.state.in_(LOAD_STATES)
@@ -40,7 +40,7 @@ def erase_rater(tx: Connection, rater: RaterRow) -> int:
 
 
 def delete_rater(tx: Connection, rater: RaterRow) -> None:
-    """Erase a rater who was turned away before they rated anything, with their row and their personal link."""
+    """Erase a rater who was turned away before rating anything, with their row and personal link."""
     erase_rater(tx, rater)
     tx.execute(delete(RaterTable).where(RaterTable.id == rater.id))
 
@@ -52,7 +52,7 @@ def rater_data_tables() -> Iterator[Table]:
 
 
 def _belongs_to(table: Table, rater_id: str) -> ColumnElement[bool]:
-    """Return the condition that a row belongs to a rater, by a foreign key of its own or of the rows that it is of."""
+    """Return the condition that a row belongs to a rater, directly or through the rows that it refers to."""
     if "rater_id" in table.c:
         condition: ColumnElement[bool] = table.c.rater_id == rater_id
         return condition

@@ -49,18 +49,17 @@ class EventTable(Base):
         ),
     )
 
-    number: Mapped[int] = mapped_column(Number, primary_key=True, doc="In the order in which they came.")
-    campaign_id: Mapped[str] = mapped_column(
-        ID, doc="Refers to nothing: who writes here would hold the campaign, after the rater, and wait for who plans."
-    )
+    number: Mapped[int] = mapped_column(Number, primary_key=True, doc="In the order of arrival.")
+    # No foreign key: it would lock the campaign after the rater, and deadlock with planning.
+    campaign_id: Mapped[str] = mapped_column(ID)
     kind: Mapped[str]
-    at: Mapped[datetime | None] = mapped_column(doc="Null where it was erased, like all that follows but the digest.")
+    at: Mapped[datetime | None] = mapped_column(doc="Null if erased, like all columns below except the digests.")
     rater_id: Mapped[str | None] = mapped_column(ID, index=True)
     staff_id: Mapped[str | None] = mapped_column(ID)
     content: Mapped[dict[str, Any] | None]
     salt: Mapped[str | None] = mapped_column(String(32))
     digest: Mapped[str] = mapped_column(HASH)
-    sequence: Mapped[int | None] = mapped_column(doc="In the chain; null until it is linked.")
+    sequence: Mapped[int | None] = mapped_column(doc="Sequence number in the chain; null until it is linked.")
     chain_digest: Mapped[str | None] = mapped_column(HASH)
 
 
@@ -75,8 +74,6 @@ class EventChainTable(Base):
 
 
 SALT_BYTES: Final = 16
-
-
 BATCH_SIZE: Final = 1_000
 
 
@@ -100,7 +97,7 @@ def append_event(
     staff_id: str | None = None,
     now: datetime,
 ) -> int:
-    """Append an event to the audit log, and return its number; it is chained later, so that writers do not wait."""
+    """Append an event to the audit log, and return its number; it is chained later to keep writers from waiting."""
     event = AuditEvent(kind=kind, at=now, rater_id=rater_id, staff_id=staff_id, content=content)
     salt = token_hex(SALT_BYTES)
     row = {"campaign_id": campaign_id, "kind": kind, "at": now, "rater_id": rater_id, "staff_id": staff_id}
@@ -119,12 +116,12 @@ def list_unchained_campaigns(tx: Connection) -> list[str]:
 
 
 def chain_events(tx: Connection, campaign_id: str) -> int:
-    """Chain a batch of events under a lock, and return how many."""
+    """Chain a batch of events under a lock, and return their number."""
     chain = EventChainTable.campaign_id == campaign_id
     n, head = tx.execute(
         select(EventChainTable.n_events, EventChainTable.head_digest).where(chain).with_for_update()
     ).one()
-    waiting = (
+    unchained = (
         select(EventTable.number, EventTable.digest)
         .where(EventTable.campaign_id == campaign_id, EventTable.sequence.is_(None))
         .order_by(EventTable.number)
@@ -132,7 +129,7 @@ def chain_events(tx: Connection, campaign_id: str) -> int:
         .with_for_update()
     )
     rows = []
-    for number, digest in tx.execute(waiting).all():
+    for number, digest in tx.execute(unchained).all():
         n, head = n + 1, next_chain_digest(head, digest)
         rows.append({"event_number": number, "new_sequence": n, "new_digest": head})
     if rows:
@@ -149,9 +146,9 @@ def get_chain_head(tx: Connection, campaign_id: str) -> tuple[int, str]:
     return int(row.n_events), str(row.head_digest)
 
 
-def has_chain_digest(tx: Connection, campaign_id: str, link: str) -> bool:
+def has_chain_digest(tx: Connection, campaign_id: str, digest: str) -> bool:
     """Return whether a chain contains a digest."""
-    in_campaign = (EventTable.campaign_id == campaign_id) & (EventTable.chain_digest == link)
+    in_campaign = (EventTable.campaign_id == campaign_id) & (EventTable.chain_digest == digest)
     return bool(tx.scalar(select(func.count()).where(in_campaign)))
 
 
@@ -172,14 +169,12 @@ def iterate_entries(tx: Connection, campaign_id: str) -> Iterator[AuditEntry]:
 
 def iterate_events(tx: Connection, campaign_id: str, kind: EventKind) -> Iterator[AuditEvent]:
     """Yield all events of a kind that were not erased, chained or not."""
-    result = map(
-        _to_event, _iterate_rows(tx, EventTable.number, EventTable.campaign_id == campaign_id, EventTable.kind == kind)
-    )
-    yield from (event for event in result if event is not None)
+    rows = _iterate_rows(tx, EventTable.number, EventTable.campaign_id == campaign_id, EventTable.kind == kind)
+    yield from (event for event in map(_to_event, rows) if event is not None)
 
 
 def _iterate_rows(tx: Connection, by: InstrumentedAttribute[Any], *where: ColumnElement[bool]) -> Iterator[Any]:
-    """Yield rows in an order, a batch at a time."""
+    """Yield rows in the order of a column, in batches."""
     query, last = select(EventTable.__table__).where(*where).order_by(by).limit(BATCH_SIZE), -1
     while rows := tx.execute(query.where(by > last)).all():
         yield from rows
@@ -204,8 +199,8 @@ def erase_rater_events(tx: Connection, rater_id: str) -> None:
     """Erase the events of a rater: chained ones leave their digests, which reveal nothing."""
     owned = EventTable.rater_id == rater_id
     tx.execute(delete(EventTable).where(owned, EventTable.sequence.is_(None)))
-    blank = dict.fromkeys(("at", "rater_id", "staff_id", "salt"))
-    tx.execute(update(EventTable).where(owned).values(kind="erased", content=null(), **blank))
+    nulls = dict.fromkeys(("at", "rater_id", "staff_id", "salt"))
+    tx.execute(update(EventTable).where(owned).values(kind="erased", content=null(), **nulls))
 
 
 def count_erased_events(tx: Connection, campaign_id: str) -> int:

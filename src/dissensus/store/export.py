@@ -1,4 +1,4 @@
-"""Queries of exports: finished ratings and conversations of raters who agreed, a window at a time."""
+"""Queries of exports: finished ratings and conversations of raters who agreed, in windows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ from dissensus.store import chats
 from dissensus.store.answer_drafts import SaveTable, load_saves, load_visits
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.chats import ChatTable
-from dissensus.store.check_answers import load_tries_by_rater
+from dissensus.store.check_answers import load_attempts_by_rater
 from dissensus.store.consents import has_agreed
 from dissensus.store.flags import load_excluded_raters
 from dissensus.store.items import ItemTable, to_item
 from dissensus.store.raters import DeclarationTable, RaterTable, is_participant
 
 CHAT_WINDOW: Final = 200
-"""Conversations that are read at a time."""
+"""Conversations read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatExportCounts:
     """Conversations that an export leaves out."""
 
-    rehearsing: int  # Conversations of previews, of raters who did not agree, and those that have not ended
-    disagreeing: int
+    rehearsal: int  # Conversations of previews
+    without_consent: int  # Conversations of raters who did not agree to every purpose
     unfinished: int
-    withdrawn: int
+    withdrawn: int  # Raters who withdrew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class EndedChat:
     """A conversation that has ended."""
 
     chat: chats.ChatRow
-    success: int | None  # How well it went, as the rater says
+    success: int | None  # Rating of the outcome by the rater
 
 
 def count_chat_export(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> ChatExportCounts:
@@ -46,16 +46,16 @@ def count_chat_export(tx: Connection, campaign_id: str, purposes: Sequence[str])
     in_campaign, agreed, done = RaterTable.campaign_id == campaign_id, has_agreed(purposes), ChatTable.state == "done"
     raters = select(func.count()).select_from(RaterTable)
     return ChatExportCounts(
-        rehearsing=_count_chats(tx, and_(in_campaign, RaterTable.rehearsal)),
-        disagreeing=_count_chats(tx, and_(is_participant(campaign_id), ~agreed, done)),
+        rehearsal=_count_chats(tx, and_(in_campaign, RaterTable.rehearsal)),
+        without_consent=_count_chats(tx, and_(is_participant(campaign_id), ~agreed, done)),
         unfinished=_count_chats(tx, and_(is_participant(campaign_id), agreed, ~done)),
         withdrawn=tx.scalar(raters.where(in_campaign, ~RaterTable.rehearsal, RaterTable.state == "withdrawn")) or 0,
     )
 
 
-def _count_chats(tx: Connection, which: ColumnElement[bool]) -> int:
+def _count_chats(tx: Connection, condition: ColumnElement[bool]) -> int:
     query = select(func.count()).select_from(ChatTable).join(RaterTable, RaterTable.id == ChatTable.rater_id)
-    return tx.scalar(query.where(which)) or 0
+    return tx.scalar(query.where(condition)) or 0
 
 
 def iterate_ended_chats(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Iterator[EndedChat]:
@@ -113,7 +113,7 @@ def load_declarations(tx: Connection, campaign_id: str, purposes: Sequence[str])
 
 
 RATING_WINDOW: Final = 100
-"""Ratings that are held at a time."""
+"""Ratings read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,30 +129,27 @@ class RatingExportCounts:
     """Ratings that an export has, and those that it leaves out."""
 
     exported: RatingCount  # Finished ratings of raters who agreed
-    rehearsing: RatingCount  # Of previews and dry runs
-    disagreeing: RatingCount  # Of raters who did not agree to every purpose
-    withdrawn: int  # Raters who withdrew, of whom nothing is kept
-    unfinished: int  # Items that were begun and not submitted, by raters who agreed
+    rehearsal: RatingCount  # Ratings of previews and dry runs
+    without_consent: RatingCount  # Ratings of raters who did not agree to every purpose
+    withdrawn: int  # Raters who withdrew
+    unfinished: int  # Items begun and not submitted, by raters who agreed
 
 
 def count_rating_export(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> RatingExportCounts:
     """Count the ratings that an export has, and those that it leaves out."""
-    in_campaign, really, agreed = (
-        RaterTable.campaign_id == campaign_id,
-        is_participant(campaign_id),
-        has_agreed(purposes),
-    )
+    in_campaign = RaterTable.campaign_id == campaign_id
+    participates, agreed = is_participant(campaign_id), has_agreed(purposes)
     begun = select(SaveTable.assignment_id).where(SaveTable.assignment_id == AssignmentTable.id).exists()
-    unfinished = _select_assignments(func.count()).where(really, agreed, AssignmentTable.state != "done", begun)
+    unfinished = _select_assignments(func.count()).where(participates, agreed, AssignmentTable.state != "done", begun)
     withdrawn = (
         select(func.count())
         .select_from(RaterTable)
         .where(in_campaign, ~RaterTable.rehearsal, RaterTable.state == "withdrawn")
     )
     return RatingExportCounts(
-        exported=_count_ratings(tx, and_(really, agreed)),
-        rehearsing=_count_ratings(tx, and_(in_campaign, RaterTable.rehearsal)),
-        disagreeing=_count_ratings(tx, and_(really, ~agreed)),
+        exported=_count_ratings(tx, and_(participates, agreed)),
+        rehearsal=_count_ratings(tx, and_(in_campaign, RaterTable.rehearsal)),
+        without_consent=_count_ratings(tx, and_(participates, ~agreed)),
         withdrawn=tx.scalar(withdrawn) or 0,
         unfinished=tx.scalar(unfinished) or 0,
     )
@@ -170,11 +167,11 @@ def list_item_attributes(tx: Connection, campaign_id: str) -> frozenset[str]:
 def iterate_ratings(
     tx: Connection, campaign_id: str, purposes: Sequence[str], *, window: int = RATING_WINDOW
 ) -> Iterator[tuple[ExportedRating, ...]]:
-    """Yield finished ratings of raters who agreed to all purposes, a window at a time, by assignment id."""
+    """Yield finished ratings of raters who agreed to all purposes, in windows, by assignment id."""
     last = ""
-    while result := list_ratings_after(tx, campaign_id, purposes, last=last, most=window):
-        last = result[-1][0]
-        yield tuple(rated for _, rated in result)
+    while ratings := list_ratings_after(tx, campaign_id, purposes, last=last, most=window):
+        last = ratings[-1][0]
+        yield tuple(rating for _, rating in ratings)
 
 
 def list_ratings_after(
@@ -182,7 +179,7 @@ def list_ratings_after(
 ) -> tuple[tuple[str, ExportedRating], ...]:
     """Return finished ratings of raters who agreed to all purposes, after an assignment id.
 
-    Where a time is named they were finished by then; they are as they are now.
+    With `until` only ratings that were finished by then, in their present state.
     """
     query = (
         _select_assignments(
@@ -212,10 +209,10 @@ def _finished_until(until: datetime | None) -> tuple[ColumnElement[bool], ...]:
 
 def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tuple[tuple[str, ExportedRating], ...]:
     ids = [row.id for row in rows]
-    visits, finals, at = load_visits(tx, ids), load_saves(tx, ids, final=True), _load_submission_times(tx, ids)
+    visits, finals, times = load_visits(tx, ids), load_saves(tx, ids, final=True), _load_submission_times(tx, ids)
     rater_ids = {row.rater_id for row in rows}
-    declared, tries = _load_declarations(tx, rater_ids), load_tries_by_rater(tx, rater_ids)
-    result = (
+    declarations, attempts = _load_declarations(tx, rater_ids), load_attempts_by_rater(tx, rater_ids)
+    ratings = (
         ExportedRating(
             rater_id=row.rater_id,
             item=to_item(row.name, row.content),
@@ -224,16 +221,16 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
                 for name, values in select_submitted(finals[row.id]).items()
                 if values.value is not None
             },
-            declared=declared.get(row.rater_id, {}),
+            declared=declarations.get(row.rater_id, {}),
             answer_time_ms=answer_time_ms(visits[row.id]),
-            answered_at=at[row.id],
-            tries=tries.get(row.rater_id, {}),
+            answered_at=times[row.id],
+            attempts=attempts.get(row.rater_id, {}),
             flagged=row.rater_id in flagged,
             shown_first=row.shown_first,
         )
         for row in rows
     )
-    return tuple(zip(ids, result, strict=True))
+    return tuple(zip(ids, ratings, strict=True))
 
 
 def _load_submission_times(tx: Connection, ids: Sequence[str]) -> dict[str, datetime]:
@@ -258,7 +255,7 @@ def _select_assignments(*columns: Any) -> Select[Any]:
     return select(*columns).select_from(AssignmentTable).join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
 
 
-def _count_ratings(tx: Connection, whose: ColumnElement[bool]) -> RatingCount:
+def _count_ratings(tx: Connection, condition: ColumnElement[bool]) -> RatingCount:
     query = _select_assignments(func.count(distinct(AssignmentTable.rater_id)), func.count())
-    raters, ratings = tx.execute(query.where(whose, AssignmentTable.state == "done")).one()
+    raters, ratings = tx.execute(query.where(condition, AssignmentTable.state == "done")).one()
     return RatingCount(raters=raters, ratings=ratings)

@@ -1,4 +1,4 @@
-"""Decisions about flagged raters: append-only, the last one holds."""
+"""Decisions about flagged raters: append-only, the last one is current."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from dissensus.store.staff import StaffTable
 
 
 class FlagDecisionTable(RaterData, Base):
-    """A decision about a flagged rater; the last one holds, and the others stay."""
+    """A decision about a flagged rater; the last one is current."""
 
     __tablename__ = "flag_decision"
     __table_args__ = (one_of("verdict", "keep", "exclude"),)
@@ -22,7 +22,7 @@ class FlagDecisionTable(RaterData, Base):
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)
     verdict: Mapped[str]
     reason: Mapped[str]
-    evidence: Mapped[str] = mapped_column(doc="The criteria that were met when it was decided, a line each.")
+    evidence: Mapped[str] = mapped_column(doc="Criteria that were met at the time, one per line.")
     staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"))
     at: Mapped[datetime]
 
@@ -35,57 +35,64 @@ VERDICTS: tuple[FlagVerdict, ...] = get_args(FlagVerdict)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlagJudgement:
-    """A verdict on a flagged rater, its reason, and the criteria that were met then, a line each."""
+    """A verdict on a flagged rater with its reason and evidence."""
 
     verdict: FlagVerdict
     reason: str
-    evidence: str
+    evidence: str  # Criteria that were met at the time, one per line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlagDecisionRow:
-    """A decision about a flagged rater, by the name of its author."""
+    """A decision about a flagged rater with the name of its author."""
 
     id: str
     rater_id: str
-    verdict: FlagVerdict  # Whether the rater stays in analyses, or is flagged in exports
-    reason: str  # Why, in the words of who decided
-    evidence: str  # The criteria that were met then, a line each
-    by: str  # Who decided, by name, and when
+    verdict: FlagVerdict  # `exclude` flags the rater in exports
+    reason: str
+    evidence: str  # Criteria that were met at the time, one per line
+    by: str  # Name of the author
     at: datetime
 
 
-_OURS = FlagDecisionTable
-
-
 _SELECT = (
-    select(_OURS.id, _OURS.rater_id, _OURS.verdict, _OURS.reason, _OURS.evidence, StaffTable.name.label("by"), _OURS.at)
-    .join(StaffTable, StaffTable.id == _OURS.staff_id)
-    .order_by(_OURS.at, _OURS.id)
+    select(
+        FlagDecisionTable.id,
+        FlagDecisionTable.rater_id,
+        FlagDecisionTable.verdict,
+        FlagDecisionTable.reason,
+        FlagDecisionTable.evidence,
+        StaffTable.name.label("by"),
+        FlagDecisionTable.at,
+    )
+    .join(StaffTable, StaffTable.id == FlagDecisionTable.staff_id)
+    .order_by(FlagDecisionTable.at, FlagDecisionTable.id)
 )
 
 
 def load_flag_decisions(tx: Connection, campaign_id: str) -> dict[str, FlagDecisionRow]:
     """Return the current decision about each flagged rater of a campaign."""
-    query = _SELECT.join(RaterTable, RaterTable.id == _OURS.rater_id).where(RaterTable.campaign_id == campaign_id)
-    return {row.rater_id: FlagDecisionRow(**row._mapping) for row in tx.execute(query)}
+    query = _SELECT.join(RaterTable, RaterTable.id == FlagDecisionTable.rater_id)
+    rows = tx.execute(query.where(RaterTable.campaign_id == campaign_id))
+    return {row.rater_id: FlagDecisionRow(**row._mapping) for row in rows}
 
 
 def list_flag_decisions(tx: Connection, rater_id: str) -> tuple[FlagDecisionRow, ...]:
     """Return all decisions about a rater, the latest first."""
-    rows = tx.execute(_SELECT.where(_OURS.rater_id == rater_id)).all()
+    rows = tx.execute(_SELECT.where(FlagDecisionTable.rater_id == rater_id)).all()
     return tuple(FlagDecisionRow(**row._mapping) for row in reversed(rows))
 
 
 def find_flag_decision(tx: Connection, decision_id: str) -> FlagDecisionRow | None:
     """Return a decision by its id, or None."""
-    row = tx.execute(_SELECT.where(_OURS.id == decision_id)).one_or_none()
+    row = tx.execute(_SELECT.where(FlagDecisionTable.id == decision_id)).one_or_none()
     return None if row is None else FlagDecisionRow(**row._mapping)
 
 
 def load_excluded_raters(tx: Connection, campaign_id: str) -> frozenset[str]:
     """Return the raters of a campaign who are excluded from analyses."""
-    return frozenset(name for name, one in load_flag_decisions(tx, campaign_id).items() if one.verdict == "exclude")
+    decisions = load_flag_decisions(tx, campaign_id)
+    return frozenset(rater_id for rater_id, decision in decisions.items() if decision.verdict == "exclude")
 
 
 def has_flag_decisions(tx: Connection, campaign_id: str) -> bool:
@@ -94,10 +101,10 @@ def has_flag_decisions(tx: Connection, campaign_id: str) -> bool:
 
 
 def add_flag_decision(
-    tx: Connection, rater_id: str, decision_id: str, judged: FlagJudgement, *, staff_id: str, now: datetime
+    tx: Connection, rater_id: str, decision_id: str, judgement: FlagJudgement, *, staff_id: str, now: datetime
 ) -> None:
-    """Insert a decision, dated after those before even if the clock was set back."""
-    last = next((one.at for one in list_flag_decisions(tx, rater_id)), None)
+    """Insert a decision, dated after earlier ones even if the clock was set back."""
+    last = next((decision.at for decision in list_flag_decisions(tx, rater_id)), None)
     at = now if last is None or now > last else last + timedelta(microseconds=1)
     row = {"id": decision_id, "rater_id": rater_id, "staff_id": staff_id, "at": at}
-    tx.execute(insert(_OURS).values(**row, **asdict(judged)))
+    tx.execute(insert(FlagDecisionTable).values(**row, **asdict(judgement)))

@@ -1,4 +1,4 @@
-"""Gold labels of experts and the decisions where they differ."""
+"""Gold labels of experts, and decisions on contested parts."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -18,7 +18,7 @@ from dissensus.store.staff import StaffTable
 
 
 class GoldLabelTable(Base):
-    """A label of an expert for a part of an item; a correction is one more row."""
+    """A label of an expert for a part of an item; a correction is another row."""
 
     __tablename__ = "gold_label"
     __table_args__ = (
@@ -31,14 +31,14 @@ class GoldLabelTable(Base):
     item_id: Mapped[str] = mapped_column(ForeignKey("item.id"))
     staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"))
     part: Mapped[str]
-    position: Mapped[int] = mapped_column(doc="0 for the first expert, whom others verify or check.")
+    position: Mapped[int] = mapped_column(doc="0 for the first expert, whose label others verify or check.")
     revision: Mapped[int]
     answers: Mapped[dict[str, Any]]
     at: Mapped[datetime]
 
 
 class GoldDecisionTable(Base):
-    """A decision on a part on which experts differ; the last one holds."""
+    """A decision on a contested part; the last one is current."""
 
     __tablename__ = "gold_decision"
     __table_args__ = (UniqueConstraint("item_id", "part", "revision"), one_of("part", *PARTS))
@@ -54,7 +54,7 @@ class GoldDecisionTable(Base):
 
 
 WINDOW: Final = 1_000
-"""Items whose attributes are held at a time."""
+"""Items whose attributes are read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +64,8 @@ class GoldTarget:
     id: str
     position: int
     name: str
-    attributes: Mapping[str, str]  # What the file of the items said of it
-    withheld: bool  # True if a rater reported it, so that nobody is shown it
+    attributes: Mapping[str, str]  # Attributes from the file of the items
+    withheld: bool  # True if a rater reported it, so that it is hidden from everybody
 
 
 _TARGET_COLUMNS = (
@@ -87,7 +87,7 @@ def list_targets(
 
 
 def list_targets_by_name(tx: Connection, campaign_id: str, names: Collection[str]) -> tuple[GoldTarget, ...]:
-    """Return the items of a campaign with these ids in files."""
+    """Return the items of a campaign with some names."""
     query = select(*_TARGET_COLUMNS).where(ItemTable.campaign_id == campaign_id, ItemTable.name.in_(names))
     return tuple(GoldTarget(**row._mapping) for row in tx.execute(query))
 
@@ -111,8 +111,8 @@ def load_labels(
     )
     result: defaultdict[str, list[GoldLabel]] = defaultdict(list)
     for row in tx.execute(query).mappings():
-        known = {name: row[name] for name in ("staff_id", "name", "part", "position", "revision", "at")}
-        result[row["item_id"]].append(GoldLabel(**known, answers=_parse_answers(row["answers"])))
+        fields = {name: row[name] for name in ("staff_id", "name", "part", "position", "revision", "at")}
+        result[row["item_id"]].append(GoldLabel(**fields, answers=_parse_answers(row["answers"])))
     return result
 
 
@@ -129,8 +129,8 @@ def load_decisions(
     )
     result: defaultdict[str, list[GoldDecision]] = defaultdict(list)
     for row in tx.execute(query).mappings():
-        known = {name: row[name] for name in ("staff_id", "name", "part", "revision", "reason", "at")}
-        result[row["item_id"]].append(GoldDecision(**known, answers=_parse_answers(row["answers"])))
+        fields = {name: row[name] for name in ("staff_id", "name", "part", "revision", "reason", "at")}
+        result[row["item_id"]].append(GoldDecision(**fields, answers=_parse_answers(row["answers"])))
     return result
 
 
@@ -140,7 +140,7 @@ def _is_item_of(campaign_id: str, item_ids: Collection[str] | None) -> ColumnEle
 
 
 def _parse_answers(content: Mapping[str, Any]) -> GoldAnswers:
-    return {name: tuple(one) if isinstance(one, list) else one for name, one in content.items()}
+    return {name: tuple(answer) if isinstance(answer, list) else answer for name, answer in content.items()}
 
 
 def has_labels(tx: Connection, campaign_id: str) -> bool:
@@ -151,22 +151,22 @@ def has_labels(tx: Connection, campaign_id: str) -> bool:
 
 def count_labels_and_decisions(tx: Connection, campaign_id: str) -> int:
     """Count all labels and decisions with their corrections: a version number of the gold labels."""
-    answers = (
+    counts = (
         select(func.count()).select_from(table).join(ItemTable, ItemTable.id == table.item_id)
         for table in (GoldLabelTable, GoldDecisionTable)
     )
-    return sum(tx.scalar(query.where(ItemTable.campaign_id == campaign_id)) or 0 for query in answers)
+    return sum(tx.scalar(query.where(ItemTable.campaign_id == campaign_id)) or 0 for query in counts)
 
 
 def add_label(tx: Connection, item_id: str, label: GoldLabel) -> None:
     """Insert a label; the campaign must be locked."""
-    known = {name: getattr(label, name) for name in ("staff_id", "part", "position", "revision", "at")}
-    row = {"id": new_id(label.at), "item_id": item_id, "answers": dict(label.answers), **known}
+    fields = {name: getattr(label, name) for name in ("staff_id", "part", "position", "revision", "at")}
+    row = {"id": new_id(label.at), "item_id": item_id, "answers": dict(label.answers), **fields}
     tx.execute(insert(GoldLabelTable).values(**row))
 
 
 def add_decision(tx: Connection, item_id: str, decision: GoldDecision) -> None:
     """Insert a decision; the campaign must be locked."""
-    known = {name: getattr(decision, name) for name in ("staff_id", "part", "revision", "reason", "at")}
-    row = {"id": new_id(decision.at), "item_id": item_id, "answers": dict(decision.answers), **known}
+    fields = {name: getattr(decision, name) for name in ("staff_id", "part", "revision", "reason", "at")}
+    row = {"id": new_id(decision.at), "item_id": item_id, "answers": dict(decision.answers), **fields}
     tx.execute(insert(GoldDecisionTable).values(**row))

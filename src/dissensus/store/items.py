@@ -26,42 +26,42 @@ class ItemTable(Base):
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
     position: Mapped[int]
-    name: Mapped[str] = mapped_column(doc="Its item_id in files.")
+    name: Mapped[str] = mapped_column(doc="The item_id in files.")
     content: Mapped[dict[str, Any]] = mapped_column(doc="Turns, attributes, and response B of a pair.")
     load: Mapped[int] = mapped_column(default=0, doc="Assignments that are open or done.")
     withheld: Mapped[bool] = mapped_column(
-        default=False, server_default=false(), doc="Whether somebody reported it as what must not be shown."
+        default=False, server_default=false(), doc="True if a rater reported it as illegal content."
     )
 
 
 MAX_IDS_PER_STATEMENT: Final = 500
-"""Items that one statement names."""
+"""Items per statement."""
 
 
 ERASED_TEXT: Final = "(withdrawn by who wrote it)"
-"""Replacement of a conversation that its rater withdrew."""
+"""Text that replaces an erased conversation."""
 
 
 def add_items(tx: Connection, campaign_id: str, items: Sequence[Item], *, now: datetime) -> None:
     """Append items to a campaign, which must be locked or new."""
-    known = set(tx.scalars(select(ItemTable.name).where(ItemTable.campaign_id == campaign_id)))
-    times = Counter(item.item_id for item in items)
-    twice = [name for name, n in times.items() if n > 1 or name in known]
-    if twice:
+    existing = set(tx.scalars(select(ItemTable.name).where(ItemTable.campaign_id == campaign_id)))
+    counts = Counter(item.item_id for item in items)
+    duplicates = [name for name, n in counts.items() if n > 1 or name in existing]
+    if duplicates:
         raise Conflict(
-            f"There is an item {format_value(twice[0])} already, and nothing was added. Give the other one another id, "
-            f"or leave it out.{count_rest(len(twice) - 1, 'such item')}"
+            f"There is an item {format_value(duplicates[0])} already, and nothing was added. Give the other one "
+            f"another id, or leave it out.{count_rest(len(duplicates) - 1, 'such item')}"
         )
     rows = [
         {
             "id": new_id(now),
             "campaign_id": campaign_id,
-            "position": len(known) + place,
+            "position": position,
             "name": item.item_id,
             "content": _to_content(item),
             "load": 0,
         }
-        for place, item in enumerate(items)
+        for position, item in enumerate(items, len(existing))
     ]
     if rows:
         tx.execute(insert(ItemTable), rows)
@@ -96,7 +96,7 @@ def to_item(name: str, content: Mapping[str, Any]) -> Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemCopy:
-    """An item of one campaign, by its id there."""
+    """An item of a campaign that copies a conversation of another one."""
 
     id: str
     campaign_id: str
@@ -122,9 +122,9 @@ def erase_item(tx: Connection, item_id: str) -> None:
     tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(content={"turns": turns, "attributes": {}}))
 
 
-def set_item_attributes(tx: Connection, campaign_id: str, changed: Mapping[str, Mapping[str, str]]) -> None:
+def set_item_attributes(tx: Connection, campaign_id: str, attributes_of: Mapping[str, Mapping[str, str]]) -> None:
     """Replace the attributes of items, by item id."""
-    for item_id, attributes in changed.items():
-        mine = (ItemTable.id == item_id) & (ItemTable.campaign_id == campaign_id)
-        content = tx.execute(select(ItemTable.content).where(mine)).scalar_one()
-        tx.execute(update(ItemTable).where(mine).values(content={**content, "attributes": dict(attributes)}))
+    for item_id, attributes in attributes_of.items():
+        is_item = (ItemTable.id == item_id) & (ItemTable.campaign_id == campaign_id)
+        content = tx.execute(select(ItemTable.content).where(is_item)).scalar_one()
+        tx.execute(update(ItemTable).where(is_item).values(content={**content, "attributes": dict(attributes)}))

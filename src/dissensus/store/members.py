@@ -43,7 +43,7 @@ class MemberRow:
 
     staff_id: str
     name: str
-    role: Role  # Who they are there
+    role: Role
     created_at: datetime
 
 
@@ -51,8 +51,8 @@ class MemberRow:
 class PendingInvitation:
     """An unused invitation of staff."""
 
-    id: str  # Which one: the hash of its key
-    role: Role  # Who they will be
+    id: str  # Hash of its key
+    role: Role  # Role after joining
     expires_at: datetime
 
 
@@ -123,8 +123,8 @@ def list_pending_invitations(tx: Connection, campaign_id: str, *, now: datetime)
 
 def revoke_invitation(tx: Connection, campaign_id: str, invitation_id: str) -> bool:
     """Delete an invitation of a campaign, and return whether it existed."""
-    mine = (StaffInvitationTable.key_hash == invitation_id) & (StaffInvitationTable.campaign_id == campaign_id)
-    return tx.execute(delete(StaffInvitationTable).where(mine)).rowcount > 0
+    in_campaign = (StaffInvitationTable.key_hash == invitation_id) & (StaffInvitationTable.campaign_id == campaign_id)
+    return tx.execute(delete(StaffInvitationTable).where(in_campaign)).rowcount > 0
 
 
 def find_invitation(tx: Connection, key: str, *, now: datetime) -> tuple[str, Role] | None:
@@ -139,6 +139,11 @@ def use_invitation(tx: Connection, key: str, *, now: datetime) -> bool:
     return (
         tx.execute(update(StaffInvitationTable).where(_has_key(key), _is_valid(now)).values(used_at=now)).rowcount == 1
     )
+
+
+def delete_expired_invitations(tx: Connection, *, now: datetime) -> None:
+    """Delete expired invitations of staff, used ones too."""
+    tx.execute(delete(StaffInvitationTable).where(StaffInvitationTable.expires_at <= now))
 
 
 def _has_key(key: str) -> ColumnElement[bool]:

@@ -17,7 +17,7 @@ from dissensus.pipeline.monitor import CampaignFigures, FinishedRating
 from dissensus.schema.ratings.columns import GOLD
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
-from dissensus.store.campaigns import CampaignRow, CampaignTable
+from dissensus.store.campaigns import CAMPAIGN_COLUMNS, CampaignRow, CampaignTable
 from dissensus.store.consents import has_agreed
 from dissensus.store.core.orm import Base, Number
 from dissensus.store.items import ItemTable
@@ -30,19 +30,17 @@ class MonitoringSnapshotTable(Base):
     __tablename__ = "monitoring_snapshot"
 
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
-    content: Mapped[str] = mapped_column(doc="JSON, as it was written: its order is that of the scales.")
-    through: Mapped[int] = mapped_column(Number, doc="The last save that was looked at.")
-    made_at: Mapped[datetime] = mapped_column(doc="When the figures last changed.")
-    read_at: Mapped[datetime] = mapped_column(doc="As of when they hold.")
+    content: Mapped[str] = mapped_column(doc="JSON text, which preserves the order of the scales.")
+    through: Mapped[int] = mapped_column(Number, doc="Number of the last save that was read.")
+    updated_at: Mapped[datetime] = mapped_column(doc="Time when the figures last changed.")
+    read_at: Mapped[datetime] = mapped_column(doc="Time as of which the figures are current.")
 
 
 WINDOW: Final = 500
-"""Assignments that are read at a time."""
-
+"""Assignments read at once."""
 
 OVERLAP: Final = 5_000
-"""Saves before the last one that are looked at again: PostgreSQL commits them in another order than their numbers."""
-
+"""Saves before the last one that are read again, since PostgreSQL may commit them out of order."""
 
 VISIBILITY_DELAY: Final = timedelta(minutes=1)
 """Delay until a committed change is visible to others."""
@@ -56,9 +54,9 @@ class MonitoringSnapshot:
     """Monitoring figures of a campaign."""
 
     figures: CampaignFigures
-    through: int  # The last save that was looked at
-    made_at: datetime  # When the figures last changed, and as of when they hold
-    read_at: datetime
+    through: int  # Number of the last save that was read
+    updated_at: datetime  # Time when the figures last changed
+    read_at: datetime  # Time as of which the figures are current
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,22 +71,22 @@ class Participant:
 
 def list_campaigns_to_monitor(tx: Connection, *, now: datetime) -> tuple[CampaignRow, ...]:
     """Return running campaigns, and those changed since their last snapshot."""
-    about, seen = CampaignTable, MonitoringSnapshotTable
-    changed = select(RaterTable.id).where(
-        RaterTable.campaign_id == about.id,
-        or_(RaterTable.changed_at >= seen.read_at, RaterTable.changed_at >= now - VISIBILITY_DELAY),
+    read_at, recent = MonitoringSnapshotTable.read_at, now - VISIBILITY_DELAY
+    changed_rater = select(RaterTable.id).where(
+        RaterTable.campaign_id == CampaignTable.id,
+        or_(RaterTable.changed_at >= read_at, RaterTable.changed_at >= recent),
     )
     query = (
-        select(*(getattr(about, name) for name in CampaignRow.__dataclass_fields__))
-        .outerjoin(seen, seen.campaign_id == about.id)
-        .where(about.state != "draft")
+        select(*CAMPAIGN_COLUMNS)
+        .outerjoin(MonitoringSnapshotTable, MonitoringSnapshotTable.campaign_id == CampaignTable.id)
+        .where(CampaignTable.state != "draft")
         .where(
             or_(
-                about.state != "closed",
-                seen.campaign_id.is_(None),
-                about.changed_at >= seen.read_at,
-                about.changed_at >= now - VISIBILITY_DELAY,
-                changed.exists(),
+                CampaignTable.state != "closed",
+                MonitoringSnapshotTable.campaign_id.is_(None),
+                CampaignTable.changed_at >= read_at,
+                CampaignTable.changed_at >= recent,
+                changed_rater.exists(),
             )
         )
     )
@@ -98,13 +96,14 @@ def list_campaigns_to_monitor(tx: Connection, *, now: datetime) -> tuple[Campaig
 def list_participants(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> tuple[Participant, ...]:
     """Return the participants who agreed to all purposes."""
     in_campaign = (RaterTable.campaign_id == campaign_id) & (RaterTable.id == DeclarationTable.rater_id)
-    answers = select(DeclarationTable.rater_id, DeclarationTable.content).join(RaterTable, in_campaign)
-    last: dict[str, dict[str, Any]] = dict(tx.execute(answers.order_by(DeclarationTable.at, DeclarationTable.id)).all())
+    declared = select(DeclarationTable.rater_id, DeclarationTable.content).join(RaterTable, in_campaign)
+    rows = tx.execute(declared.order_by(DeclarationTable.at, DeclarationTable.id)).all()
+    latest: dict[str, dict[str, Any]] = dict(rows)
     query = select(RaterTable.id, RaterTable.number, RaterTable.cell).where(
         is_participant(campaign_id), has_agreed(purposes)
     )
     return tuple(
-        Participant(rater_id=row.id, number=row.number, cell=row.cell, content=last.get(row.id, {}))
+        Participant(rater_id=row.id, number=row.number, cell=row.cell, content=latest.get(row.id, {}))
         for row in tx.execute(query.order_by(RaterTable.number))
     )
 
@@ -129,8 +128,8 @@ def load_assignments_saved_since(tx: Connection, campaign_id: str, number: int) 
 def list_done_assignment_ids(tx: Connection, rater_ids: Collection[str]) -> list[str]:
     """Return the finished assignments of some raters."""
     result: list[str] = []
-    for part in _split_windows(list(rater_ids)):
-        done = (AssignmentTable.rater_id.in_(part)) & (AssignmentTable.state == "done")
+    for window in _split_windows(list(rater_ids)):
+        done = (AssignmentTable.rater_id.in_(window)) & (AssignmentTable.state == "done")
         result += tx.scalars(select(AssignmentTable.id).where(done))
     return result
 
@@ -139,35 +138,32 @@ def iterate_finished(
     tx: Connection, assignment_ids: Sequence[str], questions: Collection[str]
 ) -> Iterator[FinishedRating]:
     """Yield the finished ratings of some assignments, with their answers to some questions."""
-    for part in _split_windows(assignment_ids):
-        query = select(AssignmentTable.id, AssignmentTable.rater_id, ItemTable.name).join(ItemTable)
-        about = {
-            row.id: row
-            for row in tx.execute(query.where(AssignmentTable.id.in_(part), AssignmentTable.state == "done"))
-        }
-        yield from _load_finished(tx, about, questions)
+    query = select(AssignmentTable.id, AssignmentTable.rater_id, ItemTable.name).join(ItemTable)
+    for window in _split_windows(assignment_ids):
+        rows = tx.execute(query.where(AssignmentTable.id.in_(window), AssignmentTable.state == "done"))
+        yield from _load_finished(tx, {row.id: row for row in rows}, questions)
 
 
-def _load_finished(tx: Connection, about: dict[str, Any], questions: Collection[str]) -> Iterator[FinishedRating]:
+def _load_finished(tx: Connection, assignments: dict[str, Any], questions: Collection[str]) -> Iterator[FinishedRating]:
     query = (
         select(SaveTable.assignment_id, SaveTable.number, SaveTable.revision, SaveTable.final, SaveTable.received_at)
         .add_columns(SaveTable.visit, SaveTable.visible_ms)
-        .where(SaveTable.assignment_id.in_(about))
+        .where(SaveTable.assignment_id.in_(assignments))
         .order_by(SaveTable.assignment_id, SaveTable.number)
     )
-    saves = {name: list(rows) for name, rows in groupby(tx.execute(query).all(), key=attrgetter("assignment_id"))}
-    finals = {name: [row for row in rows if row.final] for name, rows in saves.items()}
-    # As `dissensus.campaign.answer_drafts.select_submitted` has it.
-    last = {name: max(rows, key=attrgetter("revision", "number")).number for name, rows in finals.items() if rows}
+    saves = {key: list(rows) for key, rows in groupby(tx.execute(query).all(), key=attrgetter("assignment_id"))}
+    finals = {key: [row for row in rows if row.final] for key, rows in saves.items()}
+    # The same choice as in `dissensus.campaign.answer_drafts.select_submitted`.
+    last = {key: max(rows, key=attrgetter("revision", "number")).number for key, rows in finals.items() if rows}
     answers = _load_answers(tx, last.values(), questions)
-    for name, number in last.items():
+    for assignment_id, number in last.items():
         yield FinishedRating(
-            assignment_id=name,
-            rater_id=about[name].rater_id,
-            item=about[name].name,
+            assignment_id=assignment_id,
+            rater_id=assignments[assignment_id].rater_id,
+            item=assignments[assignment_id].name,
             answers=answers.get(number, {}),
-            time_ms=answer_time_ms(_to_visit(row) for row in saves[name]),
-            at=max(row.received_at for row in finals[name]),
+            time_ms=answer_time_ms(_to_visit(row) for row in saves[assignment_id]),
+            at=max(row.received_at for row in finals[assignment_id]),
         )
 
 
@@ -179,13 +175,13 @@ def _load_answers(tx: Connection, numbers: Collection[int], questions: Collectio
     """Return the single-text answers of some saves."""
     query = select(AnswerTable.save_number, AnswerTable.question, AnswerTable.value)
     result: dict[int, dict[str, str]] = {}
-    known: dict[str, Any] = {}
+    parsed: dict[str, Any] = {}
     for number, question, value in tx.execute(query.where(AnswerTable.save_number.in_(numbers))).all():
         if question in questions:
-            if value not in known:
-                known[value] = json.loads(value)
-            if isinstance(known[value], str):
-                result.setdefault(number, {})[question] = known[value]
+            if value not in parsed:
+                parsed[value] = json.loads(value)
+            if isinstance(parsed[value], str):
+                result.setdefault(number, {})[question] = parsed[value]
     return result
 
 
@@ -193,22 +189,19 @@ def _split_windows(ids: Sequence[str]) -> Iterator[Sequence[str]]:
     yield from (ids[start : start + WINDOW] for start in range(0, len(ids), WINDOW))
 
 
-def set_snapshot(tx: Connection, campaign_id: str, made: MonitoringSnapshot) -> None:
+def set_snapshot(tx: Connection, campaign_id: str, snapshot: MonitoringSnapshot) -> None:
     """Replace the snapshot of a campaign."""
-    row = {"through": made.through, "made_at": made.made_at, "read_at": made.read_at}
-    row["content"] = _FIGURES.dump_json(made.figures).decode()
-    if not tx.execute(
-        update(MonitoringSnapshotTable).where(MonitoringSnapshotTable.campaign_id == campaign_id).values(**row)
-    ).rowcount:
+    row = {"through": snapshot.through, "updated_at": snapshot.updated_at, "read_at": snapshot.read_at}
+    row["content"] = _FIGURES.dump_json(snapshot.figures).decode()
+    replace = update(MonitoringSnapshotTable).where(MonitoringSnapshotTable.campaign_id == campaign_id).values(**row)
+    if not tx.execute(replace).rowcount:
         tx.execute(insert(MonitoringSnapshotTable).values(campaign_id=campaign_id, **row))
 
 
 def confirm_snapshot(tx: Connection, campaign_id: str, through: int, *, now: datetime) -> bool:
     """Mark the snapshot of a campaign as current, and return whether there is one."""
-    in_campaign = MonitoringSnapshotTable.campaign_id == campaign_id
-    return bool(
-        tx.execute(update(MonitoringSnapshotTable).where(in_campaign).values(through=through, read_at=now)).rowcount
-    )
+    confirm = update(MonitoringSnapshotTable).where(MonitoringSnapshotTable.campaign_id == campaign_id)
+    return bool(tx.execute(confirm.values(through=through, read_at=now)).rowcount)
 
 
 def find_snapshot(tx: Connection, campaign_id: str) -> MonitoringSnapshot | None:
@@ -222,7 +215,7 @@ def find_snapshot(tx: Connection, campaign_id: str) -> MonitoringSnapshot | None
         figures = _FIGURES.validate_json(row.content)
     except ValidationError:
         return None
-    return MonitoringSnapshot(figures=figures, through=row.through, made_at=row.made_at, read_at=row.read_at)
+    return MonitoringSnapshot(figures=figures, through=row.through, updated_at=row.updated_at, read_at=row.read_at)
 
 
 def delete_snapshot(tx: Connection, campaign_id: str) -> None:

@@ -37,9 +37,9 @@ class NoticeRow:
     """An open notice of a rater."""
 
     id: str
-    kind: Literal["help", "illegal"]  # Whether they need help, or met what must not be shown
-    text: str  # In their words, and about which item, if any
-    item: str | None
+    kind: Literal["help", "illegal"]
+    text: str
+    item: str | None  # Name of the item, if the notice is about one
     at: datetime
 
 
@@ -68,26 +68,26 @@ def _select_open(campaign_id: str) -> Select[*tuple[Any, ...]]:
 def settle_notice(tx: Connection, campaign_id: str, notice_id: str, *, show_again: bool, now: datetime) -> bool:
     """Mark a notice as settled, and return whether the campaign has it.
 
-    The item that it reports stays withheld, unless it is to be shown again.
+    A reported item stays withheld unless `show_again`.
     """
     raters = select(RaterTable.id).where(RaterTable.campaign_id == campaign_id)
-    mine = (NoticeTable.id == notice_id) & NoticeTable.rater_id.in_(raters)
-    known = tx.execute(update(NoticeTable).where(mine).values(settled_at=now)).rowcount
+    is_notice = (NoticeTable.id == notice_id) & NoticeTable.rater_id.in_(raters)
+    n = tx.execute(update(NoticeTable).where(is_notice).values(settled_at=now)).rowcount
     if show_again:
-        about = (
+        item = (
             select(AssignmentTable.item_id)
             .join(NoticeTable, NoticeTable.assignment_id == AssignmentTable.id)
-            .where(mine)
+            .where(is_notice)
         )
-        tx.execute(update(ItemTable).where(ItemTable.id.in_(about)).values(withheld=False))
-    return bool(known)
+        tx.execute(update(ItemTable).where(ItemTable.id.in_(item)).values(withheld=False))
+    return bool(n)
 
 
 def has_open_notice(tx: Connection, rater_id: str, kind: str, text: str, *, assignment_id: str | None) -> bool:
     """Return whether the same notice of a rater is open."""
     same = (NoticeTable.rater_id == rater_id) & (NoticeTable.kind == kind) & (NoticeTable.text == text)
-    open_ = NoticeTable.settled_at.is_(None) & NoticeTable.assignment_id.is_not_distinct_from(assignment_id)
-    return bool(tx.scalar(select(func.count()).where(same, open_)))
+    same &= NoticeTable.assignment_id.is_not_distinct_from(assignment_id)
+    return bool(tx.scalar(select(func.count()).where(same, NoticeTable.settled_at.is_(None))))
 
 
 def add_notice(

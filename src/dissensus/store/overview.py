@@ -1,4 +1,4 @@
-"""Counts of a campaign and of the whole platform."""
+"""Counts of a campaign and of the platform."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ ASSIGNMENT_STATES: tuple[AssignmentState, ...] = get_args(AssignmentState)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignNumbers:
-    """Numbers of a campaign; previews and dry runs count for the loads only."""
+    """Numbers of a campaign without previews and dry runs."""
 
     n_items: int
     raters: Mapping[RaterState, int]
     n_rehearsals: int  # Previews and dry runs
-    assignments: Mapping[AssignmentState, int]  # Assignments by how they ended, or that they are open
-    loads: tuple[tuple[int, int], ...]  # Number of items have each number of raters, from the fewest raters on
-    n_invited: int  # Personal links, and those by which somebody entered
-    n_entered: int
-    n_chats: int = 0  # Conversations with chatbots that have ended, and how often raters spoke in all of them
+    assignments: Mapping[AssignmentState, int]
+    loads: tuple[tuple[int, int], ...]  # Pairs of load and number of items with it, lowest load first
+    n_invited: int  # Personal links
+    n_entered: int  # Personal links by which somebody entered
+    n_chats: int = 0  # Ended conversations
     n_exchanges: int = 0
 
 
 def load_campaign_numbers(tx: Connection, campaign_id: str) -> CampaignNumbers:
     """Return the numbers of a campaign."""
     owned = RaterTable.campaign_id == campaign_id
-    ended = dict(
+    by_state = dict(
         tx.execute(
             select(AssignmentTable.state, func.count())
             .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
@@ -57,7 +57,7 @@ def load_campaign_numbers(tx: Connection, campaign_id: str) -> CampaignNumbers:
         n_items=sum(n for _, n in loads),
         raters=_count_raters(tx, campaign_id),
         n_rehearsals=tx.scalar(rehearsals) or 0,
-        assignments={fate: ended.get(fate, 0) for fate in ASSIGNMENT_STATES},
+        assignments={state: by_state.get(state, 0) for state in ASSIGNMENT_STATES},
         loads=tuple((load, n) for load, n in loads),
         n_invited=tx.scalar(invited) or 0,
         n_entered=tx.scalar(entered) or 0,
@@ -66,28 +66,27 @@ def load_campaign_numbers(tx: Connection, campaign_id: str) -> CampaignNumbers:
     )
 
 
-def _count_chats(tx: Connection, theirs: ColumnElement[bool]) -> int:
+def _count_chats(tx: Connection, in_campaign: ColumnElement[bool]) -> int:
     chats = select(func.count()).select_from(ChatTable).join(RaterTable, RaterTable.id == ChatTable.rater_id)
-    return tx.scalar(chats.where(theirs, ~RaterTable.rehearsal, ChatTable.state == "done")) or 0
+    return tx.scalar(chats.where(in_campaign, ~RaterTable.rehearsal, ChatTable.state == "done")) or 0
 
 
-def _count_exchanges(tx: Connection, theirs: ColumnElement[bool]) -> int:
-    answers = (
-        select(func.count()).select_from(ChatExchangeTable).join(ChatTable, ChatTable.id == ChatExchangeTable.chat_id)
+def _count_exchanges(tx: Connection, in_campaign: ColumnElement[bool]) -> int:
+    exchanges = (
+        select(func.count())
+        .select_from(ChatExchangeTable)
+        .join(ChatTable, ChatTable.id == ChatExchangeTable.chat_id)
+        .join(RaterTable, RaterTable.id == ChatTable.rater_id)
     )
-    return (
-        tx.scalar(answers.join(RaterTable, RaterTable.id == ChatTable.rater_id).where(theirs, ~RaterTable.rehearsal))
-        or 0
-    )
+    return tx.scalar(exchanges.where(in_campaign, ~RaterTable.rehearsal)) or 0
 
 
 def _count_raters(tx: Connection, campaign_id: str | None) -> dict[RaterState, int]:
     """Count raters by state, of a campaign or of all."""
     query = select(RaterTable.state, func.count()).where(~RaterTable.rehearsal).group_by(RaterTable.state)
-    result = dict(
-        tx.execute(query if campaign_id is None else query.where(RaterTable.campaign_id == campaign_id)).all()
-    )
-    return {standing: result.get(standing, 0) for standing in RATER_STATES}
+    query = query if campaign_id is None else query.where(RaterTable.campaign_id == campaign_id)
+    by_state = dict(tx.execute(query).all())
+    return {state: by_state.get(state, 0) for state in RATER_STATES}
 
 
 def count_all_raters(tx: Connection) -> dict[RaterState, int]:
@@ -104,12 +103,12 @@ def find_last_save_number(tx: Connection) -> int:
 class RaterSummary:
     """A rater in a list."""
 
-    number: int  # The how manieth to enter, from 0
-    id: str  # Drawn at random, of nobody outside
-    standing: RaterState  # Whether they go on
-    cell: str | None  # Of the quota; None if there is none, or before it is known
+    number: int  # Zero-based entry number
+    id: str
+    standing: RaterState
+    cell: str | None  # Quota cell, if there is a quota and the cell is known
     language: str
-    n_done: int  # Items that they rated, left out, and still have
+    n_rated: int
     n_skipped: int
     n_open: int
 
@@ -118,7 +117,7 @@ def list_raters_after(tx: Connection, campaign_id: str, *, after: int, most: int
     """Return raters in the order of entry, after a number, without rehearsals."""
     counts = {
         name: func.count(AssignmentTable.id).filter(AssignmentTable.state == state).label(name)
-        for name, state in (("n_done", "done"), ("n_skipped", "skipped"), ("n_open", "open"))
+        for name, state in (("n_rated", "done"), ("n_skipped", "skipped"), ("n_open", "open"))
     }
     query = (
         select(

@@ -1,4 +1,4 @@
-"""Payments to raters, and the work that they are paid for."""
+"""Payments to raters and the work that is paid."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from dissensus.store.staff import StaffTable
 
 
 class PaymentTable(Base):
-    """A payment to a rater, noted by an owner or told by the recruiter; a reversal is one more row, below 0."""
+    """A payment to a rater, recorded by an owner or implied by the recruiter; a reversal is another row, below 0."""
 
     __tablename__ = "payment"
 
@@ -43,7 +43,7 @@ class PaymentTable(Base):
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)
     amount: Mapped[int] = mapped_column(doc="In minor units of the currency of the campaign.")
     staff_id: Mapped[str | None] = mapped_column(
-        ForeignKey("staff.id"), doc="Who noted it; null for what the recruiter paid, kept when its word was erased."
+        ForeignKey("staff.id"), doc="Owner who recorded it; null for a payment by the recruiter."
     )
     at: Mapped[datetime]
 
@@ -54,9 +54,9 @@ class PaymentRow:
 
     id: str
     rater_id: str
-    amount: int  # In minor units; below 0 where it takes another one back
-    by: str | None  # The name of who noted it; None for what the recruiter paid
-    at: datetime  # When it was noted
+    amount: int  # In minor units; below 0 for a reversal
+    by: str | None  # Name of the owner who recorded it; None for a payment by the recruiter
+    at: datetime
 
 
 _SELECT_PAYMENTS = select(
@@ -87,26 +87,26 @@ def add_payment(
 
 
 MAX_WORK_MS: Final = 2**31 - 1
-"""As the column takes it, 24 days of work: more can only be made up."""
+"""Largest value of the column: 24 days of work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterWork:
     """Work of one rater, by which they are paid."""
 
-    rater_id: str  # Who, and whether they go on
-    number: int
+    rater_id: str
+    number: int  # Zero-based entry number
     state: RaterState
     entered_at: datetime
-    had_finished: bool | None  # True if who withdrew had finished; None for others
+    had_finished: bool | None  # True if a withdrawn rater had finished; None for others
     n_rated: int
-    worked_ms: int  # As `dissensus.campaign.pay.worked_ms` counts it; of who withdrew, as it was then
-    noted: int  # What they were paid in all, as it was noted, in minor units
-    status: str | None  # What the recruiter told last of their visit; None if it told nothing, or sent nobody
+    worked_ms: int  # As in `dissensus.campaign.pay.worked_ms`; preserved on withdrawal
+    recorded: int  # Sum of the recorded payments, in minor units
+    status: str | None  # Last status of the submission at the recruiter, if any
 
     @property
     def finished(self) -> bool:
-        """True for raters who did all that there was for them, and at least one item."""
+        """True for raters who finished with at least one item."""
         return (self.state == "finished" and self.n_rated > 0) or bool(self.had_finished)
 
 
@@ -114,7 +114,7 @@ def load_work(tx: Connection, campaign_id: str, *, rater_ids: Collection[str] | 
     """Return the work of the raters of a campaign, or of some, in order of entry and without rehearsals."""
     owned = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal
     owned = owned if rater_ids is None else owned & RaterTable.id.in_(rater_ids)
-    rated, worked, noted = _count_rated(owned), _sum_worked_ms(owned), _sum_payments(owned)
+    rated, worked, recorded = _count_rated(owned), _sum_worked_ms(owned), _sum_payments(owned)
     query = (
         select(
             RaterTable.id.label("rater_id"),
@@ -125,10 +125,10 @@ def load_work(tx: Connection, campaign_id: str, *, rater_ids: Collection[str] | 
         )
         .add_columns(func.coalesce(rated.c.n, 0).label("n_rated"))
         .add_columns(func.coalesce(RaterTable.worked_ms, worked.c.ms, 0).label("worked_ms"))
-        .add_columns(func.coalesce(noted.c.amount, 0).label("noted"), RecruitTable.status)
+        .add_columns(func.coalesce(recorded.c.amount, 0).label("recorded"), RecruitTable.status)
         .outerjoin(rated, rated.c.rater_id == RaterTable.id)
         .outerjoin(worked, worked.c.rater_id == RaterTable.id)
-        .outerjoin(noted, noted.c.rater_id == RaterTable.id)
+        .outerjoin(recorded, recorded.c.rater_id == RaterTable.id)
         .outerjoin(RecruitTable, RecruitTable.rater_id == RaterTable.id)
         .where(owned)
         .order_by(RaterTable.number)
@@ -142,44 +142,44 @@ def list_rater_ids_after(tx: Connection, campaign_id: str, *, after: int, most: 
     return tuple(tx.scalars(select(RaterTable.id).where(owned).order_by(RaterTable.number).limit(most)))
 
 
-def _count_rated(theirs: ColumnElement[bool]) -> Subquery:
+def _count_rated(condition: ColumnElement[bool]) -> Subquery:
     """Count rated items and ended conversations by rater."""
-    done = [
-        select(one.rater_id).join(RaterTable, RaterTable.id == one.rater_id).where(theirs, one.state == "done")
-        for one in (AssignmentTable, ChatTable)
+    queries = [
+        select(table.rater_id).join(RaterTable, RaterTable.id == table.rater_id).where(condition, table.state == "done")
+        for table in (AssignmentTable, ChatTable)
     ]
-    every = union_all(*done).subquery("done")
-    return select(every.c.rater_id, func.count().label("n")).group_by(every.c.rater_id).subquery("rated")
+    done = union_all(*queries).subquery("done")
+    return select(done.c.rater_id, func.count().label("n")).group_by(done.c.rater_id).subquery("rated")
 
 
-def _sum_worked_ms(theirs: ColumnElement[bool]) -> Subquery:
-    """Sum the time worked by rater: of each visit the longest time that it reported, within limits.
+def _sum_worked_ms(condition: ColumnElement[bool]) -> Subquery:
+    """Sum the time worked by rater: the longest reported time of each visit, within limits.
 
-    What they say in a conversation, and what they pick there, is a visit each.
+    In conversations, each message and each pick is a visit.
     """
     longest = func.max(SaveTable.visible_ms - SaveTable.idle_ms)
-    visits = (
+    item_visits = (
         select(AssignmentTable.rater_id, _clamp_ms(longest).label("ms"))
         .join(AssignmentTable, AssignmentTable.id == SaveTable.assignment_id)
         .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
-        .where(theirs)
+        .where(condition)
         .group_by(AssignmentTable.rater_id, SaveTable.assignment_id, SaveTable.visit)
     )
-    every = union_all(visits, *_select_chat_times(theirs)).subquery("visits")
-    sums = select(every.c.rater_id, _sum_integers(every.c.ms).label("ms"))
-    return sums.group_by(every.c.rater_id).subquery("worked")
+    visits = union_all(item_visits, *_select_chat_times(condition)).subquery("visits")
+    sums = select(visits.c.rater_id, _sum_integers(visits.c.ms).label("ms"))
+    return sums.group_by(visits.c.rater_id).subquery("worked")
 
 
-def _select_chat_times(theirs: ColumnElement[bool]) -> tuple[Select[str, int], ...]:
+def _select_chat_times(condition: ColumnElement[bool]) -> tuple[Select[str, int], ...]:
     """Return the queries of times of messages and of picks."""
-    picked = ChatPickTable.exchange_id == ChatExchangeTable.id
-    answers = [
-        select(ChatTable.rater_id, _clamp_ms(one).label("ms"))
-        for one in (ChatExchangeTable.worked_ms, ChatPickTable.worked_ms)
-    ]
-    joined = [one.join(ChatExchangeTable, ChatExchangeTable.chat_id == ChatTable.id) for one in answers]
-    joined[1] = joined[1].join(ChatPickTable, picked)
-    return tuple(one.join(RaterTable, RaterTable.id == ChatTable.rater_id).where(theirs) for one in joined)
+    messages, picks = (
+        select(ChatTable.rater_id, _clamp_ms(column).label("ms"))
+        .join(ChatExchangeTable, ChatExchangeTable.chat_id == ChatTable.id)
+        .join(RaterTable, RaterTable.id == ChatTable.rater_id)
+        .where(condition)
+        for column in (ChatExchangeTable.worked_ms, ChatPickTable.worked_ms)
+    )
+    return messages, picks.join(ChatPickTable, ChatPickTable.exchange_id == ChatExchangeTable.id)
 
 
 def _clamp_ms(ms: ColumnElement[int] | SQLColumnExpression[int]) -> ColumnElement[int]:
@@ -187,23 +187,25 @@ def _clamp_ms(ms: ColumnElement[int] | SQLColumnExpression[int]) -> ColumnElemen
 
 
 def _sum_integers(column: SQLColumnExpression[int]) -> ColumnElement[int]:
-    # PostgreSQL would make a decimal of the sum of wide integers.
+    # PostgreSQL returns the sum of BIGINT as NUMERIC.
     return cast(func.sum(column), BigInteger)
 
 
-def _sum_payments(theirs: ColumnElement[bool]) -> Subquery:
-    rater = PaymentTable.rater_id
-    sums = select(rater, _sum_integers(PaymentTable.amount).label("amount")).join(RaterTable, RaterTable.id == rater)
-    return sums.where(theirs).group_by(rater).subquery("noted")
+def _sum_payments(condition: ColumnElement[bool]) -> Subquery:
+    rater_id = PaymentTable.rater_id
+    sums = select(rater_id, _sum_integers(PaymentTable.amount).label("amount"))
+    sums = sums.join(RaterTable, RaterTable.id == rater_id).where(condition)
+    return sums.group_by(rater_id).subquery("recorded")
 
 
 def set_work(tx: Connection, work: RaterWork) -> None:
     """Store the work of a rater, whose answers are about to be erased."""
-    stored = {"worked_ms": min(work.worked_ms, MAX_WORK_MS), "had_finished": work.finished}
-    tx.execute(update(RaterTable).where(RaterTable.id == work.rater_id).values(**stored))
+    values = {"worked_ms": min(work.worked_ms, MAX_WORK_MS), "had_finished": work.finished}
+    tx.execute(update(RaterTable).where(RaterTable.id == work.rater_id).values(**values))
 
 
 def count_turned_away_by_status(tx: Connection, campaign_id: str) -> Mapping[str | None, int]:
     """Count recruited participants who were turned away, by their last status."""
-    away = (RecruitTable.campaign_id == campaign_id) & RecruitTable.rater_id.is_(None)
-    return dict(tx.execute(select(RecruitTable.status, func.count()).where(away).group_by(RecruitTable.status)).all())
+    turned_away = (RecruitTable.campaign_id == campaign_id) & RecruitTable.rater_id.is_(None)
+    query = select(RecruitTable.status, func.count()).where(turned_away)
+    return dict(tx.execute(query.group_by(RecruitTable.status)).all())

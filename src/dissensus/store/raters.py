@@ -34,13 +34,13 @@ class InvitationTable(Base):
 
     key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
-    cell: Mapped[str | None] = mapped_column(doc="Where the recruiter chose raters by the cells of the quota.")
+    cell: Mapped[str | None] = mapped_column(doc="Quota cell, if the recruiter fills the quota.")
     created_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
 
 
 class RaterTable(Base):
-    """A rater: somebody who agreed to take part."""
+    """A rater, who has agreed to take part."""
 
     __tablename__ = "rater"
     __table_args__ = (
@@ -50,24 +50,24 @@ class RaterTable(Base):
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
-    number: Mapped[int] = mapped_column(doc="Seeds the order of items.")
+    number: Mapped[int] = mapped_column(doc="Entry number, from 0; seeds the order of items.")
     invitation_hash: Mapped[str | None] = mapped_column(ForeignKey("invitation.key_hash"), unique=True)
-    cell: Mapped[str | None] = mapped_column(doc="Of the quota; null where there is none, or before it is known.")
+    cell: Mapped[str | None] = mapped_column(doc="Quota cell, if there is a quota and the cell is known.")
     excluded_topics: Mapped[str | None] = mapped_column(
-        doc="Topics that they do not want to meet, one a line; null before."
+        doc="Topics that the rater avoids, one per line; null until the rater answered."
     )
     state: Mapped[str]
     language: Mapped[str]
-    rehearsal: Mapped[bool] = mapped_column(default=False, doc="A preview or a dry run, never exported.")
-    worked_ms: Mapped[int | None] = mapped_column(doc="Of who withdrew, to be paid; of others their saves tell it.")
-    had_finished: Mapped[bool | None] = mapped_column(doc="Of who withdrew, to be paid: whether they had finished.")
+    rehearsal: Mapped[bool] = mapped_column(default=False, doc="True for previews and dry runs, never exported.")
+    worked_ms: Mapped[int | None] = mapped_column(doc="Time worked of a withdrawn rater; for others the saves have it.")
+    had_finished: Mapped[bool | None] = mapped_column(doc="True if a withdrawn rater had finished; null for others.")
     entered_at: Mapped[datetime]
     last_seen_at: Mapped[datetime]
     changed_at: Mapped[datetime]
 
 
 class DeclarationTable(RaterData, Base):
-    """A self-description of a rater; the last one holds."""
+    """A self-description of a rater; the last one is current."""
 
     __tablename__ = "declaration"
 
@@ -79,21 +79,20 @@ class DeclarationTable(RaterData, Base):
 
 def add_invitations(tx: Connection, campaign_id: str, keys: Sequence[str], *, cell: str | None, now: datetime) -> None:
     """Insert personal links by the hashes of their keys, for a cell if the recruiter chooses by cells."""
-    same = {"campaign_id": campaign_id, "cell": cell, "created_at": now}
-    rows = [same | {"key_hash": hash_key(key)} for key in keys]
+    rows = [{"key_hash": hash_key(key), "campaign_id": campaign_id, "cell": cell, "created_at": now} for key in keys]
     if rows:
         tx.execute(insert(InvitationTable), rows)
 
 
 def is_participant(campaign_id: str) -> ColumnElement[bool]:
-    """Return the condition that a rater is of a campaign, is no rehearsal and has not withdrawn."""
+    """Return the condition that a rater belongs to a campaign, is not a rehearsal and has not withdrawn."""
     return and_(RaterTable.campaign_id == campaign_id, ~RaterTable.rehearsal, RaterTable.state != "withdrawn")
 
 
 RaterState: TypeAlias = Literal["rating", "finished", "stopped", "withdrawn"]
 
 
-INVALID_LINK: Final = "This link is not valid (any more). Ask whoever sent it for a new one."
+INVALID_LINK: Final = "This link is not valid (any more). Ask its sender for a new one."
 """The same message for every invalid key: it reveals no campaign."""
 
 
@@ -101,23 +100,23 @@ INVALID_LINK: Final = "This link is not valid (any more). Ask whoever sent it fo
 class RaterRow:
     """A rater."""
 
-    id: str  # Who, in which campaign, and the how manieth to enter it, from 0
+    id: str
     campaign_id: str
-    number: int
-    cell: str | None  # Of the quota; None if there is none, or before it is known
-    excluded_topics: str | None  # Topics that they do not want to meet, one a line; None before they were asked
-    state: RaterState  # Whether they go on
+    number: int  # Zero-based entry number
+    cell: str | None  # Quota cell, if there is a quota and the cell is known
+    excluded_topics: str | None  # Topics that the rater avoids, one per line; None until the rater answered
+    state: RaterState
     language: str
-    rehearsal: bool  # True if it is a preview or a dry run
+    rehearsal: bool  # True for a preview or a dry run
 
 
 RATER_COLUMNS = [getattr(RaterTable, name) for name in RaterRow.__dataclass_fields__]
 
 
-# What every submit asks is put together once: that takes longer than the database needs for the answer.
+# Statements of every submit are built once: building one takes longer than running it.
 _MARK_SEEN = (
     update(RaterTable)
-    .where(RaterTable.id == bindparam("one"))
+    .where(RaterTable.id == bindparam("rater_id"))
     .values(last_seen_at=bindparam("now"))
     .returning(*RATER_COLUMNS)
 )
@@ -142,9 +141,9 @@ def add_rater(
     now: datetime,
 ) -> RaterRow:
     """Insert a rater with the next number of the campaign, which must be locked."""
-    campaign = CampaignTable.id == campaign_id
-    number = tx.scalar(select(CampaignTable.n_raters).where(campaign)) or 0
-    tx.execute(update(CampaignTable).where(campaign).values(n_raters=number + 1))
+    is_campaign = CampaignTable.id == campaign_id
+    number = tx.scalar(select(CampaignTable.n_raters).where(is_campaign)) or 0
+    tx.execute(update(CampaignTable).where(is_campaign).values(n_raters=number + 1))
     rater = RaterRow(
         id=rater_id,
         campaign_id=campaign_id,
@@ -163,14 +162,14 @@ def add_rater(
 
 def check_invitation(tx: Connection, campaign_id: str, key: str) -> str | None:
     """Return the cell of a personal link, if any; NotAllowed if it is not valid for the campaign."""
-    known = tx.execute(
+    row = tx.execute(
         select(InvitationTable.campaign_id, InvitationTable.revoked_at, InvitationTable.cell).where(
             InvitationTable.key_hash == hash_key(key)
         )
     ).one_or_none()
-    if known is None or known.campaign_id != campaign_id or known.revoked_at is not None:
+    if row is None or row.campaign_id != campaign_id or row.revoked_at is not None:
         raise NotAllowed(INVALID_LINK)
-    return None if known.cell is None else str(known.cell)
+    return None if row.cell is None else str(row.cell)
 
 
 def find_invited_rater(tx: Connection, key: str, *, lock: bool = False) -> RaterRow | None:
@@ -187,8 +186,8 @@ def find_rater(tx: Connection, rater_id: str) -> RaterRow | None:
 
 
 def mark_seen(tx: Connection, rater_id: str, *, now: datetime) -> RaterRow | None:
-    """Record a sign of a rater, and return them, locked against changes and erasure until the transaction ends."""
-    row = tx.execute(_MARK_SEEN, {"one": rater_id, "now": now}).one_or_none()
+    """Set the time when a rater was last seen, and return the rater, locked until the transaction ends."""
+    row = tx.execute(_MARK_SEEN, {"rater_id": rater_id, "now": now}).one_or_none()
     return None if row is None else RaterRow(**row._mapping)
 
 
@@ -231,7 +230,7 @@ def set_rater_cell(tx: Connection, rater_id: str, cell: str) -> None:
 
 
 def add_declaration(tx: Connection, rater_id: str, content: Mapping[str, Any], *, now: datetime) -> None:
-    """Insert a self-description, dated after those before even if the clock was set back."""
+    """Insert a self-description, dated after earlier ones even if the clock was set back."""
     last = tx.scalar(select(func.max(DeclarationTable.at)).where(DeclarationTable.rater_id == rater_id))
     now = now if last is None or now > last else last + timedelta(microseconds=1)
     tx.execute(insert(DeclarationTable).values(id=new_id(now), rater_id=rater_id, content=dict(content), at=now))

@@ -1,4 +1,4 @@
-"""Participants sent by a recruiter and their submissions; external ids are in no other table."""
+"""Participants sent by a recruiter and their submissions; no other table holds external ids."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,29 +14,29 @@ from dissensus.store.raters import RATER_COLUMNS, RaterRow, RaterState, RaterTab
 
 
 class RecruitTable(RaterData, Base):
-    """A participant sent by a recruiter: the only place of external ids, erasable by itself."""
+    """A participant sent by a recruiter; the only table with external ids, which can be erased separately."""
 
     __tablename__ = "recruit"
     __table_args__ = (UniqueConstraint("campaign_id", "person"),)
 
-    submission: Mapped[str] = mapped_column(primary_key=True, doc="The recruiter's id of this visit.")
+    submission: Mapped[str] = mapped_column(primary_key=True, doc="The recruiter's id of the submission.")
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
     person: Mapped[str] = mapped_column(doc="The recruiter's id of the person.")
     study: Mapped[str]
     rater_id: Mapped[str | None] = mapped_column(
-        ForeignKey("rater.id"), unique=True, doc="Null for who was turned away, and is not asked again."
+        ForeignKey("rater.id"), unique=True, doc="Null for a participant who was turned away."
     )
-    status: Mapped[str | None] = mapped_column(doc="What the recruiter told last.")
-    n_repeat_visits: Mapped[int] = mapped_column(default=0, doc="How often the same person came by another visit.")
-    return_asked_at: Mapped[datetime | None] = mapped_column(doc="When an owner asked them to give the visit back.")
+    status: Mapped[str | None] = mapped_column(doc="Last status at the recruiter.")
+    n_repeat_visits: Mapped[int] = mapped_column(default=0, doc="Number of visits by another submission.")
+    return_requested_at: Mapped[datetime | None] = mapped_column(doc="Time when an owner requested the return.")
     entered_at: Mapped[datetime]
     changed_at: Mapped[datetime]
 
 
 def find_recruited_rater(tx: Connection, person: str, submission: str, *, lock: bool = False) -> RaterRow | None:
     """Return the rater of a recruiter's ids, or None; `lock` keeps them from being erased."""
-    sent = (RecruitTable.person == person) & (RecruitTable.submission == submission)
-    query = select(*RATER_COLUMNS).join(RecruitTable, RecruitTable.rater_id == RaterTable.id).where(sent)
+    has_ids = (RecruitTable.person == person) & (RecruitTable.submission == submission)
+    query = select(*RATER_COLUMNS).join(RecruitTable, RecruitTable.rater_id == RaterTable.id).where(has_ids)
     locked = query.with_for_update(read=True, key_share=True, of=RaterTable)
     row = tx.execute(locked if lock else query).one_or_none()
     return None if row is None else RaterRow(**row._mapping)
@@ -46,10 +46,10 @@ def find_recruited_rater(tx: Connection, person: str, submission: str, *, lock: 
 class RecruitRow:
     """A participant sent by a recruiter."""
 
-    submission: str  # The recruiter's id of the visit
-    campaign_id: str  # To which campaign, and who it is there; None for who was turned away
-    rater_id: str | None
-    status: str | None  # What the recruiter told last; None for nothing so far
+    submission: str  # The recruiter's id
+    campaign_id: str
+    rater_id: str | None  # None for a participant who was turned away
+    status: str | None  # Last status at the recruiter, if any
 
 
 _COLUMNS = [getattr(RecruitTable, name) for name in RecruitRow.__dataclass_fields__]
@@ -83,7 +83,7 @@ def add_recruit(
         with tx.begin_nested():
             tx.execute(insert(RecruitTable).values(**ids, n_repeat_visits=0, entered_at=now, changed_at=now))
     except IntegrityError:
-        raise Conflict("This submission is used for another campaign. Nothing about you was kept here.") from None
+        raise Conflict("This submission is used for another campaign. Nothing about you was stored here.") from None
 
 
 def count_repeat_visit(tx: Connection, submission: str) -> None:
@@ -96,7 +96,7 @@ def count_repeat_visit(tx: Connection, submission: str) -> None:
 
 
 def turn_away_recruit(tx: Connection, rater_id: str, *, now: datetime) -> None:
-    """Detach a participant from the rater that they could not become; their visit stays known."""
+    """Detach a participant from their rater, who is to be deleted; the submission stays."""
     tx.execute(update(RecruitTable).where(RecruitTable.rater_id == rater_id).values(rater_id=None, changed_at=now))
 
 
@@ -109,25 +109,33 @@ def set_recruit_status(tx: Connection, submission: str, status: str, *, now: dat
 class SubmissionRow:
     """A submission of a participant, without the id of the person."""
 
-    submission: str  # The recruiter's id of the visit
-    rater_id: str | None  # Who they are here, and how many items they rated; None for who was turned away
+    submission: str  # The recruiter's id
+    rater_id: str | None  # None, like number and state, for a participant who was turned away
     number: int | None
     state: RaterState | None
     n_rated: int
-    status: str | None  # What the recruiter told last; None for nothing so far
-    n_repeat_visits: int  # How often the same person came by another visit
-    entered_at: datetime  # When they came, and were asked to give it back, if they were
-    return_asked_at: datetime | None
+    status: str | None  # Last status at the recruiter, if any
+    n_repeat_visits: int  # Number of visits by another submission
+    entered_at: datetime
+    return_requested_at: datetime | None  # Time when the return was requested, if it was
 
 
 def _select_submissions(campaign_id: str) -> Select[tuple[object, ...]]:
     done = select(func.count()).where(AssignmentTable.rater_id == RaterTable.id, AssignmentTable.state == "done")
-    r = RecruitTable
     return (
-        select(r.submission, r.rater_id, r.status, r.n_repeat_visits, r.entered_at, r.return_asked_at)
-        .add_columns(RaterTable.number, RaterTable.state, done.scalar_subquery().label("n_rated"))
-        .outerjoin(RaterTable, RaterTable.id == r.rater_id)
-        .where(r.campaign_id == campaign_id)
+        select(
+            RecruitTable.submission,
+            RecruitTable.rater_id,
+            RecruitTable.status,
+            RecruitTable.n_repeat_visits,
+            RecruitTable.entered_at,
+            RecruitTable.return_requested_at,
+            RaterTable.number,
+            RaterTable.state,
+            done.scalar_subquery().label("n_rated"),
+        )
+        .outerjoin(RaterTable, RaterTable.id == RecruitTable.rater_id)
+        .where(RecruitTable.campaign_id == campaign_id)
     )
 
 
@@ -164,9 +172,9 @@ def count_submissions(tx: Connection, campaign_id: str, *, status: str | None = 
 
 def record_return_request(tx: Connection, submission: str, *, now: datetime) -> None:
     """Set the time when the return of a submission was requested."""
-    tx.execute(update(RecruitTable).where(RecruitTable.submission == submission).values(return_asked_at=now))
+    tx.execute(update(RecruitTable).where(RecruitTable.submission == submission).values(return_requested_at=now))
 
 
 def erase_recruits(tx: Connection, campaign_id: str) -> int:
-    """Delete all external ids of a campaign, and return how many participants it had."""
+    """Delete all external ids of a campaign, and return the number of its participants."""
     return tx.execute(delete(RecruitTable).where(RecruitTable.campaign_id == campaign_id)).rowcount

@@ -39,13 +39,13 @@ class SeatTable(Base):
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
     cell: Mapped[str]
-    state: Mapped[str] = mapped_column(doc="Held by somebody who rates, or taken for good by who has finished.")
+    state: Mapped[str] = mapped_column(doc="`held` by a rater at work, or `taken` by one who has finished.")
     rater_id: Mapped[str | None] = mapped_column(ForeignKey("rater.id"), unique=True)
     changed_at: Mapped[datetime]
 
 
 class ScreenOutTable(Base):
-    """Number of raters turned away because their cell was full; they are not identified."""
+    """Number of raters turned away because their cell was full."""
 
     __tablename__ = "screen_out"
 
@@ -55,77 +55,76 @@ class ScreenOutTable(Base):
 
 
 INACTIVE_STATES: Final = ("stopped", "withdrawn")
-"""Standings of raters whose seats are for whoever comes."""
+"""States of raters whose seats can be claimed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatCounts:
     """The seats of a cell."""
 
-    free: int = 0  # For whoever comes, of raters under way, and of those who have finished
+    free: int = 0
     held: int = 0
     taken: int = 0
-    screened: int = 0  # Number of were turned away because there was none
+    screened: int = 0  # Raters turned away because there was none
 
 
-def set_seats(tx: Connection, campaign_id: str, places: Mapping[str, int], *, now: datetime) -> None:
+def set_seats(tx: Connection, campaign_id: str, capacity: Mapping[str, int], *, now: datetime) -> None:
     """Set the number of seats of each cell; held and taken seats stay even if they are too many."""
     query = select(SeatTable.cell, func.count()).where(SeatTable.campaign_id == campaign_id).group_by(SeatTable.cell)
-    there = Counter(dict(tx.execute(query).all()))
-    wanted = Counter(places)
+    present, required = Counter(dict(tx.execute(query).all())), Counter(capacity)
     rows = [
         {"id": new_id(now), "campaign_id": campaign_id, "cell": cell, "state": "free", "changed_at": now}
-        for cell in (wanted - there).elements()
+        for cell in (required - present).elements()
     ]
     if rows:
         tx.execute(insert(SeatTable), rows)
-    for cell, n in (there - wanted).items():
+    for cell, n in (present - required).items():
         free = select(SeatTable.id).where(_is_in_cell(campaign_id, cell), SeatTable.state == "free").limit(n)
         tx.execute(delete(SeatTable).where(SeatTable.id.in_(free), SeatTable.state == "free"))
 
 
-def has_free_seat(tx: Connection, campaign_id: str, places: Mapping[str, int], *, unseen_since: datetime) -> bool:
+def has_free_seat(tx: Connection, campaign_id: str, capacity: Mapping[str, int], *, unseen_since: datetime) -> bool:
     """Return whether any of some cells, by their capacity, has a claimable seat."""
-    lasting = (
+    query = (
         select(SeatTable.cell, func.count())
         .outerjoin(RaterTable, RaterTable.id == SeatTable.rater_id)
         .where(SeatTable.campaign_id == campaign_id, ~_is_claimable(unseen_since))
         .group_by(SeatTable.cell)
     )
-    occupied = dict(tx.execute(lasting).all())
-    return any(occupied.get(cell, 0) < n for cell, n in places.items())
+    occupied = dict(tx.execute(query).all())
+    return any(occupied.get(cell, 0) < n for cell, n in capacity.items())
 
 
 def claim_seat(
-    tx: Connection, campaign_id: str, cell: str, rater_id: str, *, places: int, unseen_since: datetime, now: datetime
+    tx: Connection, campaign_id: str, cell: str, rater_id: str, *, capacity: int, unseen_since: datetime, now: datetime
 ) -> bool:
     """Claim a seat in a cell for a rater, and return whether there was one.
 
-    A free one, else that of a rater who stopped or gave no sign since a time. Who has finished keeps theirs: where they
-    do so at this very moment, another seat is looked for.
+    Free seats come first, then those of raters who stopped or were not seen since a time. A seat whose rater is just
+    finishing is passed over.
     """
     free = SeatTable.state == "free"
     query = (
         select(SeatTable.id, SeatTable.rater_id)
         .outerjoin(RaterTable, RaterTable.id == SeatTable.rater_id)
         .where(_is_in_cell(campaign_id, cell), _is_claimable(unseen_since))
-        # Free ones first; of the others that of who has been gone for longest.
+        # Free seats first, then those of the raters not seen for longest.
         .order_by(free.desc(), RaterTable.last_seen_at, SeatTable.id)
     )
-    if not has_free_seat(tx, campaign_id, {cell: places}, unseen_since=unseen_since):
+    if not has_free_seat(tx, campaign_id, {cell: capacity}, unseen_since=unseen_since):
         return False
-    for result in tx.execute(query.limit(1 + _count_held(tx, campaign_id, cell))).all():
-        was = SeatTable.rater_id.is_(None) if result.rater_id is None else SeatTable.rater_id == result.rater_id
-        seat = (SeatTable.id == result.id) & was & (SeatTable.state != "taken")
+    for row in tx.execute(query.limit(1 + _count_held(tx, campaign_id, cell))).all():
+        unchanged = SeatTable.rater_id.is_not_distinct_from(row.rater_id) & (SeatTable.state != "taken")
+        seat = (SeatTable.id == row.id) & unchanged
         if tx.execute(update(SeatTable).where(seat).values(rater_id=rater_id, state="held", changed_at=now)).rowcount:
             return True
     return False
 
 
 def _is_claimable(unseen_since: datetime) -> ColumnElement[bool]:
-    # Of a free seat there is no rater, and what is compared with nothing is neither true nor false.
-    gone = func.coalesce(or_(RaterTable.last_seen_at < unseen_since, RaterTable.state.in_(INACTIVE_STATES)), False)
-    return (SeatTable.state == "free") | ((SeatTable.state == "held") & gone)
+    # A free seat has no rater, and comparisons with NULL are NULL.
+    inactive = func.coalesce(or_(RaterTable.last_seen_at < unseen_since, RaterTable.state.in_(INACTIVE_STATES)), False)
+    return (SeatTable.state == "free") | ((SeatTable.state == "held") & inactive)
 
 
 def _count_held(tx: Connection, campaign_id: str, cell: str) -> int:
@@ -151,8 +150,8 @@ def release_seat(tx: Connection, rater_id: str, *, now: datetime) -> None:
 
 def count_screen_out(tx: Connection, campaign_id: str, cell: str) -> None:
     """Increment the screen-outs of a cell."""
-    one = (ScreenOutTable.campaign_id == campaign_id) & (ScreenOutTable.cell == cell)
-    if not tx.execute(update(ScreenOutTable).where(one).values(n_raters=ScreenOutTable.n_raters + 1)).rowcount:
+    in_cell = (ScreenOutTable.campaign_id == campaign_id) & (ScreenOutTable.cell == cell)
+    if not tx.execute(update(ScreenOutTable).where(in_cell).values(n_raters=ScreenOutTable.n_raters + 1)).rowcount:
         tx.execute(insert(ScreenOutTable).values(campaign_id=campaign_id, cell=cell, n_raters=1))
 
 
@@ -166,8 +165,8 @@ def load_seat_counts(tx: Connection, campaign_id: str) -> dict[str, SeatCounts]:
     result: dict[str, dict[str, int]] = {}
     for cell, state, n in tx.execute(by_state):
         result.setdefault(cell, {})[state] = n
-    away = select(ScreenOutTable.cell, ScreenOutTable.n_raters).where(ScreenOutTable.campaign_id == campaign_id)
-    for cell, n in tx.execute(away):
+    screened = select(ScreenOutTable.cell, ScreenOutTable.n_raters).where(ScreenOutTable.campaign_id == campaign_id)
+    for cell, n in tx.execute(screened):
         result.setdefault(cell, {})["screened"] = n
     return {cell: SeatCounts(**numbers) for cell, numbers in result.items()}
 

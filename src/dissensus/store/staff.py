@@ -14,7 +14,7 @@ from dissensus.store.core.orm import HASH, ID, Base, RaterData
 
 
 class SessionTable(RaterData, Base):
-    """A signed-in browser, of a rater or of staff."""
+    """A session of a rater or of staff."""
 
     __tablename__ = "session"
     __table_args__ = (CheckConstraint("(rater_id IS NULL) <> (staff_id IS NULL)", name="of_one"),)
@@ -33,9 +33,9 @@ class StaffTable(Base):
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
-    password_hash: Mapped[str | None] = mapped_column(doc="Argon2id with its salt; null where there is no password.")
-    email: Mapped[str | None] = mapped_column(doc="By which a provider may tell who they are.")
-    subject: Mapped[str | None] = mapped_column(doc="Who they are at the provider, once they came by it.")
+    password_hash: Mapped[str | None] = mapped_column(doc="Argon2id with its salt; null without a password.")
+    email: Mapped[str | None] = mapped_column(doc="Identifies the person at the first sign-in by a provider.")
+    subject: Mapped[str | None] = mapped_column(doc="OpenID Connect subject, once they signed in by the provider.")
     created_at: Mapped[datetime]
 
 
@@ -56,15 +56,15 @@ class StaffRow:
 
     id: str
     name: str
-    created_at: datetime  # Since when they are known
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaffSession:
     """A session of a staff account."""
 
-    id: str  # Which one: the hash of its key
-    expires_at: datetime  # When it ends by itself
+    id: str  # Hash of its key
+    expires_at: datetime
 
 
 _COLUMNS = [getattr(StaffTable, name) for name in StaffRow.__dataclass_fields__]
@@ -104,10 +104,10 @@ def is_login_link_valid(tx: Connection, key: str, *, now: datetime) -> bool:
 def use_login_link(tx: Connection, key: str, *, now: datetime) -> str | None:
     """Use up a login link, and return the id of its account; None if it is not valid.
 
-    One statement decides, so that of two who come at once one alone gets in.
+    Of two concurrent uses only one succeeds, since a single statement checks and updates.
     """
-    used = update(LoginLinkTable).where(_is_valid(key, now)).values(used_at=now).returning(LoginLinkTable.staff_id)
-    return tx.scalar(used)
+    use = update(LoginLinkTable).where(_is_valid(key, now)).values(used_at=now).returning(LoginLinkTable.staff_id)
+    return tx.scalar(use)
 
 
 def _is_valid(key: str, now: datetime) -> ColumnElement[bool]:
@@ -179,8 +179,8 @@ def find_staff_by_subject(tx: Connection, *, subject: str) -> StaffRow | None:
 
 def claim_subject(tx: Connection, email: str, subject: str) -> StaffRow | None:
     """Link a subject to the account with this email and no subject; return it, or None."""
-    mine = (StaffTable.email == email) & StaffTable.subject.is_(None)
-    row = tx.execute(update(StaffTable).where(mine).values(subject=subject).returning(*_COLUMNS)).one_or_none()
+    unlinked = (StaffTable.email == email) & StaffTable.subject.is_(None)
+    row = tx.execute(update(StaffTable).where(unlinked).values(subject=subject).returning(*_COLUMNS)).one_or_none()
     return None if row is None else StaffRow(**row._mapping)
 
 
@@ -195,3 +195,9 @@ def set_email(tx: Connection, staff_id: str, email: str | None) -> None:
 def set_password_hash(tx: Connection, staff_id: str, password_hash: str) -> None:
     """Set the password hash of an account."""
     tx.execute(update(StaffTable).where(StaffTable.id == staff_id).values(password_hash=password_hash))
+
+
+def delete_expired_sessions(tx: Connection, *, now: datetime) -> None:
+    """Delete expired sessions, of raters too, and login links."""
+    tx.execute(delete(LoginLinkTable).where(LoginLinkTable.expires_at <= now))
+    tx.execute(delete(SessionTable).where(SessionTable.expires_at <= now))

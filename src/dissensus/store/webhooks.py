@@ -25,19 +25,17 @@ class WebhookTable(Base):
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
-    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Who answers for it, as long as they own it.")
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Responsible owner.")
     address: Mapped[str]
-    kinds: Mapped[str] = mapped_column(doc="Divided by commas; empty for all, also for those to come.")
-    secret_hash: Mapped[str] = mapped_column(HASH, doc="The secret is derived from that of the site, and kept nowhere.")
-    sequence: Mapped[int] = mapped_column(doc="In the chain, of the last event that was delivered.")
-    retry_through: Mapped[int | None] = mapped_column(
-        doc="Of the last event of a batch that failed, and is tried again."
-    )
+    kinds: Mapped[str] = mapped_column(doc="Separated by commas; empty for all, future ones too.")
+    secret_hash: Mapped[str] = mapped_column(HASH, doc="Hash of the secret, which is derived from that of the site.")
+    sequence: Mapped[int] = mapped_column(doc="Sequence number of the last delivered event.")
+    retry_through: Mapped[int | None] = mapped_column(doc="Sequence number of the last event of a failed batch.")
     due_at: Mapped[datetime]
-    n_failures: Mapped[int] = mapped_column(doc="In a row.")
+    n_failures: Mapped[int] = mapped_column(doc="Consecutive failures.")
     failing_since: Mapped[datetime | None]
-    failure_reason: Mapped[str] = mapped_column(doc="Why the last delivery was not taken; empty where it was.")
-    pause_reason: Mapped[str] = mapped_column(doc="Why nothing is delivered any more; empty where it is.")
+    failure_reason: Mapped[str] = mapped_column(doc="Reason of the last failure; empty after a success.")
+    pause_reason: Mapped[str] = mapped_column(doc="Reason of the pause; empty unless paused.")
     delivered_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
 
@@ -52,22 +50,21 @@ class WebhookRow:
     id: str
     campaign_id: str
     campaign: str
-    staff_id: str  # Who answers for it, by id and name, and whether they are an owner
-    by: str
-    owned: bool
-    address: str  # Where, and of what; no kinds for all
-    kinds: tuple[str, ...]
-    secret_hash: str  # Of its secret, which is kept nowhere
-    sequence: int  # The last place that was delivered, and that of a batch that failed and is tried again
-    retry_through: int | None
-    head: int  # The last place of the chain
-    due_at: datetime  # When it is tried next, how often it failed in a row, and since when
-    n_failures: int
+    staff_id: str  # Responsible owner
+    owner: str  # Name of the responsible owner
+    owned: bool  # True while the responsible person is an owner
+    address: str
+    kinds: tuple[str, ...]  # Event kinds; empty for all
+    secret_hash: str  # Hash of its secret, which is not stored
+    sequence: int  # Sequence number of the last delivered event
+    retry_through: int | None  # Sequence number of the last event of a failed batch
+    head: int  # Sequence number of the last event of the chain
+    due_at: datetime  # Time of the next delivery
+    n_failures: int  # Consecutive failures
     failing_since: datetime | None
-    # Why the last delivery was not taken, and why nothing is delivered any more; empty where it was, and is
-    failure_reason: str
-    pause_reason: str
-    delivered_at: datetime | None  # When the last delivery was taken, and when it was added
+    failure_reason: str  # Reason of the last failure; empty after a success
+    pause_reason: str  # Reason of the pause; empty unless paused
+    delivered_at: datetime | None  # Time of the last successful delivery
     created_at: datetime
 
     @property
@@ -77,47 +74,46 @@ class WebhookRow:
 
 
 _COLUMNS = (
-    *(WebhookTable.id, WebhookTable.campaign_id, WebhookTable.staff_id, WebhookTable.address, WebhookTable.kinds),
-    *(
-        WebhookTable.secret_hash,
-        WebhookTable.sequence,
-        WebhookTable.retry_through,
-        WebhookTable.due_at,
-        WebhookTable.n_failures,
-    ),
-    *(
-        WebhookTable.failing_since,
-        WebhookTable.failure_reason,
-        WebhookTable.pause_reason,
-        WebhookTable.delivered_at,
-        WebhookTable.created_at,
-    ),
+    WebhookTable.id,
+    WebhookTable.campaign_id,
+    WebhookTable.staff_id,
+    WebhookTable.address,
+    WebhookTable.kinds,
+    WebhookTable.secret_hash,
+    WebhookTable.sequence,
+    WebhookTable.retry_through,
+    WebhookTable.due_at,
+    WebhookTable.n_failures,
+    WebhookTable.failing_since,
+    WebhookTable.failure_reason,
+    WebhookTable.pause_reason,
+    WebhookTable.delivered_at,
+    WebhookTable.created_at,
 )
 
 
 def _select_webhooks(*where: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    role = MemberTable.role.label("role")
-    owned = (MemberTable.campaign_id == WebhookTable.campaign_id) & (MemberTable.staff_id == WebhookTable.staff_id)
+    is_member = (MemberTable.campaign_id == WebhookTable.campaign_id) & (MemberTable.staff_id == WebhookTable.staff_id)
     return (
         select(
             *_COLUMNS,
             CampaignTable.name.label("campaign"),
-            StaffTable.name.label("by"),
+            StaffTable.name.label("owner"),
             EventChainTable.n_events.label("head"),
-            role,
+            MemberTable.role.label("role"),
         )
         .join(CampaignTable, CampaignTable.id == WebhookTable.campaign_id)
         .join(EventChainTable, EventChainTable.campaign_id == WebhookTable.campaign_id)
         .join(StaffTable, StaffTable.id == WebhookTable.staff_id)
-        .outerjoin(MemberTable, owned)
+        .outerjoin(MemberTable, is_member)
         .where(*where)
     )
 
 
 def _to_row(row: Any) -> WebhookRow:
-    result = dict(row._mapping)
-    role, kinds = result.pop("role"), result.pop("kinds")
-    return WebhookRow(**result, owned=role == "owner", kinds=tuple(kinds.split(",")) if kinds else ())
+    fields = dict(row._mapping)
+    role, kinds = fields.pop("role"), fields.pop("kinds")
+    return WebhookRow(**fields, owned=role == "owner", kinds=tuple(kinds.split(",")) if kinds else ())
 
 
 def add_webhook(
@@ -138,8 +134,8 @@ def add_webhook(
         "address": address,
         "kinds": ",".join(kinds),
     }
-    blank = {"n_failures": 0, "failure_reason": "", "pause_reason": "", "due_at": columns["created_at"]}
-    tx.execute(insert(WebhookTable).values(**row, **blank, **columns))
+    initial = {"n_failures": 0, "failure_reason": "", "pause_reason": "", "due_at": columns["created_at"]}
+    tx.execute(insert(WebhookTable).values(**row, **initial, **columns))
 
 
 def count_webhooks(tx: Connection, campaign_id: str) -> int:
@@ -193,9 +189,9 @@ def advance_webhook(
     tx: Connection, webhook: WebhookRow, through: int, *, now: datetime, delivered: bool = True
 ) -> None:
     """Record a delivery up to a sequence number, unless another process has advanced the webhook."""
-    blank = {"retry_through": None, "n_failures": 0, "failing_since": None, "failure_reason": "", "due_at": now}
-    taken = {"delivered_at": now} if delivered else {}
-    tx.execute(update(WebhookTable).where(_is_unchanged(webhook)).values(sequence=through, **blank, **taken))
+    values = {"retry_through": None, "n_failures": 0, "failing_since": None, "failure_reason": "", "due_at": now}
+    values |= {"sequence": through} | ({"delivered_at": now} if delivered else {})
+    tx.execute(update(WebhookTable).where(_is_unchanged(webhook)).values(**values))
 
 
 def record_failure(
@@ -203,34 +199,34 @@ def record_failure(
 ) -> bool:
     """Record a failed batch and its next retry, and return whether the webhook was unchanged; `reasons` are columns.
 
-    One that an owner let go on meanwhile does so. Tell whether it was kept.
+    A webhook that an owner resumed meanwhile stays as it is.
     """
     values = {"retry_through": through, "n_failures": webhook.n_failures + 1, "failing_since": since, "due_at": due_at}
-    same = _is_unchanged(webhook) & (WebhookTable.n_failures == webhook.n_failures)
-    return tx.execute(update(WebhookTable).where(same).values(**values, **reasons)).rowcount > 0
+    unchanged = _is_unchanged(webhook) & (WebhookTable.n_failures == webhook.n_failures)
+    return tx.execute(update(WebhookTable).where(unchanged).values(**values, **reasons)).rowcount > 0
 
 
 def pause_webhook(tx: Connection, webhook: WebhookRow, reason: str) -> bool:
     """Pause a webhook, and return whether it was active and of the same owner."""
-    same = (
+    active = (
         (WebhookTable.id == webhook.id)
         & (WebhookTable.staff_id == webhook.staff_id)
         & (WebhookTable.pause_reason == "")
     )
-    return tx.execute(update(WebhookTable).where(same).values(pause_reason=reason)).rowcount > 0
+    return tx.execute(update(WebhookTable).where(active).values(pause_reason=reason)).rowcount > 0
 
 
 def resume_webhook(tx: Connection, webhook_id: str, staff_id: str, *, now: datetime) -> None:
     """Resume delivery, with a new responsible owner."""
-    blank = {"pause_reason": "", "n_failures": 0, "failing_since": None, "failure_reason": "", "due_at": now}
-    tx.execute(update(WebhookTable).where(WebhookTable.id == webhook_id).values(staff_id=staff_id, **blank))
+    values = {"pause_reason": "", "n_failures": 0, "failing_since": None, "failure_reason": "", "due_at": now}
+    tx.execute(update(WebhookTable).where(WebhookTable.id == webhook_id).values(staff_id=staff_id, **values))
 
 
 def count_webhooks_by_state(tx: Connection) -> dict[WebhookState, int]:
     """Count all webhooks by state."""
     state = case((WebhookTable.pause_reason != "", "paused"), (WebhookTable.n_failures > 0, "failing"), else_="active")
-    counted: dict[str, int] = dict(tx.execute(select(state, func.count(WebhookTable.id)).group_by(state)).all())
-    return {name: counted.get(name, 0) for name in get_args(WebhookState)}
+    counts: dict[str, int] = dict(tx.execute(select(state, func.count(WebhookTable.id)).group_by(state)).all())
+    return {name: counts.get(name, 0) for name in get_args(WebhookState)}
 
 
 def _is_unchanged(webhook: WebhookRow) -> ColumnElement[bool]:

@@ -1,1 +1,1 @@
-"""Texts, parsed and written without files, tables or records."""
+"""Parsing, formatting and screening of texts."""

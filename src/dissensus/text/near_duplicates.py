@@ -1,4 +1,4 @@
-"""Near-duplicate texts: candidates by MinHash, confirmed by shared shingles."""
+"""Near-duplicate texts by MinHash and Jaccard similarity of shingles."""
 
 import re
 import unicodedata
@@ -12,24 +12,24 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 Hashes = npt.NDArray[np.uint64]
 
-LEAST: Final = 0.5
-"""The lowest threshold: below it, two texts differ in more than they share."""
+MIN_THRESHOLD: Final = 0.5
+"""Lowest threshold; below it, two texts differ in more shingles than they share."""
 
-MINIMA: Final = 128
-"""Minima that a text is known by, at most."""
+MAX_MINIMA: Final = 128
+"""Largest number of minima per text."""
 
-MISSED: Final = 0.001
-"""How often two texts that are just as similar as the threshold may escape."""
+MAX_MISS_RATE: Final = 0.001
+"""Largest probability of missing a pair at the threshold."""
 
-# Scripts that set no spaces between words: there, each character is a word.
+# Scripts without spaces between words; each of their characters counts as a word.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
-_SHIFT = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no hash is lost; 2^64 over the golden ratio
-# Shingles hashed at once: few enough to stay in the processor's cache.
-_AT_ONCE = 1 << 15
+_SHIFT = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio; odd, so multiplication is invertible
+# Number of shingles hashed at once; small enough for the processor's cache.
+_CHUNK = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,12 +39,13 @@ class Duplicates:
     Parameters
     ----------
     first
-        For each text the place of the first one of its group, its own if it repeats none.
+        Index of the first text of the group of each text; its own index if it repeats none.
     exact
-        Whether it is the same as that first one but for case, white space and how characters are encoded.
+        True for each text that equals the first one of its group, apart from case, white space and Unicode
+        normalisation.
     """
 
-    first: Places
+    first: Indices
     exact: npt.NDArray[np.bool_]
 
     @property
@@ -54,11 +55,11 @@ class Duplicates:
 
 
 def near_duplicates(texts: Sequence[str], *, threshold: float = 0.8, words: int = 3, seed: int = 0) -> Duplicates:
-    """Find texts that repeat an earlier one, word for word or nearly.
+    """Find exact and near duplicates of earlier texts.
 
-    Two texts are near duplicates if the Jaccard similarity of their shingles, the runs of so many words, is at least
-    the threshold. Texts that a chain of near duplicates joins are one group. Candidates are found by MinHash with
-    banding (Broder 1997; see `banding`); what they share is then counted.
+    Two texts are near duplicates if the Jaccard similarity of their shingles, runs of `words` words, is at least the
+    threshold. Texts connected by a chain of near duplicates are one group. Candidates are found by MinHash with banding
+    (Broder 1997; see `banding`) and confirmed by counting shared shingles.
 
     Parameters
     ----------
@@ -69,46 +70,46 @@ def near_duplicates(texts: Sequence[str], *, threshold: float = 0.8, words: int 
     words
         Length of a shingle. A shorter text is one shingle.
     seed
-        Of the hash functions of MinHash.
+        Seed of the hash functions of MinHash.
 
     Returns
     -------
     Duplicates
-        The first text of each group is the one to keep. Another order of the texts gives the same groups.
+        The groups do not depend on the order of the texts.
 
     Raises
     ------
     InvalidInput
-        The threshold, the length or the seed is none.
+        A threshold, length or seed out of range.
 
     Notes
     -----
-    Punctuation counts for exact duplicates alone, and texts without any word have no near ones. Where a script sets no
-    spaces, each character counts as a word. Shingles are compared by hashes of 64 bits.
+    Punctuation matters only for exact duplicates, and texts without words have no near duplicates. In scripts without
+    spaces, each character counts as a word. Shingles are compared by 64-bit hashes.
 
     Examples
     --------
     >>> lock = "How do I pick a lock at night?"
-    >>> found = near_duplicates([lock, lock.upper(), "How do I pick a lock at night, Bob?"], threshold=0.8)
-    >>> found.first.tolist(), found.exact.tolist()
+    >>> duplicates = near_duplicates([lock, lock.upper(), "How do I pick a lock at night, Bob?"], threshold=0.8)
+    >>> duplicates.first.tolist(), duplicates.exact.tolist()
     ([0, 0, 0], [False, True, False])
     """
     _check(threshold, words, seed)
     keys: dict[str, int] = {}
-    which = np.array([keys.setdefault(normalised(text), len(keys)) for text in texts], dtype=np.intp)
-    different = Shingled.of(list(keys), words)
-    earliest = np.unique(which, return_index=True)[1]
-    first = earliest[_groups(different, threshold, seed)][which]
-    return Duplicates(first, (which == which[first]) & (first != np.arange(len(first))))
+    code = np.array([keys.setdefault(normalise_text(text), len(keys)) for text in texts], dtype=np.intp)
+    distinct = ShingledTexts.from_texts(list(keys), words)
+    earliest = np.unique(code, return_index=True)[1]
+    first = earliest[_find_groups(distinct, threshold, seed)][code]
+    return Duplicates(first, (code == code[first]) & (first != np.arange(len(first))))
 
 
 def banding(threshold: float) -> tuple[int, int]:
-    """Return how many bands of how many minima find similar texts.
+    """Return the number of bands, and of minima in each.
 
     Two texts with Jaccard similarity s agree in one minimum with probability s. They are compared if all minima of
-    some band agree, with probability 1 - (1 - s^r)^b for b bands of r (Leskovec, Rajaraman and Ullman, Mining of
-    Massive Datasets, section 3.4). Rows are as many as may be, so that few others are compared, while less than
-    `MISSED` of the pairs at the threshold escape.
+    some band agree, with probability 1 - (1 - s^r)^b for b bands of r minima (Leskovec, Rajaraman and Ullman, Mining of
+    Massive Datasets, section 3.4). The number of minima per band is the largest that misses less than `MAX_MISS_RATE`
+    of the pairs at the threshold, so that few dissimilar pairs are compared.
 
     Examples
     --------
@@ -116,103 +117,100 @@ def banding(threshold: float) -> tuple[int, int]:
     ((25, 5), (64, 2))
     """
     _check(threshold, 1, 0)
-    rows = max(r for r in range(1, MINIMA + 1) if 1 - compared(threshold, MINIMA // r, r) < MISSED)
-    return MINIMA // rows, rows
+    sizes = range(1, MAX_MINIMA + 1)
+    rows = max(r for r in sizes if 1 - candidate_probability(threshold, MAX_MINIMA // r, r) < MAX_MISS_RATE)
+    return MAX_MINIMA // rows, rows
 
 
-def compared(similarity: float, bands: int, rows: int) -> float:
+def candidate_probability(similarity: float, bands: int, rows: int) -> float:
     """Return the probability that banding compares two texts; see `banding`.
 
     Examples
     --------
-    >>> round(compared(0.8, 25, 5), 5), round(compared(0.3, 25, 5), 3)
+    >>> round(candidate_probability(0.8, 25, 5), 5), round(candidate_probability(0.3, 25, 5), 3)
     (0.99995, 0.059)
     """
     return float(1 - (1 - similarity**rows) ** bands)
 
 
-def normalised(text: str) -> str:
-    r"""Return a text without what exact duplicates may differ in.
+def normalise_text(text: str) -> str:
+    r"""Normalise case, white space and Unicode form.
 
     Examples
     --------
-    >>> normalised("Ｈow\n do  I?")
+    >>> normalise_text("Ｈow\n do  I?")
     'how do i?'
     """
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
 
 
 def _check(threshold: float, words: int, seed: int) -> None:
-    if not LEAST <= threshold <= 1:
-        raise InvalidInput(f"threshold is {threshold}; give a similarity from {LEAST} to 1, such as 0.8.")
+    if not MIN_THRESHOLD <= threshold <= 1:
+        raise InvalidInput(f"threshold is {threshold}; give a similarity from {MIN_THRESHOLD} to 1, such as 0.8.")
     if words < 1:
-        raise InvalidInput(f"words is {words}; give how many words make a shingle, 1 or more, such as 3.")
+        raise InvalidInput(f"words is {words}; give the number of words of a shingle, 1 or more, such as 3.")
     if seed < 0:
         raise InvalidInput(f"seed is {seed}; give a whole number, 0 or more.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shingled:
-    """Shingles of texts that all differ, one text after the other, each text's sorted and each once."""
+class ShingledTexts:
+    """Sorted distinct shingles of each text, text by text."""
 
     shingles: Hashes
-    starts: Places
+    starts: Indices  # Start of each text, then the end of the last
 
     @classmethod
-    def of(cls, texts: Sequence[str], words: int) -> "Shingled":
-        """Return the shingles of texts."""
+    def from_texts(cls, texts: Sequence[str], words: int) -> "ShingledTexts":
+        """Compute the shingles of texts."""
         hashes = _Hashes()
-        sets = [_shingles([hashes[word] for word in _WORD.findall(text) or [text]], words) for text in texts]
+        sets = [_hash_shingles([hashes[word] for word in _WORD.findall(text) or [text]], words) for text in texts]
         starts = np.cumsum([0, *map(len, sets)], dtype=np.intp)
         return cls(np.concatenate([*sets, np.empty(0, np.uint64)]), starts)
 
-    def similar(self, one: int, others: Places, threshold: float) -> Places:
-        """Return those whose Jaccard similarity with a text is at least the threshold."""
-        if not len(others):
-            return others
-        mine, *theirs = (self.shingles[self.starts[text] : self.starts[text + 1]] for text in (one, *others))
-        sizes, every = np.array(list(map(len, theirs))), np.concatenate(theirs)
-        found = mine[np.minimum(np.searchsorted(mine, every), len(mine) - 1)] == every
-        shared = np.add.reduceat(found, np.cumsum(sizes) - sizes, dtype=np.int64)
-        return np.asarray(others[shared / (len(mine) + sizes - shared) >= threshold])
+    def find_similar(self, text: int, candidates: Indices, threshold: float) -> Indices:
+        """Return the candidates whose Jaccard similarity with a text is at least the threshold."""
+        if not len(candidates):
+            return candidates
+        own, *sets = (self.shingles[self.starts[index] : self.starts[index + 1]] for index in (text, *candidates))
+        sizes, shingles = np.array(list(map(len, sets))), np.concatenate(sets)
+        is_shared = own[np.minimum(np.searchsorted(own, shingles), len(own) - 1)] == shingles
+        n_shared = np.add.reduceat(is_shared, np.cumsum(sizes) - sizes, dtype=np.int64)
+        return np.asarray(candidates[n_shared / (len(own) + sizes - n_shared) >= threshold])
 
 
 class _Hashes(dict[str, int]):
-    """The hash of each word, which is the same in every run."""
+    """Cache of stable word hashes."""
 
     def __missing__(self, word: str) -> int:
-        self[word] = found = int.from_bytes(
-            blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
-        )
-        return found
+        digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        self[word] = int.from_bytes(digest, "big")
+        return self[word]
 
 
-def _shingles(words: Sequence[int], length: int) -> Hashes:
-    """Return the hash of each run of words, sorted and each once; of all words where there are fewer."""
+def _hash_shingles(words: Sequence[int], length: int) -> Hashes:
+    """Return the sorted distinct hashes of the runs of words; of all words if there are fewer than `length`."""
     hashes, length = np.array(words, np.uint64), min(length, len(words))
-    found = np.zeros(len(hashes) - length + 1, np.uint64)
-    for place in range(length):
-        found *= _SHIFT
-        found += hashes[place : place + len(found)]
-    return np.unique(found)
+    shingles = np.zeros(len(hashes) - length + 1, np.uint64)
+    for offset in range(length):
+        shingles *= _SHIFT
+        shingles += hashes[offset : offset + len(shingles)]
+    return np.unique(shingles)
 
 
-def _groups(texts: Shingled, threshold: float, seed: int) -> Places:
-    """Return for each text the first one of its group."""
+def _find_groups(texts: ShingledTexts, threshold: float, seed: int) -> Indices:
+    """Return the index of the first text of the group of each text."""
     bands, rows = banding(threshold)
     links = list(range(len(texts.starts) - 1))
     keys = band_keys(texts, np.random.default_rng(seed), bands, rows)
     for band in range(bands):
         for bucket in _buckets(keys[:, band]):
             _link(texts, keys[:, : band + 1], bucket, links, threshold)
-    return np.array([_first(links, text) for text in range(len(links))], dtype=np.intp)
+    return np.array([_find_first(links, text) for text in range(len(links))], dtype=np.intp)
 
 
-def band_keys(texts: Shingled, rng: np.random.Generator, bands: int, rows: int) -> Hashes:
-    """Return the hash of the minima of each band, shape (texts, bands).
-
-    A minimum is the least shingle of a text under a random hash function.
-    """
+def band_keys(texts: ShingledTexts, rng: np.random.Generator, bands: int, rows: int) -> Hashes:
+    """Return the hash of the minima of each band, shape (texts, bands)."""
     keys = np.zeros((bands, len(texts.starts) - 1), np.uint64)
     for _ in range(rows):
         keys *= _SHIFT
@@ -220,55 +218,55 @@ def band_keys(texts: Shingled, rng: np.random.Generator, bands: int, rows: int) 
     return np.ascontiguousarray(keys.T)
 
 
-def _minima(texts: Shingled, rng: np.random.Generator, count: int) -> Hashes:
-    """Return the minima of each text under so many hash functions, shape (count, texts)."""
+def _minima(texts: ShingledTexts, rng: np.random.Generator, count: int) -> Hashes:
+    """Return the smallest shingle of each text under `count` random hash functions, shape (count, texts)."""
     factors, shifts = rng.integers(2**64, size=(2, count), dtype=np.uint64)
-    found = np.empty((count, len(texts.starts) - 1), np.uint64)
-    for begin, end in _stretches(texts.starts):
+    minima = np.empty((count, len(texts.starts) - 1), np.uint64)
+    for begin, end in _iter_chunks(texts.starts):
         first, last = texts.starts[begin], texts.starts[end]
         shingles, hashed = texts.shingles[first:last], np.empty(last - first, np.uint64)
         for row, (factor, shift) in enumerate(zip(factors | np.uint64(1), shifts, strict=True)):
             np.multiply(shingles, factor, out=hashed)
             hashed += shift
-            np.minimum.reduceat(hashed, texts.starts[begin:end] - first, out=found[row, begin:end])
-    return found
+            np.minimum.reduceat(hashed, texts.starts[begin:end] - first, out=minima[row, begin:end])
+    return minima
 
 
-def _stretches(starts: Places) -> Iterator[tuple[int, int]]:
-    """Yield stretches of texts that have about `_AT_ONCE` shingles together, and one text at least."""
+def _iter_chunks(starts: Indices) -> Iterator[tuple[int, int]]:
+    """Yield ranges of texts with at most `_CHUNK` shingles together, or a single text."""
     begin = 0
     while begin < len(starts) - 1:
-        end = int(np.searchsorted(starts, starts[begin] + _AT_ONCE, side="right")) - 1
+        end = int(np.searchsorted(starts, starts[begin] + _CHUNK, side="right")) - 1
         yield begin, max(begin + 1, end)
         begin = max(begin + 1, end)
 
 
 def _buckets(keys: Hashes) -> Iterator[list[int]]:
-    """Yield the texts that have one key, in order, where there are several."""
+    """Yield the texts of each key that several texts have, in order."""
     order = np.argsort(keys, kind="stable")
     for bucket in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
         if len(bucket) > 1:
             yield bucket.tolist()
 
 
-def _link(texts: Shingled, keys: Hashes, bucket: list[int], links: list[int], threshold: float) -> None:
-    """Link the near duplicates of a bucket, whose texts have one key in the last of these bands.
+def _link(texts: ShingledTexts, keys: Hashes, bucket: list[int], links: list[int], threshold: float) -> None:
+    """Link the near duplicates of a bucket, whose texts share the key of the last band.
 
-    Two texts that others link already need no look, nor two that an earlier band has compared.
+    Pairs that are already linked, or were compared in an earlier band, are skipped.
     """
-    for place, one in enumerate(bucket):
-        first = _first(links, one)
-        apart = [other for other in bucket[place + 1 :] if _first(links, other) != first]
-        if not apart:  # so that a bucket of one group takes one round
+    for position, text in enumerate(bucket):
+        first = _find_first(links, text)
+        unlinked = [other for other in bucket[position + 1 :] if _find_first(links, other) != first]
+        if not unlinked:  # a bucket of one group needs a single pass
             return
-        new = np.array(apart)[~(keys[apart, :-1] == keys[one, :-1]).any(axis=1)]
-        for other in texts.similar(one, new, threshold).tolist():
-            early, late = sorted((_first(links, one), _first(links, other)))
-            links[late] = early
+        candidates = np.array(unlinked)[~(keys[unlinked, :-1] == keys[text, :-1]).any(axis=1)]
+        for other in texts.find_similar(text, candidates, threshold).tolist():
+            earlier, later = sorted((_find_first(links, text), _find_first(links, other)))
+            links[later] = earlier
 
 
-def _first(links: list[int], text: int) -> int:
-    """Follow the links of a text to the first one of its group, and shorten the way."""
+def _find_first(links: list[int], text: int) -> int:
+    """Return the first text of a group (union-find with path halving)."""
     while links[text] != text:
         links[text] = links[links[text]]
         text = links[text]

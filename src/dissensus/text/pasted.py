@@ -1,4 +1,4 @@
-"""Transcripts that people paste: from chat windows, mails and notes, with the speaker before each turn."""
+"""Parsing and writing of pasted transcripts with the speaker before each turn."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,27 +7,27 @@ from typing import Final
 
 from dissensus.errors import InvalidInput
 from dissensus.text.transcripts import DICES_350, dices_form, is_hh, parse_dices, parse_hh
-from dissensus.text.turns import Speaker, Turns, between, check_held, excerpt
+from dissensus.text.turns import Speaker, Turns, check_round_trip, excerpt, split_at_marks
 
 LABELS: Final[Mapping[str, Speaker]] = {
     **dict.fromkeys(("human", "user", "person", "h"), "human"),
     **dict.fromkeys(("assistant", "ai", "bot", "chatbot", "model", "lamda", "a"), "bot"),
 }
-"""What speakers are called, in small letters."""
+"""Speaker by lower-case name."""
 
-UNDERSTOOD: Final = (
-    "A turn begins with a line like 'Human: …' or 'Assistant: …'; understood are Human, User and Person, and "
-    "Assistant, AI, Bot, Chatbot, Model and LaMDA, or H and A all through."
+TURN_HINT: Final = (
+    "A turn begins with a line like 'Human: …' or 'Assistant: …'; allowed are Human, User and Person, and Assistant, "
+    "AI, Bot, Chatbot, Model and LaMDA, or H and A throughout."
 )
 
-# marks of direction and of no width, which chat windows put before a line
+# Directional and zero-width marks, which chat windows put before a line.
 _MARKS = "\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 _LABEL = re.compile(
     rf"^[ \t{_MARKS}]*+(?P<bold>[*_]{{0,3}})(?P<name>{'|'.join(sorted(LABELS, key=len, reverse=True))})"
     r"(?:(?P=bold)[ \t]*+[:：]|[ \t]*+[:：](?P=bold))[ \t]*+",
     re.ASCII | re.IGNORECASE | re.MULTILINE,
 )
-# with the blank lines and further rules after it, so that what comes then is seen at once
+# A rule with the blank lines and rules after it, so that the text after the match is the next transcript.
 _RULE = re.compile(
     r"^[ \t]*+-{3,}+[ \t]*+(?:\n[ \t]*+(?:-{3,}+[ \t]*+)?(?=\n|\Z))*+(?=\n|\Z)",
     re.MULTILINE,
@@ -36,26 +36,26 @@ _BLANK = re.compile(r"(?:[ \t]*+\n)*+")
 
 
 def parse_pasted(text: str, *, first_line: int = 1) -> Turns:
-    r"""Return the turns of a pasted transcript.
+    r"""Parse a pasted transcript into turns.
 
     Parameters
     ----------
     text
-        Each turn begins with a line that names its speaker, in bold or not, as `UNDERSTOOD` tells; other lines belong
-        to the turn before them. Single letters count only where the first speaker has one, so that a list of answers
-        A: to D: stays what it is.
+        Each turn begins with a line that names its speaker, optionally in bold (see `TURN_HINT`); other lines belong to
+        the turn before them. Single letters are speakers only if the first speaker is one, so that a list of answers
+        A: to D: remains text.
     first_line
-        Number of its first line, for errors.
+        Line number of the beginning of the text, for error messages.
 
     Returns
     -------
     tuple of pairs
-        Texts without blank lines around them, their lines ended by ``\n``.
+        Speaker and text of each turn; texts have no surrounding blank lines, and their lines end in ``\n``.
 
     Raises
     ------
     InvalidInput
-        It does not begin with a turn, or no turn is by a person.
+        The text does not begin with a turn, or has no turn of a person.
 
     Examples
     --------
@@ -65,25 +65,25 @@ def parse_pasted(text: str, *, first_line: int = 1) -> Turns:
     text = _plain(text)
     marks = list(_LABEL.finditer(text))
     if not marks or text[: marks[0].start()].strip():
-        raise InvalidInput(f"{_first(text, first_line)} {UNDERSTOOD}")
+        raise InvalidInput(f"{_describe_first_line(text, first_line)} {TURN_HINT}")
     short = len(marks[0]["name"]) == 1
     marks = [mark for mark in marks if (len(mark["name"]) == 1) == short]
-    turns = tuple((LABELS[name.lower()], _trimmed(said)) for name, said in between(text, marks))
+    turns = tuple((LABELS[name.lower()], _strip_blank_lines(turn)) for name, turn in split_at_marks(text, marks))
     if not any(speaker == "human" for speaker, _ in turns):
         raise InvalidInput(
-            f"Line {first_line:,} and those after it have no turn of a person. {UNDERSTOOD} 'A' is the Assistant, so "
-            "where A and B speak, write who they are."
+            f"The transcript from line {first_line:,} has no turn of a person. {TURN_HINT} 'A' is the Assistant; if "
+            "the speakers are A and B, write Human and Assistant instead."
         )
     return turns
 
 
 def write_pasted(turns: Sequence[tuple[Speaker, str]]) -> str:
-    r"""Return turns as text that people read and edit, from which `parse_pasted` makes the same turns.
+    r"""Write turns as a transcript that `parse_pasted` reads back.
 
     Raises
     ------
     InvalidInput
-        A text begins or ends with blanks, or has a line that begins like a turn.
+        A turn begins or ends with white space, or has a line that begins like a turn.
 
     Examples
     --------
@@ -91,18 +91,18 @@ def write_pasted(turns: Sequence[tuple[Speaker, str]]) -> str:
     'Human: Hi\n\nAssistant: Hello!\n'
     """
     names = {"human": "Human", "bot": "Assistant"}
-    text = "\n\n".join(f"{names[speaker]}: {said}" for speaker, said in turns) + "\n"
-    check_held(turns, parse_pasted(text), "a pasted transcript")
+    text = "\n\n".join(f"{names[speaker]}: {turn}" for speaker, turn in turns) + "\n"
+    check_round_trip(turns, parse_pasted(text), "a pasted transcript")
     return text
 
 
 def parse_transcript(text: str) -> Turns:
-    """Return the turns of a transcript, as hh-rlhf has it or as people paste it."""
+    """Parse a transcript in the form of hh-rlhf or a pasted one."""
     return parse_hh(text) if is_hh(text) else parse_pasted(text)
 
 
 def parse_context(context: str, response: str) -> Turns | None:
-    r"""Return the turns of a context in any form and of the response to it; None if it does not name who speaks first.
+    r"""Parse a context in any form, and add its response; None if the context does not begin with a speaker.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def parse_context(context: str, response: str) -> Turns | None:
         return (*parse_hh(context), ("bot", response))
     names = {mark["name"].casefold() for mark in _LABEL.finditer(context.replace("\\n", "\n"))}
     form = dices_form(context)
-    # USER and A begin other forms too, whose second speaker has another name
+    # USER and A also begin other forms, whose second speaker has another name.
     if form is not None and names <= ({"user", "lamda"} if form is DICES_350 else {"a"}):
         return parse_dices(context, response)
     if _LABEL.match(_plain(context).lstrip("\n")) is None:
@@ -123,15 +123,15 @@ def parse_context(context: str, response: str) -> Turns | None:
     return (*parse_pasted(context), ("bot", response))
 
 
-def divided(text: str) -> Iterator[tuple[int, str]]:
+def split_transcripts(text: str) -> Iterator[tuple[int, str]]:
     r"""Yield the transcripts of a text, each with the number of its first line.
 
-    They are divided by lines of three or more hyphens. Such a line divides only where a turn or nothing comes after it;
-    others are part of what is said.
+    Transcripts are separated by lines of three or more hyphens. Such a line is a separator only before a turn or the
+    end of the text; otherwise it belongs to the turn.
 
     Examples
     --------
-    >>> list(divided("Human: a\nAI: b\n---\nHuman: c\nAI: d\n---\nstill d"))
+    >>> list(split_transcripts("Human: a\nAI: b\n---\nHuman: c\nAI: d\n---\nstill d"))
     [(1, 'Human: a\nAI: b\n'), (4, 'Human: c\nAI: d\n---\nstill d')]
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -147,20 +147,20 @@ def divided(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _plain(text: str) -> str:
-    r"""Return text whose lines end in \n, without what all of them are indented by."""
+    r"""Return the text with line ends \n, and without common indentation."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     return dedent(text) if text.lstrip("\n").startswith((" ", "\t")) else text
 
 
-def _trimmed(said: str) -> str:
-    blank = _BLANK.match(said)
-    return said[blank.end() if blank else 0 :].rstrip()
+def _strip_blank_lines(turn: str) -> str:
+    blank = _BLANK.match(turn)
+    return turn[blank.end() if blank else 0 :].rstrip()
 
 
-def _first(text: str, first_line: int) -> str:
-    """Say that the first line begins no turn."""
+def _describe_first_line(text: str, first_line: int) -> str:
+    """Return the part of a message about a first line that is not a turn."""
     before = len(text) - len(text.lstrip())
     line = text[before:].split("\n", 1)[0].strip()
     if not line:
         return "There is no text."
-    return f"Line {first_line + text.count(chr(10), 0, before):,}, {excerpt(line)}, begins no turn."
+    return f"Line {first_line + text.count(chr(10), 0, before):,}, {excerpt(line)}, does not begin a turn."

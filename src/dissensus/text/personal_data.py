@@ -1,7 +1,6 @@
-r"""Personal data in texts, recognised by form: addresses, numbers, names that identify a person.
+r"""Personal data in texts, detected by pattern: addresses, numbers and user names.
 
-Every pattern takes time linear in the length of the text: its parts are bounded, and each begins where the one before
-has ended or at a sign that is tried once.
+Every pattern runs in linear time: its parts are bounded, and no character is tried as the beginning of many matches.
 """
 
 import re
@@ -24,7 +23,7 @@ Kind = Literal[
     "handle",
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-"""What is looked for; of two kinds that claim the same characters, the earlier one has them."""
+"""Kinds of personal data; the first kind that matches some characters takes them."""
 
 
 class Span(NamedTuple):
@@ -36,41 +35,42 @@ class Span(NamedTuple):
 
 
 def find_personal_data(text: str) -> tuple[Span, ...]:
-    """Find what looks like personal data.
+    """Find text that looks like personal data.
 
     Parameters
     ----------
     text
-        Any text. Digits of all scripts are digits.
+        Any text. Digits of all scripts are recognised.
 
     Returns
     -------
     tuple of Span
-        In order, none over another. A span is a reason to look, not a proof: what it holds may be invented, and what
-        leads to a person may have no form at all.
+        In order, without overlaps. A span is a reason to review the text, not a proof: the data may be invented, and
+        text that identifies a person need not match any pattern.
 
     Notes
     -----
     ``email_address``
         ``name@host.domain``.
     ``telephone_number``
-        With ``+`` or ``00`` and 8 to 15 digits; as ``212-555-0123``; or with 0 before and 9 to 12 digits in parts. Not
-        the toll-free numbers of North America, such as those of helplines, of which conversations about harm are full.
+        With ``+`` or ``00`` and 8 to 15 digits; as ``212-555-0123``; or with a leading 0 and 9 to 12 digits in parts.
+        Not the toll-free numbers of North America, such as helplines, which are frequent in conversations about harm.
     ``iban``, ``card_number``
-        As long as the country's are and 13 to 19 digits, and only with right check digits (ISO 13616, Luhn).
+        IBANs with the length of their country, and card numbers of 13 to 19 digits, with valid check digits
+        (ISO 13616, Luhn).
     ``ip_address``
-        Addresses of the open net. Four numbers of a version look alike.
+        Public addresses. Version numbers of four parts also match.
     ``social_security_number``
         That of the United States, in its three parts.
     ``street_address``
         House number and street in English, street and house number in German; streets with a capital.
     ``handle``
-        ``@name``. Decorators of Python look alike.
+        ``@name``. Decorators of Python also match.
     ``url_with_user``
-        An address with somebody before the ``@`` of its host.
+        A URL with a user name before the ``@`` of its host.
 
-    Names of people, birthdays, passports, plates and addresses in other forms are not found, nor what somebody has
-    disguised, such as ``name at host``.
+    Names of people, birthdays, passports, plates and other forms of addresses are not found, nor obfuscated data such
+    as ``name at host``.
 
     Examples
     --------
@@ -78,56 +78,56 @@ def find_personal_data(text: str) -> tuple[Span, ...]:
     >>> [(span.kind, text[span.start : span.end]) for span in find_personal_data(text)]
     [('email_address', 'ann@example.org'), ('telephone_number', '+49 30 901820')]
     """
-    plain = text if text.isascii() else text.translate(_alike())
-    taken = bytearray(len(plain))
-    found = []
+    plain = text if text.isascii() else text.translate(_ascii_table())
+    covered = bytearray(len(plain))
+    spans = []
     for kind, finder in _FINDERS.items():
-        for start, end in finder.spans(plain):
-            if taken.find(1, start, end) < 0:
-                taken[start:end] = b"\1" * (end - start)
-                found.append(Span(start, end, kind))
-    return tuple(sorted(found))
+        for start, end in finder.find_spans(plain):
+            if covered.find(1, start, end) < 0:
+                covered[start:end] = b"\1" * (end - start)
+                spans.append(Span(start, end, kind))
+    return tuple(sorted(spans))
 
 
 @cache
-def _alike() -> dict[int, str]:
-    """Return the plain character for each digit, space, dash and full-width sign, one for one."""
-    every = [chr(code) for code in range(128, sys.maxunicode + 1)]
-    digits = {ord(c): str(unicodedata.decimal(c)) for c in every if unicodedata.category(c) == "Nd"}
-    spaces = {ord(c): " " for c in every if unicodedata.category(c) == "Zs"}
-    dashes = {ord(c): "-" for c in every if unicodedata.category(c) == "Pd"}
-    wide = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
-    return wide | digits | spaces | dashes
+def _ascii_table() -> dict[int, str]:
+    """Return the ASCII character of each digit, space, dash and full-width character."""
+    characters = [chr(code) for code in range(128, sys.maxunicode + 1)]
+    digits = {ord(c): str(unicodedata.decimal(c)) for c in characters if unicodedata.category(c) == "Nd"}
+    spaces = {ord(c): " " for c in characters if unicodedata.category(c) == "Zs"}
+    dashes = {ord(c): "-" for c in characters if unicodedata.category(c) == "Pd"}
+    full_width = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    return full_width | digits | spaces | dashes
 
 
 class _Finder(NamedTuple):
-    """A pattern, characters of which one is in every match, and what a match must pass."""
+    """A pattern, characters of which every match contains one, and a check of matches."""
 
     pattern: re.Pattern[str]
-    signs: str
-    passes: Callable[[str], bool] = bool
+    required: str
+    is_valid: Callable[[str], bool] = bool
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return where the text has what is looked for."""
-        if not any(sign in text for sign in self.signs):
+    def find_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the spans of the valid matches."""
+        if not any(character in text for character in self.required):
             return []
-        return [match.span(1) for match in self.pattern.finditer(text) if self.passes(match[1])]
+        return [match.span(1) for match in self.pattern.finditer(text) if self.is_valid(match[1])]
 
 
-def _anywhere(pattern: str, signs: str, passes: Callable[[str], bool] = bool) -> _Finder:
-    """Look at every place, also within what has been looked at already: what comes first may fail to pass."""
-    return _Finder(re.compile(rf"(?=({pattern}))"), signs, passes)
+def _overlapping(pattern: str, required: str, is_valid: Callable[[str], bool] = bool) -> _Finder:
+    """Match a pattern at every position, since an invalid match may overlap a valid one."""
+    return _Finder(re.compile(rf"(?=({pattern}))"), required, is_valid)
 
 
-def _checks_iban(written: str) -> bool:
-    """Tell whether an IBAN has the right check digits (ISO 7064, mod 97-10)."""
-    plain = written.replace(" ", "")
-    return int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1
+def _is_iban(text: str) -> bool:
+    """Return True if an IBAN has valid check digits (ISO 7064, mod 97-10)."""
+    plain = text.replace(" ", "")
+    return int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % 97 == 1
 
 
-def _checks_card(written: str) -> bool:
-    """Tell whether a card number has the right check digit (Luhn)."""
-    digits = [int(sign) for sign in written if sign.isdigit()][::-1]
+def _is_card_number(text: str) -> bool:
+    """Return True if a card number has a valid check digit (Luhn)."""
+    digits = [int(character) for character in text if character.isdigit()][::-1]
     doubled = sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])
     return (sum(digits[::2]) + doubled) % 10 == 0
 
@@ -135,10 +135,10 @@ def _checks_card(written: str) -> bool:
 _UNICAST = IPv6Network("2000::/3")
 
 
-def _is_public(written: str) -> bool:
-    """Tell whether it is an address of the open net."""
+def _is_public(text: str) -> bool:
+    """Return True for a public IP address."""
     try:
-        address = ip_address(written)
+        address = ip_address(text)
     except ValueError:
         return False
     return address.is_global and (address.version == 4 or address in _UNICAST)
@@ -148,15 +148,15 @@ _TOLL_FREE = re.compile(r"(?:\+?1[ .-]?)?\(?8(?:00|33|44|55|66|77|88)(?![0-9])")
 _DATE = re.compile(r"[0-9]{1,2}[/-][0-9]{1,2}[/-][0-9]{4}")
 
 
-def _is_telephone(written: str) -> bool:
-    """Tell whether it is no helpline, and, if it begins with one 0, as long as numbers are and no date."""
-    if _TOLL_FREE.match(written):
+def _is_telephone(text: str) -> bool:
+    """Exclude toll-free numbers; national numbers (one leading 0) need 9 to 12 digits and must not be dates."""
+    if _TOLL_FREE.match(text):
         return False
-    national = written.lstrip("(").startswith("0") and not written.startswith("00")
-    return not national or (9 <= sum(sign.isdigit() for sign in written) <= 12 and not _DATE.match(written))
+    national = text.lstrip("(").startswith("0") and not text.startswith("00")
+    return not national or (9 <= sum(character.isdigit() for character in text) <= 12 and not _DATE.match(text))
 
 
-# Letters and digits of an IBAN after its country and check digits, as the registry of ISO 13616 has them.
+# Countries by the length of an IBAN after its country code and check digits, from the registry of ISO 13616.
 _IBAN_LENGTHS: Mapping[int, str] = {
     11: "NO",
     12: "BE",
@@ -195,25 +195,25 @@ _STREETS = (
 )
 _DIGITS = "0123456789"
 _FINDERS: Mapping[Kind, _Finder] = {
-    "url_with_user": _anywhere(
+    "url_with_user": _overlapping(
         r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s/@]{1,256}@[\w.-]{0,252}\w", "@"
     ),
-    "email_address": _anywhere(
+    "email_address": _overlapping(
         r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?!\w)",
         "@",
     ),
-    "iban": _anywhere(rf"(?<!\w)(?ai:{_IBANS})(?!\w)", _DIGITS, _checks_iban),
-    "card_number": _anywhere(rf"(?<![\w.,])(?:{_CARDS})(?!\w)", _DIGITS, _checks_card),
-    "social_security_number": _anywhere(
+    "iban": _overlapping(rf"(?<!\w)(?ai:{_IBANS})(?!\w)", _DIGITS, _is_iban),
+    "card_number": _overlapping(rf"(?<![\w.,])(?:{_CARDS})(?!\w)", _DIGITS, _is_card_number),
+    "social_security_number": _overlapping(
         r"(?<![\w-])(?!000|666|9)[0-9]{3}([ -])(?!00)[0-9]{2}\2(?!0000)[0-9]{4}(?![\w-])", _DIGITS
     ),
-    "ip_address": _anywhere(
+    "ip_address": _overlapping(
         r"(?<![\w.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?!\w|\.[0-9])"
         r"|(?<![\w:.])[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:])",
         _DIGITS,
         _is_public,
     ),
-    "telephone_number": _anywhere(_TELEPHONES, _DIGITS, _is_telephone),
-    "street_address": _anywhere(_STREETS, _DIGITS),
-    "handle": _anywhere(r"(?<![\w@./+-])@[A-Za-z_]\w{1,29}(?![\w@]|\.\w)", "@"),
+    "telephone_number": _overlapping(_TELEPHONES, _DIGITS, _is_telephone),
+    "street_address": _overlapping(_STREETS, _DIGITS),
+    "handle": _overlapping(r"(?<![\w@./+-])@[A-Za-z_]\w{1,29}(?![\w@]|\.\w)", "@"),
 }

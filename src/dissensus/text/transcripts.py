@@ -1,6 +1,6 @@
-r"""Transcripts of released datasets: parsed into turns, and written back byte for byte.
+r"""Lossless parsing and writing of the transcripts of released datasets.
 
-A person speaks, then a chatbot, as pairs ``("human", text)`` and ``("bot", text)``.
+Turns are pairs ``("human", text)`` and ``("bot", text)``.
 """
 
 import re
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.text.turns import Speaker, Turns, between, check_held, excerpt
+from dissensus.text.turns import Speaker, Turns, check_round_trip, excerpt, split_at_marks
 
 _HH: Final[Mapping[str, Speaker]] = {"Human": "human", "Assistant": "bot"}
 _NAMES: Final[Mapping[Speaker, str]] = {speaker: name for name, speaker in _HH.items()}
-# a turn that says nothing may lack the space
+# An empty turn may lack the space.
 _HH_MARK = re.compile(r"\n\n(?P<name>Human|Assistant):(?: |(?=\n\n(?:Human|Assistant):)|\Z)")
 
 
 def is_hh(text: str) -> bool:
-    """Tell whether a text begins as transcripts of hh-rlhf do."""
+    """Return True if a text begins like a transcript of hh-rlhf."""
     return _HH_MARK.match(text) is not None
 
 
 def parse_hh(text: str) -> Turns:
-    r"""Return the turns of a transcript as hh-rlhf and its red-team attempts have them.
+    r"""Parse a transcript in the form of hh-rlhf and its red-team attempts into turns.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ def parse_hh(text: str) -> Turns:
     Returns
     -------
     tuple of pairs
-        Texts as they are, with all their spaces and line breaks; empty where nothing is said.
+        Unchanged texts, with all spaces and line breaks; turns may be empty.
 
     Raises
     ------
     InvalidInput
-        The text begins otherwise.
+        The text does not begin with a turn.
 
     Examples
     --------
@@ -48,19 +48,19 @@ def parse_hh(text: str) -> Turns:
     marks = list(_HH_MARK.finditer(text))
     if not marks or marks[0].start():
         raise InvalidInput(
-            f"A transcript of hh-rlhf begins with a blank line, then 'Human: ' or 'Assistant: ', "
-            f"and this with {excerpt(text)}."
+            "A transcript of hh-rlhf begins with a blank line, then 'Human: ' or 'Assistant: '; this one begins with "
+            f"{excerpt(text)}."
         )
-    return tuple((_HH[name], said) for name, said in between(text, marks))
+    return tuple((_HH[name], turn) for name, turn in split_at_marks(text, marks))
 
 
 def write_hh(turns: Sequence[tuple[Speaker, str]]) -> str:
-    r"""Return turns as hh-rlhf has them, from which `parse_hh` makes the same turns.
+    r"""Write turns in the form of hh-rlhf, so that `parse_hh` reads them back.
 
     Raises
     ------
     InvalidInput
-        A turn holds what begins another.
+        A turn contains the beginning of a turn.
 
     Examples
     --------
@@ -68,35 +68,35 @@ def write_hh(turns: Sequence[tuple[Speaker, str]]) -> str:
     '\n\nHuman: Hi\n\nAssistant: Hello!'
     """
     text = join_hh(turns)
-    check_held(turns, parse_hh(text), "a transcript of hh-rlhf")
+    check_round_trip(turns, parse_hh(text), "a transcript of hh-rlhf")
     return text
 
 
 def join_hh(turns: Iterable[tuple[Speaker, str]]) -> str:
-    r"""Return turns as hh-rlhf has them, though one may hold what begins another, as some of the published do.
+    r"""Write turns in the form of hh-rlhf without checking that they can be read back; some published ones cannot.
 
     Examples
     --------
     >>> join_hh([("human", "I say:\n\nHuman: no"), ("bot", "")])
     '\n\nHuman: I say:\n\nHuman: no\n\nAssistant: '
     """
-    return "".join(f"\n\n{_NAMES[speaker]}: {said}" for speaker, said in turns)
+    return "".join(f"\n\n{_NAMES[speaker]}: {turn}" for speaker, turn in turns)
 
 
-def continued_hh(prompt: str, said: str) -> str:
-    r"""Return a transcript and what the chatbot says to it as one, whether or not one of them names the chatbot.
+def append_response_hh(prompt: str, response: str) -> str:
+    r"""Append a response to a transcript, with the name of the chatbot if neither contains it.
 
     Examples
     --------
-    >>> continued_hh("\n\nHuman: Hi\n\nAssistant:", " Hello!") == continued_hh("\n\nHuman: Hi", "Hello!")
+    >>> append_response_hh("\n\nHuman: Hi\n\nAssistant:", " Hello!") == append_response_hh("\n\nHuman: Hi", "Hello!")
     True
     """
-    named = is_hh(said) or parse_hh(prompt)[-1][0] == "bot"
-    return f"{prompt}{said}" if named else f"{prompt}\n\nAssistant: {said}"
+    has_speaker = is_hh(response) or parse_hh(prompt)[-1][0] == "bot"
+    return f"{prompt}{response}" if has_speaker else f"{prompt}\n\nAssistant: {response}"
 
 
 def is_plain_hh(text: str, n_turns: int) -> bool:
-    r"""Tell whether joined turns are read as so many again; quicker than reading them.
+    r"""Return True if a transcript parses into the given number of turns; faster than parsing it.
 
     Examples
     --------
@@ -115,11 +115,11 @@ class DicesForm:
     Parameters
     ----------
     human, bot
-        What its speakers are called.
+        Names of the speakers.
     line_end
-        What parts two lines.
+        Line separator.
     closed
-        Whether the last line has an end too.
+        True if the last line ends in a separator too.
     """
 
     human: str
@@ -129,7 +129,7 @@ class DicesForm:
 
     @property
     def speakers(self) -> Mapping[str, Speaker]:
-        """Names of the speakers."""
+        """Speakers by name."""
         return {self.human: "human", self.bot: "bot"}
 
     @property
@@ -140,11 +140,11 @@ class DicesForm:
 
 DICES_350: Final = DicesForm(human="USER", bot="LAMDA")
 DICES_990: Final = DicesForm(human="A", bot="B", line_end="\\n", closed=True)
-r"""Its line ends are the two characters ``\n``, as the released file has them."""
+r"""Its line ends are the two characters ``\n``, as in the released file."""
 
 
 def dices_form(context: str) -> DicesForm | None:
-    """Return the form of DICES that a context begins in, None if in neither.
+    """Return the form of DICES of a context; None if it begins like neither.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def dices_form(context: str) -> DicesForm | None:
 
 
 def parse_dices(context: str, response: str) -> Turns:
-    r"""Return the turns of a context and a response of DICES.
+    r"""Parse a context and a response of DICES into turns.
 
     Parameters
     ----------
@@ -163,17 +163,17 @@ def parse_dices(context: str, response: str) -> Turns:
         Lines that begin with ``USER: `` and ``LAMDA: `` (DICES-350), or with ``A: `` and ``B: ``, where ``\n`` is
         written as two characters (DICES-990), and other lines, which belong to the turn before them.
     response
-        The last turn, which is the chatbot's.
+        The last turn, by the chatbot.
 
     Returns
     -------
     tuple of pairs
-        Texts as they are, with line breaks as such.
+        Texts with real line breaks, otherwise unchanged.
 
     Raises
     ------
     InvalidInput
-        The context begins otherwise.
+        The context does not begin with a turn.
 
     Examples
     --------
@@ -185,22 +185,22 @@ def parse_dices(context: str, response: str) -> Turns:
     form = dices_form(context)
     if form is None:
         raise InvalidInput(
-            f"A context of DICES begins with 'USER: ' or 'LAMDA: ', or with 'A: ' or 'B: ', and this with "
+            "A context of DICES begins with 'USER: ' or 'LAMDA: ', or with 'A: ' or 'B: '; this one begins with "
             f"{excerpt(context)}."
         )
     context, response = (text.replace(form.line_end, "\n") for text in (context, response))
     context = context.removesuffix("\n") if form.closed else context
-    said = between(context, list(form.mark.finditer(context)))
-    return (*((form.speakers[name], text) for name, text in said), ("bot", response))
+    turns = split_at_marks(context, list(form.mark.finditer(context)))
+    return (*((form.speakers[name], text) for name, text in turns), ("bot", response))
 
 
 def write_dices(turns: Sequence[tuple[Speaker, str]], form: DicesForm = DICES_350) -> tuple[str, str]:
-    r"""Return turns as context and response, from which `parse_dices` makes the same turns.
+    r"""Write turns as context and response, so that `parse_dices` reads them back.
 
     Raises
     ------
     InvalidInput
-        The last turn is not by the chatbot, or no turn is before it; or a turn holds what begins another.
+        The last turn is not by the chatbot, it is the only turn, or a turn contains the beginning of a turn.
 
     Examples
     --------
@@ -208,9 +208,9 @@ def write_dices(turns: Sequence[tuple[Speaker, str]], form: DicesForm = DICES_35
     ('USER: Hi', 'Hello!')
     """
     if len(turns) < 2 or turns[-1][0] != "bot":
-        raise InvalidInput("DICES has a context, then a response of the bot; these turns do not.")
+        raise InvalidInput("DICES needs a context, then a response of the bot; these turns do not end in one.")
     names = {speaker: name for name, speaker in form.speakers.items()}
-    context = "\n".join(f"{names[speaker]}: {said}" for speaker, said in turns[:-1]) + "\n" * form.closed
+    context = "\n".join(f"{names[speaker]}: {turn}" for speaker, turn in turns[:-1]) + "\n" * form.closed
     context, response = (text.replace("\n", form.line_end) for text in (context, turns[-1][1]))
-    check_held(turns, parse_dices(context, response), f"a context of DICES with {form.human} and {form.bot}")
+    check_round_trip(turns, parse_dices(context, response), f"a context of DICES with {form.human} and {form.bot}")
     return context, response

@@ -1,4 +1,4 @@
-"""Turns as pairs, and the limits of each transcript form."""
+"""Turns as pairs of speaker and text, and helpers of all transcript forms."""
 
 import re
 from collections.abc import Sequence
@@ -13,24 +13,24 @@ _LONGEST = 60
 
 
 def excerpt(text: object) -> str:
-    """Quote a text, cut short where it is long."""
-    written = str(text)
-    return repr(written if len(written) <= _LONGEST else written[: _LONGEST - 1] + "…")
+    """Quote a text, truncated if it is long."""
+    quoted = str(text)
+    return repr(quoted if len(quoted) <= _LONGEST else quoted[: _LONGEST - 1] + "…")
 
 
-def between(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[str, str]]:
-    """Return the name in each mark, and the text up to the next."""
+def split_at_marks(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[str, str]]:
+    """Return the name in each mark, and the text up to the next mark."""
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return [(mark["name"], text[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
 
 
-def check_held(turns: Sequence[tuple[Speaker, str]], read: Turns, form: str) -> None:
-    """Make sure that what was written reads as it was, or say which turn the form cannot hold."""
-    if tuple(turns) == read:
+def check_round_trip(turns: Sequence[tuple[Speaker, str]], parsed: Turns, form: str) -> None:
+    """Raise an error that names the first turn which the written form does not preserve."""
+    if tuple(turns) == parsed:
         return
-    pairs = enumerate(zip(turns, read, strict=False), start=1)
-    number = next((number for number, (given, held) in pairs if given != held), min(len(turns), len(read)))
+    pairs = enumerate(zip(turns, parsed, strict=False), start=1)
+    number = next((number for number, (turn, copy) in pairs if turn != copy), min(len(turns), len(parsed)))
     raise InvalidInput(
-        f"Turn {number:,}, {excerpt(turns[number - 1][1])}, would not read as it is in {form}: it begins or ends as "
-        "that form cannot show, or has a line that begins like a turn. Write the turns as JSON instead."
+        f"Turn {number:,}, {excerpt(turns[number - 1][1])}, cannot be preserved in {form}: it begins or ends with "
+        "characters that the form drops, or has a line that begins like a turn. Write the turns as JSON instead."
     )

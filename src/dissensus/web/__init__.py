@@ -1,1 +1,1 @@
-"""The site: routes, pages and what guards them."""
+"""The site: routes, pages and their protection."""

@@ -30,18 +30,18 @@ MAX_TRANSCRIPTS: Final = 1_000
 MAX_GROUP_LENGTH: Final = 1_000
 """Maximum characters of a group name."""
 
-DESCRIPTION: Final = f"""Scores of what chatbots say, by a model of what people choose.
+DESCRIPTION: Final = f"""Scores of chatbot responses by a preference model.
 
-Each turn of the bot is scored given all before it. Scores of one model can be compared with each other and with nothing
-else: the difference of two is the log odds of being chosen. At most {MAX_TRANSCRIPTS:,} transcripts and
-{MAX_API_BYTES:,} bytes in a request.
+Each turn of the bot is scored given all turns before it. Scores are comparable within one model only: the difference
+of two is the log odds of being chosen. At most {MAX_TRANSCRIPTS:,} transcripts and
+{MAX_API_BYTES:,} bytes are allowed in a request.
 """
 
 
 class Message(BaseModel):
     """One turn."""
 
-    role: str = Field(description="`user` or `assistant`; `system` messages before the first turn are passed over.")
+    role: str = Field(description="`user` or `assistant`; `system` messages before the first turn are ignored.")
     content: str
 
 
@@ -50,15 +50,15 @@ class ScoreRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     transcripts: Annotated[list[str | list[Message]], Field(min_length=1, max_length=MAX_TRANSCRIPTS)] = Field(
-        description="Each a list of messages, a transcript as hh-rlhf writes it, or a response alone."
+        description="Each a list of messages, a transcript in the format of hh-rlhf, or a single response."
     )
     as_group: Annotated[str, Field(max_length=MAX_GROUP_LENGTH)] | None = Field(
         default=None,
-        description="As this group sees it, by a model of groups: `rater_gender=Woman`, one that `GET /score` names.",
+        description="For models with groups: the group to score for, such as `rater_gender=Woman`; see `GET /score`.",
     )
     quantile: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         default=None,
-        description="What this share of people thinks it is worth at most, by a model that knows spreads.",
+        description="For models with spreads: the score that this share of people does not exceed.",
     )
 
 
@@ -73,24 +73,24 @@ class ModelInfo(BaseModel):
 class ScoringModelInfo(ModelInfo):
     """The model, and the groups that it can score for."""
 
-    groups: dict[str, list[str]] = Field(
-        description="By axis the groups that `as_group` may name; none by most models."
-    )
-    quantiles: bool = Field(description="Whether `quantile` may be asked for.")
+    groups: dict[str, list[str]] = Field(description="Groups allowed in `as_group`, by axis; empty for most models.")
+    quantiles: bool = Field(description="True if `quantile` is supported.")
 
 
 class ScoreResponse(BaseModel):
     """Scores in the order of the transcripts."""
 
     model: ModelInfo
-    scores: list[list[float]] = Field(description="Of each transcript, a score for each turn of the bot.")
-    minimums: list[float | None] = Field(description="The least of them; null where the bot says nothing.")
+    scores: list[list[float]] = Field(description="For each transcript, a score for each turn of the bot.")
+    minimums: list[float | None] = Field(
+        description="Minimum score of each transcript; null without a turn of the bot."
+    )
 
 
 def create_scoring_app(model: Model, identity: ModelIdentity, *, key: str = "") -> FastAPI:
     """Create the ASGI application of the service."""
-    known = ScoringModelInfo(
-        **_about(identity, model.purpose).model_dump(),
+    model_info = ScoringModelInfo(
+        **_model_info(identity, model.purpose).model_dump(),
         groups={axis: list(names) for axis, names in check_groups(model).items()},
         quantiles=isinstance(model, MeanVariance),
     )
@@ -100,72 +100,78 @@ def create_scoring_app(model: Model, identity: ModelIdentity, *, key: str = "") 
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
-        dependencies=[Depends(_checking(key))] if key else [],
+        dependencies=[Depends(_require_key(key))] if key else [],
     )
 
     @app.get("/score")
-    def tell() -> ScoringModelInfo:
+    def get_model() -> ScoringModelInfo:
         """Return the model and the groups that it can score for."""
-        return known
+        return model_info
 
-    @app.post("/score", responses={413: {"description": "Too much at once."}})
-    def score(asked: ScoreRequest) -> ScoreResponse:
+    @app.post("/score", responses={413: {"description": "The request is too large."}})
+    def score(body: ScoreRequest) -> ScoreResponse:
         """Score transcripts."""
-        seen = _seen(model, asked)
-        talks = [_talk(number, given) for number, given in enumerate(asked.transcripts, start=1)]
-        scores, about = seen.score(talks), _about(seen.named(identity), model.purpose)
-        return ScoreResponse(model=about, scores=scores, minimums=[min(some, default=None) for some in scores])
+        view = _group_view(model, body)
+        conversations = [_parse_transcript(number, text) for number, text in enumerate(body.transcripts, start=1)]
+        scores = view.score(conversations)
+        return ScoreResponse(
+            model=_model_info(view.identify(identity), model.purpose),
+            scores=scores,
+            minimums=[min(turn_scores, default=None) for turn_scores in scores],
+        )
 
     @app.get("/healthz", include_in_schema=False)
     def live() -> dict[str, str]:
         return {"status": "ok"}
 
-    app.add_exception_handler(DissensusError, _refused)
-    app.add_exception_handler(RequestValidationError, _unreadable)
-    app.add_exception_handler(HTTPException, _turned_away)
-    app.add_middleware(RequestLimitsMiddleware, large=(), most=MAX_API_BYTES)
+    app.add_exception_handler(DissensusError, _handle_domain_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_middleware(RequestLimitsMiddleware, upload_paths=(), max_bytes=MAX_API_BYTES)
     return app
 
 
-def _checking(key: str) -> Any:
-    given = HTTPBearer(auto_error=False)
+def _require_key(key: str) -> Any:
+    bearer = HTTPBearer(auto_error=False)
 
-    def check(credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(given)]) -> None:
-        told = "" if credentials is None else credentials.credentials
-        if not hmac.compare_digest(told.encode(), key.encode()):
-            raise NotAllowed("Send the key of this service: Authorization: Bearer KEY.")
+    def check(credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> None:
+        sent_key = "" if credentials is None else credentials.credentials
+        if not hmac.compare_digest(sent_key.encode(), key.encode()):
+            raise NotAllowed("The key is missing or wrong. Send it as Authorization: Bearer KEY.")
 
     return check
 
 
-def _about(identity: ModelIdentity, purpose: Purpose) -> ModelInfo:
+def _model_info(identity: ModelIdentity, purpose: Purpose) -> ModelInfo:
     return ModelInfo(name=identity.name, sha256=identity.sha256, purpose=purpose)
 
 
-def _seen(model: Model, asked: ScoreRequest) -> GroupView:
-    """Return the view of the model for a group; single raters cannot be asked for."""
-    if asked.as_group is not None and isinstance(model, Groups):
-        if asked.as_group.partition("=")[0] == RATER:
-            raise InvalidInput("Single raters are not told apart across a network. Ask as a group of GET /score.")
-        find_group(check_groups(model), asked.as_group)
-    return GroupView(model=model, as_group=asked.as_group, quantile=asked.quantile)
+def _group_view(model: Model, body: ScoreRequest) -> GroupView:
+    """Return the view of the model for a group; single raters are not available."""
+    if body.as_group is not None and isinstance(model, Groups):
+        if body.as_group.partition("=")[0] == RATER:
+            raise InvalidInput(
+                "Scores of single raters are not available over a network. Use a group that GET /score lists."
+            )
+        find_group(check_groups(model), body.as_group)
+    return GroupView(model=model, as_group=body.as_group, quantile=body.quantile)
 
 
-def _talk(number: int, given: str | Sequence[Message]) -> Conversation:
+def _parse_transcript(number: int, transcript: str | Sequence[Message]) -> Conversation:
     try:
-        if isinstance(given, str):
-            return Conversation.from_turns(parse_hh(given) if is_hh(given) else (("bot", given),))
-        return Conversation.from_turns(parse_messages([one.model_dump() for one in given]).turns)
+        if isinstance(transcript, str):
+            return Conversation.from_turns(parse_hh(transcript) if is_hh(transcript) else (("bot", transcript),))
+        return Conversation.from_turns(parse_messages([message.model_dump() for message in transcript]).turns)
     except InvalidInput as error:
         raise InvalidInput(f"Transcript {number:,}: {error}") from None
 
 
-def _refused(_request: Request, error: Exception) -> JSONResponse:
+def _handle_domain_error(_request: Request, error: Exception) -> JSONResponse:
     status = 401 if isinstance(error, NotAllowed) else 422 if isinstance(error, (InvalidInput, NotFound)) else 503
     return JSONResponse({"detail": str(error)}, status)
 
 
-def _turned_away(_request: Request, error: Exception) -> JSONResponse:
+def _handle_http_error(_request: Request, error: Exception) -> JSONResponse:
     """Answer framework errors; the middleware answers oversized and slow requests."""
     if isinstance(error.__cause__, (RequestTooLarge, RequestTooSlow)):
         raise error.__cause__
@@ -173,8 +179,8 @@ def _turned_away(_request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"detail": getattr(error, "detail", "")}, status)
 
 
-def _unreadable(_request: Request, error: Exception) -> JSONResponse:
+def _handle_validation_error(_request: Request, error: Exception) -> JSONResponse:
     """Answer validation errors without echoing the input."""
-    found = error.errors() if isinstance(error, RequestValidationError) else []
-    told = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:5]]
-    return JSONResponse({"detail": "; ".join(told)}, 422)
+    errors = error.errors() if isinstance(error, RequestValidationError) else []
+    details = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in errors[:5]]
+    return JSONResponse({"detail": "; ".join(details)}, 422)

@@ -10,11 +10,11 @@ import httpcore
 from dissensus.webhook_transport.target import Ip
 
 WRITE_CHUNK_BYTES: Final = 1 << 10
-"""Bytes that are written at once: who takes a little at a time gets no more time for it."""
+"""Size of a write, so that a slow receiver cannot extend the deadline."""
 
 
 class PinnedBackend(httpcore.NetworkBackend):
-    """Connects to addresses that were checked, whatever the host is called, and gives up at a time."""
+    """Backend that connects to checked addresses, whatever the host name, until a deadline."""
 
     def __init__(self, ips: Sequence[Ip], end: float) -> None:
         self._ips = ips
@@ -22,13 +22,13 @@ class PinnedBackend(httpcore.NetworkBackend):
 
     def connect_tcp(
         self,
-        host: str,  # noqa: ARG002 - it was resolved
+        host: str,  # noqa: ARG002 - already resolved
         port: int,
-        timeout: float | None = None,  # noqa: ARG002 - all of it has one end
+        timeout: float | None = None,  # noqa: ARG002 - one deadline for all
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect to the first address that answers; each has its share of the time."""
+        """Connect to the first address that answers; each has a share of the time left."""
         backend, last = httpcore.SyncBackend(), len(self._ips) - 1
         for number, ip in enumerate(self._ips):
             share = _seconds_left(self._end, httpcore.ConnectTimeout) / (last - number + 1)
@@ -43,44 +43,44 @@ class PinnedBackend(httpcore.NetworkBackend):
 
 
 class _DeadlineStream(httpcore.NetworkStream):
-    """A connection that ends at a time, however little each part of an answer makes wait."""
+    """Stream with one deadline for all reads and writes."""
 
     def __init__(self, stream: httpcore.NetworkStream, end: float) -> None:
         self._stream = stream
         self._end = end
 
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002 - all of it has one end
-        """Read what comes before the end."""
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002 - one deadline for all
+        """Read before the deadline."""
         return self._stream.read(max_bytes, _seconds_left(self._end, httpcore.ReadTimeout))
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002 - all of it has one end
-        """Write before the end."""
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002 - one deadline for all
+        """Write before the deadline."""
         for start in range(0, len(buffer), WRITE_CHUNK_BYTES):
             self._stream.write(
                 buffer[start : start + WRITE_CHUNK_BYTES], _seconds_left(self._end, httpcore.WriteTimeout)
             )
 
     def close(self) -> None:
-        """Close it."""
+        """Close the stream."""
         self._stream.close()
 
     def start_tls(
         self,
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ARG002 - all of it has one end
+        timeout: float | None = None,  # noqa: ARG002 - one deadline for all
     ) -> httpcore.NetworkStream:
-        """Go on encrypted, with whom the certificate says that it is."""
-        left = _seconds_left(self._end, httpcore.ConnectTimeout)
-        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, left), self._end)
+        """Start TLS before the deadline."""
+        seconds = _seconds_left(self._end, httpcore.ConnectTimeout)
+        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, seconds), self._end)
 
     def get_extra_info(self, info: str) -> Any:
-        """Return what the connection tells of itself."""
+        """Return extra information about the stream."""
         return self._stream.get_extra_info(info)
 
 
-def _seconds_left(end: float, trouble: type[httpcore.TimeoutException]) -> float:
-    left = end - monotonic()
-    if left <= 0:
-        raise trouble
-    return left
+def _seconds_left(end: float, error: type[httpcore.TimeoutException]) -> float:
+    seconds = end - monotonic()
+    if seconds <= 0:
+        raise error
+    return seconds

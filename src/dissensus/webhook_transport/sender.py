@@ -20,30 +20,30 @@ from dissensus.webhook_transport.connection import PinnedBackend
 from dissensus.webhook_transport.target import Ip, Network, WebhookTarget, is_public, parse_target
 
 HostResolver: TypeAlias = Callable[[str, int], Sequence[str]]
-"""Returns all addresses of a host, for a port."""
+"""Function from host and port to all addresses of the host."""
 
 TIMEOUT_S: Final = 10.0
 MAX_RESPONSE_BYTES: Final = 1 << 16
-"""Bytes of an answer, so that the other side can finish its sentence."""
+"""Bytes read of an answer, so that receivers do not see a broken connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryResult:
     """Result of one delivery attempt."""
 
-    status: int | None  # Of the answer; None where none came
-    reason: str = ""  # Why it was not taken, in a few words of ours; empty where it was
-    wait_s: float = 0.0  # Seconds that the other side asks for
+    status: int | None  # HTTP status; None without an answer
+    reason: str = ""  # Reason of the failure; empty for a success
+    wait_s: float = 0.0  # Requested delay before the next attempt, in seconds
 
     @property
-    def taken(self) -> bool:
+    def accepted(self) -> bool:
         """True if the receiver accepted the message."""
         return not self.reason
 
 
 def resolve_host(host: str, port: int) -> list[str]:
-    """Return all addresses of a host, as this machine finds them."""
-    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    """Return all addresses of a host, as resolved by this machine."""
+    return [str(info[4][0]) for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 @cache
@@ -53,24 +53,24 @@ def _default_tls_context() -> ssl.SSLContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSender:
-    """Sends messages."""
+    """Sender of webhook requests to public addresses and allowed networks."""
 
-    networks: tuple[Network, ...] = ()  # Where they may go besides the public internet, by plain http too
-    resolve: HostResolver = resolve_host  # Finds the addresses of a host
-    tls: Callable[[], ssl.SSLContext] = _default_tls_context  # Returns what certificates are checked by
-    limit_s: float = TIMEOUT_S  # Seconds in all, once the addresses are found
+    networks: tuple[Network, ...] = ()  # Allowed networks besides the public internet, also by plain http
+    resolve: HostResolver = resolve_host
+    tls: Callable[[], ssl.SSLContext] = _default_tls_context
+    limit_s: float = TIMEOUT_S  # Total time of a request after resolution, in seconds
 
     def check(self, address: str) -> None:
-        """Refuse an address to which nothing is sent."""
-        self._found(parse_target(address))
+        """Raise unless requests to an address are allowed."""
+        self._resolve_checked(parse_target(address))
 
     def send(self, address: str, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
-        """Post a body, and return what came of it; redirects are not followed."""
+        """Post a body, and return the result; redirects are not followed."""
         try:
             target = parse_target(address)
-            ips = self._found(target)
+            ips = self._resolve_checked(target)
         except InvalidInput:
-            return DeliveryResult(None, "it has no address that may be asked")
+            return DeliveryResult(None, "it has no allowed address")
         try:
             return self._post(target, PinnedBackend(ips, monotonic() + self.limit_s), headers, body)
         except httpcore.TimeoutException:
@@ -80,23 +80,23 @@ class WebhookSender:
             untrusted = isinstance(error.__context__, ssl.SSLCertVerificationError)
             return DeliveryResult(None, "its certificate is not trusted" if untrusted else "no connection")
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol, OSError, ValueError):
-            return DeliveryResult(None, "the connection broke, or the answer is none")
+            return DeliveryResult(None, "the connection broke, or the answer is not HTTP")
 
-    def _found(self, target: WebhookTarget) -> tuple[Ip, ...]:
-        """Return the addresses of a host, all of which may be asked."""
+    def _resolve_checked(self, target: WebhookTarget) -> tuple[Ip, ...]:
+        """Return the addresses of a host, or raise unless all of them are allowed."""
         ips: tuple[Ip, ...] = ()
-        # With http there is nothing to look for outside of those networks.
+        # Plain http is allowed within those networks only.
         if target.scheme == "https" or self.networks:
             with suppress(OSError, ValueError):
                 ips = tuple(dict.fromkeys(ip_address(one) for one in self.resolve(target.host, target.port)))
-        if ips and all(self._may(ip, target.scheme) for ip in ips):
+        if ips and all(self._is_allowed(ip, target.scheme) for ip in ips):
             return ips
-        # One sentence for both, so that nobody learns which names there are inside.
-        where = "in a network that webhook_networks names" if target.scheme == "http" else "on the public internet"
-        other = " Give an address with https." if target.scheme == "http" else ""
-        raise InvalidInput(f"{format_value(target.host)} is nowhere {where}.{other}")
+        # One message for both cases, so that it does not reveal internal host names.
+        allowed = "in a network that webhook_networks names" if target.scheme == "http" else "on the public internet"
+        remedy = " Give an address with https." if target.scheme == "http" else ""
+        raise InvalidInput(f"{format_value(target.host)} is not {allowed}.{remedy}")
 
-    def _may(self, ip: Ip, scheme: str) -> bool:
+    def _is_allowed(self, ip: Ip, scheme: str) -> bool:
         return any(ip in network for network in self.networks) or (scheme == "https" and is_public(ip))
 
     def _post(
@@ -105,10 +105,10 @@ class WebhookSender:
         url = httpcore.URL(
             scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()
         )
-        sent = {"Host": target.netloc, "User-Agent": "dissensus", "Connection": "close", **headers}
+        all_headers = {"Host": target.netloc, "User-Agent": "dissensus", "Connection": "close", **headers}
         with (
             httpcore.ConnectionPool(ssl_context=self.tls(), network_backend=backend) as pool,
-            pool.stream("POST", url, headers=list(sent.items()), content=body) as answer,
+            pool.stream("POST", url, headers=list(all_headers.items()), content=body) as answer,
         ):
             with suppress(httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError):
                 _drain_response(answer.iter_stream())

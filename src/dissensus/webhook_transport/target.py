@@ -16,22 +16,24 @@ Ip: TypeAlias = IPv4Address | IPv6Address
 MAX_ADDRESS_LENGTH: Final = 2_000
 DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 GLOBAL_UNICAST: Final = ip_network("2000::/3")
+NOT_PUBLIC: Final = tuple(map(ip_network, ("168.63.129.16/32", "192.0.0.0/24", "3fff::/20")))
+"""Networks that `ipaddress` calls global: a metadata service of a cloud, protocol assignments, documentation."""
 ADDRESS_EXAMPLE: Final = "https://example.org/dissensus"
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookTarget:
-    """An address, taken apart."""
+    """Parts of a webhook address."""
 
-    scheme: Literal["https", "http"]  # Its parts; the path with its query
+    scheme: Literal["https", "http"]
     host: str
     port: int
-    path: str
-    netloc: str  # Host and port as they were written
+    path: str  # With the query
+    netloc: str  # Host and port as written
 
 
 def parse_target(address: str) -> WebhookTarget:
-    """Take an address apart, and refuse one that is none.
+    """Parse an address, or raise if it is not valid.
 
     Examples
     --------
@@ -40,23 +42,23 @@ def parse_target(address: str) -> WebhookTarget:
     >>> parse_target("ftp://example.org")
     Traceback (most recent call last):
         ...
-    dissensus.errors.InvalidInput: 'ftp://example.org' is no address for a webhook. Give one such as https://example.org/dissensus.
+    dissensus.errors.InvalidInput: 'ftp://example.org' is not a webhook address. Give one such as https://example.org/dissensus.
     """
     port, parts = None, urlsplit("")
     with suppress(ValueError):
         port, parts = urlsplit(address).port, urlsplit(address)
     plain = len(address) <= MAX_ADDRESS_LENGTH and re.fullmatch(r"[!-~]+", address) and not parts.fragment
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname or not plain or port == 0 or "\\" in address:
-        raise InvalidInput(f"{format_value(address)} is no address for a webhook. Give one such as {ADDRESS_EXAMPLE}.")
+        raise InvalidInput(f"{format_value(address)} is not a webhook address. Give one such as {ADDRESS_EXAMPLE}.")
     if "@" in parts.netloc:
-        raise InvalidInput("An address for a webhook has no name and no password: the signature tells who sends.")
+        raise InvalidInput("A webhook address has no user name and no password: the signature identifies the sender.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     scheme: Literal["https", "http"] = "https" if parts.scheme == "https" else "http"
     return WebhookTarget(scheme, parts.hostname, port or DEFAULT_PORTS[scheme], path, parts.netloc)
 
 
 def is_public(ip: Ip) -> bool:
-    """Tell whether an address is one of the public internet, and hides none that is not.
+    """Return True for an address of the public internet that embeds no other one.
 
     Examples
     --------
@@ -64,14 +66,16 @@ def is_public(ip: Ip) -> bool:
     >>> [is_public(ip_address(one)) for one in ("93.184.215.14", "10.0.0.1", "169.254.169.254", "2002:7f00:1::")]
     [True, False, False, False]
     """
+    if any(ip in network for network in NOT_PUBLIC):
+        return False
     if isinstance(ip, IPv4Address):
         return ip.is_global and not ip.is_multicast and not ip.is_reserved
-    # What lies outside is local, or one of IPv4 in disguise, such as those of NAT64.
+    # Other addresses are local, or embed an IPv4 address, such as those of NAT64.
     return ip in GLOBAL_UNICAST and ip.is_global and ip.sixtofour is None and ip.teredo is None
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:
-    """Read networks, divided by commas.
+    """Parse networks separated by commas.
 
     Examples
     --------
@@ -81,4 +85,4 @@ def parse_networks(text: str) -> tuple[Network, ...]:
     try:
         return tuple(ip_network(one.strip()) for one in text.split(",") if one.strip())
     except ValueError as error:
-        raise InvalidInput(f"{error}. Give networks such as 10.0.0.0/8, divided by commas.") from None
+        raise InvalidInput(f"{error}. Give networks such as 10.0.0.0/8, separated by commas.") from None

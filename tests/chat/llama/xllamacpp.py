@@ -1,18 +1,18 @@
-"""Stands in for the engine of local models: the same names, and a server on loopback that runs no model."""
+"""Stand-in for the engine of local models: the same names, and a server on loopback without a model."""
 
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.chat.loopback import Loopback, loopback
+from tests.support.chat_completion_server import Loopback, loopback
 
 STARTED: list[SimpleNamespace] = []
 RUNNING: list[Loopback] = []
 
 
 class Params(SimpleNamespace):
-    """What the engine knows, and nothing else."""
+    """Parameters that reject unknown names, as those of the engine do."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if name not in self.__dict__:

@@ -1,4 +1,4 @@
-"""Small models with weights drawn at random, and tokenizers trained on a few words, to train from."""
+"""Small base models with random weights, and tokenizers trained on a few words."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,32 +8,32 @@ WORDS = "Human Assistant thirsty cold tea hat for you is it what I am so very mu
 
 WIDE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "initializer_range": 0.2}
 
-LONGEST = 128
+MAX_POSITIONS = 128
 
 
-def bytes_of_words(*marks: str) -> Any:
-    """Return a tokenizer of pairs of bytes, with marks."""
+def byte_pair_tokenizer(*special_tokens: str) -> Any:
+    """Return a byte-pair tokenizer with special tokens."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=list(marks), initial_alphabet=alphabet, show_progress=False
+        vocab_size=400, special_tokens=list(special_tokens), initial_alphabet=alphabet, show_progress=False
     )
     tokenizer.train_from_iterator([WORDS] * 3, trainer)
     return tokenizer
 
 
-def saved(folder: Path, family: str, tokenizer: Any, *, marks: dict[str, str], **settings: Any) -> str:
-    """Write a model of a family without a head, and its tokenizer."""
+def save_base(folder: Path, family: str, tokenizer: Any, *, marks: dict[str, str], **settings: Any) -> str:
+    """Write a model of a family, without a head, and its tokenizer."""
     import torch
     from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
     from dissensus.preference.transformer.extra import silence_warnings
 
     torch.manual_seed(0)
-    shape = {**WIDE, "max_position_embeddings": LONGEST, "vocab_size": tokenizer.get_vocab_size()}
+    shape = {**WIDE, "max_position_embeddings": MAX_POSITIONS, "vocab_size": tokenizer.get_vocab_size()}
     config = AutoConfig.for_model(family, bos_token_id=0, eos_token_id=0, **shape, **settings)
     with silence_warnings():
         AutoModel.from_config(config).save_pretrained(folder)
@@ -42,11 +42,11 @@ def saved(folder: Path, family: str, tokenizer: Any, *, marks: dict[str, str], *
 
 
 def gpt2(folder: Path) -> str:
-    """Has a mark for the end and none to fill up rows, nor any that it puts around texts."""
-    return saved(
+    """Write a base with an end token, and without padding token or template."""
+    return save_base(
         folder,
         "gpt2",
-        bytes_of_words("<eos>"),
+        byte_pair_tokenizer("<eos>"),
         marks={"eos_token": "<eos>"},
         attn_pdrop=0.0,
         embd_pdrop=0.0,
@@ -54,17 +54,17 @@ def gpt2(folder: Path) -> str:
 
 
 def llama(folder: Path) -> str:
-    """Begins texts with a mark, and fills up rows with that of the end."""
+    """Write a base with a start token, whose padding token is the end token."""
     from tokenizers.processors import TemplateProcessing
 
-    tokenizer = bytes_of_words("<s>", "</s>")
+    tokenizer = byte_pair_tokenizer("<s>", "</s>")
     tokenizer.post_processor = TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
     marks = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>"}
-    return saved(folder, "llama", tokenizer, marks=marks, intermediate_size=64)
+    return save_base(folder, "llama", tokenizer, marks=marks, intermediate_size=64)
 
 
 def bert(folder: Path) -> str:
-    """Reads both ways, puts marks around texts, and has none that is called the end."""
+    """Write a bidirectional base with special tokens around texts, and without an end token."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
     from tokenizers.processors import TemplateProcessing
 
@@ -75,7 +75,7 @@ def bert(folder: Path) -> str:
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    return saved(
+    return save_base(
         folder,
         "bert",
         tokenizer,

@@ -1,19 +1,19 @@
-"""A model to train from, and one that was trained."""
+"""Fixtures: base models and a trained transformer."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.preference.transformer.bases import BASES, gpt2
-from tests.preference.transformer.conversations import learned
+from tests.preference.transformer.conversations import train_fitting
 
 if TYPE_CHECKING:
     from dissensus.preference.transformer.model import Transformer
 
 
 @pytest.fixture(autouse=True, scope="session")
-def alone() -> None:
-    """Take one thread, as many as the tests beside each other leave."""
+def single_thread() -> None:
+    """Limit torch to one thread, since tests run in parallel."""
     import torch
 
     torch.set_num_threads(1)
@@ -31,4 +31,4 @@ def any_base(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def model(base: str) -> "Transformer":
-    return learned(base)
+    return train_fitting(base)

@@ -1,4 +1,4 @@
-"""Pairs of which the better answer depends on what was said before, and on nothing else."""
+"""Pairs whose better answer depends on the context only."""
 
 import json
 from itertools import cycle
@@ -19,14 +19,14 @@ def fitting(n: int, *, before: str = "") -> list[Pair]:
     """Return pairs by people who want tea when they are thirsty and a hat when they are cold."""
     pairs = []
     for number, needed in zip(range(n), cycle(ANSWERS), strict=False):
-        other = next(answer for need, answer in ANSWERS.items() if need != needed)
-        first = Turn("human", f"{before}{number:03d} {needed}")
-        pairs.append(Pair((first,), ANSWERS[needed], other))
+        rejected = next(answer for need, answer in ANSWERS.items() if need != needed)
+        question = Turn("human", f"{before}{number:03d} {needed}")
+        pairs.append(Pair((question,), ANSWERS[needed], rejected))
     return pairs
 
 
-def learned(base: str) -> "Transformer":
-    """Return a model that has learned what people want."""
+def train_fitting(base: str) -> "Transformer":
+    """Return a model trained on fitting pairs."""
     from dissensus.preference.transformer.plan import TransformerPlan
     from dissensus.preference.transformer.training import train_transformer
 
@@ -35,11 +35,11 @@ def learned(base: str) -> "Transformer":
 
 
 def write_pairs(pairs: list[Pair], path: Path) -> Path:
-    """Write pairs as hh-rlhf has them."""
+    """Write pairs in the format of hh-rlhf."""
     rows = []
     for pair in pairs:
         turns = [(turn.speaker, turn.text) for turn in pair.context]
-        both = {"chosen": pair.chosen, "rejected": pair.rejected}
-        rows.append(json.dumps({name: write_hh([*turns, ("bot", said)]) for name, said in both.items()}))
+        answers = {"chosen": pair.chosen, "rejected": pair.rejected}
+        rows.append(json.dumps({name: write_hh([*turns, ("bot", answer)]) for name, answer in answers.items()}))
     path.write_text("\n".join(rows))
     return path

@@ -1,4 +1,4 @@
-"""The loss is that of the linear model, by numbers that another library computes."""
+"""The transformer loss equals that of the linear model."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ import pytest
 
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.data.weighting import Weighting
-from dissensus.preference.transformer.trainer import OF_PAIR, loss
+from dissensus.preference.transformer.trainer import N_LABELS, loss
 
 pytestmark = pytest.mark.ml
 
@@ -31,14 +31,14 @@ ODDS = np.array([1.5, -0.25, 40.0, -3.0])
     ],
     ids=str,
 )
-def test_it_is_the_mean_of_what_pairs_cost(counting: Weighting) -> None:
+def test_the_loss_is_the_mean_over_pairs(counting: Weighting) -> None:
     import torch
 
     choices = counting.choices(PAIRS)
     scores = torch.tensor(np.stack([ODDS + 7, np.full(4, 7.0)], axis=1).ravel(), dtype=torch.float32)
     outputs = SimpleNamespace(logits=scores[:, None])
     labels = torch.tensor(np.stack([choices.weight, choices.share, choices.margin], axis=1))
-    wanted = choices.loss(ODDS - choices.margin)
-    assert float(loss(outputs, labels)) == pytest.approx(float(wanted.mean()), rel=1e-6)
-    of_step = OF_PAIR * 10  # of which these four are a part
-    assert float(loss(outputs, labels, of_step)) == pytest.approx(float(wanted.sum()) / 10, rel=1e-6)
+    expected = choices.loss(ODDS - choices.margin)
+    assert float(loss(outputs, labels)) == pytest.approx(float(expected.mean()), rel=1e-6)
+    n_labels = N_LABELS * 10  # A step of ten pairs, of which these are four
+    assert float(loss(outputs, labels, n_labels)) == pytest.approx(float(expected.sum()) / 10, rel=1e-6)

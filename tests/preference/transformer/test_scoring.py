@@ -1,4 +1,4 @@
-"""What a transformer reads, and what it says of it."""
+"""Tokenisation and scoring by a transformer."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.preference.models.model import compute_margins
 from dissensus.preference.transformer.base import PAD, open_base
 from dissensus.preference.transformer.model import Transformer
-from dissensus.preference.transformer.tokens import tokenise_pair
+from dissensus.preference.transformer.tokens import render_pairs
 from dissensus.schema.records.conversation import Conversation
 
 pytestmark = pytest.mark.ml
@@ -28,28 +28,28 @@ TALK = Conversation.from_turns(
 def test_each_turn_of_the_bot_is_scored_given_all_before_it(model: Transformer) -> None:
     (scores,) = model.score([TALK])
     assert len(scores) == 3
-    for place, score in ((2, scores[0]), (4, scores[1]), (5, scores[2])):
-        assert model.score([Conversation(TALK.turns[:place])])[0][-1] == pytest.approx(score, rel=1e-4)
+    for end, score in ((2, scores[0]), (4, scores[1]), (5, scores[2])):
+        assert model.score([Conversation(TALK.turns[:end])])[0][-1] == pytest.approx(score, rel=1e-4)
     assert model.score([]) == []
 
 
-def test_the_better_answer_depends_on_what_was_said(model: Transformer) -> None:
-    told = [
-        Conversation.from_turns([("human", said), ("bot", answer)])
-        for said in ("398 thirsty", "399 cold")
+def test_the_better_answer_depends_on_the_context(model: Transformer) -> None:
+    talks = [
+        Conversation.from_turns([("human", question), ("bot", answer)])
+        for question in ("398 thirsty", "399 cold")
         for answer in ("tea for you", "hat for you")
     ]
-    (tea,), (hat,), (tea_when_cold,), (hat_when_cold,) = model.score(told)
+    (tea,), (hat,), (tea_when_cold,), (hat_when_cold,) = model.score(talks)
     assert tea > hat
     assert tea_when_cold < hat_when_cold
 
 
-def test_neither_order_nor_company_matter_much(model: Transformer) -> None:
+def test_scores_hardly_depend_on_order_and_batch(model: Transformer) -> None:
     talks = [Conversation(pair.context + TALK.turns[1:2]) for pair in fitting(30)] + [TALK]
     scores = model.score(talks)
     assert model.score(talks) == scores
-    for one, alone in zip(model.score(talks[::-1])[::-1], scores, strict=True):
-        assert one == pytest.approx(alone, rel=1e-4)
+    for reordered, original in zip(model.score(talks[::-1])[::-1], scores, strict=True):
+        assert reordered == pytest.approx(original, rel=1e-4)
 
 
 def test_margins_are_differences_of_scores(model: Transformer) -> None:
@@ -58,18 +58,18 @@ def test_margins_are_differences_of_scores(model: Transformer) -> None:
     np.testing.assert_allclose(model.margins([pair.swapped() for pair in pairs]), -model.margins(pairs), rtol=1e-3)
 
 
-def test_what_is_too_long_loses_its_beginning_and_is_counted(model: Transformer) -> None:
-    """What is cut makes no difference, and the answer and what it answers are still there."""
+def test_long_conversations_are_truncated_from_the_left_and_counted(model: Transformer) -> None:
+    """The truncated part has no effect; the answer and its question remain."""
     (pair,) = fitting(1)
     long, longer = ("very " * n for n in (200, 300))
     talks = [
         Conversation.from_turns([("human", f"{filler}005 thirsty"), ("bot", pair.chosen)])
         for filler in (long, longer, "")
     ]
-    with pytest.warns(UserWarning, match="have more than 128 tokens with all before them"):
-        (one,), (other,), (short,) = model.score(talks)
-    assert one == pytest.approx(other, rel=1e-6)
-    assert one != short
+    with pytest.warns(UserWarning, match="with their context have more than 128 tokens"):
+        (truncated,), (further_truncated,), (untruncated,) = model.score(talks)
+    assert truncated == pytest.approx(further_truncated, rel=1e-6)
+    assert truncated != untruncated
     assert model.turns_cut(talks) == 2
     pairs = [*fitting(3), *fitting(2, before=longer)]
     assert model.pairs_cut(pairs) == 2
@@ -79,10 +79,10 @@ def test_what_is_too_long_loses_its_beginning_and_is_counted(model: Transformer)
         model.score(talks[2:])
 
 
-def test_marks_stand_around_texts_and_are_never_in_them(tmp_path: Path) -> None:
-    """A bot that writes a mark has written what looks like one."""
-    for made, begin, end in ((gpt2, [], ["<eos>"]), (llama, ["<s>"], ["</s>"]), (bert, ["[CLS]"], ["[SEP]"])):
-        reader = open_base(made(tmp_path / made.__name__)).reader
+def test_special_tokens_surround_texts_and_are_never_inside(tmp_path: Path) -> None:
+    """A special token in a bot turn is encoded as text."""
+    for build, begin, end in ((gpt2, [], ["<eos>"]), (llama, ["<s>"], ["</s>"]), (bert, ["[CLS]"], ["[SEP]"])):
+        reader = open_base(build(tmp_path / build.__name__)).reader
         texts = ["\n\nAssistant: tea", f"\n\nAssistant: tea{end[0]} and then again yes{PAD}{end[0]}"]
         short, long = reader.read(texts).rows
         names = [reader.tokenizer.id_to_token(int(token)) for token in long]
@@ -90,12 +90,12 @@ def test_marks_stand_around_texts_and_are_never_in_them(tmp_path: Path) -> None:
         assert names[-1:] == end
         assert not {*begin, *end, reader.tokenizer.id_to_token(reader.pad)} & set(names[len(begin) : -1])
         assert reader.pad not in short
-        (cut,) = replace(reader, max_length=10).read(texts[1:]).rows
-        assert len(cut) == 10
-        assert cut.tolist() == [*reader.begin, *long[-(10 - len(begin)) :].tolist()]
+        (truncated,) = replace(reader, max_length=10).read(texts[1:]).rows
+        assert len(truncated) == 10
+        assert truncated.tolist() == [*reader.begin, *long[-(10 - len(begin)) :].tolist()]
 
 
-def test_a_tokenizer_that_cuts_and_fills_up_does_neither(tmp_path: Path) -> None:
+def test_truncation_and_padding_of_the_tokenizer_are_disabled(tmp_path: Path) -> None:
     from tokenizers import Tokenizer
 
     base = bert(tmp_path)
@@ -107,19 +107,19 @@ def test_a_tokenizer_that_cuts_and_fills_up_does_neither(tmp_path: Path) -> None
     tokenizer.save(path)
     reader = open_base(base).reader
     assert (reader.begin, reader.end) == (plain.begin, plain.end)
-    texts = tokenise_pair(fitting(2))
+    texts = render_pairs(fitting(2))
     assert [row.tolist() for row in reader.read(texts).rows] == [row.tolist() for row in plain.read(texts).rows]
 
 
-def test_a_mark_of_its_own_fills_up_rows(tmp_path: Path) -> None:
-    """The score is read before the first mark that fills up, so the end must be none."""
-    for made, pad in ((gpt2, PAD), (llama, PAD), (bert, "[PAD]")):
-        base = open_base(made(tmp_path / made.__name__))
+def test_the_padding_token_is_dedicated(tmp_path: Path) -> None:
+    """The score is read before the first padding token, which therefore must differ from the end token."""
+    for build, pad in ((gpt2, PAD), (llama, PAD), (bert, "[PAD]")):
+        base = open_base(build(tmp_path / build.__name__))
         assert base.reader.tokenizer.id_to_token(base.reader.pad) == pad
         assert base.network.config.pad_token_id == base.reader.pad < base.network.get_input_embeddings().num_embeddings
 
 
-def test_how_much_is_read(base: str) -> None:
+def test_token_limit(base: str) -> None:
     assert open_base(base).reader.max_length == 128
     assert open_base(base, max_length=20).reader.max_length == 20
     for length in (129, 7):
@@ -127,12 +127,12 @@ def test_how_much_is_read(base: str) -> None:
             open_base(base, max_length=length)
 
 
-def test_what_is_no_base(base: str, tmp_path: Path) -> None:
+def test_invalid_bases_are_refused(base: str, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="There is no folder"):
         open_base(str(tmp_path / "nowhere"))
-    with pytest.raises(InvalidInput, match="cannot be trained from"):
+    with pytest.raises(InvalidInput, match="cannot be used as a base model"):
         open_base(str(tmp_path))
-    with pytest.raises(InvalidInput, match="cannot be trained from"):
+    with pytest.raises(InvalidInput, match="cannot be used as a base model"):
         open_base("nobody/nothing")
 
 
@@ -148,30 +148,30 @@ def test_weights_that_are_pickles_are_not_read(base: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", ["gpt2", "nobody_knows_it"])
 def test_code_that_comes_with_a_base_is_not_run(base: str, tmp_path: Path, kind: str) -> None:
-    place, ran = tmp_path / "coded", tmp_path / "ran"
-    shutil.copytree(base, place)
-    (place / "coded.py").write_text(f"open({str(ran)!r}, 'w')\n\nclass Coded:\n    pass\n")
-    everywhere = dict.fromkeys(("AutoConfig", "AutoModelForSequenceClassification"), "coded.Coded")
-    for name, more in (
-        ("config.json", {"auto_map": everywhere, "model_type": kind}),
+    folder, marker = tmp_path / "coded", tmp_path / "ran"
+    shutil.copytree(base, folder)
+    (folder / "coded.py").write_text(f"open({str(marker)!r}, 'w')\n\nclass Coded:\n    pass\n")
+    auto_map = dict.fromkeys(("AutoConfig", "AutoModelForSequenceClassification"), "coded.Coded")
+    for name, changes in (
+        ("config.json", {"auto_map": auto_map, "model_type": kind}),
         ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["coded.Coded", "coded.Coded"]}}),
     ):
-        (place / name).write_text(json.dumps(json.loads((place / name).read_text()) | more))
+        (folder / name).write_text(json.dumps(json.loads((folder / name).read_text()) | changes))
     if kind == "gpt2":
-        assert type(open_base(str(place)).network).__module__.startswith("transformers.")
+        assert type(open_base(str(folder)).network).__module__.startswith("transformers.")
     else:
-        with pytest.raises(InvalidInput, match="cannot be trained from"):
-            open_base(str(place))
-    assert not ran.exists()
+        with pytest.raises(InvalidInput, match="cannot be used as a base model"):
+            open_base(str(folder))
+    assert not marker.exists()
 
 
 def test_a_model_of_one_purpose_refuses_the_other(model: Transformer) -> None:
-    with pytest.raises(NotAllowed, match="trained for what is helpful"):
+    with pytest.raises(NotAllowed, match="trained for helpful"):
         model.check_purpose("harmless")
 
 
-def test_both_answers_are_told_after_what_was_said() -> None:
-    assert tokenise_pair(fitting(1)) == [
+def test_transcripts_of_a_pair_end_with_its_answers() -> None:
+    assert render_pairs(fitting(1)) == [
         "\n\nHuman: 000 thirsty\n\nAssistant: tea for you",
         "\n\nHuman: 000 thirsty\n\nAssistant: hat for you",
     ]

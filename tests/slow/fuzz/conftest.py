@@ -1,3 +1,3 @@
-"""The target is a program, run in a process of its own: it changes how our modules are loaded."""
+"""The fuzz target is a separate program because it instruments imports."""
 
 collect_ignore = ["target.py"]

@@ -1,4 +1,4 @@
-"""One target of the fuzzer, in a process of its own: `python target.py NAME FOLDER -runs=N …`.
+"""Run one fuzz target: `python target.py NAME FOLDER -runs=N …`.
 
 Ends with 0 once N inputs were read, or refused in words. Otherwise libFuzzer says what happened, and keeps the input.
 """
@@ -26,8 +26,8 @@ LONGEST = 1000
 """Characters of a message, which the input must not be able to fill."""
 
 
-def parsed(data: bytes, kind: str) -> pl.DataFrame:
-    """Return what a parser makes of bytes, all of it text; where it refuses, the input does not garble the message."""
+def parse_columns(data: bytes, kind: str) -> pl.DataFrame:
+    """Parse bytes to text columns; check that an error message has no control characters."""
     try:
         frame = PARSERS[kind](decompress(data, ANYWHERE), ANYWHERE)
     except DissensusError as error:
@@ -38,32 +38,32 @@ def parsed(data: bytes, kind: str) -> pl.DataFrame:
     return frame
 
 
-def separated(data: bytes, kind: str, separator: str) -> None:
-    """Make sure that a table has the rows that the standard library reads, where that one can."""
-    frame = parsed(data, kind)
+def check_separated(data: bytes, kind: str, separator: str) -> None:
+    """Check that a table has the rows that the csv module reads, if it can read them."""
+    frame = parse_columns(data, kind)
     text = io.StringIO(data.decode().removeprefix("\ufeff"), newline="")
     try:
         header, *rows = (row for row in csv.reader(text, delimiter=separator, strict=True) if row)
     except csv.Error:
         return
     assert frame.columns == header
-    assert filled(frame.rows()) == filled(rows)
+    assert non_empty_rows(frame.rows()) == non_empty_rows(rows)
 
 
-def filled(rows: list[list[str]] | list[tuple[str | None, ...]]) -> list[list[str]]:
+def non_empty_rows(rows: list[list[str]] | list[tuple[str | None, ...]]) -> list[list[str]]:
     return [[cell or "" for cell in row] for row in rows if any(row)]
 
 
-def packed(data: bytes) -> None:
+def parse_gzip(data: bytes) -> None:
     """Read text in gzip, of which the first three bytes change one: which, and how."""
     data = data.ljust(3, b"\0")
-    whole = bytearray(gzip.compress(data[3:], 1, mtime=0))
-    whole[int.from_bytes(data[:2]) % len(whole)] ^= data[2]
-    parsed(bytes(whole), "csv")
+    compressed = bytearray(gzip.compress(data[3:], 1, mtime=0))
+    compressed[int.from_bytes(data[:2]) % len(compressed)] ^= data[2]
+    parse_columns(bytes(compressed), "csv")
 
 
 def chain(data: bytes, folder: Path) -> None:
-    """Read ratings from a file, whose kind the first byte says."""
+    """Read ratings from a file whose kind is given by the first byte."""
     path = folder / f"ratings{CHAIN[data[0] % len(CHAIN) if data else 0]}"
     path.write_bytes(gzip.compress(data[1:], 1) if path.suffix == ".gz" else data[1:])
     str(read_ratings(path))
@@ -71,23 +71,23 @@ def chain(data: bytes, folder: Path) -> None:
 
 def target(name: str, folder: Path) -> Callable[[bytes], object]:
     return {
-        "csv": lambda data: separated(data, "csv", ","),
-        "tsv": lambda data: separated(data, "tsv", "\t"),
-        "jsonl": lambda data: parsed(data, "json"),
-        "json": lambda data: parsed(data, "json"),
-        "gzip": packed,
+        "csv": lambda data: check_separated(data, "csv", ","),
+        "tsv": lambda data: check_separated(data, "tsv", "\t"),
+        "jsonl": lambda data: parse_columns(data, "json"),
+        "json": lambda data: parse_columns(data, "json"),
+        "gzip": parse_gzip,
         "ratings": lambda data: chain(data, folder),
     }[name]
 
 
 def main() -> None:
     name, folder = sys.argv.pop(1), Path(sys.argv[1])
-    read, tally = target(name, folder.parent), {"inputs": 0, "read": 0}
+    reader, tally = target(name, folder.parent), {"inputs": 0, "read": 0}
 
-    def one(data: bytes) -> None:
+    def feed(data: bytes) -> None:
         tally["inputs"] += 1
         try:
-            read(data)
+            reader(data)
             tally["read"] += 1
         except DissensusError:
             pass
@@ -95,7 +95,7 @@ def main() -> None:
             (folder.parent / "tally").write_text(f"{tally['inputs']} {tally['read']}")
 
     warnings.simplefilter("error")
-    atheris.Setup(sys.argv, one)
+    atheris.Setup(sys.argv, feed)
     atheris.Fuzz()
 
 

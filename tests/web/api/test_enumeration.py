@@ -1,4 +1,4 @@
-"""Ids of one campaign say nothing to who owns another one, whatever they ask of the API."""
+"""API requests with ids of another campaign reveal nothing."""
 
 import re
 from collections.abc import Iterator
@@ -7,15 +7,15 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from tests.recruit.fake_prolific import TOKEN, Prolific
 from tests.support.api_programs import API, program
 from tests.support.campaigns import NOW, definition, items
 from tests.support.live_site import Live, serving
 from tests.support.pay import HOUR, worker
-from tests.support.pay_pages import opened
-from tests.support.recruited_raters import PAYING, arrived
+from tests.support.pay_pages import open_paying_campaign
+from tests.support.prolific_server import TOKEN, Prolific
+from tests.support.recruited_raters import PAYING, add_submission
 from tests.support.staff_browsers import House
-from tests.webhook_transport.receiver import receiving
+from tests.support.webhook_receiver import receiving
 
 from dissensus.store.raters import RaterRow
 from dissensus.web.api.openapi import openapi_document
@@ -23,7 +23,7 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import rating
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PILOT, BOBS = f"{API}/pilot", f"{API}/bobs"
 
 
@@ -35,19 +35,19 @@ def live(database_url: str, prolific: Prolific) -> Iterator[Live]:
 
 
 def operations() -> Iterator[tuple[str, str, Any]]:
-    """Each request that names something of a campaign, with what it may send."""
+    """Requests with ids inside a campaign, with valid bodies."""
     schemas = openapi_document()["components"]["schemas"]
     for path, methods in openapi_document()["paths"].items():
         for method in methods if path.count("{") > 1 else ():
-            sent = methods[method].get("requestBody")
-            name = sent and sent["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-            yield method, path, sent and schemas[name]["examples"][0]
+            response = methods[method].get("requestBody")
+            name = response and response["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+            yield method, path, response and schemas[name]["examples"][0]
 
 
-def there_is(house: House, prolific: Prolific, address: str) -> tuple[RaterRow, dict[str, str]]:
-    """A campaign of ada with one of everything, and their ids; bob has one with nothing."""
-    kept = opened(house)
-    rater = worker(house.platform, kept.key, HOUR)
+def create_everything(house: House, prolific: Prolific, address: str) -> tuple[RaterRow, dict[str, str]]:
+    """Create a campaign of ada with one resource of each kind, and an empty one of bob; return a rater and the ids."""
+    campaign = open_paying_campaign(house)
+    rater = worker(house.platform, campaign.key, HOUR)
     rating.report_item(house.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
     http = program(house)
     bob = staff.create_sign_in_link(house.platform, "bob", now=NOW).staff
@@ -57,7 +57,7 @@ def there_is(house: House, prolific: Prolific, address: str) -> tuple[RaterRow, 
     paid = http.post(f"{PILOT}/pay/raters/{rater.id}/payments", json={"amount": 5}).json()
     return rater, {
         "rater_id": rater.id,
-        "submission": arrived(house.platform, prolific, kept.id, rater.id),
+        "submission": add_submission(house.platform, prolific, campaign.id, rater.id),
         "payment_id": paid["id"],
         "notice_id": http.get(f"{PILOT}/notices").json()["data"][0]["id"],
         "member_id": members["members"][0]["id"],
@@ -66,50 +66,50 @@ def there_is(house: House, prolific: Prolific, address: str) -> tuple[RaterRow, 
     }
 
 
-def all_of(http: httpx.Client) -> list[Any]:
-    """What a campaign has of what they could have changed."""
+def load_state(http: httpx.Client) -> list[Any]:
+    """State of a campaign that the requests could have changed."""
     return [
         http.get(f"{PILOT}/{one}").json()
         for one in ("raters", "members", "notices", "pay/raters", "submissions", "webhooks")
     ]
 
 
-def test_ids_of_another_campaign_are_as_if_they_never_were(house: House, prolific: Prolific) -> None:
+def test_ids_of_another_campaign_look_like_unknown_ids(house: House, prolific: Prolific) -> None:
     with receiving() as receiver:
-        rater, ids = there_is(house, prolific, receiver.address("ok"))
-    never = {**dict.fromkeys(ids, str(uuid4())), "submission": "9" * 24}
-    ada, bob, asked = program(house), program(house, "bob"), set()
-    before = all_of(ada)
-    for method, path, sent in operations():
+        rater, ids = create_everything(house, prolific, receiver.address("ok"))
+    unknown_ids = {**dict.fromkeys(ids, str(uuid4())), "submission": "9" * 24}
+    ada, bob, parameters = program(house), program(house, "bob"), set()
+    before = load_state(ada)
+    for method, path, body in operations():
         answers = set()
-        for one in (ids, never):
-            there = path.replace("{", "{0[").replace("}", "]}").format({**one, "name": "bobs"})
-            answer = bob.request(method, there, json=sent)
-            assert answer.status_code == 404, there
-            answers.add(re.sub("|".join(one.values()), "THAT", answer.text))
+        for values in (ids, unknown_ids):
+            address = path.replace("{", "{0[").replace("}", "]}").format({**values, "name": "bobs"})
+            answer = bob.request(method, address, json=body)
+            assert answer.status_code == 404, address
+            answers.add(re.sub("|".join(values.values()), "THAT", answer.text))
         assert len(answers) == 1, answers
-        asked.update(re.findall(r"{(\w+)}", path))
-    # One of everything that has an id.
-    assert asked == {*ids, "name"}
-    assert all_of(ada) == before
-    assert prolific.asked == []
+        parameters.update(re.findall(r"{(\w+)}", path))
+    # Every parameter with an id occurs.
+    assert parameters == {*ids, "name"}
+    assert load_state(ada) == before
+    assert prolific.requests == []
     assert rater.id in str(before)
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize(
     "typed",
     ["%00", "%ED%A0%80", "%C0%AE", "x" * 101, "%2E%2E", "..%2F..%2Fpilot", "'--", "%F0%9F%98%80", "%0D%0AX:%20y"],
 )
-def test_names_that_nothing_can_have_are_of_nothing(house: House, typed: str) -> None:
-    opened(house)
+def test_invalid_names_are_not_found(house: House, typed: str) -> None:
+    open_paying_campaign(house)
     ada = program(house)
     for path, methods in openapi_document()["paths"].items():
         for method in methods:
             for start in ("pilot", typed):
-                there = re.sub(r"{\w+}", typed, path.replace("{name}", start))
+                address = re.sub(r"{\w+}", typed, path.replace("{name}", start))
                 if "{name}" in path and (start == typed or path.count("{") > 1):
-                    answer = ada.request(method, there)
-                    assert answer.status_code in (400, 404, 422), (method, there)
+                    answer = ada.request(method, address)
+                    assert answer.status_code in (400, 404, 422), (method, address)
                     assert answer.headers["content-type"] == "application/problem+json"
     assert ada.get(PILOT).status_code == 200

@@ -1,4 +1,4 @@
-"""Whatever is sent to the API, on either kind of database, is answered as its document says, and breaks nothing."""
+"""Responses to random requests match the OpenAPI document, on both kinds of database."""
 
 import copy
 import json
@@ -10,7 +10,7 @@ import httpx
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from tests.support.api_programs import API, opened, program, rate
+from tests.support.api_programs import API, open_api_campaign, program, rate
 from tests.support.staff_browsers import House
 
 from dissensus.web.api.openapi import openapi_document
@@ -21,7 +21,7 @@ ANY_JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
     max_leaves=8,
 )
-# A slash too many leads on to the address without it, as on pages.
+# A trailing slash redirects to the address without it, as on pages.
 TYPED = st.text(min_size=1, max_size=120).filter(lambda text: text.strip("./") == text)
 NAMES = st.sampled_from(["pilot", "draft"]) | TYPED
 OPERATIONS = [
@@ -32,15 +32,17 @@ OPERATIONS = [
 ]
 
 
-def as_told(schema: dict[str, Any]) -> SearchStrategy[Any]:
-    """Values as a schema of the document describes them."""
+def values_of_schema(schema: dict[str, Any]) -> SearchStrategy[Any]:
+    """Values that match a schema of the document."""
     match schema:
         case {"$ref": str(ref)}:
-            return as_told(openapi_document()["components"]["schemas"][ref.rpartition("/")[2]])
+            return values_of_schema(openapi_document()["components"]["schemas"][ref.rpartition("/")[2]])
         case {"examples": examples}:
-            return st.sampled_from(examples) | as_told({key: one for key, one in schema.items() if key != "examples"})
+            return st.sampled_from(examples) | values_of_schema(
+                {key: one for key, one in schema.items() if key != "examples"}
+            )
         case {"anyOf": choices}:
-            return st.one_of(*map(as_told, choices))
+            return st.one_of(*map(values_of_schema, choices))
         case {"enum": values}:
             return st.sampled_from(values)
         case {"type": "integer"}:
@@ -50,72 +52,74 @@ def as_told(schema: dict[str, Any]) -> SearchStrategy[Any]:
         case {"type": "null"}:
             return st.none()
         case {"type": "array", "items": items}:
-            return st.lists(as_told(items), min_size=schema.get("minItems", 0), max_size=3)
+            return st.lists(values_of_schema(items), min_size=schema.get("minItems", 0), max_size=3)
         case {"type": "string"}:
             return st.text(min_size=schema.get("minLength", 0), max_size=min(schema.get("maxLength", 20), 20))
         case {"type": "object", "properties": properties}:
             needed = schema.get("required", [])
-            known = {name: as_told(one) for name, one in properties.items()}
+            strategies = {name: values_of_schema(one) for name, one in properties.items()}
             return st.fixed_dictionaries(
-                {name: known[name] for name in needed},
-                optional={name: one for name, one in known.items() if name not in needed},
+                {name: strategies[name] for name in needed},
+                optional={name: one for name, one in strategies.items() if name not in needed},
             )
     return st.dictionaries(ANY_TEXT, ANY_JSON, max_size=3)
 
 
 @st.composite
-def bent(draw: DrawFn, value: Any) -> Any:
-    """A value of which one part is anything."""
+def distort(draw: DrawFn, value: Any) -> Any:
+    """A value with one part replaced by an arbitrary one."""
     if draw(st.booleans()) and isinstance(value, dict | list) and value:
         value = copy.deepcopy(value)
         keys = list(value) if isinstance(value, dict) else list(range(len(value)))
         key = draw(st.sampled_from(keys))
-        value[key] = draw(bent(value[key]))
+        value[key] = draw(distort(value[key]))
         return value
     return draw(ANY_JSON)
 
 
 @st.composite
 def requests(draw: DrawFn) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
-    """An operation, and something to ask it."""
+    """An operation and a random request to it."""
     path, method, operation = draw(st.sampled_from(OPERATIONS))
     for part in re.findall(r"{\w+}", path):
         path = path.replace(part, quote(draw(NAMES), safe=""))
-    asked: dict[str, Any] = {"params": {}, "headers": {}}
+    options: dict[str, Any] = {"params": {}, "headers": {}}
     for parameter in operation.get("parameters", []):
         if parameter["in"] != "path" and draw(st.booleans()):
-            value = draw(as_told(parameter["schema"]) | st.text(max_size=20))
+            value = draw(values_of_schema(parameter["schema"]) | st.text(max_size=20))
             if parameter["in"] == "query":
-                asked["params"][parameter["name"]] = value
+                options["params"][parameter["name"]] = value
             else:
-                asked["headers"][parameter["name"]] = str(value).encode("utf-8", "replace").replace(b"\0", b"").strip()
+                options["headers"][parameter["name"]] = (
+                    str(value).encode("utf-8", "replace").replace(b"\0", b"").strip()
+                )
     if "requestBody" in operation:
-        body = draw(as_told(operation["requestBody"]["content"]["application/json"]["schema"]))
-        asked["content"] = json.dumps(draw(st.just(body) | bent(body)))
-        asked["headers"]["content-type"] = "application/json"
-    return method, path, operation, asked
+        body = draw(values_of_schema(operation["requestBody"]["content"]["application/json"]["schema"]))
+        options["content"] = json.dumps(draw(st.just(body) | distort(body)))
+        options["headers"]["content-type"] = "application/json"
+    return method, path, operation, options
 
 
-def test_whatever_is_sent_is_answered_as_the_document_says(house: House) -> None:
-    rate(house, opened(house), 2)
+def test_responses_to_random_requests_match_the_document(house: House) -> None:
+    rate(house, open_api_campaign(house), 2)
     http = program(house)
     house.live.site.rate_limiter.burst = 10**9
-    made = http.post(API, json={"definition": http.get(f"{API}/pilot").json()["definition"] | {"name": "draft"}})
-    assert made.status_code == 201
-    seen = set()
+    response = http.post(API, json={"definition": http.get(f"{API}/pilot").json()["definition"] | {"name": "draft"}})
+    assert response.status_code == 201
+    statuses = set()
 
     @settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
     @given(requests())
     def ask(request: tuple[str, str, dict[str, Any], dict[str, Any]]) -> None:
-        method, path, operation, asked = request
+        method, path, operation, options = request
         try:
-            answer = http.request(method, path, **asked)
+            answer = http.request(method, path, **options)
         except (httpx.LocalProtocolError, UnicodeEncodeError):
             return
         status = str(answer.status_code)
-        seen.add(status)
-        assert status in operation["responses"], (method, path, asked, answer.text)
-        assert status != "500", (method, path, asked)
+        statuses.add(status)
+        assert status in operation["responses"], (method, path, options, answer.text)
+        assert status != "500", (method, path, options)
         (kind,) = operation["responses"][status]["content"]
         assert answer.headers["content-type"] == kind
         if answer.is_error:
@@ -125,5 +129,5 @@ def test_whatever_is_sent_is_answered_as_the_document_says(house: House) -> None
             assert problem["detail"]
 
     ask()
-    # It came further than to the gate.
-    assert {"200", "201", "404", "409", "422"} <= seen
+    # Requests passed authentication and validation.
+    assert {"200", "201", "404", "409", "422"} <= statuses

@@ -1,4 +1,4 @@
-"""The same request twice makes one thing, and has one answer."""
+"""A repeated request with an idempotency key creates one resource and has one response."""
 
 import base64
 from concurrent.futures import ThreadPoolExecutor
@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 from sqlalchemy import delete, select
-from tests.support.api_programs import API, belongs, program
+from tests.support.api_programs import API, add_member, program
 from tests.support.campaigns import NOW, definition
-from tests.support.staff_browsers import House, make
+from tests.support.staff_browsers import House, create_draft
 
 from dissensus.store.api_tokens import ApiTokenTable
 from dissensus.store.core.idempotency import IdempotencyTable
@@ -17,7 +17,7 @@ from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.jobs import default_jobs
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 INVITE = f"{API}/pilot/invitations"
 
 
@@ -26,55 +26,55 @@ def n_invited(house: House) -> int:
     return load_overview(house.platform, "pilot", staff_id=owner_id).numbers.n_invited
 
 
-def test_the_same_again_has_the_same_answer_for_a_day(house: House) -> None:
-    make(house)
+def test_a_repeated_key_replays_the_response_for_a_day(house: House) -> None:
+    create_draft(house)
     http, once = program(house), {"idempotency-key": str(uuid4())}
     first = http.post(INVITE, json={"n": 2}, headers=once)
-    again = http.post(INVITE, json={"n": 2}, headers=once)
-    assert (first.status_code, first.content) == (again.status_code, again.content) == (201, again.content)
-    assert again.headers["idempotency-replayed"] == "true"
-    assert again.headers["content-type"] == first.headers["content-type"]
+    repeated = http.post(INVITE, json={"n": 2}, headers=once)
+    assert (first.status_code, first.content) == (repeated.status_code, repeated.content) == (201, repeated.content)
+    assert repeated.headers["idempotency-replayed"] == "true"
+    assert repeated.headers["content-type"] == first.headers["content-type"]
     assert n_invited(house) == 2
     other = http.post(INVITE, json={"n": 3}, headers=once)
-    assert (other.status_code, "another request's" in other.json()["detail"]) == (409, True)
+    assert (other.status_code, "used for another request" in other.json()["detail"]) == (409, True)
     house.live.clock.forward(hours=24, seconds=1)
     assert http.post(INVITE, json={"n": 2}, headers=once).json() != first.json()
     assert n_invited(house) == 4
 
 
-def test_many_at_once_make_one(house: House) -> None:
+def test_concurrent_requests_with_one_key_create_one_resource(house: House) -> None:
     http, once = program(house), {"idempotency-key": "once"}
-    sent = {"definition": definition().as_mapping()}
+    fields = {"definition": definition().as_mapping()}
     with ThreadPoolExecutor(6) as threads:
-        answers = list(threads.map(lambda _: http.post(API, json=sent, headers=once), range(6)))
+        answers = list(threads.map(lambda _: http.post(API, json=fields, headers=once), range(6)))
     assert {answer.status_code for answer in answers} <= {201, 409}
     assert len({answer.content for answer in answers if answer.status_code == 201}) == 1
     waiting = [answer for answer in answers if answer.status_code == 409]
     assert all(answer.headers["retry-after"] == "1" for answer in waiting)
-    assert http.post(API, json=sent, headers=once).status_code == 201
+    assert http.post(API, json=fields, headers=once).status_code == 201
     assert len(http.get(API).json()["data"]) == 1
 
 
-@one_kind
-def test_what_made_nothing_can_be_made_right(house: House) -> None:
-    make(house)
+@sqlite_only
+def test_a_failed_request_can_be_corrected_with_the_same_key(house: House) -> None:
+    create_draft(house)
     http, once = program(house), {"idempotency-key": "once"}
     for wrong, status in (({"n": 0}, 422), ({"n": 1, "cell": "old"}, 404)):
         assert http.post(INVITE, json=wrong, headers=once).status_code == status
     assert http.post(INVITE, json={"n": 1}, headers=once).status_code == 201
 
 
-@one_kind
-def test_a_key_is_of_one_token(house: House) -> None:
-    make(house)
+@sqlite_only
+def test_keys_are_separate_for_each_token(house: House) -> None:
+    create_draft(house)
     once = {"idempotency-key": "once"}
     links = [program(house).post(INVITE, json={"n": 1}, headers=once).json()["links"] for _ in range(2)]
     assert links[0] != links[1]
 
 
-def test_who_may_not_do_it_any_more_gets_no_answer_again(house: House) -> None:
-    owner_id = make(house)
-    belongs(house, "ben", "owner")
+def test_a_response_is_not_replayed_without_permission(house: House) -> None:
+    owner_id = create_draft(house)
+    add_member(house, "ben", "owner")
     ben, once = program(house, "ben"), {"idempotency-key": "once"}
     assert ben.post(INVITE, json={"n": 1}, headers=once).status_code == 201
     members.change_role(house.platform, "pilot", "ben", "analyst", staff_id=owner_id, now=NOW)
@@ -83,18 +83,18 @@ def test_who_may_not_do_it_any_more_gets_no_answer_again(house: House) -> None:
     assert ben.post(INVITE, json={"n": 1}, headers=once).status_code == 404
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize("key", ["", "x" * 65, "a\tb", "é"])
-def test_keys_that_are_none(house: House, key: str) -> None:
-    make(house)
+def test_invalid_keys_are_rejected(house: House, key: str) -> None:
+    create_draft(house)
     refused = program(house).post(INVITE, json={"n": 1}, headers={b"idempotency-key": key.encode()})
     assert (refused.status_code, "1 to 64 printable" in refused.json()["detail"]) == (422, True)
     assert n_invited(house) == 0
 
 
-@one_kind
+@sqlite_only
 def test_links_cannot_be_read_from_the_database(house: House) -> None:
-    make(house)
+    create_draft(house)
     (link,) = program(house).post(INVITE, json={"n": 1}, headers={"idempotency-key": "k"}).json()["links"]
     with house.platform.database.reading() as tx:
         rows = tx.execute(select(IdempotencyTable.__table__)).mappings().all()
@@ -103,9 +103,9 @@ def test_links_cannot_be_read_from_the_database(house: House) -> None:
     assert link.partition("key=")[2].encode() not in base64.b64decode(rows[0]["encrypted_body"])
 
 
-def test_old_ones_are_forgotten_beside_the_site_and_with_the_token(house: House) -> None:
-    make(house)
-    http, job = program(house), default_jobs()["forget answers"]
+def test_expired_keys_are_deleted_by_the_job_and_with_the_token(house: House) -> None:
+    create_draft(house)
+    http, job = program(house), default_jobs()["delete expired responses"]
     http.post(INVITE, json={"n": 1}, headers={"idempotency-key": "k"})
     assert job(house.platform, house.live.clock()) == 0
     house.live.clock.forward(hours=24, seconds=1)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.support import monitored_campaigns
-from tests.support.api_programs import API, belongs, opened, program, rows
+from tests.support.api_programs import API, add_member, open_api_campaign, program, rows
 from tests.support.campaigns import NOW
 from tests.support.raters import enter
 from tests.support.staff_browsers import House
@@ -17,33 +17,33 @@ from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_sna
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import journey, rating, withdrawal
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-HERE = f"{API}/pilot"
-WHY = {"verdict": "exclude", "reason": 'A person read it: "<b>too</b> fast".'}
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+PILOT = f"{API}/pilot"
+DECISION = {"verdict": "exclude", "reason": 'A person read it: "<b>too</b> fast".'}
 
 
 @pytest.fixture
-def kept(house: House) -> CampaignRow:
-    return monitored_campaigns.opened(
+def campaign(house: House) -> CampaignRow:
+    return monitored_campaigns.open_monitored_campaign(
         house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20
     )
 
 
-def ticked(house: House) -> None:
+def refresh_figures(house: House) -> None:
     refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
 
 
-def test_figures_are_those_of_the_page(house: House, kept: CampaignRow) -> None:
+def test_figures_equal_those_of_the_page(house: House, campaign: CampaignRow) -> None:
     http = program(house)
-    nothing = http.get(f"{HERE}/figures").json()
-    assert (nothing["raters"], nothing["figures"], nothing["read_at"]) == (0, None, None)
-    monitored_campaigns.crowd(house.platform, kept)
+    unrated = http.get(f"{PILOT}/figures").json()
+    assert (unrated["raters"], unrated["figures"], unrated["read_at"]) == (0, None, None)
+    monitored_campaigns.add_crowd(house.platform, campaign)
     house.live.clock.forward(hours=9, minutes=30)
-    ticked(house)
-    found = http.get(f"{HERE}/figures").json()
-    assert (found["raters"], found["hidden"], found["read_at"]) == (12, False, "2026-03-01T21:30:00Z")
-    assert found["forecast"]["wanted"] == 480
-    figures = found["figures"]
+    refresh_figures(house)
+    body = http.get(f"{PILOT}/figures").json()
+    assert (body["raters"], body["hidden"], body["read_at"]) == (12, False, "2026-03-01T21:30:00Z")
+    assert body["forecast"]["target"] == 480
+    figures = body["figures"]
     assert figures["scales"] == {"Q_safe": ["No", "Unsure", "Yes"]}
     assert sum(figures["pool"]["answers"]["Q_safe"]) == figures["pool"]["n_ratings"] == sum(figures["times"])
     assert len(figures["times"]) == len(figures["edges_s"]) + 1
@@ -52,78 +52,78 @@ def test_figures_are_those_of_the_page(house: House, kept: CampaignRow) -> None:
     assert "flagged" not in figures
 
 
-def test_an_analyst_gets_nothing_of_few(house: House, kept: CampaignRow) -> None:
-    belongs(house, "ben", "analyst")
+def test_an_analyst_gets_no_figures_of_small_groups(house: House, campaign: CampaignRow) -> None:
+    add_member(house, "ben", "analyst")
     ben = program(house, "ben")
     for number in range(4):
-        monitored_campaigns.rates(house.platform, kept, number)
-    ticked(house)
-    found = ben.get(f"{HERE}/figures").json()
-    assert (found["raters"], found["hidden"], found["figures"], found["forecast"]) == (None, True, None, None)
-    monitored_campaigns.crowd(house.platform, kept)
-    ticked(house)
-    found = ben.get(f"{HERE}/figures").json()
-    assert (found["raters"], found["hidden"], found["figures"]["hours"]) == (16, True, [])
-    ages = {group["group"]: group["n_raters"] for group in found["figures"]["groups"] if group["axis"] == "rater_age"}
+        monitored_campaigns.rate_items(house.platform, campaign, number)
+    refresh_figures(house)
+    body = ben.get(f"{PILOT}/figures").json()
+    assert (body["raters"], body["hidden"], body["figures"], body["forecast"]) == (None, True, None, None)
+    monitored_campaigns.add_crowd(house.platform, campaign)
+    refresh_figures(house)
+    body = ben.get(f"{PILOT}/figures").json()
+    assert (body["raters"], body["hidden"], body["figures"]["hours"]) == (16, True, [])
+    ages = {group["group"]: group["n_raters"] for group in body["figures"]["groups"] if group["axis"] == "rater_age"}
     assert all(n >= 5 for n in ages.values())
-    # Nor does an owner by a token that is not for it.
-    few = program(house, scopes=frozenset({"numbers"})).get(f"{HERE}/figures").json()
+    # A token of the owner without the scope small-numbers gets no figures of small groups either.
+    few = program(house, scopes=frozenset({"numbers"})).get(f"{PILOT}/figures").json()
     assert few["figures"]["hours"] == []
     for role in ("expert", "reviewer"):
-        belongs(house, role, role)
-        assert program(house, role).get(f"{HERE}/figures").status_code == 403
+        add_member(house, role, role)
+        assert program(house, role).get(f"{PILOT}/figures").status_code == 403
 
 
-def test_a_flag_is_decided_and_exports_tell(house: House, kept: CampaignRow) -> None:
-    hasty, stubborn = monitored_campaigns.crowd(house.platform, kept)
-    ticked(house)
+def test_a_flag_decision_is_exported(house: House, campaign: CampaignRow) -> None:
+    hasty, stubborn = monitored_campaigns.add_crowd(house.platform, campaign)
+    refresh_figures(house)
     http = program(house)
-    flags = {one["rater"]: one for one in rows(http, f"{HERE}/flags", 1)}
+    flags = {one["rater"]: one for one in rows(http, f"{PILOT}/flags", 1)}
     assert list(flags) == sorted([hasty, stubborn])
     assert flags[hasty]["evidence"]["reasons"][0].startswith("fast: 100.0 % of 20 items in less than")
     assert flags[hasty]["decision"] is None
-    made = http.post(f"{HERE}/flags/{hasty}/decisions", json=WHY)
-    assert made.status_code == 201, made.text
-    (decision,) = made.json()["decisions"]
-    assert (decision["verdict"], decision["reason"], decision["by"]) == ("exclude", WHY["reason"], "ada")
+    response = http.post(f"{PILOT}/flags/{hasty}/decisions", json=DECISION)
+    assert response.status_code == 201, response.text
+    (decision,) = response.json()["decisions"]
+    assert (decision["verdict"], decision["reason"], decision["by"]) == ("exclude", DECISION["reason"], "ada")
     assert decision["evidence"] == "\n".join(flags[hasty]["evidence"]["reasons"])
-    http.post(f"{HERE}/flags/{hasty}/decisions", json={"verdict": "keep", "reason": "No."})
-    case = http.get(f"{HERE}/flags/{hasty}").json()
+    http.post(f"{PILOT}/flags/{hasty}/decisions", json={"verdict": "keep", "reason": "No."})
+    case = http.get(f"{PILOT}/flags/{hasty}").json()
     assert [one["verdict"] for one in case["decisions"]] == ["keep", "exclude"]
-    assert {one["rater"]: one["decision"] and one["decision"]["verdict"] for one in rows(http, f"{HERE}/flags")} == {
+    assert {one["rater"]: one["decision"] and one["decision"]["verdict"] for one in rows(http, f"{PILOT}/flags")} == {
         hasty: "keep",
         stubborn: None,
     }
-    assert {row["rater_flagged"] for row in http.get(f"{HERE}/ratings").json()["data"]} == {False}
+    assert {row["rater_flagged"] for row in http.get(f"{PILOT}/ratings").json()["data"]} == {False}
     audit.link_pending_events(house.platform)
     assert [
-        one["content"]["verdict"] for one in rows(http, f"{HERE}/events", 500) if one["kind"] == "decision_recorded"
+        one["content"]["verdict"] for one in rows(http, f"{PILOT}/events", 500) if one["kind"] == "decision_recorded"
     ] == [
         "exclude",
         "keep",
     ]
     withdrawal.withdraw_rater(house.platform, hasty, now=NOW)
-    assert http.get(f"{HERE}/flags/{hasty}").status_code == 404
+    assert http.get(f"{PILOT}/flags/{hasty}").status_code == 404
 
 
-@one_kind
-def test_what_cannot_be_decided_is_told(house: House, kept: CampaignRow) -> None:
-    hasty, _ = monitored_campaigns.crowd(house.platform, kept, 5)
-    careful = monitored_campaigns.rates(house.platform, kept, 1)
-    ticked(house)
-    http, there = program(house), f"{HERE}/flags/{hasty}/decisions"
-    assert "meets no criterion" in http.post(f"{HERE}/flags/{careful}/decisions", json=WHY).json()["detail"]
+@sqlite_only
+def test_invalid_decisions_are_rejected(house: House, campaign: CampaignRow) -> None:
+    hasty, _ = monitored_campaigns.add_crowd(house.platform, campaign, 5)
+    careful = monitored_campaigns.rate_items(house.platform, campaign, 1)
+    refresh_figures(house)
+    http, address = program(house), f"{PILOT}/flags/{hasty}/decisions"
+    assert "meets no criterion" in http.post(f"{PILOT}/flags/{careful}/decisions", json=DECISION).json()["detail"]
     for wrong in ({"verdict": "maybe"}, {"reason": ""}, {"reason": " \n"}, {"reason": "a\0b"}, {"reason": "x" * 2_001}):
-        assert http.post(there, json={**WHY, **wrong}).status_code == 422
-    assert http.get(f"{HERE}/flags/{hasty}").json()["decisions"] == []
-    belongs(house, "ben", "analyst")
-    assert program(house, "ben").post(there, json=WHY).status_code == 403
+        assert http.post(address, json={**DECISION, **wrong}).status_code == 422
+    assert http.get(f"{PILOT}/flags/{hasty}").json()["decisions"] == []
+    add_member(house, "ben", "analyst")
+    assert program(house, "ben").post(address, json=DECISION).status_code == 403
 
 
-def noticed(house: House) -> tuple[RaterRow, Any]:
-    """Somebody reports an item, and then asks for help."""
-    kept = opened(house)
-    rater = enter(house.platform, kept.key)
+def report_notices(house: House) -> tuple[RaterRow, Any]:
+    """Let a rater report an item and then ask for help; return the rater and the item."""
+    campaign = open_api_campaign(house)
+    rater = enter(house.platform, campaign.key)
     at = journey.next_state(house.platform, rater, now=NOW).assignment
     assert at is not None
     rating.report_item(house.platform, rater, "illegal", "<b>Look</b> at this.", assignment_id=at.id, now=NOW)
@@ -134,26 +134,26 @@ def noticed(house: House) -> tuple[RaterRow, Any]:
 
 
 def test_notices_are_read_and_settled(house: House) -> None:
-    rater, item = noticed(house)
+    rater, item = report_notices(house)
     http = program(house)
-    illegal, call = rows(http, f"{HERE}/notices", 1)
+    illegal, call = rows(http, f"{PILOT}/notices", 1)
     assert (illegal["kind"], illegal["text"], illegal["item"]) == ("illegal", "<b>Look</b> at this.", item.item_id)
     assert (call["kind"], call["item"]) == ("help", None)
     assert rater.id not in str([illegal, call])
-    there = f"{HERE}/notices/{illegal['id']}/settlement"
-    assert http.post(there, json={"show_again": True}).json() == {"id": illegal["id"], "shown_again": True}
-    assert [one["id"] for one in rows(http, f"{HERE}/notices")] == [call["id"]]
-    assert http.post(f"{HERE}/notices/nothing/settlement", json={}).status_code == 404
+    address = f"{PILOT}/notices/{illegal['id']}/settlement"
+    assert http.post(address, json={"show_again": True}).json() == {"id": illegal["id"], "shown_again": True}
+    assert [one["id"] for one in rows(http, f"{PILOT}/notices")] == [call["id"]]
+    assert http.post(f"{PILOT}/notices/nothing/settlement", json={}).status_code == 404
     audit.link_pending_events(house.platform)
-    assert sum(one["kind"] == "notice_settled" for one in rows(http, f"{HERE}/events", 500)) == 1
+    assert sum(one["kind"] == "notice_settled" for one in rows(http, f"{PILOT}/events", 500)) == 1
 
 
-@one_kind
-def test_a_notice_of_another_campaign_is_none(house: House) -> None:
-    noticed(house)
-    (first, *_) = rows(program(house), f"{HERE}/notices")
+@sqlite_only
+def test_a_notice_of_another_campaign_is_not_found(house: House) -> None:
+    report_notices(house)
+    (first, *_) = rows(program(house), f"{PILOT}/notices")
     eve = program(house, "eve")
-    made = eve.post(API, json={"definition": program(house).get(HERE).json()["definition"] | {"name": "other"}})
-    assert made.status_code == 201
+    response = eve.post(API, json={"definition": program(house).get(PILOT).json()["definition"] | {"name": "other"}})
+    assert response.status_code == 201
     assert eve.post(f"{API}/other/notices/{first['id']}/settlement", json={}).status_code == 404
-    assert len(rows(program(house), f"{HERE}/notices")) == 2
+    assert len(rows(program(house), f"{PILOT}/notices")) == 2

@@ -1,4 +1,4 @@
-"""The document of the API: whole, and as the API is."""
+"""The OpenAPI document is complete and matches the API."""
 
 import json
 import re
@@ -17,24 +17,24 @@ METHODS = {"get", "post", "put", "delete"}
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, found in openapi_document()["paths"].items():
-        for method in METHODS & set(found):
-            yield path, method, found[method]
+    for path, methods in openapi_document()["paths"].items():
+        for method in METHODS & set(methods):
+            yield path, method, methods[method]
 
 
 def test_every_operation_is_named_described_and_asks_for_a_scope() -> None:
-    found = list(operations())
-    assert len({one["operationId"] for *_, one in found}) == len(found) == 42
-    for path, method, one in found:
-        assert one["description"].endswith("."), (path, method)
-        ((scope,),) = (tuple(need["token"]) for need in one["security"])
+    documented = list(operations())
+    assert len({operation["operationId"] for *_, operation in documented}) == len(documented) == 42
+    for path, method, operation in documented:
+        assert operation["description"].endswith("."), (path, method)
+        ((scope,),) = (tuple(need["token"]) for need in operation["security"])
         assert scope in SCOPES
-        assert {"401", "403", "404", "422", "429", "500", "503"} <= set(one["responses"])
+        assert {"401", "403", "404", "422", "429", "500", "503"} <= set(operation["responses"])
         if method in ("post", "put"):
-            assert "application/json" in one["requestBody"]["content"]
+            assert "application/json" in operation["requestBody"]["content"]
 
 
-def test_everything_that_it_points_to_is_there() -> None:
+def test_all_references_of_the_document_resolve() -> None:
     text = json.dumps(openapi_document())
     for name in re.findall(r'"#/components/schemas/([^"]+)"', text):
         assert name in openapi_document()["components"]["schemas"]
@@ -44,12 +44,14 @@ def test_everything_that_it_points_to_is_there() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        one
-        for name, one in vars(requests).items()
-        if name.startswith("Sent") and "json_schema_extra" in one.model_config
+        model
+        for model in vars(requests).values()
+        if isinstance(model, type)
+        and issubclass(model, requests.StrictRequest)
+        and "json_schema_extra" in model.model_config
     ],
 )
-def test_its_examples_are_taken(model: type[requests.StrictRequest]) -> None:
+def test_examples_of_the_document_are_accepted(model: type[requests.StrictRequest]) -> None:
     examples = openapi_document()["components"]["schemas"][model.__name__]["examples"]
     assert examples
     for example in examples:
@@ -57,7 +59,7 @@ def test_its_examples_are_taken(model: type[requests.StrictRequest]) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_anybody_may_read_it(live: Live) -> None:
+def test_the_document_is_public(live: Live) -> None:
     answer = live.visitor().get("/api/v1/openapi.json")
     assert answer.headers["content-type"] == "application/json"
     assert answer.json() == openapi_document()
@@ -65,9 +67,9 @@ def test_anybody_may_read_it(live: Live) -> None:
 
 
 @pytest.mark.parametrize("table", [routes_as_table(), errors_as_table()], ids=["requests", "troubles"])
-def test_the_documentation_has_its_tables(table: str) -> None:
+def test_the_documentation_has_the_generated_tables(table: str) -> None:
     page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
     head, _, _ = table.partition("\n")
-    found = re.search(rf"^{re.escape(head)}.*?(?=\n\n)", page, re.MULTILINE | re.DOTALL)
-    assert found is not None
-    assert found[0] == table
+    match = re.search(rf"^{re.escape(head)}.*?(?=\n\n)", page, re.MULTILINE | re.DOTALL)
+    assert match is not None
+    assert match[0] == table

@@ -1,4 +1,4 @@
-"""Another tool makes up requests from the document of the API, and finds nothing wrong with the answers."""
+"""Schemathesis generates requests from the OpenAPI document and checks the responses."""
 
 import re
 from pathlib import Path
@@ -8,13 +8,13 @@ import pytest
 import schemathesis
 from click.testing import CliRunner
 from schemathesis.cli import schemathesis as command
-from tests.recruit.fake_prolific import Prolific
-from tests.support.api_programs import opened, rate, token
+from tests.support.api_programs import open_api_campaign, rate, token
 from tests.support.campaigns import NOW
-from tests.support.gold_campaigns import SMALL, YES, said
+from tests.support.gold_campaigns import SMALL, YES, label_item
 from tests.support.paths import ROOT
+from tests.support.prolific_server import Prolific
 from tests.support.raters import enter
-from tests.support.recruited_raters import PAYING, arrived
+from tests.support.recruited_raters import PAYING, add_submission
 from tests.support.staff_browsers import House
 
 from dissensus.workflows.campaign import members
@@ -27,33 +27,35 @@ REFUSED = 422
 
 
 @schemathesis.check
-def told_apart(ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]) -> None:
-    """What the document calls well formed is refused for what it means alone, never for its form."""
+def check_rejections(
+    ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
+) -> None:
+    """Assert that valid requests are not rejected by the schema."""
     if response.status_code == REFUSED and case.meta and case.meta.generation.mode.is_positive:
         assert "errors" not in response.json(), response.text
 
 
-def peopled(house: House, prolific: Prolific) -> dict[str, str]:
-    """Make a campaign in which there is something of everything; return parts of addresses that lead somewhere."""
-    platform, kept = house.platform, opened(house, gold=SMALL, **PAYING)
-    rate(house, kept, 3)
-    rater = enter(platform, kept.key)
+def populate(house: House, prolific: Prolific) -> dict[str, str]:
+    """Create a campaign with resources of each kind; return path parameters of existing ones."""
+    platform, campaign = house.platform, open_api_campaign(house, gold=SMALL, **PAYING)
+    rate(house, campaign, 3)
+    rater = enter(platform, campaign.key)
     rating.report_item(platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
-    submission = arrived(platform, prolific, kept.id, rater.id)
-    arrived(platform, prolific, kept.id, None)
+    submission = add_submission(platform, prolific, campaign.id, rater.id)
+    add_submission(platform, prolific, campaign.id, None)
     owner_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
     members.add_member(platform, "pilot", "eve", "expert", staff_id=owner_id, now=NOW)
-    said(platform, staff.create_sign_in_link(platform, "eve", now=NOW).staff.id, YES)
+    label_item(platform, staff.create_sign_in_link(platform, "eve", now=NOW).staff.id, YES)
     return {"name": "pilot", "rater_id": rater.id, "submission": submission}
 
 
-@pytest.mark.parametrize("known", [False, True], ids=["made up", "known"])
-def test_it_finds_nothing(house: House, prolific: Prolific, tmp_path: Path, *, known: bool) -> None:
-    """Addresses are made up, or lead to what is there."""
-    parts = peopled(house, prolific)
+@pytest.mark.parametrize("existing", [False, True], ids=["made up", "known"])
+def test_schemathesis_finds_no_failures(house: House, prolific: Prolific, tmp_path: Path, *, existing: bool) -> None:
+    """Random paths, or paths of existing resources."""
+    parts = populate(house, prolific)
     house.live.site.rate_limiter.burst = 10**9
     config = tmp_path / "schemathesis.toml"
-    fixed = [f'"path.{name}" = "{value}"' for name, value in parts.items()] if known else []
+    fixed = [f'"path.{name}" = "{value}"' for name, value in parts.items()] if existing else []
     config.write_text("\n".join(["[cache]", "enabled = false", "[parameters]", *fixed, CONFIG.read_text()]))
     url, key = f"{house.live.url}/api/v1/openapi.json", token(house.platform, "ada")
     words = ("--checks", "all", "--max-examples", "30", "--seed", "1", "--continue-on-failure", "--no-color")

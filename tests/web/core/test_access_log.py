@@ -1,4 +1,4 @@
-"""What is written down and counted of requests, and what never is."""
+"""Access log and metrics without personal data."""
 
 import asyncio
 import json
@@ -15,24 +15,24 @@ from dissensus.web.core.access_log import AccessLogMiddleware, JsonLogFormatter
 from dissensus.web.core.metrics import make_metrics
 from dissensus.workflows.platform.platform import open_platform
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def told(records: list[logging.LogRecord]) -> list[dict[str, Any]]:
+def parse_log(records: list[logging.LogRecord]) -> list[dict[str, Any]]:
     return [json.loads(JsonLogFormatter().format(record)) for record in records if record.name == "dissensus.access"]
 
 
-@one_kind
-def test_a_line_tells_the_route_and_nothing_of_whom(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+@sqlite_only
+def test_log_lines_have_the_route_and_no_personal_data(live: Live, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "dissensus.access")
-    headers = {"user-agent": "secret-browser", "x-forwarded-for": "203.0.113.7", "cookie": "dissensus_owner=secret"}
+    headers = {"user-agent": "secret-browser", "x-forwarded-for": "203.0.113.7", "cookie": "dissensus_staff=secret"}
     with httpx.Client(base_url=live.url, headers=headers) as browser:
         browser.get("/campaigns/secret-name?token=secret")
         browser.get("/secret%0A%7B%7D?x=secret")
         browser.request("BREW", "/healthz")
         browser.head("/healthz")
         browser.post("/campaigns/new", headers={"origin": "https://elsewhere.example"})
-        lines = told(caplog.records)
+        lines = parse_log(caplog.records)
     assert [(line["method"], line["route"], line["status"]) for line in lines] == [
         ("GET", "/campaigns/{name}", 403),
         ("GET", "none", 404),
@@ -45,7 +45,7 @@ def test_a_line_tells_the_route_and_nothing_of_whom(live: Live, caplog: pytest.L
     assert "203.0.113.7" not in json.dumps(lines)
 
 
-def test_what_breaks_is_counted_as_500_and_goes_on() -> None:
+def test_unhandled_errors_are_counted_as_500() -> None:
     async def broken(scope: Scope, receive: Receive, send: Send) -> None:
         raise ZeroDivisionError
 
@@ -62,10 +62,10 @@ def test_what_breaks_is_counted_as_500_and_goes_on() -> None:
     assert metrics.registry.get_sample_value("dissensus_requests_total", labels) == 1
 
 
-def test_an_answer_is_counted_once_and_before_its_last_bytes_have_come() -> None:
+def test_a_response_is_counted_once_before_its_last_bytes() -> None:
     metrics = make_metrics()
     labels = {"method": "GET", "route": "none", "status": "200"}
-    counted = []
+    counts = []
 
     async def answering(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200})
@@ -76,47 +76,47 @@ def test_an_answer_is_counted_once_and_before_its_last_bytes_have_come() -> None
         return {"type": "http.request"}
 
     async def send(message: Message) -> None:
-        counted.append(metrics.registry.get_sample_value("dissensus_requests_total", labels))
+        counts.append(metrics.registry.get_sample_value("dissensus_requests_total", labels))
 
     asyncio.run(AccessLogMiddleware(answering, metrics)({"type": "http", "method": "GET"}, receive, send))
-    assert counted == [None, None, 1]
+    assert counts == [None, None, 1]
     assert metrics.registry.get_sample_value("dissensus_requests_total", labels) == 1
 
 
-def test_without_a_database_the_rest_is_still_told(tmp_path: Path) -> None:
+def test_without_a_database_other_metrics_are_exported(tmp_path: Path) -> None:
     metrics, platform = make_metrics(), open_platform(f"sqlite:///{tmp_path}/no/such/folder.db", threads=1)
     metrics.count("GET", "/healthz", 200, 0.01)
-    text = metrics.text(platform).decode()
+    text = metrics.export(platform).decode()
     platform.close()
     assert "dissensus_database_up 0.0" in text
     assert 'dissensus_requests_total{method="GET",route="/healthz",status="200"} 1.0' in text
     assert "dissensus_raters" not in text
 
 
-def test_two_sites_in_one_process_count_apart() -> None:
-    one, other = make_metrics(), make_metrics()
-    one.count("GET", "/", 200, 0.01)
-    one.count_delivery("taken")
-    assert one.registry.get_sample_value("dissensus_deliveries_total", {"outcome": "taken"}) == 1
-    assert other.registry.get_sample_value("dissensus_deliveries_total", {"outcome": "taken"}) is None
+def test_two_sites_in_one_process_count_separately() -> None:
+    first, second = make_metrics(), make_metrics()
+    first.count("GET", "/", 200, 0.01)
+    first.count_delivery("taken")
+    assert first.registry.get_sample_value("dissensus_deliveries_total", {"outcome": "taken"}) == 1
+    assert second.registry.get_sample_value("dissensus_deliveries_total", {"outcome": "taken"}) is None
     labels = {"method": "GET", "route": "/", "status": "200"}
-    assert one.registry.get_sample_value("dissensus_requests_total", labels) == 1
-    assert other.registry.get_sample_value("dissensus_requests_total", labels) is None
+    assert first.registry.get_sample_value("dissensus_requests_total", labels) == 1
+    assert second.registry.get_sample_value("dissensus_requests_total", labels) is None
 
 
-@one_kind
-def test_numbers_can_be_kept_to_who_has_the_token(database_url: str) -> None:
+@sqlite_only
+def test_metrics_can_require_a_token(database_url: str) -> None:
     with serving(database_url, metrics_token="open-sesame") as live:
-        for given in ("", "open-sesame", "Bearer", "Bearer open-sesam", "Bearer open-sesame2", "Basic open-sesame"):
-            refused = live.visitor(authorization=given).get("/metrics")
+        for header in ("", "open-sesame", "Bearer", "Bearer open-sesam", "Bearer open-sesame2", "Basic open-sesame"):
+            refused = live.visitor(authorization=header).get("/metrics")
             assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
             assert "Authorization: Bearer TOKEN" in refused.text
             assert "dissensus_" not in refused.text
-        told = live.visitor(authorization="Bearer open-sesame").get("/metrics")
-        assert (told.status_code, "dissensus_database_up 1.0" in told.text) == (200, True)
+        response = live.visitor(authorization="Bearer open-sesame").get("/metrics")
+        assert (response.status_code, "dissensus_database_up 1.0" in response.text) == (200, True)
 
 
-@one_kind
-def test_an_empty_token_leaves_numbers_open(database_url: str) -> None:
+@sqlite_only
+def test_an_empty_token_leaves_metrics_public(database_url: str) -> None:
     with serving(database_url, metrics_token="") as live:
         assert live.visitor().get("/metrics").status_code == 200

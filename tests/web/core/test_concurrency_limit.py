@@ -1,4 +1,4 @@
-"""What takes long is done a few at a time, and keeps nobody from rating."""
+"""The concurrency limit of slow requests does not block raters."""
 
 from asyncio import Semaphore
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -16,42 +16,44 @@ EXPORT = "/campaigns/pilot/export.csv"
 
 
 @pytest.fixture
-def nobody_has_a_turn(house: House) -> House:
+def house_without_free_slots(house: House) -> House:
     house.live.app.state.site = replace(house.live.site, slow_request_slots=Semaphore(0))
     return house
 
 
-def test_who_waits_too_long_for_a_turn_is_told(nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    house = nobody_has_a_turn
+def test_waiting_too_long_for_a_slot_is_unavailable(
+    house_without_free_slots: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = house_without_free_slots
     monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 0.2)
     open_campaign(house.platform, 2)
     answer = house.owner("owner").get(EXPORT)
     assert answer.status_code == 503
-    assert "a few can at a time" in answer.text
+    assert "only a few at a time" in answer.text
 
 
-def test_who_waits_for_a_turn_holds_no_thread(nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    house = nobody_has_a_turn
+def test_waiting_for_a_slot_holds_no_thread(house_without_free_slots: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house = house_without_free_slots
     monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 3.0)
-    kept = open_campaign(house.platform, 2)
+    campaign = open_campaign(house.platform, 2)
     owner = house.owner("owner")
     with ThreadPoolExecutor(20) as threads:
-        # More than the threads that answer.
+        # More than the request threads.
         waiting = [threads.submit(owner.get, EXPORT) for _ in range(20)]
         assert not wait(waiting, timeout=0.5).done
-        assert house.live.visitor().enter(str(kept.key)).status_code == 200
+        assert house.live.visitor().enter(str(campaign.key)).status_code == 200
         assert not wait(waiting, timeout=0).done
         assert {one.result().status_code for one in waiting} == {503}
 
 
-def test_nobody_has_a_turn_who_may_not_do_it(nobody_has_a_turn: House) -> None:
-    house = nobody_has_a_turn
+def test_unauthorised_requests_take_no_slot(house_without_free_slots: House) -> None:
+    house = house_without_free_slots
     open_campaign(house.platform, 2)
     assert house.live.visitor().get(EXPORT).status_code in (401, 403)
 
 
 @pytest.mark.parametrize(
-    ("path", "sent"),
+    ("path", "body"),
     [
         ("", {"definition": definition("other").as_mapping()}),
         ("/pilot/items", {"items": [ITEM_EXAMPLE]}),
@@ -60,11 +62,11 @@ def test_nobody_has_a_turn_who_may_not_do_it(nobody_has_a_turn: House) -> None:
         ("/pilot/webhooks", {"address": "https://example.org/"}),
     ],
 )
-def test_programs_take_turns_too(
-    nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch, path: str, sent: object
+def test_api_requests_take_slots(
+    house_without_free_slots: House, monkeypatch: pytest.MonkeyPatch, path: str, body: object
 ) -> None:
-    house = nobody_has_a_turn
+    house = house_without_free_slots
     monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 0.05)
     open_campaign(house.platform, 2)
-    answer = program(house, "owner").request("GET" if sent is None else "POST", f"{API}{path}", json=sent)
-    assert (answer.status_code, "a few can at a time" in answer.json()["detail"]) == (503, True)
+    answer = program(house, "owner").request("GET" if body is None else "POST", f"{API}{path}", json=body)
+    assert (answer.status_code, "only a few at a time" in answer.json()["detail"]) == (503, True)

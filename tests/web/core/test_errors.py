@@ -1,4 +1,4 @@
-"""Whatever goes wrong has a page, in our words, and data for programs."""
+"""Errors have a page with our messages, and data for programs."""
 
 import logging
 import re
@@ -11,20 +11,18 @@ import pytest
 from tests.support.campaigns import open_campaign
 from tests.support.live_site import Live
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 AGAIN = "Load the page again, or open your link again."
 JSON = {"accept": "application/json"}
 
 
 def broken() -> None:
-    """Break, with something of the inside in the message."""
+    """Raise an error with internal details in the message."""
     raise ZeroDivisionError("the password is hunter2")
 
 
-@one_kind
-def test_what_breaks_is_a_calm_page_with_a_reference_that_the_log_has(
-    live: Live, caplog: pytest.LogCaptureFixture
-) -> None:
+@sqlite_only
+def test_internal_errors_show_the_reference_of_the_log(live: Live, caplog: pytest.LogCaptureFixture) -> None:
     live.app.add_api_route("/broken", broken)
     page = live.visitor(**{"accept-language": "de"}).get("/broken")
     data = live.visitor().get("/broken", headers=JSON)
@@ -32,26 +30,28 @@ def test_what_breaks_is_a_calm_page_with_a_reference_that_the_log_has(
     assert "Hier ist etwas kaputtgegangen" in page.text
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
     assert list(data.json()) == ["error"]
-    told = [record for record in caplog.records if record.name == "dissensus.errors"]
+    rows = [record for record in caplog.records if record.name == "dissensus.errors"]
     references = [re.findall(r"\b[0-9a-f]{8}\b", answer) for answer in (page.text.partition("<main")[2], data.text)]
-    assert [record.getMessage() for record in told] == [f"Something broke. Reference: {one}" for (one,) in references]
-    assert all(record.exc_info and "hunter2" in str(record.exc_info[1]) for record in told)
+    assert [record.getMessage() for record in rows] == [
+        f"Unhandled exception. Reference: {one}" for (one,) in references
+    ]
+    assert all(record.exc_info and "hunter2" in str(record.exc_info[1]) for record in rows)
     for answer in (page, data):
         assert not re.search("hunter2|ZeroDivision|Traceback|Internal", answer.text)
     assert 'status="500"} 2.0' in live.visitor().get("/metrics").text
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("/c/pilot?key=" + "k" * 201, f"key in the address is too long: it may have 200 characters. {AGAIN}"),
-        ("/c/pilot?lang=" + "x" * 41, f"lang in the address is too long: it may have 40 characters. {AGAIN}"),
-        ("/sign-in/" + "k" * 101, f"key in the address is too long: it may have 100 characters. {AGAIN}"),
+        ("/c/pilot?key=" + "k" * 201, f"key in the address is too long: at most 200 characters are allowed. {AGAIN}"),
+        ("/c/pilot?lang=" + "x" * 41, f"lang in the address is too long: at most 40 characters are allowed. {AGAIN}"),
+        ("/sign-in/" + "k" * 101, f"key in the address is too long: at most 100 characters are allowed. {AGAIN}"),
         ("/rate?noted=perhaps", f"noted in the address must be 1 or 0. {AGAIN}"),
     ],
 )
-def test_what_no_page_sends_is_refused_in_our_words(live: Live, path: str, says: str) -> None:
+def test_invalid_parameters_have_our_messages(live: Live, path: str, says: str) -> None:
     page, data = live.visitor().get(path), live.visitor().get(path, headers=JSON)
     assert (page.status_code, data.status_code) == (422, 422)
     assert says in page.text
@@ -59,8 +59,8 @@ def test_what_no_page_sends_is_refused_in_our_words(live: Live, path: str, says:
     assert not re.search("pydantic|string_too_long|should have", page.text)
 
 
-@one_kind
-def test_forms_that_lack_fields_tell_all_of_them(live: Live) -> None:
+@sqlite_only
+def test_all_missing_form_fields_are_listed(live: Live) -> None:
     key = str(open_campaign(live.platform, 1).key)
     refused = live.visitor(**JSON).send("/c/pilot")
     assert (refused.status_code, refused.json()) == (
@@ -70,43 +70,47 @@ def test_forms_that_lack_fields_tell_all_of_them(live: Live) -> None:
     assert live.visitor().send("/c/pilot", key=key, language="en").status_code == 200
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         ({"key": "x"}, "key must be a UUID."),
-        ({"revision": 0}, "revision must be a number from 1 on."),
-        ({"visible_ms": 10**12}, "visible_ms must be a number up to 604,800,000."),
-        ({"visit": "v" * 37}, "visit is too long: it may have 36 characters."),
-        ({"colour": "red"}, "colour means nothing here."),
-        ({"answers": dict.fromkeys(map(str, range(1001)), "x")}, "answers has too many parts: it may have 1,000."),
+        ({"revision": 0}, "revision must be 1 or more."),
+        ({"visible_ms": 10**12}, "visible_ms must be 604,800,000 or less."),
+        ({"visit": "v" * 37}, "visit is too long: at most 36 characters are allowed."),
+        ({"colour": "red"}, "colour is not a field here."),
+        (
+            {"answers": dict.fromkeys(map(str, range(1001)), "x")},
+            "answers has too many entries: at most 1,000 are allowed.",
+        ),
         ({"final": []}, "final must be true or false."),
     ],
 )
-def test_what_scripts_send_is_refused_in_our_words(live: Live, change: dict[str, Any], says: str) -> None:
+def test_invalid_saves_have_our_messages(live: Live, change: dict[str, Any], says: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(str(open_campaign(live.platform, 1).key))
     refused = visitor.save(page, **{"answers": {}, **change})
-    assert (refused.status_code, refused.json()) == (422, {"error": f"What was sent cannot be read: {says} {AGAIN}"})
+    assert (refused.status_code, refused.json()) == (422, {"error": f"The request cannot be read: {says} {AGAIN}"})
 
 
-@one_kind
-def test_forms_that_cannot_be_read_and_those_that_are_too_large(live: Live) -> None:
+@sqlite_only
+def test_malformed_and_oversized_forms_are_rejected(live: Live) -> None:
     http = live.visitor().http
     headers = {"content-type": "multipart/form-data; boundary=b"}
     garbled = http.post("/c/pilot", content=b"no parts", headers=headers)
     assert garbled.status_code == 400
-    assert "What was sent cannot be read. Load the page again and repeat." in garbled.text
+    assert "The request cannot be read. Load the page again and repeat." in garbled.text
     form = {"content-type": "application/x-www-form-urlencoded"}
     large = http.post("/c/pilot", content=(b"a=" + b"a" * 65536 for _ in range(20)), headers=form)
-    assert (large.status_code, large.text) == (413, "At most 1,048,576 bytes can be sent here.")
+    assert (large.status_code, large.text) == (
+        413,
+        "The request is too large: at most 1,048,576 bytes are allowed here.",
+    )
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nowhere", 404), ("PUT", "/rate", 405)])
-def test_addresses_that_are_none_and_requests_that_no_page_makes(
-    live: Live, method: str, path: str, status: int
-) -> None:
+def test_unknown_addresses_and_methods_are_rejected(live: Live, method: str, path: str, status: int) -> None:
     http = live.visitor().http
     page, data = http.request(method, path), http.request(method, path, headers=JSON)
     assert (page.status_code, data.status_code) == (status, status)
@@ -115,8 +119,8 @@ def test_addresses_that_are_none_and_requests_that_no_page_makes(
     assert ("allow" in page.headers) == (status == 405)
 
 
-@one_kind
-def test_who_leaves_before_all_is_sent_is_no_error(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+@sqlite_only
+def test_a_client_disconnect_is_not_an_error(live: Live, caplog: pytest.LogCaptureFixture) -> None:
     key = str(open_campaign(live.platform, 1).key)
     visitor = live.visitor()
     visitor.enter(key)
@@ -125,8 +129,8 @@ def test_who_leaves_before_all_is_sent_is_no_error(live: Live, caplog: pytest.Lo
     with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
         connection.sendall(f"{head}half".encode())
     until = time.monotonic() + 10
-    counted = 'route="/rate/{assignment_id}/save",status="400"} 1.0'
-    while counted not in visitor.get("/metrics").text:
+    metric = 'route="/rate/{assignment_id}/save",status="400"} 1.0'
+    while metric not in visitor.get("/metrics").text:
         assert time.monotonic() < until
         time.sleep(0.01)
     assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []

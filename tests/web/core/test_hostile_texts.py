@@ -1,4 +1,4 @@
-"""Texts of chatbots and of raters are shown as they are, and do nothing."""
+"""Texts of chatbots and raters are escaped."""
 
 import html
 import json
@@ -27,28 +27,28 @@ HOSTILE = (
 )
 
 
-def with_items(live: Live, *items: Item, **changes: Any) -> str:
-    """Open a campaign about some items, and return its key."""
+def open_with_items(live: Live, *items: Item, **changes: Any) -> str:
+    """Open a campaign with these items; return its key."""
     staff_id = owner(live.platform.database)
     campaigns.create_campaign(live.platform, definition(**changes), items, staff_id=staff_id, now=NOW)
     return str(campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key)
 
 
-class Said(HTMLParser):
-    """The texts of turns as a browser reads them, and every element that it makes."""
+class PageText(HTMLParser):
+    """Texts of turns and tags of elements, as parsed by a browser."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.texts: list[str] = []
-        self.made: set[str] = set()
+        self.tags: set[str] = set()
         self.attributes: set[str] = set()
         self._inside = False
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.made.add(tag)
+        self.tags.add(tag)
         self.attributes |= {name for name, _ in attrs}
-        if tag == "div" and ("class", "said") in attrs:
+        if tag == "div" and ("class", "message") in attrs:
             self._inside = True
             self.texts.append("")
 
@@ -60,39 +60,41 @@ class Said(HTMLParser):
             self.texts[-1] += data
 
 
-def test_hostile_turns_are_shown_as_they_are_and_do_nothing(live: Live) -> None:
+def test_hostile_turns_are_escaped(live: Live) -> None:
     turns = [("human" if i % 2 else "bot", text) for i, text in enumerate(HOSTILE)]
     talk = Conversation.from_turns([*turns, ("human", "?"), ("bot", HOSTILE[1])])  # type: ignore[list-item]
-    known = {"harm_type": HOSTILE[0], "topic": HOSTILE[2]}
-    key = with_items(live, *(Item(f"i{n}", talk, known) for n in range(2)), preview=True, title=HOSTILE[0])
+    attributes = {"harm_type": HOSTILE[0], "topic": HOSTILE[2]}
+    key = open_with_items(
+        live, *(Item(f"i{n}", talk, attributes) for n in range(2)), click_to_reveal=True, title=HOSTILE[0]
+    )
     page = live.visitor().enter(key)
     texts = [turn.text for turn in talk.turns]
-    whole = Said(page.text)
-    assert whole.texts == texts
-    assert not whole.made & {"img", "svg"}
-    assert not {name for name in whole.attributes if name.startswith("on")}
+    document = PageText(page.text)
+    assert document.texts == texts
+    assert not document.tags & {"img", "svg"}
+    assert not {name for name in document.attributes if name.startswith("on")}
     state = json.loads(re.findall(r'<script type="application/json" id="state">(.*?)</script>', page.text)[0])
-    part = Said(state["following"]["html"])
+    part = PageText(state["next_item"]["html"])
     assert part.texts == texts
-    assert not part.made & {"img", "svg", "script", "h1"}
-    # Marks of direction end with their turn.
-    assert len(re.findall(r'<div class="said" lang="" dir="auto">', page.text)) == len(texts)
+    assert not part.tags & {"img", "svg", "script", "h1"}
+    # Direction marks end with their turn.
+    assert len(re.findall(r'<div class="message" lang="" dir="auto">', page.text)) == len(texts)
 
 
-def test_answers_of_raters_are_shown_as_they_are(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_answers_of_raters_are_escaped(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    page = visitor.enter(str(kept.key))
+    page = visitor.enter(str(campaign.key))
     for text in HOSTILE:
         if "\x1b" in text:
             continue
-        again = visitor.rate(page, Why=text)
-        assert re.findall(r"<textarea id=\"Why\"[^>]*>(.*?)</textarea>", again.text) == [
+        refused = visitor.rate(page, Why=text)
+        assert re.findall(r"<textarea id=\"Why\"[^>]*>(.*?)</textarea>", refused.text) == [
             html.escape(text).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")
         ]
 
 
-def test_a_turn_of_a_million_letters_is_shown_whole(live: Live) -> None:
+def test_a_very_long_turn_is_shown_completely(live: Live) -> None:
     talk = Conversation.from_turns([("human", "?"), ("bot", "<a>" * 333_333)])
-    page = live.visitor().enter(with_items(live, Item("long", talk)))
-    assert Said(page.text).texts[-1] == "<a>" * 333_333
+    page = live.visitor().enter(open_with_items(live, Item("long", talk)))
+    assert PageText(page.text).texts[-1] == "<a>" * 333_333

@@ -1,4 +1,4 @@
-"""The table of permissions is what the site does: every route, every role, of this campaign and of another one."""
+"""Every route enforces the permissions table, for every role."""
 
 import re
 from collections.abc import Iterator
@@ -18,25 +18,25 @@ from dissensus.schema.campaign.roles import ROLES, Role, parse_role
 from dissensus.store.staff import StaffRow
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.core.permissions import ACTIONS, ACTORS, SCOPES, actions_of, find_action, permissions_markdown
-from dissensus.web.core.staff_auth import Public, Require
+from dissensus.web.core.staff_auth import Public, Require, read_form
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform import api_tokens, passwords, staff
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 API = "/api/v1"
 PASSWORD = "a few plain words"
 DOOR = "d" * 32
 VISITORS = ("stranger", "rater", "foreign", *ROLES)
-"""Foreign: who owns another campaign, and is staff here."""
+"""Foreign: staff who own another campaign."""
 
 
 def routes_of(app: FastAPI) -> list[APIRoute]:
-    found = [context.original_route for context in iter_route_contexts(app.routes)]
-    assert len(found) > 50
-    assert all(isinstance(route, APIRoute) for route in found)
-    return [route for route in found if isinstance(route, APIRoute)]
+    rows = [context.original_route for context in iter_route_contexts(app.routes)]
+    assert len(rows) > 50
+    assert all(isinstance(route, APIRoute) for route in rows)
+    return [route for route in rows if isinstance(route, APIRoute)]
 
 
 def route_actions(route: APIRoute) -> set[str]:
@@ -44,14 +44,14 @@ def route_actions(route: APIRoute) -> set[str]:
 
 
 def _flat(dependant: Dependant) -> Iterator[Dependant]:
-    for one in dependant.dependencies:
-        yield one
-        yield from _flat(one)
+    for dependency in dependant.dependencies:
+        yield dependency
+        yield from _flat(dependency)
 
 
 @dataclass(frozen=True)
 class Peopled:
-    """A campaign with somebody in every role, and another one."""
+    """A campaign with a member in every role, and another campaign."""
 
     live: Live
     key: str
@@ -59,39 +59,41 @@ class Peopled:
     keys: dict[str, str]
     browser: httpx.Client
 
-    def ask(self, method: str, path: str, who: str) -> str:
-        """Send a request as somebody would whose form is in order, and return what becomes of it."""
+    def ask(self, method: str, path: str, visitor: str) -> str:
+        """Send a request with a valid form as this visitor, and return the outcome."""
         if path.startswith(f"{API}/campaigns"):
-            return self._by_token(method, path, who)
+            return self._by_token(method, path, visitor)
         tokens, platform = self.live.site.tokens, self.live.platform
-        session, cookies = "", {"dissensus_door": DOOR}
-        if who == "rater":
+        session, cookies = "", {"dissensus_sign_in": DOOR}
+        if visitor == "rater":
             _, session = enrolment.enrol_rater(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
             cookies["dissensus_rater"] = session
-        elif who != "stranger":
+        elif visitor != "stranger":
             session = staff.sign_in_with_link(
-                platform, staff.create_sign_in_link(platform, self.people[who].name, now=NOW).key, now=NOW
+                platform, staff.create_sign_in_link(platform, self.people[visitor].name, now=NOW).key, now=NOW
             )
-            cookies["dissensus_owner"] = session
+            cookies["dissensus_staff"] = session
         bound, path = self._filled(path)
         arrival = Arrival("pilot", self.key, "en", enrolment.new_entry_id(NOW))
-        cookies["dissensus_arrival"] = tokens.arrival(arrival, now=NOW)
-        form_token = tokens.form(session if bound == "" or ("/join/" in path and who in self.people) else bound)
+        cookies["dissensus_arrival"] = tokens.sign_arrival(arrival, now=NOW)
+        form_token = tokens.csrf_token(
+            session if bound == "" or ("/join/" in path and visitor in self.people) else bound
+        )
         data = {"form_token": form_token, "name": self.people["owner"].name, "password": PASSWORD, "key": self.key}
         cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
         headers = {"x-form-token": form_token, "cookie": cookie}
-        sent: dict[str, Any] = {"data": {**data, "language": "en", "purpose": "rating"}} if method == "POST" else {}
-        answer = self.browser.request(method, path, headers=headers, **sent)
+        options: dict[str, Any] = {"data": {**data, "language": "en", "purpose": "rating"}} if method == "POST" else {}
+        answer = self.browser.request(method, path, headers=headers, **options)
         self.browser.cookies.clear()
         return outcome(answer)
 
-    def _by_token(self, method: str, path: str, who: str) -> str:
-        """Send a request as somebody's program would; a rater has no token, nor has a stranger."""
-        headers = {"authorization": f"Bearer {self.keys[who]}"} if who in self.keys else {}
+    def _by_token(self, method: str, path: str, visitor: str) -> str:
+        """Send a request with the token of this visitor; raters and strangers have none."""
+        headers = {"authorization": f"Bearer {self.keys[visitor]}"} if visitor in self.keys else {}
         return outcome(self.browser.request(method, self._filled(path)[1], headers=headers))
 
     def _filled(self, path: str) -> tuple[str, str]:
-        """Return what the form of a page without a session is bound to, and the address."""
+        """Return the value to which the CSRF token of a page without session is bound, and the path."""
         platform, tokens = self.live.platform, self.live.site.tokens
         if path == "/sign-in":
             return DOOR, path
@@ -105,9 +107,9 @@ class Peopled:
             return key, f"/join/{key}"
         if path.startswith("/withdraw/"):
             rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
-            return "", f"/withdraw/{tokens.withdrawal(rater.id)}"
+            return "", f"/withdraw/{tokens.sign_withdrawal(rater.id)}"
         if path.startswith("/static/"):
-            return "", "/static/x/owner.css"
+            return "", "/static/x/staff.css"
         for part in re.findall(r"{(?!name|position)\w+}", path):
             path = path.replace(part, "x")
         path = path.replace("{name}", "pilot").replace("{position}", "0")
@@ -122,11 +124,11 @@ def outcome(answer: httpx.Response) -> str:
     return "absent" if answer.status_code == 404 and "There is no campaign" in answer.text else "allowed"
 
 
-def expected(action: str, who: str) -> str:
-    known = find_action(action)
-    if known.about == "campaign" and who == "foreign":
+def expected(action: str, visitor: str) -> str:
+    permission = find_action(action)
+    if permission.resource == "campaign" and visitor == "foreign":
         return "absent"
-    allowed = who in known.who or (who == "foreign" and "staff" in known.who)
+    allowed = visitor in permission.actors or (visitor == "foreign" and "staff" in permission.actors)
     return "allowed" if allowed else "refused"
 
 
@@ -151,45 +153,58 @@ def house(live: Live) -> Iterator[Peopled]:
         yield Peopled(live, key, people, keys, browser)
 
 
-@one_kind
+@sqlite_only
 def test_every_route_names_one_action_of_the_table(live: Live) -> None:
-    named = {route.path: route_actions(route) for route in routes_of(live.app)}
-    assert [path for path, actions in named.items() if len(actions) != 1 or not actions <= set(ACTIONS)] == []
-    # Those that no route is about say what pages show.
-    assert set(ACTIONS) - set().union(*named.values()) == {"small-numbers"}
+    actions_by_path = {route.path: route_actions(route) for route in routes_of(live.app)}
+    assert [path for path, actions in actions_by_path.items() if len(actions) != 1 or not actions <= set(ACTIONS)] == []
+    # Actions without a route restrict page content.
+    assert set(ACTIONS) - set().union(*actions_by_path.values()) == {"small-numbers"}
 
 
-@one_kind
-def test_routes_about_a_campaign_are_all_those_that_name_one(live: Live) -> None:
+@sqlite_only
+def test_campaign_actions_match_campaign_routes(live: Live) -> None:
     for route in routes_of(live.app):
         (action,) = route_actions(route)
         path = route.path.removeprefix(API)
-        assert (find_action(action).about == "campaign") == path.startswith("/campaigns/{name}"), route.path
+        assert (find_action(action).resource == "campaign") == path.startswith("/campaigns/{name}"), route.path
 
 
-@one_kind
-def test_every_route_does_for_everybody_what_the_table_says(house: Peopled) -> None:
+@sqlite_only
+def test_every_route_enforces_the_permissions_table(house: Peopled) -> None:
     wrong = []
     for route in routes_of(house.live.app):
         (action,) = route_actions(route)
         for method in route.methods or ():
-            for who in VISITORS:
-                found = house.ask(method, route.path, who)
-                if found != expected(action, who):
-                    wrong.append(f"{method} {route.path} as {who}: {found}, and {expected(action, who)} by the table")
+            for visitor in VISITORS:
+                result = house.ask(method, route.path, visitor)
+                if result != expected(action, visitor):
+                    wrong.append(
+                        f"{method} {route.path} as {visitor}: {result}, and {expected(action, visitor)} by the table"
+                    )
     assert wrong == []
 
 
-@one_kind
-def test_routes_of_the_api_ask_for_scopes_that_there_are_and_each_is_for_some(live: Live) -> None:
-    asked = {
+@sqlite_only
+def test_every_staff_form_checks_its_csrf_token(live: Live) -> None:
+    unchecked = []
+    for route in routes_of(live.app):
+        calls = {dependant.call for dependant in _flat(route.dependant)}
+        is_staff_form = any(isinstance(call, Require) for call in calls) and "POST" in (route.methods or ())
+        if is_staff_form and not isinstance(route, TokenRoute) and read_form not in calls:
+            unchecked.append(route.path)
+    assert unchecked == []
+
+
+@sqlite_only
+def test_api_routes_use_all_scopes(live: Live) -> None:
+    scopes = {
         action for route in routes_of(live.app) for action in route_actions(route) if isinstance(route, TokenRoute)
     }
-    assert asked | {"small-numbers"} == SCOPES
+    assert scopes | {"small-numbers"} == SCOPES
 
 
-@one_kind
-def test_a_token_without_a_scope_is_refused_wherever_it_is_asked_for(house: Peopled) -> None:
+@sqlite_only
+def test_a_token_without_the_scope_is_rejected_everywhere(house: Peopled) -> None:
     platform = house.live.platform
     for route in routes_of(house.live.app):
         if not isinstance(route, TokenRoute):
@@ -203,25 +218,25 @@ def test_a_token_without_a_scope_is_refused_wherever_it_is_asked_for(house: Peop
         assert {house.ask(method, route.path, "owner") for method in route.methods or ()} == {"refused"}, route.path
 
 
-@one_kind
-def test_what_one_may_see_and_not_do_is_refused_with_the_reason(house: Peopled, live: Live) -> None:
+@sqlite_only
+def test_forbidden_actions_are_rejected_with_the_reason(house: Peopled, live: Live) -> None:
     platform = live.platform
     session = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "analyst", now=NOW).key, now=NOW)
-    with httpx.Client(base_url=live.url, cookies={"dissensus_owner": session}) as browser:
-        told = browser.get("/campaigns/pilot/revise").text
-    assert "You belong to pilot as analyst, and only owners may change its definition. Ask an owner." in told
+    with httpx.Client(base_url=live.url, cookies={"dissensus_staff": session}) as browser:
+        text = browser.get("/campaigns/pilot/revise").text
+    assert "You are a member of pilot as analyst, and only owners may change its definition. Ask an owner." in text
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_roles_have_no_less_than_any_staff_and_owners_most(role: Role) -> None:
-    # What raters tell their carer is for nobody else.
+def test_roles_extend_staff_and_owners_have_most(role: Role) -> None:
+    # Only carers see wellbeing surveys.
     assert actions_of("staff") < actions_of(role) <= actions_of("owner") | {"care"}
     assert "care" in actions_of(role) if role == "carer" else "care" not in actions_of(role)
     assert parse_role(role) == role
 
 
-def test_the_table_reads_as_one() -> None:
-    assert {who for action in ACTIONS.values() for who in action.who} == set(ACTORS)
+def test_the_permissions_table_is_consistent() -> None:
+    assert {who for action in ACTIONS.values() for who in action.actors} == set(ACTORS)
     assert actions_of("stranger") < actions_of("staff")
     assert {"account", "label", "adjudicate", "rehearse"}.isdisjoint(SCOPES)
     with pytest.raises(LookupError, match="Did you mean 'export'"):

@@ -1,4 +1,4 @@
-"""How raters come in: what a link leads to, one rater for each who agrees, and what they said to read again."""
+"""Entry of raters: links, enrolment and consents."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +19,9 @@ from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns
 
 STATES: tuple[CampaignState, ...] = ("draft", "paused", "closed")
-TOLD = {
+MESSAGES = {
     ("draft", "en"): "Not open yet",
-    ("paused", "en"): "The campaign pauses",
+    ("paused", "en"): "The campaign is paused",
     ("closed", "en"): "The campaign is closed",
     ("draft", "de"): "Noch nicht offen",
     ("paused", "de"): "Die Erhebung pausiert",
@@ -37,19 +37,19 @@ GERMAN: dict[str, Any] = {
 }
 
 
-def shown(page: httpx.Response) -> str:
-    """The text of a page, without its marks."""
+def page_text(page: httpx.Response) -> str:
+    """The text of a page, without tags."""
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page.text)))
 
 
-def at(live: Live, state: CampaignState) -> str:
-    """Bring a campaign in two languages to a state, and return the key of its open link."""
+def open_in_state(live: Live, state: CampaignState) -> str:
+    """Create a campaign in two languages in this state; return the key of its open link."""
     staff_id = owner(live.platform.database)
-    made = campaigns.create_campaign(live.platform, definition(**GERMAN), items(3), staff_id=staff_id, now=NOW)
+    campaign = campaigns.create_campaign(live.platform, definition(**GERMAN), items(3), staff_id=staff_id, now=NOW)
     if state != "draft":
         campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
         campaigns.change_state(live.platform, "pilot", state, staff_id=staff_id, now=NOW)
-    return str(made.key)
+    return str(campaign.key)
 
 
 def n_raters(live: Live) -> int:
@@ -58,65 +58,65 @@ def n_raters(live: Live) -> int:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_nobody_reads_on_where_nobody_is_let_in(live: Live, state: CampaignState) -> None:
-    key = at(live, state)
+def test_closed_campaigns_admit_nobody(live: Live, state: CampaignState) -> None:
+    key = open_in_state(live, state)
     german = live.visitor(**{"accept-language": "de"})
     pages = [german.get("/c/pilot", params={"key": key}), german.send("/c/pilot", key=key, language="de")]
     for page in pages:
         assert page.status_code == 200
-        assert TOLD[state, "de"] in shown(page)
-        assert "Es wurde nichts über Sie gespeichert." in shown(page)
+        assert MESSAGES[state, "de"] in page_text(page)
+        assert "Es wurde nichts über Sie gespeichert." in page_text(page)
         assert "grausam" not in page.text
         assert '<html lang="de"' in page.text
     english = german.get("/c/pilot", params={"key": key, "lang": "en"})
-    assert TOLD[state, "en"] in shown(english)
+    assert MESSAGES[state, "en"] in page_text(english)
     assert not german.http.cookies
-    # Who has no link learns nothing of a state.
+    # Visitors without a link do not learn the state.
     assert live.visitor().get("/c/pilot", params={"key": "wrong"}).status_code == 403
 
 
 @pytest.mark.parametrize("state", ["paused", "closed"])
-def test_who_was_reading_when_it_stopped_ends_at_the_same_page(live: Live, state: CampaignState) -> None:
-    kept = open_campaign(live.platform, 3, **GERMAN)
+def test_visitors_on_the_consent_page_are_told_when_entry_closes(live: Live, state: CampaignState) -> None:
+    campaign = open_campaign(live.platform, 3, **GERMAN)
     visitor = live.visitor()
-    visitor.send("/c/pilot", key=str(kept.key), language="de")
-    campaigns.change_state(live.platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
+    visitor.send("/c/pilot", key=str(campaign.key), language="de")
+    campaigns.change_state(live.platform, "pilot", state, staff_id=campaign.staff_id, now=NOW)
     for page in (visitor.get("/c/pilot/consent"), visitor.send("/c/pilot/consent", purpose="rating")):
         assert (page.status_code, page.url.path) == (200, "/c/pilot")
-        assert TOLD[state, "de"] in shown(page)
+        assert MESSAGES[state, "de"] in page_text(page)
     assert n_raters(live) == 0
 
 
-def test_who_entered_before_goes_on_to_where_they_are(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
-    (personal,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
+def test_returning_raters_continue_where_they_stopped(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
+    (personal,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=campaign.staff_id, now=NOW)
     live.visitor().enter(personal)
-    campaigns.change_state(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "paused", staff_id=campaign.staff_id, now=NOW)
     page = live.visitor().get("/c/pilot", params={"key": personal})
     assert page.url.path == "/rate"
-    assert "What you have given is kept." in shown(page)
+    assert "Your answers are saved." in page_text(page)
 
 
-def test_a_form_that_is_sent_again_lets_in_the_one_rater(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_a_repeated_consent_form_enrols_one_rater(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    page = visitor.rate(visitor.enter(str(kept.key)), Q_safe="No")
-    assert "1 of 3 rated" in shown(page)
-    # Back to the form, and sent again.
+    page = visitor.rate(visitor.enter(str(campaign.key)), Q_safe="No")
+    assert "1 of 3 rated" in page_text(page)
+    # The form is sent again.
     assert visitor.get("/c/pilot/consent").status_code == 200
-    again = visitor.send("/c/pilot/consent", purpose=["rating", "release"])
-    assert "1 of 3 rated" in shown(again)
+    repeated = visitor.send("/c/pilot/consent", purpose=["rating", "release"])
+    assert "1 of 3 rated" in page_text(repeated)
     assert n_raters(live) == 1
-    assert shown(visitor.get("/agreed")).count("My answers may be published. No") == 1
-    # The link from its beginning is another visitor, as on a shared machine.
-    assert "0 of 3 rated" in shown(visitor.enter(str(kept.key)))
+    assert page_text(visitor.get("/consents")).count("My answers may be published. No") == 1
+    # Opening the link again starts another visitor, as on a shared machine.
+    assert "0 of 3 rated" in page_text(visitor.enter(str(campaign.key)))
     assert n_raters(live) == 2
 
 
 def test_a_double_click_makes_one_rater(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    visitor.send("/c/pilot", key=str(kept.key), language="en")
+    visitor.send("/c/pilot", key=str(campaign.key), language="en")
     entry = {"cookie": f"dissensus_arrival={visitor.http.cookies['dissensus_arrival']}"}
 
     def click(_: int) -> int:
@@ -128,29 +128,29 @@ def test_a_double_click_makes_one_rater(live: Live) -> None:
     assert n_raters(live) == 1
 
 
-def test_a_form_of_who_has_withdrawn_lets_nobody_in(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_a_consent_form_of_a_withdrawn_rater_admits_nobody(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    page = visitor.rate(visitor.enter(str(kept.key)), Q_safe="No")
+    page = visitor.rate(visitor.enter(str(campaign.key)), Q_safe="No")
     token = hidden(page)["form_token"]
     end = visitor.send("/stop", form_token=token)
     (withdrawal,) = re.findall(r'href="(/withdraw/[^"]+)"', end.text)
     visitor.send(unescape(withdrawal))
-    # A changed text would be asked about anew; of who has withdrawn nothing new is kept.
-    campaigns.change_state(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
-    campaigns.revise_campaign(live.platform, "pilot", longer(), staff_id=kept.staff_id, now=NOW)
-    campaigns.change_state(live.platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
-    again = visitor.send("/c/pilot/consent", purpose="rating")
-    assert (again.url.path, "You have withdrawn" in shown(again)) == ("/rate", True)
+    # A changed text requires new consent, but nothing is stored of withdrawn raters.
+    campaigns.change_state(live.platform, "pilot", "paused", staff_id=campaign.staff_id, now=NOW)
+    campaigns.revise_campaign(live.platform, "pilot", revised_definition(), staff_id=campaign.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "open", staff_id=campaign.staff_id, now=NOW)
+    repeated = visitor.send("/c/pilot/consent", purpose="rating")
+    assert (repeated.url.path, "You have withdrawn" in page_text(repeated)) == ("/rate", True)
     token = hidden(visitor.get("/rate"))["form_token"]
-    assert "You have withdrawn" in shown(visitor.send("/go-on", form_token=token))
+    assert "You have withdrawn" in page_text(visitor.send("/resume", form_token=token))
     with live.platform.database.reading() as tx:
         assert tx.scalars(select(RaterTable.state)).all() == ["withdrawn"]
         for table in (ConsentTable, SaveTable, AssignmentTable):
             assert tx.scalar(select(func.count()).select_from(table)) == 0
 
 
-def longer() -> Any:
+def revised_definition() -> Any:
     """The pilot with another consent text."""
     purposes = [
         {"name": "rating", "text": "My answers may be analysed.", "required": True},
@@ -159,23 +159,23 @@ def longer() -> Any:
     return definition(consent={"text": "We keep them longer.", "purposes": purposes})
 
 
-def test_what_was_said_is_shown_beside_the_text_as_it_was(live: Live) -> None:
-    kept = open_campaign(live.platform, 2)
+def test_consents_are_shown_with_the_text_of_their_version(live: Live) -> None:
+    campaign = open_campaign(live.platform, 2)
     visitor: Visitor = live.visitor()
-    visitor.enter(str(kept.key), purposes=("rating", "release"))
-    first = shown(visitor.get("/agreed"))
+    visitor.enter(str(campaign.key), purposes=("rating", "release"))
+    first = page_text(visitor.get("/consents"))
     assert "This is version 1 of the text. You answered it on 2026-03-01 12:00 UTC. We keep your answers." in first
     assert "My answers may be analysed. Yes My answers may be published. Yes" in first
-    campaigns.change_state(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
-    campaigns.revise_campaign(live.platform, "pilot", longer(), staff_id=kept.staff_id, now=NOW)
-    campaigns.change_state(live.platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
-    asked = visitor.get("/rate")
-    # Nothing was said to the new text yet.
-    assert "We keep them longer." not in shown(visitor.get("/agreed"))
+    campaigns.change_state(live.platform, "pilot", "paused", staff_id=campaign.staff_id, now=NOW)
+    campaigns.revise_campaign(live.platform, "pilot", revised_definition(), staff_id=campaign.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "open", staff_id=campaign.staff_id, now=NOW)
+    response = visitor.get("/rate")
+    # The new text has no answer yet.
+    assert "We keep them longer." not in page_text(visitor.get("/consents"))
     live.clock.forward(days=1, minutes=5)
-    visitor.send("/consent", form_token=hidden(asked)["form_token"], purpose="rating")
-    latest, earlier = shown(visitor.get("/agreed")).split("What you said before, to version 1")
+    visitor.send("/consent", form_token=hidden(response)["form_token"], purpose="rating")
+    latest, previous = page_text(visitor.get("/consents")).split("Your earlier answer, to version 1")
     assert "This is version 2 of the text. You answered it on 2026-03-02 12:05 UTC. We keep them longer." in latest
     assert "My answers may be analysed. Yes My answers may be shown to students. No" in latest
-    assert "2026-03-01 12:00 UTC. We keep your answers." in earlier
-    assert "My answers may be published. Yes" in earlier
+    assert "2026-03-01 12:00 UTC. We keep your answers." in previous
+    assert "My answers may be published. Yes" in previous

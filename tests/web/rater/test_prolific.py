@@ -1,4 +1,4 @@
-"""Raters from Prolific over HTTP: from its address to its code, and what it tells of them."""
+"""Raters from Prolific over HTTP: entry, completion codes and events."""
 
 import logging
 import re
@@ -10,21 +10,21 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.recruit import fake_prolific
-from tests.recruit.fake_prolific import Prolific
-from tests.recruit.studies import CODES
+from tests.support import prolific_server
 from tests.support.campaigns import open_campaign
 from tests.support.live_site import Live, hidden, serving
+from tests.support.pilot_study import CODES
+from tests.support.prolific_server import Prolific
 from tests.support.prolific_study import (
-    ONE_OLD,
+    DEMOGRAPHICS,
+    ONE_OLD_SEAT,
     SECRET,
-    YOU,
-    Somebody,
+    Participant,
     Study,
-    brought,
     code_in,
-    published,
-    published_by_cells,
+    hidden_fields,
+    publish_study,
+    publish_study_by_cells,
     rows,
 )
 from tests.support.recruited_raters import PAY
@@ -42,7 +42,7 @@ def live(database_url: str) -> Iterator[Live]:
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Prolific]:
-    with fake_prolific.serving() as state:
+    with prolific_server.serving() as state:
         yield state
 
 
@@ -53,98 +53,101 @@ def prolific(running: Prolific, monkeypatch: pytest.MonkeyPatch) -> Prolific:
     return running
 
 
-def test_from_the_address_to_the_code_and_back(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
-    somebody = study.somebody()
-    assert code_in(somebody.arrive()) == CODES["no_consent"]
-    page = somebody.agree()
+def test_a_participant_enters_by_the_study_url_and_returns_with_a_code(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific)
+    participant = study.start_submission()
+    assert code_in(participant.arrive()) == CODES["no_consent"]
+    page = participant.agree()
     assert "complete?cc=" not in page.text
-    assert study.tell() == [True, True]
-    assert study.kept_of(somebody.submission).status == "ACTIVE"
-    end = somebody.rate_all(page)
+    assert study.deliver_events() == [True, True]
+    assert study.find_recruit(participant.submission).status == "ACTIVE"
+    end = participant.rate_all(page)
     assert code_in(end) == CODES["completed"]
-    somebody.goes_back(end)
-    assert study.tell() == [True, True]
-    assert study.kept_of(somebody.submission).status == "APPROVED"
-    over = somebody.visitor.get("/rate")
+    participant.return_to_prolific(end)
+    assert study.deliver_events() == [True, True]
+    assert study.find_recruit(participant.submission).status == "APPROVED"
+    over = participant.visitor.get("/rate")
     assert "complete?cc=" not in over.text
     assert "On Prolific this visit has ended." in over.text
 
 
-def test_ids_of_prolific_are_in_one_table_and_go_with_the_answers(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
+def test_prolific_ids_are_in_one_table_and_are_deleted_with_the_answers(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific)
     before = rows(live)
-    somebody = study.somebody()
-    person = prolific.submissions[somebody.submission]["participant_id"]
-    page = somebody.arrive()
-    somebody.visitor.send("/c/pilot", **brought(page))
+    participant = study.start_submission()
+    person = prolific.submissions[participant.submission]["participant_id"]
+    page = participant.arrive()
+    participant.visitor.send("/c/pilot", **hidden_fields(page))
     assert rows(live) == before, "nothing is kept of who has not agreed"
-    end = somebody.rate_all(somebody.agree())
-    for known in (person, somebody.submission):
-        assert [name for name, kept in rows(live).items() if known in kept] == ["recruit"]
+    end = participant.rate_all(participant.agree())
+    for prolific_id in (person, participant.submission):
+        assert [name for name, kept in rows(live).items() if prolific_id in kept] == ["recruit"]
     owner_page = export_of(live, study)
     assert person not in owner_page
-    assert somebody.submission not in owner_page
+    assert participant.submission not in owner_page
     (withdrawal,) = set(re.findall(r'href="(/withdraw/[^"]+)"', end.text))
-    done = somebody.visitor.send(unescape(withdrawal))
+    done = participant.visitor.send(unescape(withdrawal))
     assert code_in(done) == CODES["no_consent"]
-    assert [name for name, kept in rows(live).items() if person in kept or somebody.submission in kept] == []
-    assert not study.tell()[-1], "of a visit that nobody knows any more nothing is kept"
+    assert [name for name, kept in rows(live).items() if person in kept or participant.submission in kept] == []
+    assert not study.deliver_events()[-1], "of a visit that nobody knows any more nothing is kept"
 
 
-def test_no_log_and_no_refusal_has_an_id_of_prolific(
-    live: Live, prolific: Prolific, caplog: pytest.LogCaptureFixture
-) -> None:
-    study = published(live, prolific)
-    somebody, stranger = study.somebody(), study.somebody()
-    ids = [somebody.submission, stranger.submission]
+def test_logs_and_errors_have_no_prolific_ids(live: Live, prolific: Prolific, caplog: pytest.LogCaptureFixture) -> None:
+    study = publish_study(live, prolific)
+    participant, stranger = study.start_submission(), study.start_submission()
+    ids = [participant.submission, stranger.submission]
     ids += [prolific.submissions[one]["participant_id"] for one in ids]
     with caplog.at_level(logging.DEBUG):
-        somebody.visitor.rate(somebody.agree(), Q_safe="No")
+        participant.visitor.rate(participant.agree(), Q_safe="No")
         refused = [
             replace(stranger, address=stranger.address.replace(*change)).arrive()
             for change in (("key=", "key=x"), ("STUDY_ID=", "STUDY_ID=x"), ("/c/pilot", "/c/nothing"), ("/c/", "/d/"))
         ]
-        assert any(study.tell())
+        assert any(study.deliver_events())
         study.deliver({"event_type": "submission.status.change", "resource_id": ids[0], "status": "something new"})
     assert [one.status_code for one in refused] == [403, 422, 403, 404]
-    said = [record for record in caplog.records if not record.name.startswith(("httpx", "httpcore"))]
-    assert {record.name for record in said} >= {"dissensus.access", "dissensus.events"}
-    assert not [record for record in said for known in ids if known in f"{record.getMessage()} {record.__dict__}"]
-    assert not [one.url for one in refused for known in ids if known in one.text]
+    records = [record for record in caplog.records if not record.name.startswith(("httpx", "httpcore"))]
+    assert {record.name for record in records} >= {"dissensus.access", "dissensus.events"}
+    assert not [
+        record
+        for record in records
+        for delivered_event in ids
+        if delivered_event in f"{record.getMessage()} {record.__dict__}"
+    ]
+    assert not [one.url for one in refused for delivered_event in ids if delivered_event in one.text]
 
 
 def export_of(live: Live, study: Study) -> str:
-    asked, staff_id = ratings.ExportOptions(purposes=("rating",)), study.kept.staff_id
-    parts = ratings.stream_ratings_csv(live.platform, "pilot", staff_id=staff_id, asked=asked, now=live.clock())
+    options, staff_id = ratings.ExportOptions(purposes=("rating",)), study.campaign.staff_id
+    parts = ratings.stream_ratings_csv(live.platform, "pilot", staff_id=staff_id, options=options, now=live.clock())
     text = b"".join(parts).decode()
     assert "item-0" in text
     return text
 
 
-def test_the_same_submission_goes_on_in_another_browser(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
-    somebody = study.somebody()
-    somebody.visitor.rate(somebody.agree(), Q_safe="No")
+def test_a_submission_continues_in_another_browser(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific)
+    participant = study.start_submission()
+    participant.visitor.rate(participant.agree(), Q_safe="No")
     elsewhere = live.visitor()
-    page = somebody.arrive(elsewhere)
+    page = participant.arrive(elsewhere)
     assert page.url.path == "/rate"
     assert elsewhere.rate(page, Q_safe="No").text.count("<dd>2</dd>") == 1
 
 
 def test_a_second_submission_of_one_person_is_refused_and_counted(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
-    first, second = study.somebody(), study.somebody()
+    study = publish_study(live, prolific)
+    first, second = study.start_submission(), study.start_submission()
     pids = [prolific.submissions[one.submission]["participant_id"] for one in (first, second)]
-    again = replace(second, address=second.address.replace(pids[1], pids[0]))
+    duplicate = replace(second, address=second.address.replace(pids[1], pids[0]))
     first.agree()
-    # Whoever had the second address open before the first one agreed learns it at the last step.
-    page = again.arrive()
-    assert "You came here before" in page.text
+    # A second address opened before the first consent is refused at the last step.
+    page = duplicate.arrive()
+    assert "You have been here before" in page.text
     assert "return this submission" in page.text
-    assert "That you came again was counted, and nothing more" in page.text
+    assert "Your return visit was counted, and nothing more" in page.text
     assert "complete?cc=" not in page.text
-    assert (study.kept_of(first.submission).n_repeat_visits, study.kept_of(second.submission)) == (1, None)
+    assert (study.find_recruit(first.submission).n_repeat_visits, study.find_recruit(second.submission)) == (1, None)
     assert [line.numbers.raters["rating"] for line in lines(live)] == [1]
 
 
@@ -152,67 +155,67 @@ def lines(live: Live) -> Any:
     return overview.list_all_campaigns(live.platform)
 
 
-def test_two_submissions_that_race_make_one_rater(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
-    first, second = study.somebody(), study.somebody()
-    pids = [prolific.submissions[one.submission]["participant_id"] for one in (first, second)]
-    again = replace(second, address=second.address.replace(pids[1], pids[0]))
+def test_concurrent_submissions_of_one_person_enrol_one_rater(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific)
+    first, second = study.start_submission(), study.start_submission()
+    pids = [prolific.submissions[submission.submission]["participant_id"] for submission in (first, second)]
+    duplicate = replace(second, address=second.address.replace(pids[1], pids[0]))
     consents = []
-    for one in (first, again):
-        one.visitor.send("/c/pilot", **brought(one.arrive()))
-        consents.append(one.visitor.get("/c/pilot/consent"))
+    for submission in (first, duplicate):
+        submission.visitor.send("/c/pilot", **hidden_fields(submission.arrive()))
+        consents.append(submission.visitor.get("/c/pilot/consent"))
     ends = [
-        one.visitor.send("/c/pilot/consent", purpose="rating", read=brought(page)["read"])
-        for one, page in zip((first, again), consents, strict=True)
+        submission.visitor.send("/c/pilot/consent", purpose="rating", read=hidden_fields(page)["read"])
+        for submission, page in zip((first, duplicate), consents, strict=True)
     ]
     assert "/rate/" in ends[0].text
-    assert "You came here before" in ends[1].text
+    assert "You have been here before" in ends[1].text
     assert [line.numbers.raters["rating"] for line in lines(live)] == [1]
 
 
-def test_whom_a_recruiter_sends_is_not_taken_for_who_used_the_browser_before(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
-    first, second = study.somebody(), study.somebody()
+def test_a_recruited_visitor_is_not_the_previous_user_of_the_browser(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific)
+    first, second = study.start_submission(), study.start_submission()
     first.agree()
     page = second.arrive(first.visitor)
     assert "What you may see" in page.text
 
 
-def test_who_does_not_agree_goes_back_with_a_code(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
-    somebody = study.somebody()
-    page = somebody.visitor.send("/c/pilot", **brought(somebody.arrive()))
-    declined = somebody.visitor.get(unescape(re.findall(r'href="(/declined[^"]*)"', page.text)[0]))
+def test_declining_consent_returns_with_a_code(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific)
+    participant = study.start_submission()
+    page = participant.visitor.send("/c/pilot", **hidden_fields(participant.arrive()))
+    declined = participant.visitor.get(unescape(re.findall(r'href="(/declined[^"]*)"', page.text)[0]))
     assert code_in(declined) == CODES["no_consent"]
-    somebody.goes_back(declined)
-    assert not any(study.tell())
-    assert study.kept_of(somebody.submission) is None
+    participant.return_to_prolific(declined)
+    assert not any(study.deliver_events())
+    assert study.find_recruit(participant.submission) is None
 
 
-def test_who_finds_no_seat_is_paid_for_coming_and_not_asked_again(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific, demographics=YOU, quota=ONE_OLD)
+def test_turned_away_participants_are_paid_and_not_screened_again(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
     ends = []
     for age in ("old", "old"):
-        somebody = study.somebody()
-        page = somebody.agree()
-        ends.append(somebody.visitor.send("/about-you", **hidden(page), rater_age=age))
+        participant = study.start_submission()
+        page = participant.agree()
+        ends.append(participant.visitor.send("/about-you", **hidden(page), rater_age=age))
     assert "/rate/" in ends[0].text
     assert code_in(ends[1]) == CODES["quota_full"]
-    assert "kept, apart from everything else" in ends[1].text
-    kept = study.kept_of(somebody.submission)
-    assert (kept.rater_id, kept.n_repeat_visits) == (None, 0)
-    # Another browser, and perhaps other answers: they are known.
+    assert "stored separately, so that you are paid" in ends[1].text
+    recruit = study.find_recruit(participant.submission)
+    assert (recruit.rater_id, recruit.n_repeat_visits) == (None, 0)
+    # Another browser with other answers is recognised.
     for _ in range(2):
-        again = somebody.arrive(live.visitor())
-        assert code_in(again) == CODES["quota_full"]
-    somebody.goes_back(ends[1])
-    study.tell()
-    assert study.kept_of(somebody.submission).status == "SCREENED OUT"
+        revisit = participant.arrive(live.visitor())
+        assert code_in(revisit) == CODES["quota_full"]
+    participant.return_to_prolific(ends[1])
+    study.deliver_events()
+    assert study.find_recruit(participant.submission).status == "SCREENED OUT"
 
 
-def test_who_comes_after_somebody_turned_away_in_one_browser_is_asked(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific, demographics=YOU, quota=ONE_OLD)
-    first, second, third = study.somebody(), study.somebody(), study.somebody()
+def test_the_next_participant_in_a_browser_is_screened(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
+    first, second, third = study.start_submission(), study.start_submission(), study.start_submission()
     first.visitor.send("/about-you", **hidden(first.agree()), rater_age="old")
     away = second.visitor.send("/about-you", **hidden(second.agree()), rater_age="old")
     assert code_in(away) == CODES["quota_full"]
@@ -221,19 +224,19 @@ def test_who_comes_after_somebody_turned_away_in_one_browser_is_asked(live: Live
 
 
 def test_a_return_frees_the_seat_and_ends_the_visit(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific, demographics=YOU, quota=ONE_OLD)
-    leaves, comes = study.somebody(), study.somebody()
+    study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
+    leaves, comes = study.start_submission(), study.start_submission()
     page = leaves.agree()
     leaves.visitor.rate(leaves.visitor.send("/about-you", **hidden(page), rater_age="old"), Q_safe="No")
     assert study.seats() == ["held"]
     prolific.move(leaves.submission, "RETURNED")
-    study.tell()
+    study.deliver_events()
     assert study.seats() == ["free"]
     over = leaves.visitor.get("/rate")
     assert "On Prolific this visit has ended." in over.text
-    assert "Go on rating" not in over.text
-    refused = leaves.visitor.send("/go-on", **hidden(over))
-    assert (refused.status_code, "nobody would pay you" in refused.text) == (409, True)
+    assert "Continue rating" not in over.text
+    refused = leaves.visitor.send("/resume", **hidden(over))
+    assert (refused.status_code, "further work would not be paid" in refused.text) == (409, True)
     page = comes.agree()
     page = comes.visitor.send("/about-you", **hidden(page), rater_age="old")
     assert code_in(comes.rate_all(page)) == CODES["completed"]
@@ -241,111 +244,111 @@ def test_a_return_frees_the_seat_and_ends_the_visit(live: Live, prolific: Prolif
 
 
 @pytest.mark.parametrize("pays", [True, False])
-def test_who_stops_reads_what_is_seen_of_them_and_what_to_do(live: Live, prolific: Prolific, pays: bool) -> None:
-    study = published(live, prolific, pay=PAY if pays else None)
-    somebody = study.somebody()
-    rest = somebody.visitor.send("/stop", **hidden(somebody.agree()))
-    assert "please return your submission on Prolific" in rest.text
-    assert ("see how long you worked" in rest.text) == pays, "without pay nobody is shown it"
-    assert "need not do anything more" not in rest.text
+def test_the_page_after_stopping_explains_return_and_pay(live: Live, prolific: Prolific, pays: bool) -> None:
+    study = publish_study(live, prolific, pay=PAY if pays else None)
+    participant = study.start_submission()
+    response = participant.visitor.send("/stop", **hidden(participant.agree()))
+    assert "please return your submission on Prolific" in response.text
+    assert ("see how long you worked" in response.text) == pays, "without pay nobody is shown it"
+    assert "need not do anything more" not in response.text
 
 
-def test_who_signed_out_reads_what_their_own_link_still_does(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
-    somebody = study.somebody()
-    rest = somebody.visitor.send("/stop", **hidden(somebody.agree()))
-    left = somebody.visitor.send("/leave", **hidden(rest))
-    assert "from Prolific, that link signs you in again" in left.text
-    assert somebody.arrive().url.path == "/rate"
+def test_the_sign_out_page_warns_about_personal_links(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific)
+    participant = study.start_submission()
+    response = participant.visitor.send("/stop", **hidden(participant.agree()))
+    signed_out = participant.visitor.send("/leave", **hidden(response))
+    assert "from Prolific, that link signs you in again" in signed_out.text
+    assert participant.arrive().url.path == "/rate"
 
 
-def test_who_was_paid_already_is_given_nothing_more_to_rate(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
-    somebody = study.somebody()
-    somebody.visitor.rate(somebody.agree(), Q_safe="No")
-    for told in ("AWAITING REVIEW", "APPROVED"):
-        prolific.move(somebody.submission, told)
-    study.tell()
-    over = somebody.arrive()
+def test_paid_participants_get_no_more_items(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific)
+    participant = study.start_submission()
+    participant.visitor.rate(participant.agree(), Q_safe="No")
+    for status in ("AWAITING REVIEW", "APPROVED"):
+        prolific.move(participant.submission, status)
+    study.deliver_events()
+    over = participant.arrive()
     assert "On Prolific this visit has ended." in over.text
     assert "/rate/" not in over.text
 
 
-def test_who_ran_out_of_time_may_go_on_while_there_is_a_seat(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific, demographics=YOU, quota=ONE_OLD)
-    slow = study.somebody()
+def test_timed_out_participants_continue_while_there_is_a_seat(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
+    slow = study.start_submission()
     page = slow.agree()
     slow.visitor.send("/about-you", **hidden(page), rater_age="old")
     prolific.move(slow.submission, "TIMED-OUT")
-    study.tell()
+    study.deliver_events()
     assert study.seats() == ["free"]
-    rest = slow.visitor.get("/rate")
-    assert "return your submission on Prolific" in rest.text
-    end = slow.rate_all(slow.visitor.send("/go-on", **hidden(rest)))
+    response = slow.visitor.get("/rate")
+    assert "return your submission on Prolific" in response.text
+    end = slow.rate_all(slow.visitor.send("/resume", **hidden(response)))
     assert code_in(end) == CODES["completed"]
     assert study.seats() == ["taken"]
 
 
 @pytest.mark.parametrize(("state", "code"), [("closed", "quota_full"), ("paused", None)])
-def test_a_campaign_that_lets_nobody_in_sends_back(live: Live, prolific: Prolific, state: Any, code: Any) -> None:
-    study = published(live, prolific)
-    campaigns.change_state(live.platform, "pilot", state, staff_id=study.kept.staff_id, now=live.clock())
-    page = study.somebody().arrive()
+def test_a_closed_campaign_returns_participants(live: Live, prolific: Prolific, state: Any, code: Any) -> None:
+    study = publish_study(live, prolific)
+    campaigns.change_state(live.platform, "pilot", state, staff_id=study.campaign.staff_id, now=live.clock())
+    page = study.start_submission().arrive()
     assert ("complete?cc=" in page.text) == (code is not None)
     assert code is None or code_in(page) == CODES[code]
 
 
-def test_who_would_have_to_wait_can_end_their_visit(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific, n_items=1, replication=1)
-    first, second = study.somebody(), study.somebody()
+def test_waiting_participants_can_end_their_visit(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific, n_items=1, replication=1)
+    first, second = study.start_submission(), study.start_submission()
     first.agree()
-    rest = second.agree()
-    assert "Nothing to rate right now" in rest.text
-    assert "you can end your visit here" in rest.text
-    assert code_in(rest) == CODES["quota_full"]
+    waiting = second.agree()
+    assert "Nothing to rate right now" in waiting.text
+    assert "you can end your visit here" in waiting.text
+    assert code_in(waiting) == CODES["quota_full"]
 
 
 @pytest.mark.parametrize("why", ["enough", "paused"])
-def test_who_has_worked_and_must_wait_is_decided_on_by_a_person(live: Live, prolific: Prolific, why: str) -> None:
-    study = published(live, prolific, most_a_day=1 if why == "enough" else 100)
-    worked, began = study.somebody(), study.somebody()
+def test_waiting_participants_with_work_are_decided_manually(live: Live, prolific: Prolific, why: str) -> None:
+    study = publish_study(live, prolific, max_per_day=1 if why == "enough" else 100)
+    worked, began = study.start_submission(), study.start_submission()
     worked.visitor.rate(worked.agree(), Q_safe="No")
     began.agree()
     if why == "paused":
-        campaigns.change_state(live.platform, "pilot", "paused", staff_id=study.kept.staff_id, now=live.clock())
-    rest = worked.visitor.get("/rate")
-    assert "you can end your visit here" in rest.text
-    assert code_in(rest) == CODES["screened_out"]
+        campaigns.change_state(live.platform, "pilot", "paused", staff_id=study.campaign.staff_id, now=live.clock())
+    response = worked.visitor.get("/rate")
+    assert "you can end your visit here" in response.text
+    assert code_in(response) == CODES["screened_out"]
     assert "complete?cc=" not in began.visitor.get("/rate").text
 
 
 @pytest.mark.parametrize("pays", [True, False])
-def test_who_withdraws_after_work_that_is_paid_is_not_asked_to_return_it(
+def test_withdrawn_participants_with_paid_work_are_not_asked_to_return(
     live: Live, prolific: Prolific, pays: bool
 ) -> None:
-    study = published(live, prolific, pay=PAY if pays else None)
-    worked, began = study.somebody(), study.somebody()
+    study = publish_study(live, prolific, pay=PAY if pays else None)
+    worked, began = study.start_submission(), study.start_submission()
     page = worked.visitor.rate(worked.agree(), Q_safe="No")
     codes = []
-    for one, shown in ((worked, page), (began, began.agree())):
-        (withdrawal,) = set(re.findall(r'href="(/withdraw/[^"]+)"', one.visitor.get("/agreed").text))
-        assert "/rate/" in shown.text
-        codes.append(code_in(one.visitor.send(unescape(withdrawal))))
+    for participant, rating_page in ((worked, page), (began, began.agree())):
+        (withdrawal,) = set(re.findall(r'href="(/withdraw/[^"]+)"', participant.visitor.get("/consents").text))
+        assert "/rate/" in rating_page.text
+        codes.append(code_in(participant.visitor.send(unescape(withdrawal))))
     assert codes == [CODES["screened_out" if pays else "no_consent"], CODES["no_consent"]]
 
 
-def test_who_worked_when_the_campaign_was_closed_has_completed(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
-    worked, began = study.somebody(), study.somebody()
+def test_participants_at_closing_have_completed(live: Live, prolific: Prolific) -> None:
+    study = publish_study(live, prolific)
+    worked, began = study.start_submission(), study.start_submission()
     worked.visitor.rate(worked.agree(), Q_safe="No")
     began.agree()
-    campaigns.change_state(live.platform, "pilot", "closed", staff_id=study.kept.staff_id, now=live.clock())
+    campaigns.change_state(live.platform, "pilot", "closed", staff_id=study.campaign.staff_id, now=live.clock())
     assert code_in(worked.visitor.get("/rate")) == CODES["completed"]
     assert code_in(began.visitor.get("/rate")) == CODES["quota_full"]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (("SESSION_ID", "SESSION"), "SESSION_ID is missing"),
         (("PROLIFIC_PID=", "PROLIFIC_PID=<b>"), "PROLIFIC_PID is not right"),
@@ -353,20 +356,20 @@ def test_who_worked_when_the_campaign_was_closed_has_completed(live: Live, proli
         (("STUDY_ID=", "STUDY_ID=%F0%9F%98%80"), "STUDY_ID is not right"),
     ],
 )
-def test_an_address_without_the_ids_lets_nobody_in(
-    live: Live, prolific: Prolific, change: tuple[str, str], told: str | None
+def test_an_address_without_ids_admits_nobody(
+    live: Live, prolific: Prolific, change: tuple[str, str], message: str | None
 ) -> None:
-    study = published(live, prolific)
-    somebody = study.somebody()
-    page = replace(somebody, address=somebody.address.replace(*change)).arrive()
+    study = publish_study(live, prolific)
+    participant = study.start_submission()
+    page = replace(participant, address=participant.address.replace(*change)).arrive()
     assert page.status_code == 422
-    assert told is None or (told in page.text and "Open the study again on Prolific" in page.text)
+    assert message is None or (message in page.text and "Open the study again on Prolific" in page.text)
     assert "<b>" not in page.text
 
 
 def test_a_personal_link_needs_no_ids(live: Live, prolific: Prolific) -> None:
-    study = published(live, prolific)
-    (key,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=study.kept.staff_id, now=live.clock())
+    study = publish_study(live, prolific)
+    (key,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=study.campaign.staff_id, now=live.clock())
     visitor = live.visitor()
     page = visitor.enter(key)
     while "/rate/" in page.text:
@@ -375,50 +378,62 @@ def test_a_personal_link_needs_no_ids(live: Live, prolific: Prolific) -> None:
     assert "Prolific" not in page.text
 
 
-def test_ids_are_not_kept_where_nobody_is_sent(live: Live) -> None:
-    kept = open_campaign(live.platform, 1)
+def test_ids_are_not_stored_without_a_recruiter(live: Live) -> None:
+    campaign = open_campaign(live.platform, 1)
     visitor = live.visitor()
     ids = {"PROLIFIC_PID": "a" * 24, "STUDY_ID": "b" * 24, "SESSION_ID": "c" * 24}
-    page = visitor.get("/c/pilot", params={"key": str(kept.key), **ids})
-    page = visitor.send("/c/pilot", **brought(page))
+    page = visitor.get("/c/pilot", params={"key": str(campaign.key), **ids})
+    page = visitor.send("/c/pilot", **hidden_fields(page))
     assert "Prolific" not in page.text
-    visitor.send("/c/pilot/consent", purpose="rating", read=brought(page)["read"])
-    assert [name for name, kept in rows(live).items() if "a" * 24 in kept] == []
+    visitor.send("/c/pilot/consent", purpose="rating", read=hidden_fields(page)["read"])
+    assert [name for name, campaign in rows(live).items() if "a" * 24 in campaign] == []
 
 
-def test_cells_of_a_recruiter_have_addresses_of_their_own(live: Live, prolific: Prolific) -> None:
-    by_cells = {**ONE_OLD, "source": "recruiter"}
-    study = published_by_cells(live, prolific, quota=by_cells, demographics=YOU)
-    somebody = study.somebody()
-    end = somebody.rate_all(somebody.agree())
+def test_recruited_cells_have_separate_links(live: Live, prolific: Prolific) -> None:
+    by_cells = {**ONE_OLD_SEAT, "source": "recruiter"}
+    study = publish_study_by_cells(live, prolific, quota=by_cells, demographics=DEMOGRAPHICS)
+    participant = study.start_submission()
+    end = participant.rate_all(participant.agree())
     assert "rater_age" in end.text
-    end = somebody.visitor.send("/about-you", **hidden(end), rater_age="old")
+    end = participant.visitor.send("/about-you", **hidden(end), rater_age="old")
     assert code_in(end) == CODES["completed"]
-    late = study.somebody()
+    late = study.start_submission()
     assert code_in(late.arrive()) == CODES["quota_full"]
 
 
 CHECKS = [
-    {"name": "rules", "kind": "comprehension", "text": "What do you judge?", "scale": ["A", "B"], "right": ["A"]},
+    {
+        "name": "rules",
+        "kind": "comprehension",
+        "text": "What do you judge?",
+        "scale": ["A", "B"],
+        "correct_answers": ["A"],
+    },
     *(
-        {"name": f"choose{n}", "kind": "instruction", "text": "Choose B.", "scale": ["A", "B"], "right": ["B"]}
+        {
+            "name": f"choose{n}",
+            "kind": "instruction",
+            "text": "Choose B.",
+            "scale": ["A", "B"],
+            "correct_answers": ["B"],
+        }
         | {"after": n}
         for n in (1, 2)
     ),
 ]
 
 
-def answers(somebody: Somebody, page: httpx.Response, *given: str) -> httpx.Response:
-    """Rate, and answer the checks in between."""
-    for answer in given:
+def answers(participant: Participant, page: httpx.Response, *check_answers: str) -> httpx.Response:
+    """Rate all items, and answer the checks in between."""
+    for answer in check_answers:
         if "/rate/" in page.text:
-            page = somebody.visitor.rate(page, Q_safe="No")
-        page = somebody.visitor.send("/check", **brought(page), answer=answer)
+            page = participant.visitor.rate(page, Q_safe="No")
+        page = participant.visitor.send("/check", **hidden_fields(page), answer=answer)
     return page
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("check_answers", "code"),
     [
         (("A", "B", "B"), "completed"),
         (("B", "A", "A", "B"), "completed"),
@@ -426,38 +441,44 @@ def answers(somebody: Somebody, page: httpx.Response, *given: str) -> httpx.Resp
         (("B", "B"), "screened_out"),
     ],
 )
-def test_how_checks_end_a_visit(live: Live, prolific: Prolific, given: tuple[str, ...], code: Outcome) -> None:
-    study = published(live, prolific, checks=CHECKS, minutes=20)
-    somebody = study.somebody()
-    end = answers(somebody, somebody.agree(), *given)
+def test_checks_end_a_visit_with_a_code(
+    live: Live, prolific: Prolific, check_answers: tuple[str, ...], code: Outcome
+) -> None:
+    study = publish_study(live, prolific, checks=CHECKS, estimated_minutes=20)
+    participant = study.start_submission()
+    end = answers(participant, participant.agree(), *check_answers)
     assert code_in(end) == CODES[code]
     if code == "screened_out":
-        refused = somebody.visitor.send("/go-on", **hidden(end))
+        refused = participant.visitor.send("/resume", **hidden(end))
         assert (refused.status_code, "Your visit has ended" in refused.text) == (409, True)
 
 
 @pytest.fixture
-def known(live: Live, prolific: Prolific) -> tuple[Study, dict[str, Any]]:
-    """A visit that is under way, and an event of it."""
-    study = published(live, prolific)
-    somebody = study.somebody()
-    somebody.agree()
-    study.tell()
-    event = {"event_type": "submission.status.change", "resource_id": somebody.submission, "status": "AWAITING REVIEW"}
+def delivered_event(live: Live, prolific: Prolific) -> tuple[Study, dict[str, Any]]:
+    """A running submission, and an event of it."""
+    study = publish_study(live, prolific)
+    participant = study.start_submission()
+    participant.agree()
+    study.deliver_events()
+    event = {
+        "event_type": "submission.status.change",
+        "resource_id": participant.submission,
+        "status": "AWAITING REVIEW",
+    }
     return study, event
 
 
 def status(study: Study, event: dict[str, Any]) -> str:
-    return str(study.kept_of(event["resource_id"]).status)
+    return str(study.find_recruit(event["resource_id"]).status)
 
 
-def test_events_that_come_again_or_out_of_order_change_nothing(known: tuple[Study, dict[str, Any]]) -> None:
-    study, event = known
+def test_repeated_or_late_events_change_nothing(delivered_event: tuple[Study, dict[str, Any]]) -> None:
+    study, event = delivered_event
     assert study.deliver(event)
     assert not study.deliver(event)
     assert study.deliver({**event, "status": "APPROVED"})
-    for earlier in ("RESERVED", "ACTIVE", "AWAITING REVIEW", "RETURNED", "something new", None, 7):
-        assert not study.deliver({**event, "status": earlier})
+    for late_status in ("RESERVED", "ACTIVE", "AWAITING REVIEW", "RETURNED", "something new", None, 7):
+        assert not study.deliver({**event, "status": late_status})
     assert status(study, event) == "APPROVED"
     assert not study.deliver({**event, "resource_id": "9" * 24})
     assert not study.deliver({**event, "event_type": "study.status.change"})
@@ -465,7 +486,7 @@ def test_events_that_come_again_or_out_of_order_change_nothing(known: tuple[Stud
 
 
 @pytest.mark.parametrize(
-    ("sent", "expected"),
+    ("options", "expected"),
     [
         ({"secret": "another"}, 403),
         ({"late": timedelta(hours=26)}, 403),
@@ -476,24 +497,24 @@ def test_events_that_come_again_or_out_of_order_change_nothing(known: tuple[Stud
         ({"payload": b"[" * 70_000}, 422),
     ],
 )
-def test_events_that_are_forged_late_or_broken_are_refused(
-    known: tuple[Study, dict[str, Any]], sent: dict[str, Any], expected: int
+def test_forged_expired_or_malformed_events_are_rejected(
+    delivered_event: tuple[Study, dict[str, Any]], options: dict[str, Any], expected: int
 ) -> None:
-    study, event = known
-    before, sent = rows(study.live), dict(sent)
-    payload = sent.pop("payload", {**event, "status": "RETURNED"})
-    if "late" in sent:
-        sent["at"] = study.live.clock() - sent.pop("late")
-    assert study.post(payload, **sent).status_code == expected
+    study, event = delivered_event
+    before, options = rows(study.live), dict(options)
+    payload = options.pop("payload", {**event, "status": "RETURNED"})
+    if "late" in options:
+        options["at"] = study.live.clock() - options.pop("late")
+    assert study.post(payload, **options).status_code == expected
     assert rows(study.live) == before
 
 
-def test_an_event_without_a_signature_is_refused(known: tuple[Study, dict[str, Any]]) -> None:
-    study, event = known
+def test_an_event_without_a_signature_is_refused(delivered_event: tuple[Study, dict[str, Any]]) -> None:
+    study, event = delivered_event
     assert httpx.post(f"{study.live.url}/prolific/events", json=event).status_code == 403
 
 
-def test_a_site_without_the_secret_takes_no_events(database_url: str) -> None:
+def test_without_the_secret_events_are_rejected(database_url: str) -> None:
     with serving(database_url) as live:
         refused = httpx.post(f"{live.url}/prolific/events", json={}, headers={"accept": "application/json"})
     assert (refused.status_code, "Set prolific_secret" in refused.text) == (404, True)

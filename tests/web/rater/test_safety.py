@@ -1,4 +1,4 @@
-"""What the site does not let happen to raters and to their answers."""
+"""Protection of raters and their answers against attacks."""
 
 import html
 import json
@@ -16,42 +16,42 @@ from dissensus.web.core.request_limits import MAX_BYTES
 
 
 def counts(live: Live) -> dict[str, int]:
-    """How many rows each table has."""
+    """The number of rows by table."""
     tables = Base.metadata.sorted_tables
     with live.platform.database.reading() as tx:
         return {table.name: tx.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
 
 
-def test_nothing_is_kept_of_anybody_before_they_agree(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_nothing_is_stored_before_consent(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
     before = counts(live)
     visitor = live.visitor()
-    visitor.get("/c/pilot", params={"key": kept.key})
-    consent = visitor.send("/c/pilot", key=str(kept.key), language="en")
+    visitor.get("/c/pilot", params={"key": campaign.key})
+    consent = visitor.send("/c/pilot", key=str(campaign.key), language="en")
     assert "We keep your answers." in consent.text
     refused = visitor.send("/c/pilot/consent", purpose=["release"])
     assert refused.status_code == 403
-    assert "Nothing about you was kept" in refused.text
+    assert "Nothing about you was stored" in refused.text
     declined = visitor.get(html.unescape(re.findall(r'href="(/declined[^"]*)"', consent.text)[0]))
-    assert "nothing about you was kept" in declined.text
+    assert "nothing about you was stored" in declined.text
     assert not visitor.http.cookies
     assert counts(live) == before
-    visitor.enter(str(kept.key))
+    visitor.enter(str(campaign.key))
     assert counts(live) != before
 
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "of somebody else"])
-def test_forms_that_are_not_of_the_session_are_refused(live: Live, token: str) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_forms_of_other_sessions_are_rejected(live: Live, token: str) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor, other = live.visitor(), live.visitor()
-    page, theirs = visitor.enter(str(kept.key)), other.enter(str(kept.key))
-    given = hidden(theirs)["form_token"] if token == "of somebody else" else token
+    page, other_page = visitor.enter(str(campaign.key)), other.enter(str(campaign.key))
+    form_token = hidden(other_page)["form_token"] if token == "of somebody else" else token
     before = counts(live)
     for path in (f"/rate/{assignment(page)}", f"/rate/{assignment(page)}/skip", "/notice", "/about-you", "/stop"):
-        assert visitor.send(path, form_token=given, Q_safe="No").status_code == 403
-    for path in ("/go-on", "/consent"):
-        assert visitor.send(path, form_token=given, purpose="rating").status_code == 403
-    saved = visitor.http.post(f"/rate/{assignment(page)}/save", content="{}", headers={"x-form-token": given})
+        assert visitor.send(path, form_token=form_token, Q_safe="No").status_code == 403
+    for path in ("/resume", "/consent"):
+        assert visitor.send(path, form_token=form_token, purpose="rating").status_code == 403
+    saved = visitor.http.post(f"/rate/{assignment(page)}/save", content="{}", headers={"x-form-token": form_token})
     assert saved.status_code == 403
     assert counts(live) == before
 
@@ -65,51 +65,51 @@ def test_forms_that_are_not_of_the_session_are_refused(live: Live, token: str) -
         {"sec-fetch-site": "same-site"},
     ],
 )
-def test_forms_that_another_site_sends_are_refused(live: Live, headers: dict[str, str]) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_cross_site_forms_are_rejected(live: Live, headers: dict[str, str]) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    page = visitor.enter(str(kept.key))
+    page = visitor.enter(str(campaign.key))
     fields = {**hidden(page), "Q_safe": "No"}
-    sent = visitor.http.post(f"/rate/{assignment(page)}", data=fields, headers=headers)
-    assert sent.status_code == 403
+    response = visitor.http.post(f"/rate/{assignment(page)}", data=fields, headers=headers)
+    assert response.status_code == 403
     assert counts(live)["save"] == 0
 
 
-def test_a_session_that_somebody_planted_is_not_taken_over(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_a_planted_session_is_not_adopted(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     visitor.http.cookies.set("dissensus_rater", "planted-by-somebody")
     assert visitor.get("/rate").status_code == 403
     visitor.http.cookies.clear()
     visitor.http.headers["cookie"] = "dissensus_rater=planted-by-somebody"
-    visitor.get("/c/pilot", params={"key": kept.key})
+    visitor.get("/c/pilot", params={"key": campaign.key})
     del visitor.http.headers["cookie"]
-    assert visitor.enter(str(kept.key)).status_code == 200
+    assert visitor.enter(str(campaign.key)).status_code == 200
     assert visitor.http.cookies["dissensus_rater"] != "planted-by-somebody"
 
 
-def test_nobody_reaches_what_is_of_another_rater(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
-    mine, theirs = live.visitor(), live.visitor()
-    page, other = mine.enter(str(kept.key)), theirs.enter(str(kept.key))
+def test_data_of_other_raters_are_not_accessible(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
+    first, second = live.visitor(), live.visitor()
+    page, other = first.enter(str(campaign.key)), second.enter(str(campaign.key))
     token, before = hidden(page)["form_token"], counts(live)
     headers = {"x-form-token": token, "accept": "application/json"}
-    wanted = {"key": "6f1f2a55-6b6c-4d8e-9d53-0f6f3b1d0a01", "revision": 1, "visit": "v", "visible_ms": 1, "idle_ms": 0}
-    body = json.dumps({**wanted, "answers": {"Q_safe": {"value": "No"}}})
+    save = {"key": "6f1f2a55-6b6c-4d8e-9d53-0f6f3b1d0a01", "revision": 1, "visit": "v", "visible_ms": 1, "idle_ms": 0}
+    body = json.dumps({**save, "answers": {"Q_safe": {"value": "No"}}})
     answers = [
-        mine.send(f"/rate/{assignment(other)}", form_token=token, Q_safe="No"),
-        mine.send(f"/rate/{assignment(other)}/skip", form_token=token),
-        mine.send("/notice", form_token=token, kind="illegal", assignment=assignment(other)),
-        mine.http.post(f"/rate/{assignment(other)}/save", content=body, headers=headers),
+        first.send(f"/rate/{assignment(other)}", form_token=token, Q_safe="No"),
+        first.send(f"/rate/{assignment(other)}/skip", form_token=token),
+        first.send("/notice", form_token=token, kind="illegal", assignment=assignment(other)),
+        first.http.post(f"/rate/{assignment(other)}/save", content=body, headers=headers),
     ]
     assert [answer.status_code for answer in answers] == [404] * 4
     assert counts(live) == before
 
 
-def test_nobody_withdraws_for_another_by_a_made_up_link(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_forged_withdrawal_links_are_rejected(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    page = visitor.rate(visitor.enter(str(kept.key)), Q_safe="No")
+    page = visitor.rate(visitor.enter(str(campaign.key)), Q_safe="No")
     end = visitor.send("/stop", form_token=hidden(page)["form_token"])
     (token,) = re.findall(r'href="/withdraw/([^"?]+)', end.text)
     forged = [token[:-1], token[1:], token.split(".")[0], "x", f"{token}x"]
@@ -119,19 +119,19 @@ def test_nobody_withdraws_for_another_by_a_made_up_link(live: Live) -> None:
     assert counts(live)["save"] == 0
 
 
-def test_what_is_too_large_is_refused_before_it_is_read(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_large_requests_are_rejected_before_they_are_read(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    page = visitor.enter(str(kept.key))
+    page = visitor.enter(str(campaign.key))
     path = f"/rate/{assignment(page)}/save"
-    whole = visitor.http.post(path, content=b"x" * (MAX_BYTES + 1))
+    response = visitor.http.post(path, content=b"x" * (MAX_BYTES + 1))
     parts = visitor.http.post(path, content=(b"x" * 65536 for _ in range(MAX_BYTES // 65536 + 2)))
-    assert (whole.status_code, parts.status_code) == (413, 413)
-    assert "At most 1,048,576 bytes" in whole.text
+    assert (response.status_code, parts.status_code) == (413, 413)
+    assert "at most 1,048,576 bytes" in response.text
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "cannot be read"),
         (b"\xff\xfe", "cannot be read"),
@@ -140,42 +140,42 @@ def test_what_is_too_large_is_refused_before_it_is_read(live: Live) -> None:
         (b'{"answers": {"Q_safe": {"value": {"deep": 1}}}}', "cannot be read"),
     ],
 )
-def test_what_is_no_save_is_refused_with_the_reason(live: Live, content: bytes, told: str) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_malformed_saves_are_rejected_with_the_reason(live: Live, content: bytes, message: str) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    page = visitor.enter(str(kept.key))
+    page = visitor.enter(str(campaign.key))
     headers = {"x-form-token": hidden(page)["form_token"], "accept": "application/json"}
     answer = visitor.http.post(f"/rate/{assignment(page)}/save", content=content, headers=headers)
     assert answer.status_code == 422
-    assert told in answer.json()["error"]
+    assert message in answer.json()["error"]
 
 
 @pytest.mark.parametrize(
-    ("answers", "told"),
+    ("answers", "message"),
     [({"Q_safe": "Perhaps"}, "Perhaps"), ({"Q_saef": "No"}, "Q_safe"), ({"Why": "x" * 2001}, "2,000")],
 )
-def test_answers_that_cannot_be_are_refused_with_the_reason(live: Live, answers: dict[str, str], told: str) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_invalid_answers_are_rejected_with_the_reason(live: Live, answers: dict[str, str], message: str) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    refused = visitor.save(visitor.enter(str(kept.key)), answers)
+    refused = visitor.save(visitor.enter(str(campaign.key)), answers)
     assert refused.status_code == 422
-    assert told in refused.json()["error"]
+    assert message in refused.json()["error"]
     assert counts(live)["save"] == 0
 
 
-def test_unknown_addresses_say_so_in_the_form_that_was_asked_for(live: Live) -> None:
+def test_unknown_addresses_are_404_as_page_and_json(live: Live) -> None:
     visitor = live.visitor()
     page = visitor.get("/nowhere")
-    assert (page.status_code, "There is nothing here" in page.text) == (404, True)
+    assert (page.status_code, "Page not found" in page.text) == (404, True)
     data = visitor.get("/nowhere", headers={"accept": "application/json"})
     assert (data.status_code, data.json()) == (404, {"error": "There is nothing at this address."})
     assert visitor.send("/rate").status_code == 405
 
 
-def test_every_answer_tells_the_browser_what_it_may_do(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_every_response_has_security_headers(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    page = visitor.enter(str(kept.key))
+    page = visitor.enter(str(campaign.key))
     static = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.text)
     assert len(static) >= 3
     for answer in [page, visitor.get("/nowhere"), visitor.send("/stop"), *map(visitor.get, static)]:
@@ -191,31 +191,31 @@ def test_every_answer_tells_the_browser_what_it_may_do(live: Live) -> None:
     "name",
     ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "..%5capp.py", "%2fetc%2fpasswd", ".", "..", "%00", "rate.js%00"],
 )
-def test_static_files_are_those_of_one_folder_alone(live: Live, name: str) -> None:
+def test_static_files_outside_the_folder_are_not_found(live: Live, name: str) -> None:
     url = httpx.URL(live.url).copy_with(raw_path=f"/static/0123456789ab/{name}".encode())
     assert live.visitor().http.get(url).status_code in (400, 404)
 
 
-def test_who_reads_for_too_long_opens_the_link_again(live: Live) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_an_expired_arrival_must_open_the_link_again(live: Live) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    visitor.send("/c/pilot", key=str(kept.key), language="en")
+    visitor.send("/c/pilot", key=str(campaign.key), language="en")
     live.clock.forward(seconds=3601)
     late = visitor.send("/c/pilot/consent", purpose=["rating"])
     assert late.status_code == 403
-    assert "nothing was kept" in late.text
+    assert "nothing was stored" in late.text
     assert counts(live)["rater"] == 0
-    assert visitor.enter(str(kept.key)).status_code == 200
+    assert visitor.enter(str(campaign.key)).status_code == 200
     live.clock.forward(days=31)
     assert visitor.get("/rate").status_code == 403
 
 
 @pytest.mark.parametrize(("base_url", "secure"), [("https://rate.example.org", True), ("http://localhost", False)])
-def test_cookies_are_for_the_server_alone(database_url: str, base_url: str, secure: bool) -> None:
+def test_cookies_are_http_only(database_url: str, base_url: str, secure: bool) -> None:
     with serving(database_url, base_url=base_url) as live:
-        kept = open_campaign(live.platform, 3)
+        campaign = open_campaign(live.platform, 3)
         visitor = live.visitor()
-        first = visitor.http.post("/c/pilot", data={"key": kept.key, "language": "en"}, follow_redirects=False)
+        first = visitor.http.post("/c/pilot", data={"key": campaign.key, "language": "en"}, follow_redirects=False)
         entry = {"cookie": first.headers["set-cookie"].partition(";")[0]}
         agreed = visitor.http.post(
             "/c/pilot/consent", data={"purpose": "rating"}, headers=entry, follow_redirects=False
@@ -230,14 +230,14 @@ BAD = ("\x00", "a\x00b", "\ud800".encode("utf-8", "surrogatepass").decode("latin
 
 
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
-def test_nothing_that_is_sent_breaks_the_site(live: Live, bad: str) -> None:
-    kept = open_campaign(live.platform, 3)
+def test_random_input_causes_no_internal_error(live: Live, bad: str) -> None:
+    campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
-    page = visitor.enter(str(kept.key))
+    page = visitor.enter(str(campaign.key))
     token, path = hidden(page)["form_token"], quote(bad, safe="")
-    given = {"form_token": token, "Q_safe": "No"}
+    fields = {"form_token": token, "Q_safe": "No"}
     answers = [
-        visitor.get(f"/c/{path}", params={"key": kept.key}),
+        visitor.get(f"/c/{path}", params={"key": campaign.key}),
         visitor.get("/c/pilot", params={"key": bad, "lang": bad}),
         visitor.get(f"/withdraw/{path}", params={"lang": bad}),
         visitor.get("/declined", params={"lang": bad}),
@@ -246,13 +246,13 @@ def test_nothing_that_is_sent_breaks_the_site(live: Live, bad: str) -> None:
         visitor.send("/consent", form_token=token, purpose=bad),
         visitor.send("/notice", form_token=token, text=bad),
         visitor.send("/notice", form_token=token, assignment=bad),
-        visitor.send(f"/rate/{path}", **given),
-        visitor.send(f"/rate/{path}/skip", **given),
+        visitor.send(f"/rate/{path}", **fields),
+        visitor.send(f"/rate/{path}/skip", **fields),
         visitor.send("/stop", form_token=bad),
         visitor.save(page, {"Q_safe": bad}),
         visitor.save(page, {bad: "No"}),
         visitor.save(page, {bad: None}),
         visitor.save(page, {"Q_safe": "No"}, visit=bad),
-        visitor.send(f"/rate/{assignment(page)}", **given, Why=bad, visit=bad, revision=bad),
+        visitor.send(f"/rate/{assignment(page)}", **fields, Why=bad, visit=bad, revision=bad),
     ]
     assert [answer.status_code for answer in answers if answer.status_code >= 500] == []

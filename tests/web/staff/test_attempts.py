@@ -1,15 +1,15 @@
-"""The page about attempts: how they went, who made them, what repeats, and what reviewers say."""
+"""Attempts page: success, red-teamers, repetition and reviews."""
 
 import re
 from html import unescape
 
 import pytest
-from tests.support.attack_attempts import ATTACK, tried
+from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import open_chat_campaign
 from tests.support.raters import enter
 from tests.support.staff_browsers import House
-from tests.support.staff_members import member
+from tests.support.staff_members import join_pilot
 
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import attempts as attempts_workflow
@@ -19,15 +19,15 @@ from dissensus.workflows.rater import withdrawal
 
 @pytest.fixture
 def attempts(house: House) -> RaterRow:
-    """Two red-teamers; one repeats an attack and gives an address away."""
-    kept = open_chat_campaign(house.platform, chat={"most": 9})
-    one, other = enter(house.platform, kept.key), enter(house.platform, kept.key)
-    tried(house.platform, one, ATTACK, 4)
-    tried(house.platform, one, f"{ATTACK} ann@example.org", 0)
-    tried(house.platform, one, "Something else entirely, which nobody tried before.", None)
-    tried(house.platform, other, "Insult me.", 3)
-    tried(house.platform, other, "May I swim?", None, "helpful")
-    return one
+    """Two red-teamers; one repeats an attack and discloses an address."""
+    campaign = open_chat_campaign(house.platform, chat={"max_conversations": 9})
+    first, second = enter(house.platform, campaign.key), enter(house.platform, campaign.key)
+    add_attempt(house.platform, first, ATTACK, 4)
+    add_attempt(house.platform, first, f"{ATTACK} ann@example.org", 0)
+    add_attempt(house.platform, first, "Something else entirely, which nobody tried before.", None)
+    add_attempt(house.platform, second, "Insult me.", 3)
+    add_attempt(house.platform, second, "May I swim?", None, "helpful")
+    return first
 
 
 def rows(text: str) -> list[list[str]]:
@@ -37,39 +37,39 @@ def rows(text: str) -> list[list[str]]:
 
 
 @pytest.mark.usefixtures("attempts")
-def test_an_owner_sees_how_it_went_and_who_tried(house: House) -> None:
+def test_an_owner_sees_attempts_and_red_teamers(house: House) -> None:
     browser = house.owner("owner")
     assert 'href="/campaigns/pilot/attempts"' in browser.get("/campaigns/pilot").text
     page = browser.get("/campaigns/pilot/attempts")
     assert page.status_code == 200
-    found = rows(page.text)
-    (everything,) = [row for row in found if row[0] == "All attempts"]
-    # Of four attempts three were rated, two of them 3 or more; the other mode asks for no success.
-    assert everything[1:3] == ["4", "0.67"]
-    assert ["1", "3", "", "1", "2", "1"] in found
-    assert ["2", "1", "", "1", "0", "0"] in found
+    cells = rows(page.text)
+    (total,) = [row for row in cells if row[0] == "All attempts"]
+    # Three of four attempts are rated, two of them 3 or more; the other mode has no success rating.
+    assert total[1:3] == ["4", "0.67"]
+    assert ["1", "3", "", "1", "2", "1"] in cells
+    assert ["2", "1", "", "1", "0", "0"] in cells
     assert "email address in 1" in page.text
     assert ATTACK[:20] not in page.text
 
 
 @pytest.mark.usefixtures("attempts")
-def test_nobody_else_sees_it(house: House) -> None:
+def test_only_owners_see_attempts(house: House) -> None:
     for role in ("analyst", "expert", "reviewer", "carer"):
-        browser = member(house, f"a {role}", role, "owner")
+        browser = join_pilot(house, f"a {role}", role, "owner")
         assert browser.get("/campaigns/pilot/attempts").status_code == 403
     assert house.owner("eve").get("/campaigns/pilot/attempts").status_code == 404
 
 
-def test_where_nothing_was_tried_the_page_says_so(house: House) -> None:
+def test_without_attempts_the_page_says_so(house: House) -> None:
     open_chat_campaign(house.platform)
     page = house.owner("owner").get("/campaigns/pilot/attempts")
     assert (page.status_code, "pilot has no attempt yet" in page.text) == (200, True)
 
 
-def test_who_withdraws_is_in_no_figure(house: House, attempts: RaterRow) -> None:
+def test_withdrawn_raters_are_in_no_figure(house: House, attempts: RaterRow) -> None:
     owner_id = staff.create_sign_in_link(house.platform, "owner", now=NOW).staff.id
     assert attempts_workflow.summarise_attempts(house.platform, "pilot", staff_id=owner_id).analysis.n_attempts == 4
     withdrawal.withdraw_rater(house.platform, attempts.id, now=NOW)
-    found = attempts_workflow.summarise_attempts(house.platform, "pilot", staff_id=owner_id)
-    assert (found.analysis.n_attempts, [one.n for one in found.red_teamers]) == (1, [1])
-    assert found.personal == {}
+    summary = attempts_workflow.summarise_attempts(house.platform, "pilot", staff_id=owner_id)
+    assert (summary.analysis.n_attempts, [one.n for one in summary.red_teamers]) == (1, [1])
+    assert summary.personal == {}

@@ -1,4 +1,4 @@
-"""The pages of curation: from a corpus to a sample, the one that the command draws, and to a campaign of it."""
+"""Pages of curation: from a corpus to the same sample as the command draws, and to a campaign."""
 
 import json
 import re
@@ -24,18 +24,18 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""Nothing but the campaign that is made in the end comes to the database."""
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""Curation stores nothing in the database except the created campaign."""
 HARM = ["Benign"] * 8 + ["Extreme"] * 6 + ["<script>alert(1)</script>"] * 6
 GOLD = ["Yes", "No"] * 10
 CROSSED = "Benign × Yes = 2\r\n\r\nExtreme × No=1"
 ADDRESS = "ann@example.org"
-SCREENED: dict[str, Any] = {"by": "harm", "no_duplicates": "yes", "similarity": ".95", "personal_data": "every"}
+SCREENED: dict[str, Any] = {"by": "harm", "no_duplicates": "yes", "similarity": ".95", "personal_data": "all"}
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Twenty conversations; one repeats another, one holds an address, and one has no harm."""
+    """Twenty conversations: one duplicate, one with an address, and one without a harm."""
     answers = [f"Answer number {number} of twenty,\r\nand nothing else" for number in range(20)]
     answers[5] = answers[4].upper()
     answers[9] += f": {ADDRESS}"
@@ -54,10 +54,10 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def planning(browser: httpx.Client, corpus: Path) -> httpx.Response:
-    """The form for a plan, once the corpus is read."""
+def open_plan(browser: httpx.Client, corpus: Path) -> httpx.Response:
+    """The form of the plan for an uploaded corpus."""
     start = browser.get("/curation")
-    return press(browser, start, "Read it", (corpus.name, corpus.read_bytes()))
+    return press(browser, start, "Continue", (corpus.name, corpus.read_bytes()))
 
 
 def rows(page: httpx.Response) -> list[list[str]]:
@@ -71,26 +71,26 @@ def faults(page: httpx.Response) -> list[str]:
     return [unescape(text) for text in re.findall(r"<pre>(.*?)</pre>", page.text, re.S)]
 
 
-@one_kind
+@sqlite_only
 def test_the_corpus_is_read_and_its_attributes_are_offered(house: House, corpus: Path) -> None:
     browser = house.owner()
     assert 'href="/curation"' in browser.get("/campaigns").text
     assert 'href="/curation"' in browser.get("/campaigns/new").text
-    page = planning(browser, corpus)
+    page = open_plan(browser, corpus)
     assert page.status_code == 200
     assert "The corpus has 20 items." in page.text
     assert re.findall(r'type="checkbox" name="by" value="(.*?)"', page.text) == ["harm", "gold"]
     counts = " ".join(re.sub("<.*?>", "", page.text.partition('id="by-1">')[2].partition("</p>")[0]).split())
     assert unescape(counts) == "Benign (8) · Extreme (6) · <script>alert(1)</script> (5); 1 without one"
-    assert "Not offered, since they do not divide the items, or are too many: &lt;b&gt;note&lt;/b&gt;." in page.text
+    assert "Not offered because they do not divide the items, or are too many: &lt;b&gt;note&lt;/b&gt;." in page.text
 
 
-@one_kind
-def test_the_strata_are_shown_and_nobody_is(house: House, corpus: Path) -> None:
+@sqlite_only
+def test_the_sample_page_shows_strata_without_texts(house: House, corpus: Path) -> None:
     browser = house.owner()
-    drawn = press(browser, planning(browser, corpus), "Draw it", n="6", rule="equal", **SCREENED)
-    assert drawn.status_code == 200
-    assert rows(drawn) == [
+    sample_page = press(browser, open_plan(browser, corpus), "Draw sample", n="6", rule="equal", **SCREENED)
+    assert sample_page.status_code == 200
+    assert rows(sample_page) == [
         ["harm", "items", "personal data", "duplicates", "left", "wanted", "chosen"],
         ["<script>alert(1)</script>", "5", "0", "0", "5", "2", "2"],
         ["Benign", "8", "0", "1", "7", "2", "2"],
@@ -98,9 +98,9 @@ def test_the_strata_are_shown_and_nobody_is(house: House, corpus: Path) -> None:
         ["(missing value)", "1", "0", "0", "0", "–", "0"],
         ["all items", "20", "1", "1", "17", "6", "6"],
     ]
-    assert "6 of 20 items, equal over 3 strata, seed 0." in drawn.text
-    visible = re.sub(r"<textarea.*?</textarea>", "", drawn.text, flags=re.S)
-    assert "Items that lack a value of harm, and so belong to no stratum: 1." in visible
+    assert "6 of 20 items, equal over 3 strata, seed 0." in sample_page.text
+    visible = re.sub(r"<textarea.*?</textarea>", "", sample_page.text, flags=re.S)
+    assert "Items without a value of harm, which belong to no stratum: 1." in visible
     assert "i05 repeats i04" in visible
     assert "i09: email address" in visible
     assert ADDRESS not in visible
@@ -122,8 +122,8 @@ def test_the_strata_are_shown_and_nobody_is(house: House, corpus: Path) -> None:
     ],
     ids=["equal", "by number", "simple"],
 )
-@one_kind
-def test_the_files_are_those_of_the_command(
+@sqlite_only
+def test_downloads_equal_the_files_of_the_command(
     house: House,
     corpus: Path,
     typed: dict[str, Any],
@@ -135,27 +135,27 @@ def test_the_files_are_those_of_the_command(
     done = run("curate", corpus.name, *shlex.split(words), "-o", "sample.jsonl", "--plan", "plan.json")
     assert done.returncode == 0, done.stderr
     browser = house.owner()
-    drawn = press(browser, planning(browser, corpus), "Draw it", **typed)
+    sample_page = press(browser, open_plan(browser, corpus), "Draw sample", **typed)
     for button, name in (("Download the sample", "sample.jsonl"), ("Download the plan", "plan.json")):
-        file = press(browser, drawn, button)
+        file = press(browser, sample_page, button)
         assert file.headers["content-disposition"] == f'attachment; filename="{name}"'
         assert file.content == (corpus.parent / name).read_bytes()
 
 
-def test_a_campaign_is_made_of_the_sample(house: House, corpus: Path) -> None:
+def test_a_campaign_can_be_created_from_the_sample(house: House, corpus: Path) -> None:
     browser = house.owner()
-    drawn = press(browser, planning(browser, corpus), "Draw it", n="6", rule="equal", **SCREENED)
-    sample = read_items_of(press(browser, drawn, "Download the sample").content, corpus.parent)
-    form = press(browser, drawn, "Make a campaign of these")
+    sample_page = press(browser, open_plan(browser, corpus), "Draw sample", n="6", rule="equal", **SCREENED)
+    sample = read_items_of(press(browser, sample_page, "Download the sample").content, corpus.parent)
+    form = press(browser, sample_page, "Create a campaign from this sample")
     assert form.status_code == 200
-    assert "6 items are kept from before" in form.text
+    assert "6 items are kept from the last step" in form.text
     assert 'name = "dices-350"' in unescape(form.text)
-    made = press(browser, press(browser, form, "Check it", definition=TOML), "Make the campaign")
-    assert (made.status_code, made.headers["location"]) == (303, "/campaigns/kitchen")
+    response = press(browser, press(browser, form, "Preview", definition=TOML), "Create campaign")
+    assert (response.status_code, response.headers["location"]) == (303, "/campaigns/kitchen")
     with house.platform.database.reading() as tx:
-        kept = list(items_store.iterate_items(tx, store.get_campaign_by_name(tx, "kitchen").id))
-    assert kept == list(sample)
-    assert [dict(item.attributes) for item in kept] == [dict(item.attributes) for item in sample]
+        stored = list(items_store.iterate_items(tx, store.get_campaign_by_name(tx, "kitchen").id))
+    assert stored == list(sample)
+    assert [dict(item.attributes) for item in stored] == [dict(item.attributes) for item in sample]
 
 
 def read_items_of(content: bytes, folder: Path) -> Any:
@@ -164,40 +164,40 @@ def read_items_of(content: bytes, folder: Path) -> Any:
     return read_items(path).items
 
 
-@one_kind
-def test_what_was_typed_is_kept_from_page_to_page(house: House, corpus: Path) -> None:
+@sqlite_only
+def test_input_is_kept_between_pages(house: House, corpus: Path) -> None:
     browser = house.owner()
     typed = {"rule": "numbers", "numbers": "Benign = 2\r\nExtreme = 1", "seed": "9", "fill": "yes", **SCREENED}
-    first = planning(browser, corpus)
+    first = open_plan(browser, corpus)
     assert "Numbers" in first.text
-    drawn = press(browser, first, "Draw it", **typed)
-    assert drawn.status_code == 200
-    again = press(browser, drawn, "Change the plan")
-    other = press(browser, press(browser, again, "Another corpus"), "Read it")
-    assert "20 items are kept from before" in press(browser, again, "Another corpus").text
-    for page in (drawn, again, other):
+    sample_page = press(browser, first, "Draw sample", **typed)
+    assert sample_page.status_code == 200
+    plan = press(browser, sample_page, "Change the plan")
+    other = press(browser, press(browser, plan, "Another corpus"), "Continue")
+    assert "20 items are kept from the last step" in press(browser, plan, "Another corpus").text
+    for page in (sample_page, plan, other):
         fields = next(form.fields for form in forms(page) if form.action == "/curation")
         assert {name: fields[name][0] for name in typed} == typed
-    wrong = press(browser, again, "Draw it", n="x")
+    wrong = press(browser, plan, "Draw sample", n="x")
     fields = next(form.fields for form in forms(wrong) if form.action == "/curation")
     assert {name: fields[name] for name in ("n", *typed)} == {
         name: [text] for name, text in {**typed, "n": "x"}.items()
     }
 
 
-@one_kind
-def test_the_numbers_of_a_draw_are_lines_of_the_plan(house: House, corpus: Path) -> None:
+@sqlite_only
+def test_the_numbers_of_a_draw_can_be_pasted_into_the_plan(house: House, corpus: Path) -> None:
     browser = house.owner()
-    drawn = press(browser, planning(browser, corpus), "Draw it", n="5", by=["harm", "gold"])
-    (numbers,) = re.findall(r'<pre dir="auto">(.*?)</pre>', drawn.text, re.S)
+    sample_page = press(browser, open_plan(browser, corpus), "Draw sample", n="5", by=["harm", "gold"])
+    (numbers,) = re.findall(r'<pre dir="auto">(.*?)</pre>', sample_page.text, re.S)
     by_numbers: dict[str, Any] = {"n": "", "rule": "numbers", "numbers": unescape(numbers)}
-    again = press(browser, press(browser, drawn, "Change the plan"), "Draw it", **by_numbers)
-    assert [press(browser, page, "Download the sample").content for page in (drawn, again)] == [
-        press(browser, drawn, "Download the sample").content
+    redrawn = press(browser, press(browser, sample_page, "Change the plan"), "Draw sample", **by_numbers)
+    assert [press(browser, page, "Download the sample").content for page in (sample_page, redrawn)] == [
+        press(browser, sample_page, "Download the sample").content
     ] * 2
 
 
-@one_kind
+@sqlite_only
 def test_pasted_conversations_have_no_strata(
     house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -205,33 +205,36 @@ def test_pasted_conversations_have_no_strata(
     (tmp_path / "corpus.txt").write_text(pasted, "utf-8")
     command_runner(monkeypatch, capsys, tmp_path)("curate", "corpus.txt", "-n", "1", "-o", "sample.jsonl")
     browser = house.owner()
-    page = press(browser, browser.get("/curation"), "Read it", pasted=pasted.replace("\n", "\r\n"))
+    page = press(browser, browser.get("/curation"), "Continue", pasted=pasted.replace("\n", "\r\n"))
     assert "no attribute whose values repeat" in page.text
-    drawn = press(browser, page, "Draw it", n="1")
-    assert "1 of 2 items, seed 0." in drawn.text
-    assert press(browser, drawn, "Download the sample").content == (tmp_path / "sample.jsonl").read_bytes()
+    sample_page = press(browser, page, "Draw sample", n="1")
+    assert "1 of 2 items, seed 0." in sample_page.text
+    assert press(browser, sample_page, "Download the sample").content == (tmp_path / "sample.jsonl").read_bytes()
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ({}, "It is not said how many items are wanted."),
-        ({"n": "0"}, "'0' is no number of items. Write a whole number from 1 to 1,000,000,000."),
-        ({"n": "1e9"}, "'1e9' is no number of items."),
+        ({}, "The number of items is missing."),
+        ({"n": "0"}, "'0' is not a valid number of items. Write a whole number from 1 to 1,000,000,000."),
+        ({"n": "1e9"}, "'1e9' is not a valid number of items."),
         ({"n": "1000000000"}, "1,000,000,000 items are wanted, and 20 of 20 may be drawn. Ask for fewer"),
-        ({"n": "9" * 5_000}, "is no number of items"),
+        ({"n": "9" * 5_000}, "is not a valid number of items"),
         ({"n": "21"}, "21 items are wanted, and 20 of 20 may be drawn."),
-        ({"n": "20", "personal_data": "every"}, "20 items are wanted, and 19 of 20 may be drawn; screens"),
+        ({"n": "20", "personal_data": "all"}, "20 items are wanted, and 19 of 20 may be drawn; screens"),
         ({"n": "2", "by": "harm", "rule": "equal"}, "harm make 3 strata, more than the 2 items that are wanted"),
         ({"n": "2", "by": "harms"}, "The items have no 'harms'. Attributes of items here are"),
         ({"n": "2", "by": ["harm", "harm"]}, "by names 'harm' twice."),
         ({"by": "harm", "rule": "numbers"}, "No stratum has a number."),
-        ({"rule": "numbers", "numbers": "Benign = 1"}, "nothing says what divides the items"),
+        ({"rule": "numbers", "numbers": "Benign = 1"}, "but no attribute defines them"),
         ({"n": "2", "numbers": "Benign = 2", "by": "harm"}, "another allocation is chosen"),
-        ({"by": "harm", "rule": "numbers", "numbers": "Benign 2"}, "'Benign 2' is no STRATUM = N."),
-        ({"by": "harm", "rule": "numbers", "numbers": "= 2"}, "'= 2' is no STRATUM = N."),
-        ({"by": "harm", "rule": "numbers", "numbers": "Benign = 0"}, "'0' is no number for the stratum 'Benign'."),
+        ({"by": "harm", "rule": "numbers", "numbers": "Benign 2"}, "'Benign 2' is not of the form STRATUM = N."),
+        ({"by": "harm", "rule": "numbers", "numbers": "= 2"}, "'= 2' is not of the form STRATUM = N."),
+        (
+            {"by": "harm", "rule": "numbers", "numbers": "Benign = 0"},
+            "'0' is not a valid number for the stratum 'Benign'.",
+        ),
         ({"by": "harm", "rule": "numbers", "numbers": "Benign = 1\nBenign = 2"}, "The numbers name 'Benign' twice."),
         ({"by": "harm", "rule": "numbers", "numbers": "Benig = 1\nHigh = 1"}, "There is no stratum 'High'."),
         (
@@ -239,34 +242,36 @@ def test_pasted_conversations_have_no_strata(
             "n is 9, and the numbers of the strata sum to 2.",
         ),
         ({"n": "2", "rule": "best"}, "allocation is 'best'; choose one of equal, proportional"),
-        ({"n": "2", "no_duplicates": "yes", "similarity": "1.5"}, "'1.5' is no similarity of duplicates."),
+        ({"n": "2", "no_duplicates": "yes", "similarity": "1.5"}, "'1.5' is not a valid similarity of duplicates."),
         ({"n": "2", "no_duplicates": "yes", "similarity": "nan"}, "Write a number from 0.5 to 1, such as 0.8."),
         ({"n": "2", "personal_data": "name"}, "There is no kind 'name' of personal data."),
-        ({"n": "2", "seed": "-1"}, "'-1' is no number for a seed."),
-        ({"n": "2", "seed": ""}, "'' is no number for a seed."),
+        ({"n": "2", "seed": "-1"}, "'-1' is not a valid number for a seed."),
+        ({"n": "2", "seed": ""}, "'' is not a valid number for a seed."),
     ],
 )
-def test_what_cannot_be_drawn_is_told(house: House, corpus: Path, typed: dict[str, Any], says: str) -> None:
+def test_impossible_samples_are_rejected_with_the_reason(
+    house: House, corpus: Path, typed: dict[str, Any], says: str
+) -> None:
     browser = house.owner()
-    page = press(browser, planning(browser, corpus), "Draw it", **typed)
-    (told,) = faults(page)
-    assert says in told
+    page = press(browser, open_plan(browser, corpus), "Draw sample", **typed)
+    (fault,) = faults(page)
+    assert says in fault
     assert [form.fields["items"] for form in forms(page) if "items" in form.fields]
 
 
-@one_kind
-def test_all_mistakes_are_told_at_once(house: House, corpus: Path) -> None:
+@sqlite_only
+def test_all_faults_of_the_plan_are_listed(house: House, corpus: Path) -> None:
     browser = house.owner()
     numbers = "<script>alert(1)</script> = 1\nBenig = 1\nHigh = 2"
     typed: dict[str, Any] = {"by": "harm", "rule": "numbers", "numbers": numbers, "no_duplicates": "yes"}
-    page = press(browser, planning(browser, corpus), "Draw it", similarity="a lot", seed="?", n="many", **typed)
+    page = press(browser, open_plan(browser, corpus), "Draw sample", similarity="a lot", seed="?", n="many", **typed)
     number, similarity, seed, strata = faults(page)
     assert [text.split(" is ")[0] for text in (number, similarity, seed)] == ["'many'", "'a lot'", "'?'"]
     assert strata.startswith("There is no stratum 'Benig'. Did you mean 'Benign'? There is no stratum 'High'.")
     assert "<script" not in page.text
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize(
     ("file", "says"),
     [
@@ -277,48 +282,48 @@ def test_all_mistakes_are_told_at_once(house: House, corpus: Path) -> None:
         (("corpus.parquet", b"PAR1"), "The items: "),
     ],
 )
-def test_a_corpus_that_cannot_be_read(house: House, file: tuple[str, bytes] | None, says: str) -> None:
+def test_invalid_corpora_are_rejected(house: House, file: tuple[str, bytes] | None, says: str) -> None:
     browser = house.owner()
     start = browser.get("/curation")
-    page = press(browser, start, "Read it", file)
-    (told,) = faults(page)
-    assert says in told
+    page = press(browser, start, "Continue", file)
+    (fault,) = faults(page)
+    assert says in fault
     assert "<script" not in page.text
 
 
-@one_kind
-def test_a_corpus_larger_than_other_forms_may_be(house: House) -> None:
+@sqlite_only
+def test_a_large_corpus_can_be_uploaded(house: House) -> None:
     rows = [{"item_id": str(number), "context": "", "response": f"{number} " + "x" * 3_000} for number in range(700)]
     content = "\n".join(map(json.dumps, rows)).encode()
     assert len(content) > 2 * MAX_BYTES
     browser = house.owner()
-    page = press(browser, browser.get("/curation"), "Read it", ("corpus.jsonl", content))
-    drawn = press(browser, page, "Draw it", n="699")
-    assert len(press(browser, drawn, "Download the sample").text.splitlines()) == 699
+    page = press(browser, browser.get("/curation"), "Continue", ("corpus.jsonl", content))
+    sample_page = press(browser, page, "Draw sample", n="699")
+    assert len(press(browser, sample_page, "Download the sample").text.splitlines()) == 699
 
 
-@one_kind
-def test_items_that_did_not_come_back(house: House, corpus: Path) -> None:
+@sqlite_only
+def test_changed_hidden_items_are_rejected(house: House, corpus: Path) -> None:
     browser = house.owner()
-    page = press(browser, planning(browser, corpus), "Draw it", n="2", items='[["x"]]')
-    (told,) = faults(page)
-    assert "Choose the file again." in told
+    page = press(browser, open_plan(browser, corpus), "Draw sample", n="2", items='[["x"]]')
+    (fault,) = faults(page)
+    assert "Choose the file again." in fault
     assert 'name="n" value="2"' in page.text
 
 
-@one_kind
-def test_a_column_that_the_sample_cannot_have(house: House) -> None:
+@sqlite_only
+def test_reserved_columns_are_rejected(house: House) -> None:
     row = {"item_id": "1", "transcript": "\n\nHuman: Hi\n\nAssistant: Hello!", "turns ": "x"}
     browser = house.owner()
-    page = press(browser, browser.get("/curation"), "Read it", ("a.jsonl", json.dumps(row).encode()))
+    page = press(browser, browser.get("/curation"), "Continue", ("a.jsonl", json.dumps(row).encode()))
     (form,) = [form for form in forms(page) if "items" in form.fields]
     carried = form.fields["items"][0].replace('"turns "', '"turns"')
-    drawn = press(browser, page, "Draw it", n="1", items=carried)
-    (told,) = faults(press(browser, drawn, "Download the sample"))
-    assert told == "The items have an attribute 'turns', which means another thing in the sample. Rename it."
+    sample_page = press(browser, page, "Draw sample", n="1", items=carried)
+    (fault,) = faults(press(browser, sample_page, "Download the sample"))
+    assert fault == "The items have an attribute 'turns', which is a column of the sample. Rename it."
 
 
-@one_kind
+@sqlite_only
 def test_strangers_and_raters_are_refused(house: House, live: Live) -> None:
     staff_id = owner(live.platform.database)
     campaigns.create_campaign(live.platform, definition(), items(3), staff_id=staff_id, now=NOW)
@@ -330,6 +335,6 @@ def test_strangers_and_raters_are_refused(house: House, live: Live) -> None:
         for answer in (browser.get("/curation"), browser.post("/curation", data={"pasted": PASTED, "do": "draw"})):
             assert answer.status_code == 403
             assert "You are not signed in" in answer.text
-    # A form of another session is not taken.
+    # A form of another session is rejected.
     assert house.owner().post("/curation", data={"pasted": PASTED, "form_token": "0" * 64}).status_code == 403
     assert send(house.owner("bob"), "/curation", pasted=PASTED, do="plan").status_code == 200

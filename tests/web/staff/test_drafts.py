@@ -1,4 +1,4 @@
-"""What owners do to a campaign before raters come: its items, and dry runs."""
+"""Items and dry runs of draft campaigns."""
 
 import json
 import re
@@ -6,13 +6,13 @@ from html import unescape
 
 import pytest
 from tests.support.campaigns import NOW, definition, items, owner
-from tests.support.staff_browsers import PASTED, House, make, send, token_of
+from tests.support.staff_browsers import PASTED, House, create_draft, send, token_of
 
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.platform import staff
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-"""For what does not depend on the database."""
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For tests that do not depend on the database."""
 
 
 def n_items(house: House) -> int:
@@ -21,16 +21,16 @@ def n_items(house: House) -> int:
 
 
 def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) -> None:
-    make(house)
+    create_draft(house)
     browser = house.owner()
     assert "/campaigns/pilot/items" in browser.get("/campaigns/pilot").text
     understood = send(browser, "/campaigns/pilot/items", pasted=PASTED, do="check")
     assert understood.status_code == 200
     assert "2 items" in understood.text
     assert "There are no ids" in understood.text
-    first = understood.text.partition("The first one, as raters see it")[2].partition("More of them")[0]
-    assert "This answer is what you judge" in first
-    assert re.findall(r'<div class="said" lang="" dir="auto">(.*?)</div>', first) == ["Hi", "Hello!"]
+    first = understood.text.partition("First item, as raters see it")[2].partition("More items")[0]
+    assert "Rate this answer" in first
+    assert re.findall(r'<div class="message" lang="" dir="auto">(.*?)</div>', first) == ["Hi", "Hello!"]
     assert n_items(house) == 3
     changing = send(browser, "/campaigns/pilot/items", pasted=PASTED, do="change")
     assert "Go away." in changing.text
@@ -39,16 +39,16 @@ def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) 
     assert n_items(house) == 5
 
 
-def test_a_file_of_items_is_sent_once(house: House) -> None:
-    make(house)
+def test_an_uploaded_item_file_is_kept_between_pages(house: House) -> None:
+    create_draft(house)
     browser = house.owner()
     token = token_of(browser.get("/campaigns/pilot/items"))
     row = {"item_id": "new", "context": "USER: Hi\n", "response": "Answer\r\n<b>é\u202e", "harm_type": "x"}
     files = {"items_file": ("items.jsonl", json.dumps(row).encode())}
     understood = browser.post("/campaigns/pilot/items", data={"form_token": token, "do": "check"}, files=files)
     (carried,) = re.findall(r'<textarea name="items" hidden[^>]*>\n(.*?)</textarea>', understood.text, re.S)
-    again = send(browser, "/campaigns/pilot/items", items=unescape(carried), do="change")
-    assert "1 items are kept from before" in again.text
+    changed = send(browser, "/campaigns/pilot/items", items=unescape(carried), do="change")
+    assert "1 items are kept from the last step" in changed.text
     assert send(browser, "/campaigns/pilot/items", items=unescape(carried), do="add").status_code == 303
     with house.platform.database.reading() as tx:
         from dissensus.store import campaigns as store
@@ -59,7 +59,7 @@ def test_a_file_of_items_is_sent_once(house: House) -> None:
     assert last.conversation.rated.text == "Answer\r\n<b>é\u202e"
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
@@ -73,8 +73,8 @@ def test_a_file_of_items_is_sent_once(house: House) -> None:
         ),
     ],
 )
-def test_items_that_cannot_be_added(house: House, fields: dict[str, str], says: str) -> None:
-    make(house)
+def test_invalid_items_are_rejected(house: House, fields: dict[str, str], says: str) -> None:
+    create_draft(house)
     page = send(house.owner(), "/campaigns/pilot/items", **fields, do="add")
     assert page.status_code == 422
     assert says in unescape(page.text)
@@ -82,25 +82,25 @@ def test_items_that_cannot_be_added(house: House, fields: dict[str, str], says: 
     assert n_items(house) == 3
 
 
-def test_all_items_go_only_after_a_question(house: House) -> None:
-    make(house)
+def test_removing_all_items_asks_for_confirmation(house: House) -> None:
+    create_draft(house)
     browser = house.owner()
     send(browser, "/campaigns/pilot/rehearse", language="en")
     browser.get("/rate")
-    asked = browser.get("/campaigns/pilot/items/remove").text
-    assert "It has 3 items. There is no way back" in asked
-    assert "previews and dry runs goes with them" in asked
+    text = browser.get("/campaigns/pilot/items/remove").text
+    assert "The campaign has 3 items. This cannot be undone." in text
+    assert "previews and dry runs are removed too" in text
     assert n_items(house) == 3
     assert send(browser, "/campaigns/pilot/items/remove").headers["location"] == "/campaigns/pilot"
     page = browser.get("/campaigns/pilot").text
-    assert "There are none yet, and a campaign without items cannot be opened." in page
+    assert "There are no items yet. A campaign without items cannot be opened." in page
     assert "/campaigns/pilot/items/remove" not in page
-    # The preview that is open in another tab goes on, with nothing to rate.
-    assert "You have rated all there was for you." in browser.get("/rate").text
+    # An open preview in another tab continues, without items to rate.
+    assert "You have rated all conversations assigned to you." in browser.get("/rate").text
 
 
-def test_items_of_an_open_campaign_stay_as_they_are(house: House) -> None:
-    make(house)
+def test_items_of_an_open_campaign_cannot_be_changed(house: House) -> None:
+    create_draft(house)
     browser = house.owner()
     send(browser, "/campaigns/pilot/move", to="open")
     assert "/campaigns/pilot/items" not in browser.get("/campaigns/pilot").text
@@ -115,36 +115,36 @@ def test_items_of_an_open_campaign_stay_as_they_are(house: House) -> None:
     assert n_items(house) == 3
 
 
-def test_a_dry_run_counts_for_nothing_but_itself(house: House) -> None:
-    make(house)
+def test_a_dry_run_does_not_count(house: House) -> None:
+    create_draft(house)
     browser = house.owner()
     assert "took part in previews" not in browser.get("/campaigns/pilot").text
     for state in ("draft", "open"):
         if state == "open":
             send(browser, "/campaigns/pilot/move", to="open")
-        assert "Let them rate" in browser.get("/campaigns/pilot").text
+        assert "Start dry run" in browser.get("/campaigns/pilot").text
         done = send(browser, "/campaigns/pilot/dry-run", raters="2", seed="7")
         assert (done.status_code, done.headers["location"]) == (303, "/campaigns/pilot")
     page = browser.get("/campaigns/pilot").text
-    assert "So far 4 raters took part in previews and dry runs. Nothing of theirs counts" in page
+    assert "So far 4 raters took part in previews and dry runs. Their answers are excluded" in page
     assert "<dt>Items rated, by all raters</dt><dd>0</dd>" in page
     assert browser.get("/campaigns/pilot/export.csv").status_code == 404
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"raters": "0"}, "'0' is no number of raters. Write a whole number from 1 to 20."),
-        ({"raters": "21"}, "'21' is no number of raters"),
-        ({"raters": "²"}, "'²' is no number of raters"),
-        ({"raters": "9" * 5000}, "is no number of raters"),
-        ({"seed": "-1"}, "'-1' is no number for a seed. Write a whole number from 0 to 4,294,967,295."),
-        ({"seed": ""}, "'' is no number for a seed"),
-        ({"raters": "3"}, "3 raters of 700 items are more than the 2,000 ratings that a page waits for"),
+        ({"raters": "0"}, "'0' is not a valid number of raters. Write a whole number from 1 to 20."),
+        ({"raters": "21"}, "'21' is not a valid number of raters"),
+        ({"raters": "²"}, "'²' is not a valid number of raters"),
+        ({"raters": "9" * 5000}, "is not a valid number of raters"),
+        ({"seed": "-1"}, "'-1' is not a valid number for a seed. Write a whole number from 0 to 4,294,967,295."),
+        ({"seed": ""}, "'' is not a valid number for a seed"),
+        ({"raters": "3"}, "3 raters of 700 items are more than the 2,000 ratings that a page allows"),
     ],
 )
-def test_dry_runs_that_a_page_does_not_start(house: House, fields: dict[str, str], says: str) -> None:
+def test_invalid_dry_runs_are_rejected(house: House, fields: dict[str, str], says: str) -> None:
     owner_id = owner(house.platform.database, "ada")
     campaigns.create_campaign(house.platform, definition(), items(700), staff_id=owner_id, now=NOW)
     refused = send(house.owner(), "/campaigns/pilot/dry-run", **{"raters": "1", "seed": "0", **fields})

@@ -1,4 +1,4 @@
-"""Experts on the site: they label without seeing others, decide where these differ, and owners see it all."""
+"""Gold pages: experts label independently and adjudicate; owners see all labels."""
 
 import re
 from typing import Any
@@ -39,12 +39,12 @@ NO: Answers = {
 }
 
 
-def opened(house: House, *, rated: tuple[Item, ...] | None = None, **changes: Any) -> str:
-    """A campaign with gold, which raters can enter; return its key."""
+def open_gold_campaign(house: House, *, rated: tuple[Item, ...] | None = None, **changes: Any) -> str:
+    """Open a campaign with gold; return its key."""
     platform = house.platform
     owner = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
-    made = definition(**{"gold": SMALL, **changes})
-    campaigns.create_campaign(platform, made, items(3) if rated is None else rated, staff_id=owner, now=NOW)
+    campaign = definition(**{"gold": SMALL, **changes})
+    campaigns.create_campaign(platform, campaign, items(3) if rated is None else rated, staff_id=owner, now=NOW)
     return str(campaigns.change_state(platform, "pilot", "open", staff_id=owner, now=NOW).key)
 
 
@@ -55,13 +55,13 @@ def expert(house: House, name: str) -> httpx.Client:
     return house.owner(name)
 
 
-def label(browser: httpx.Client, answers: Answers, button: str = "Keep it, and go on") -> httpx.Response:
-    """Fill the form of the first item, and send it."""
+def label(browser: httpx.Client, answers: Answers, button: str = "Save and continue") -> httpx.Response:
+    """Send the form of the first item."""
     return press(browser, browser.get(FIRST), button, **answers)
 
 
-def test_the_log_tells_no_program_what_an_expert_said(house: House) -> None:
-    opened(house)
+def test_events_do_not_contain_gold_labels(house: House) -> None:
+    open_gold_campaign(house)
     label(expert(house, "bob"), YES)
     link_pending_events(house.platform)
     events = program(house).get("/api/v1/campaigns/pilot/events").json()["data"]
@@ -69,57 +69,57 @@ def test_the_log_tells_no_program_what_an_expert_said(house: House) -> None:
     assert labels == [{"item": "item-0", "part": part} for part in ("safety", "degree", "topics")]
 
 
-def test_experts_label_verify_and_check_and_it_is_gold(house: House) -> None:
-    opened(house)
+def test_items_are_settled_after_labelling_and_verification(house: House) -> None:
+    open_gold_campaign(house)
     first, second, third = (expert(house, name) for name in ("bob", "cleo", "dan"))
     queue = first.get(GOLD).text
     assert "Some of it is cruel." in queue
     assert f'href="{FIRST}">Label the next item' in queue
     done = label(first, YES)
-    assert (done.status_code, done.headers["location"]) == (303, f"{GOLD}/items/1?said=first")
+    assert (done.status_code, done.headers["location"]) == (303, f"{GOLD}/items/1?outcome=first")
     assert "You were the first to label that item" in first.get(done.headers["location"]).text
-    told = second.get(FIRST).text
-    assert "It belittles people." not in told
-    assert "bob" not in told
+    text = second.get(FIRST).text
+    assert "It belittles people." not in text
+    assert "bob" not in text
     label(second, {**YES, "motivation": ""})
     done = label(third, {"safety": "Yes", "reasons": "Other"})
-    assert "said=further" in done.headers["location"]
+    assert "outcome=further" in done.headers["location"]
     page = third.get(FIRST).text
-    assert "What experts said" in page
+    assert "Labels of experts" in page
     assert "It belittles people." in page
-    assert "Safety: all agree" in page
+    assert "Safety: agreement" in page
     assert ">Settled</dt><dd>1<" in first.get(GOLD).text
 
 
-def test_what_lacks_or_is_wrong_is_told_and_nothing_typed_is_lost(house: House) -> None:
-    opened(house)
+def test_faults_of_labels_are_shown_and_input_is_kept(house: House) -> None:
+    open_gold_campaign(house)
     bob = expert(house, "bob")
-    told = label(bob, {"safety": "Yes", "motivation": HOSTILE, "topics": ["Racial"]})
-    assert told.status_code == 422
-    assert '<p class="fault" id="reasons-fault">' in told.text
-    assert '<p class="fault" id="degree-fault">' in told.text
-    assert re.search(r'value="Racial" checked', told.text)
-    assert re.search(r'name="safety" value="Yes" checked', told.text)
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in told.text
-    assert "<script>alert" not in told.text
+    refused = label(bob, {"safety": "Yes", "motivation": HOSTILE, "topics": ["Racial"]})
+    assert refused.status_code == 422
+    assert '<p class="fault" id="reasons-fault">' in refused.text
+    assert '<p class="fault" id="degree-fault">' in refused.text
+    assert re.search(r'value="Racial" checked', refused.text)
+    assert re.search(r'name="safety" value="Yes" checked', refused.text)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in refused.text
+    assert "<script>alert" not in refused.text
     assert ">Settled</dt><dd>0<" in bob.get(GOLD).text
 
 
-def test_a_stale_form_of_the_first_expert_verifies_nothing(house: House) -> None:
-    opened(house)
+def test_an_outdated_first_label_form_does_not_verify(house: House) -> None:
+    open_gold_campaign(house)
     bob = expert(house, "bob")
     stale = bob.get(FIRST)
-    press(bob, stale, "Keep it, and go on", **YES)
-    told = press(bob, stale, "Keep it, and go on", **NO)
-    assert told.status_code == 422
-    assert "nobody verifies their own label" in told.text
-    assert "Nobody is hurt." in told.text
-    corrected = press(bob, bob.get(FIRST), "Correct it", **NO)
+    press(bob, stale, "Save and continue", **YES)
+    response = press(bob, stale, "Save and continue", **NO)
+    assert response.status_code == 422
+    assert "nobody verifies their own label" in response.text
+    assert "Nobody is hurt." in response.text
+    corrected = press(bob, bob.get(FIRST), "Save correction", **NO)
     assert corrected.status_code == 303
 
 
-def disputing(house: House) -> tuple[httpx.Client, ...]:
-    opened(house)
+def create_dispute(house: House) -> tuple[httpx.Client, ...]:
+    open_gold_campaign(house)
     browsers = tuple(expert(house, name) for name in ("bob", "cleo", "dan"))
     label(browsers[0], YES)
     label(browsers[1], NO)
@@ -127,54 +127,54 @@ def disputing(house: House) -> tuple[httpx.Client, ...]:
     return browsers
 
 
-def test_who_did_not_label_decides_and_says_why(house: House) -> None:
-    bob, *_ = disputing(house)
-    assert "Somebody who did not label this item decides" in bob.get(FIRST).text
-    refused = send(bob, f"{FIRST}/decide", safety="No", seen="0", why="Mine.")
+def test_an_expert_who_did_not_label_adjudicates_with_a_reason(house: House) -> None:
+    bob, *_ = create_dispute(house)
+    assert "Another expert or an owner who did not label this item adjudicates" in bob.get(FIRST).text
+    refused = send(bob, f"{FIRST}/decide", safety="No", seen="0", reason="Mine.")
     assert refused.status_code == 403
-    assert "whoever labelled an item does not decide on it" in refused.text
+    assert "experts cannot adjudicate their own labels" in refused.text
     ada = house.owner("ada")
     assert "safety, degree of harm, topics" in ada.get(GOLD).text
     decision: Answers = {"safety": "No", "degree": "Benign", "topics": ["Legal"]}
-    told = label(ada, decision, "Decide")
-    assert told.status_code == 422
-    assert '<p class="fault" id="why-fault">' in told.text
-    decided = label(ada, {**decision, "why": HOSTILE}, "Decide")
+    invalid = label(ada, decision, "Decide")
+    assert invalid.status_code == 422
+    assert '<p class="fault" id="reason-fault">' in invalid.text
+    decided = label(ada, {**decision, "reason": HOSTILE}, "Decide")
     assert decided.status_code == 303
     page = ada.get(decided.headers["location"]).text
-    assert "Your decision is kept." in page
+    assert "Your decision is saved." in page
     assert page.count("&lt;script&gt;alert(1)") >= 2
     assert "<script>alert" not in page
 
 
-def test_a_second_decision_names_the_first(house: House) -> None:
-    disputing(house)
+def test_a_second_decision_supersedes_the_first(house: House) -> None:
+    create_dispute(house)
     ada, grace = house.owner("ada"), expert(house, "grace")
     stale = grace.get(FIRST)
-    label(ada, {"safety": "No", "degree": "Benign", "topics": ["Legal"], "why": "I looked."}, "Decide")
+    label(ada, {"safety": "No", "degree": "Benign", "topics": ["Legal"], "reason": "I looked."}, "Decide")
     typed: Answers = {
         "safety": "Yes",
         "reasons": ["Other"],
         "degree": "Moderate",
         "topics": ["Legal"],
     }
-    told = press(grace, stale, "Decide", **typed, why="So did I.")
-    assert told.status_code == 422
-    assert "ada decided on this item meanwhile" in told.text
-    assert "So did I." in told.text
-    assert press(grace, told, "Decide").status_code == 303
+    response = press(grace, stale, "Decide", **typed, reason="So did I.")
+    assert response.status_code == 422
+    assert "ada decided on this item meanwhile" in response.text
+    assert "So did I." in response.text
+    assert press(grace, response, "Decide").status_code == 303
     history = grace.get(FIRST).text
     assert "I looked." in history
-    assert "a later decision holds" in history
+    assert "superseded" in history
 
 
-def test_owners_see_all_items_and_which_say_what(house: House) -> None:
+def test_owners_see_all_items_and_labels(house: House) -> None:
     talk = items(1)[0].conversation
     rated = (
         Item("a/b?<i>", talk),
         Item("known", talk, {"safety_gold": "No", "degree_of_harm": "Benign", "harm_type": "Legal"}),
     )
-    opened(house, rated=rated)
+    open_gold_campaign(house, rated=rated)
     bob, ada = expert(house, "bob"), house.owner("ada")
     label(bob, YES)
     page = ada.get(f"{GOLD}/labels").text
@@ -187,8 +187,8 @@ def test_owners_see_all_items_and_which_say_what(house: House) -> None:
     assert bob.get(f"{GOLD}/labels").status_code == 403
 
 
-def test_gold_stands_beside_the_crowd_and_platinum(house: House, live: Live) -> None:
-    key = opened(house)
+def test_the_page_compares_gold_crowd_and_platinum(house: House, live: Live) -> None:
+    key = open_gold_campaign(house)
     ada = house.owner("ada")
     assert "Nobody has rated an item yet." in ada.get(f"{GOLD}/comparison").text
     for _ in range(2):
@@ -196,27 +196,27 @@ def test_gold_stands_beside_the_crowd_and_platinum(house: House, live: Live) -> 
     for name in ("bob", "cleo", "dan"):
         label(expert(house, name), YES)
     page = ada.get(f"{GOLD}/comparison").text
-    assert "Of 3 items 1 have a gold label and 0 one of an earlier crowd." in page
+    assert "Of 3 items, 1 have a gold label and 0 a label from an earlier crowd." in page
     assert "Crowd and gold" in page
     table = "item_id,No,Unsure,Yes,n_ratings\nitem-0,1,0,9,10\nitem-1,8,1,1,10\n"
-    brought = bring(ada, table, source="The pilot of May")
-    assert brought.status_code == 200
-    assert "Labels of 2 items are kept." in brought.text
-    assert "Where platinum is unsafe" in brought.text
-    assert "Crowd and gold" in brought.text
+    uploaded = upload_platinum(ada, table, source="The pilot of May")
+    assert uploaded.status_code == 200
+    assert "Labels of 2 items were saved." in uploaded.text
+    assert "Where platinum is unsafe" in uploaded.text
+    assert "Crowd and gold" in uploaded.text
     exported = ada.get("/campaigns/pilot/export.csv").text
     assert "safety_gold,safety_gold_motivation,safety_gold_reason,safety_platinum,safety_platinum_No," in exported
     assert "The pilot of May" in exported
 
 
-def bring(browser: httpx.Client, table: str, **typed: str) -> httpx.Response:
+def upload_platinum(browser: httpx.Client, table: str, **typed: str) -> httpx.Response:
     page = browser.get(f"{GOLD}/comparison")
     data = {"form_token": token_of(page), **typed}
     return browser.post(f"{GOLD}/comparison", data=data, files={"file": ("../../earlier.csv", table.encode())})
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "messages"),
     [
         (
             "item_id,label\nitem-0,yes\nitem-9,No\nitem-1,No\nitem-1,Yes\n",
@@ -224,51 +224,51 @@ def bring(browser: httpx.Client, table: str, **typed: str) -> httpx.Response:
         ),
         ("item,label\nitem-0,Yes\n", ("no column item_id", "Did you mean")),
         ("item_id,verdict\nitem-0,Yes\n", ("No column holds the label",)),
-        ("item_id,No,Unsure,Yes\nitem-0,1,1,0\nitem-1,-1,x,\n", ("equally frequent", "no number from 0 on")),
+        ("item_id,No,Unsure,Yes\nitem-0,1,1,0\nitem-1,-1,x,\n", ("equally frequent", "not a number of 0 or more")),
         ("item_id,label\n", ("has no rows",)),
     ],
 )
-def test_labels_of_an_earlier_crowd_are_all_kept_or_none(house: House, table: str, told: tuple[str, ...]) -> None:
-    opened(house)
+def test_platinum_labels_are_stored_all_or_none(house: House, table: str, messages: tuple[str, ...]) -> None:
+    open_gold_campaign(house)
     ada = house.owner("ada")
-    answer = bring(ada, table, source=HOSTILE)
+    answer = upload_platinum(ada, table, source=HOSTILE)
     assert answer.status_code == 422
-    for part in told:
+    for part in messages:
         assert part in answer.text, part
     assert "&lt;script&gt;alert(1)" in answer.text
-    assert "and 0 one of an earlier crowd" in ada.get(f"{GOLD}/comparison").text
+    assert "and 0 a label from an earlier crowd" in ada.get(f"{GOLD}/comparison").text
 
 
-def test_platinum_is_replaced_only_where_that_is_asked_for(house: House) -> None:
-    opened(house)
+def test_platinum_is_replaced_only_on_request(house: House) -> None:
+    open_gold_campaign(house)
     ada = house.owner("ada")
-    bring(ada, "item_id,label\nitem-0,Yes\n", source="May")
-    assert "has a label of an earlier crowd" in bring(ada, "item_id,label\nitem-0,No\n", source="June").text
-    assert bring(ada, "item_id,label\nitem-0,No\n", source="June", replacing="yes").status_code == 200
+    upload_platinum(ada, "item_id,label\nitem-0,Yes\n", source="May")
+    assert "has a label of an earlier crowd" in upload_platinum(ada, "item_id,label\nitem-0,No\n", source="June").text
+    assert upload_platinum(ada, "item_id,label\nitem-0,No\n", source="June", replace="yes").status_code == 200
     with house.platform.database.reading() as tx:
         (content,) = [row.content for row in tx.execute(ItemTable.__table__.select().where(ItemTable.name == "item-0"))]
     assert content["attributes"] == {"topic": "x", "safety_platinum": "No", "safety_platinum_source": "June"}
 
 
-def test_a_file_is_asked_for_and_a_source(house: House) -> None:
-    opened(house)
+def test_a_file_and_a_source_are_required(house: House) -> None:
+    open_gold_campaign(house)
     ada = house.owner("ada")
     assert "There is no file" in send(ada, f"{GOLD}/comparison", source="May").text
-    assert "the source: It is missing" in bring(ada, "item_id,label\nitem-0,Yes\n", source=" ").text
+    assert "the source: It is missing" in upload_platinum(ada, "item_id,label\nitem-0,Yes\n", source=" ").text
 
 
-def test_a_hostile_conversation_stays_text(house: House) -> None:
+def test_hostile_conversations_are_escaped(house: House) -> None:
     talk = Conversation.from_turns([("human", HOSTILE), ("bot", HOSTILE)])
-    opened(house, rated=(Item("item-0", talk),), preview=True)
+    open_gold_campaign(house, rated=(Item("item-0", talk),), click_to_reveal=True)
     page = expert(house, "bob").get(FIRST).text
     assert '<details class="cover">' in page
     assert "<script>alert" not in page
     assert "{{ 7*7 }}" in page
 
 
-def test_pages_of_experts_are_where_gold_is_asked_for(house: House) -> None:
+def test_gold_pages_exist_only_with_gold(house: House) -> None:
     owner = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(house.platform, definition(), items(1), staff_id=owner, now=NOW)
     ada = house.owner("ada")
     assert "its definition has no [gold]" in ada.get(GOLD).text
-    assert "What there is to do" not in ada.get("/campaigns/pilot").text
+    assert "Labelling queue" not in ada.get("/campaigns/pilot").text

@@ -1,4 +1,4 @@
-"""A campaign of the size of DICES-350: its figures follow who leaves, and its page loads."""
+"""Monitoring of a campaign of the size of DICES-350."""
 
 from datetime import timedelta
 
@@ -21,26 +21,28 @@ N_ITEMS, N_RATERS = 350, 123
 
 
 def pool(platform: Platform) -> tuple[int, int]:
-    found = load_monitoring(platform, "crowded", staff_id=overview.owner_id_of(platform, "crowded"), now=NOW).snapshot
-    assert found is not None
-    return found.figures.pool.n_raters, found.figures.pool.n_ratings
+    snapshot = load_monitoring(
+        platform, "crowded", staff_id=overview.owner_id_of(platform, "crowded"), now=NOW
+    ).snapshot
+    assert snapshot is not None
+    return snapshot.figures.pool.n_raters, snapshot.figures.pool.n_ratings
 
 
 def owner(house: House, staff_id: str) -> httpx.Client:
-    """The browser of who owns the campaign, by its own name."""
+    """Browser of the owner of the campaign."""
     with house.platform.database.writing() as tx:
         tx.execute(update(StaffTable).where(StaffTable.id == staff_id).values(name="ada"))
     assert staff.create_sign_in_link(house.platform, "ada", now=house.live.clock()).staff.id == staff_id
     return house.owner("ada")
 
 
-def test_figures_follow_and_the_page_has_all_of_them(house: House) -> None:
+def test_figures_of_a_large_campaign_are_shown(house: House) -> None:
     platform, watched = house.platform, MonitoringCache()
-    kept = rated_campaign(platform, N_ITEMS, N_RATERS)
+    campaign = rated_campaign(platform, N_ITEMS, N_RATERS)
     house.live.clock.forward(hours=6)
     assert refresh_snapshots(platform, watched, now=house.live.clock()) == 1
     assert pool(platform) == (N_RATERS, N_RATERS * N_ITEMS)
-    page = owner(house, kept.staff_id).get("/campaigns/crowded/watch")
+    page = owner(house, campaign.staff_id).get("/campaigns/crowded/monitoring")
     assert page.status_code == 200
     assert "43,050" in page.text
     assert page.text.count('<svg class="span"') > 40
@@ -48,9 +50,9 @@ def test_figures_follow_and_the_page_has_all_of_them(house: House) -> None:
         leaving = str(tx.exec_driver_sql("SELECT id FROM rater LIMIT 1").scalar())
     withdrawal.withdraw_rater(platform, leaving, now=house.live.clock())
     assert refresh_snapshots(platform, watched, now=house.live.clock() + timedelta(seconds=2)) == 1
-    followed = load_monitoring(platform, "crowded", staff_id=kept.staff_id, now=NOW).snapshot
+    followed = load_monitoring(platform, "crowded", staff_id=campaign.staff_id, now=NOW).snapshot
     refresh_snapshots(platform, MonitoringCache(), now=house.live.clock() + timedelta(seconds=4))
-    anew = load_monitoring(platform, "crowded", staff_id=kept.staff_id, now=NOW).snapshot
+    anew = load_monitoring(platform, "crowded", staff_id=campaign.staff_id, now=NOW).snapshot
     assert followed is not None
     assert anew is not None
     assert followed.figures == anew.figures

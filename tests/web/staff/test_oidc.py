@@ -1,4 +1,4 @@
-"""Signing in by a provider: it vouches for who is known, and nothing else gets in."""
+"""Sign-in with an OpenID provider."""
 
 import sys
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from joserfc.jwk import OctKey
 from tests.support.campaigns import NOW
 from tests.support.live_site import SECRET as SITE_SECRET
 from tests.support.live_site import serving
-from tests.support.oidc_provider import CLIENT, SECRET, Provider, drawn_key, providing
+from tests.support.oidc_provider import CLIENT, SECRET, Provider, generate_key, providing
 from tests.support.staff_browsers import House
 
 from dissensus.errors import InvalidInput, Unavailable
@@ -20,16 +20,16 @@ from dissensus.settings import Settings, load_oidc_client_secret, read_settings
 from dissensus.web.core.app import create_app
 from dissensus.workflows.platform import staff
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ADA = {"email": "Ada@Example.org", "email_verified": True}
-UNTRUSTED = "What the provider said cannot be trusted"
+UNTRUSTED = "The response of the provider could not be verified"
 
 
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    with providing() as found:
-        found.claims = dict(ADA)
-        yield found
+    with providing() as identity_provider:
+        identity_provider.claims = dict(ADA)
+        yield identity_provider
 
 
 @pytest.fixture
@@ -42,26 +42,28 @@ def house(database_url: str, provider: Provider) -> Iterator[House]:
         yield house
 
 
-def go(house: House, browser: httpx.Client | None = None, **changes: str) -> httpx.Response:
-    """Go to the provider and back; changes are of what one comes back with."""
+def sign_in(house: House, browser: httpx.Client | None = None, **changes: str) -> httpx.Response:
+    """Sign in at the provider and return, with changed callback parameters."""
     browser = browser or house.stranger()
-    there = browser.get("/oidc")
-    assert there.status_code == 303
-    back = httpx.URL(httpx.get(there.headers["location"]).headers["location"])
-    assert str(back).startswith(f"{house.live.url}/oidc/back?")
+    redirect = browser.get("/oidc")
+    assert redirect.status_code == 303
+    back = httpx.URL(httpx.get(redirect.headers["location"]).headers["location"])
+    assert str(back).startswith(f"{house.live.url}/oidc/callback?")
     return browser.get(back.copy_merge_params(changes))
 
 
-def test_who_is_known_by_a_verified_address_gets_in_and_then_by_the_subject(house: House, provider: Provider) -> None:
+def test_the_first_sign_in_matches_the_verified_address_and_later_ones_the_subject(
+    house: House, provider: Provider
+) -> None:
     browser = house.stranger()
     assert "Sign in at Example" in browser.get("/sign-in").text
-    done = go(house, browser)
+    done = sign_in(house, browser)
     assert (done.status_code, done.headers["location"]) == (303, "/campaigns")
     assert ">ada</a>" in browser.get("/campaigns").text
     provider.claims = {"email": "other@example.org", "email_verified": True}
-    again = house.stranger()
-    assert go(house, again).status_code == 303
-    assert ">ada</a>" in again.get("/campaigns").text
+    later_browser = house.stranger()
+    assert sign_in(house, later_browser).status_code == 303
+    assert ">ada</a>" in later_browser.get("/campaigns").text
 
 
 def n_staff(house: House) -> int:
@@ -69,8 +71,8 @@ def n_staff(house: House) -> int:
         return len(tx.exec_driver_sql("SELECT id FROM staff").all())
 
 
-def test_nobody_is_made(house: House, provider: Provider) -> None:
-    known = n_staff(house)
+def test_the_provider_creates_no_accounts(house: House, provider: Provider) -> None:
+    n_before = n_staff(house)
     for claims in (
         {"email": "eve@example.org", "email_verified": True},
         {**ADA, "email_verified": False},
@@ -79,21 +81,21 @@ def test_nobody_is_made(house: House, provider: Provider) -> None:
         {},
     ):
         provider.claims = dict(claims)
-        refused = go(house)
+        refused = sign_in(house)
         assert refused.status_code == 403
-        assert "nobody here has your verified e-mail address" in refused.text
-    assert n_staff(house) == known == 1
+        assert "No account here has your verified e-mail address" in refused.text
+    assert n_staff(house) == n_before == 1
 
 
 def test_an_address_is_not_taken_over_by_another_subject(house: House, provider: Provider) -> None:
-    assert go(house).status_code == 303
+    assert sign_in(house).status_code == 303
     provider.claims = {**ADA, "sub": "8"}
-    assert go(house).status_code == 403
+    assert sign_in(house).status_code == 403
     staff.set_email(house.platform, "ada", "ada@example.org")
-    assert go(house).status_code == 303
+    assert sign_in(house).status_code == 303
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize(
     "claims",
     [
@@ -107,31 +109,31 @@ def test_an_address_is_not_taken_over_by_another_subject(house: House, provider:
         {"sub": None},
     ],
 )
-def test_what_is_not_for_us_or_not_of_this_visit_is_refused(
+def test_tokens_for_other_clients_or_sessions_are_rejected(
     house: House, provider: Provider, claims: dict[str, Any]
 ) -> None:
     provider.claims |= claims
-    refused = go(house)
+    refused = sign_in(house)
     assert refused.status_code == 403
     assert UNTRUSTED in refused.text
 
 
-@one_kind
-def test_what_another_key_signed_is_refused(house: House, provider: Provider) -> None:
-    provider.key = drawn_key("another")
-    assert UNTRUSTED in go(house).text
+@sqlite_only
+def test_tokens_signed_by_another_key_are_rejected(house: House, provider: Provider) -> None:
+    provider.key = generate_key("another")
+    assert UNTRUSTED in sign_in(house).text
     provider.key, provider.algorithm = OctKey.import_key(SECRET * 8), "HS256"
-    assert UNTRUSTED in go(house).text
+    assert UNTRUSTED in sign_in(house).text
 
 
-@one_kind
-def test_who_did_not_begin_here_does_not_get_in(house: House, provider: Provider) -> None:
-    assert go(house, state="guess").status_code == 403
-    assert go(house, code="").status_code == 403
-    assert "does not know of this visit" in go(house, code="guess").text
+@sqlite_only
+def test_a_callback_without_a_started_sign_in_is_rejected(house: House, provider: Provider) -> None:
+    assert sign_in(house, state="guess").status_code == 403
+    assert sign_in(house, code="").status_code == 403
+    assert "does not recognise this sign-in" in sign_in(house, code="guess").text
     first, second = house.stranger(), house.stranger()
     back = httpx.get(first.get("/oidc").headers["location"]).headers["location"]
-    assert "did not begin to sign in here" in house.stranger().get(back).text
+    assert "was not started in this browser" in house.stranger().get(back).text
     second.get("/oidc")
     assert second.get(back).status_code == 403
     assert first.get(back).status_code == 303
@@ -141,28 +143,28 @@ def test_who_did_not_begin_here_does_not_get_in(house: House, provider: Provider
     house.live.clock.forward(minutes=11)
     assert "Signing in took too long" in slow.get(back).text
     provider.refuses = True
-    assert "The provider did not let you in" in go(house).text
+    assert "The provider did not confirm your sign-in" in sign_in(house).text
 
 
-@one_kind
-def test_a_provider_that_does_not_answer_is_told(house: House, provider: Provider) -> None:
+@sqlite_only
+def test_an_unreachable_provider_is_reported(house: House, provider: Provider) -> None:
     provider.url = "https://somebody.example"
-    assert "The provider calls itself" in house.stranger().get("/oidc").text
+    assert "The provider identifies itself as" in house.stranger().get("/oidc").text
     object.__setattr__(house.live.site.settings, "oidc_issuer", "http://127.0.0.1:9")
     refused = house.stranger().get("/oidc")
     assert refused.status_code == 503
-    assert "The provider does not answer" in refused.text
+    assert "The provider does not respond" in refused.text
 
 
-@one_kind
-def test_without_a_provider_there_is_no_way_by_one(database_url: str) -> None:
+@sqlite_only
+def test_without_a_provider_its_pages_are_not_found(database_url: str) -> None:
     with serving(database_url) as live, ExitStack() as browsers:
         browser = House(live, browsers).stranger()
-        assert browser.get("/oidc").status_code == browser.get("/oidc/back").status_code == 404
+        assert browser.get("/oidc").status_code == browser.get("/oidc/callback").status_code == 404
         assert "/oidc" not in browser.get("/sign-in").text
 
 
-def test_settings_that_lack_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_settings_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     issuer: dict[str, Any] = {"oidc_issuer": "https://id.example.org"}
     lacks: tuple[dict[str, Any], ...] = ({}, {"oidc_client_id": "x"}, {"oidc_client_secret": "x"})
     for lacking in lacks:
@@ -171,16 +173,16 @@ def test_settings_that_lack_something(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(InvalidInput, match="cannot be read"):
         create_app(Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "none"), SITE_SECRET)
     (tmp_path / "secret").write_text("from a file\n")
-    whole = Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "secret")
-    assert load_oidc_client_secret(whole) == "from a file"
+    complete = Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "secret")
+    assert load_oidc_client_secret(complete) == "from a file"
     with pytest.raises(InvalidInput, match="as the provider names itself, with https"):
         read_settings({"DISSENSUS_OIDC_ISSUER": "http://id.example.org"}, tmp_path)
     monkeypatch.setitem(sys.modules, "authlib.oidc.core", None)
     with pytest.raises(Unavailable, match=r"not installed: pip install 'dissensus\[oidc\]'"):
-        create_app(whole, SITE_SECRET)
+        create_app(complete, SITE_SECRET)
 
 
-def test_addresses_that_cannot_be(house: House) -> None:
+def test_invalid_addresses_are_rejected(house: House) -> None:
     for address in ("ada", "@example.org", "ada@", "a\nb@example.org", f"{'x' * 260}@example.org"):
-        with pytest.raises(InvalidInput, match="is no e-mail address"):
+        with pytest.raises(InvalidInput, match="is not an e-mail address"):
             staff.set_email(house.platform, "ada", address)

@@ -1,4 +1,4 @@
-"""Pay over HTTP: what owners read and note."""
+"""Pay pages of owners."""
 
 import re
 from html import unescape
@@ -7,17 +7,17 @@ from uuid import uuid4
 import polars as pl
 import pytest
 from tests.support.pay import HOUR, worker
-from tests.support.pay_pages import PAY_PAGE, QUEUE, address, crowd, note, opened, sums, text_of
+from tests.support.pay_pages import PAY_PAGE, QUEUE, add_raters, address, note, open_paying_campaign, sums, text_of
 from tests.support.staff_browsers import House, send
 
 from dissensus.schema.money import MAX_AMOUNT
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def test_from_what_is_owed_to_what_was_paid_and_taken_back(house: House) -> None:
-    kept = opened(house)
-    rater = worker(house.platform, kept.key, HOUR)
+def test_a_payment_is_recorded_and_reversed(house: House) -> None:
+    campaign = open_paying_campaign(house)
+    rater = worker(house.platform, campaign.key, HOUR)
     browser = house.owner()
     assert f'href="{PAY_PAGE}"' in browser.get("/campaigns/pilot").text
     page = browser.get(PAY_PAGE)
@@ -33,74 +33,74 @@ def test_from_what_is_owed_to_what_was_paid_and_taken_back(house: House) -> None
         assert (done.status_code, done.headers["location"]) == (303, address(rater))
     page = browser.get(address(rater))
     assert sums(page) == ["12.00 GBP", "6.50 GBP", "5.50 GBP"]
-    assert "6.50 GBP , noted by ada, 2026-03-01 12:00 UTC" in text_of(page)
+    assert "6.50 GBP , recorded by ada, 2026-03-01 12:00 UTC" in text_of(page)
     for _ in range(2):
-        send(browser, f"{address(rater)}/take-back", payment=payment[1])
+        send(browser, f"{address(rater)}/reverse", payment=payment[1])
     page = browser.get(address(rater))
     assert sums(page) == ["12.00 GBP", "0.00 GBP", "12.00 GBP"]
-    assert "6.50 GBP taken back, noted by ada" in text_of(page)
-    assert "Take it back" not in page.text
+    assert "6.50 GBP reversed, recorded by ada" in text_of(page)
+    assert ">Reverse<" not in page.text
 
 
-@one_kind
+@sqlite_only
 @pytest.mark.parametrize("amount", ["1e9", "-1", "٣", "", "<b>", str(2**63), "0", "1.005", "٣" * 40, "'; --"])
-def test_an_amount_that_is_none_is_told_and_nothing_typed_is_lost(house: House, amount: str) -> None:
-    rater = worker(house.platform, opened(house).key, HOUR)
+def test_an_invalid_amount_is_rejected_and_kept_in_the_form(house: House, amount: str) -> None:
+    rater = worker(house.platform, open_paying_campaign(house).key, HOUR)
     browser = house.owner()
     page = note(browser, rater, amount)
     assert page.status_code == 422
-    assert "is no amount in GBP" in text_of(page)
+    assert "is not an amount in GBP" in text_of(page)
     typed = re.search(r'id="amount" name="amount" value="([^"]*)"', page.text)
     assert typed is not None
     assert unescape(typed[1]) == amount
     assert "<b>" not in page.text
-    assert "Nothing so far" in page.text
+    assert "No payments yet" in page.text
 
 
-@one_kind
+@sqlite_only
 def test_the_largest_amount_is_kept(house: House) -> None:
-    rater = worker(house.platform, opened(house).key, HOUR)
+    rater = worker(house.platform, open_paying_campaign(house).key, HOUR)
     browser = house.owner()
     for _ in range(3):
         assert note(browser, rater, f"{MAX_AMOUNT / 100:.2f}").status_code == 303
     assert "64,424,509.41 GBP" in browser.get(PAY_PAGE).text
 
 
-@one_kind
-def test_ids_that_are_none_are_not_found(house: House) -> None:
-    rater = worker(house.platform, opened(house).key, HOUR)
+@sqlite_only
+def test_invalid_ids_are_not_found(house: House) -> None:
+    rater = worker(house.platform, open_paying_campaign(house).key, HOUR)
     browser = house.owner()
     for path in (f"{PAY_PAGE}/raters/x", f"{PAY_PAGE}/raters/{uuid4()}", f"{QUEUE}/x", f"{QUEUE}/{'0' * 24}"):
         assert browser.get(path).status_code == 404
         assert send(browser, path, amount="1", payment=str(uuid4()), do="approve").status_code == 404
-    assert send(browser, f"{address(rater)}/take-back", payment="x").status_code == 404
+    assert send(browser, f"{address(rater)}/reverse", payment="x").status_code == 404
     assert note(browser, rater, "1", "no id").status_code == 422
     for page in ("0", "-1", "x", "9" * 30):
         assert browser.get(PAY_PAGE, params={"page": page}).status_code == 422
 
 
-@one_kind
+@sqlite_only
 def test_a_campaign_that_neither_pays_nor_recruits_has_no_such_page(house: House) -> None:
-    opened(house, pay=None, prolific=None)
+    open_paying_campaign(house, pay=None, prolific=None)
     browser = house.owner()
     assert "/pay" not in browser.get("/campaigns/pilot").text
     for path in (PAY_PAGE, f"{PAY_PAGE}.csv", f"{PAY_PAGE}/erase", QUEUE):
         assert browser.get(path).status_code == 404
-    assert "Write [pay] into its definition" in browser.get(PAY_PAGE).text
+    assert "Add to its definition [pay]" in browser.get(PAY_PAGE).text
 
 
-@one_kind
-def test_the_accounts_of_somebody_else_are_not_there(house: House) -> None:
-    rater = worker(house.platform, opened(house).key, HOUR)
+@sqlite_only
+def test_accounts_of_others_are_not_found(house: House) -> None:
+    rater = worker(house.platform, open_paying_campaign(house).key, HOUR)
     browser = house.owner("bob")
     for path in (PAY_PAGE, f"{PAY_PAGE}.csv", address(rater), QUEUE):
         assert browser.get(path).status_code == 404
     assert note(browser, rater, "1").status_code == 404
 
 
-def test_many_raters_make_pages_of_a_hundred_and_their_rows_sum_up(house: House) -> None:
-    kept = opened(house)
-    crowd(house, kept, 250)
+def test_accounts_are_paginated_and_sum_up(house: House) -> None:
+    campaign = open_paying_campaign(house)
+    add_raters(house, campaign, 250)
     browser = house.owner()
     first, last = browser.get(PAY_PAGE), browser.get(PAY_PAGE, params={"page": "99"})
     assert (first.text.count('<th scope="row">'), last.text.count('<th scope="row">')) == (100, 50)
@@ -117,11 +117,11 @@ def test_many_raters_make_pages_of_a_hundred_and_their_rows_sum_up(house: House)
     assert sums(first) == sums(due) == totals == ["311.25 GBP", "104.58 GBP", "206.67 GBP"]
 
 
-@one_kind
-def test_who_withdraws_reads_that_they_are_paid(house: House) -> None:
-    kept = opened(house)
-    rater = worker(house.platform, kept.key, HOUR)
-    visitor, path = house.stranger(), f"/withdraw/{house.live.site.tokens.withdrawal(rater.id)}"
+@sqlite_only
+def test_withdrawing_raters_read_that_they_are_paid(house: House) -> None:
+    campaign = open_paying_campaign(house)
+    rater = worker(house.platform, campaign.key, HOUR)
+    visitor, path = house.stranger(), f"/withdraw/{house.live.site.tokens.sign_withdrawal(rater.id)}"
     assert "You are still paid for your time" in visitor.get(path, params={"lang": "en"}).text
     assert "Ihre Zeit wird weiterhin bezahlt" in visitor.get(path, params={"lang": "de"}).text
     visitor.post(path)
@@ -130,8 +130,8 @@ def test_who_withdraws_reads_that_they_are_paid(house: House) -> None:
     )
 
 
-@one_kind
-def test_who_withdraws_where_nothing_is_paid_reads_nothing_of_it(house: House) -> None:
-    rater = worker(house.platform, opened(house, pay=None, prolific=None).key, HOUR)
-    path = f"/withdraw/{house.live.site.tokens.withdrawal(rater.id)}"
+@sqlite_only
+def test_withdrawal_without_pay_does_not_mention_pay(house: House) -> None:
+    rater = worker(house.platform, open_paying_campaign(house, pay=None, prolific=None).key, HOUR)
+    path = f"/withdraw/{house.live.site.tokens.sign_withdrawal(rater.id)}"
     assert "paid for your time" not in house.stranger().get(path, params={"lang": "en"}).text

@@ -1,4 +1,4 @@
-"""Submissions of Prolific over HTTP: what owners read, decide and erase."""
+"""Pages for submissions from Prolific."""
 
 import re
 from collections.abc import Iterator
@@ -6,54 +6,54 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.recruit.fake_prolific import TOKEN, Prolific
 from tests.support.campaigns import NOW
 from tests.support.live_site import Live, serving
 from tests.support.pay import HOUR, worker
-from tests.support.pay_pages import PAY_PAGE, QUEUE, address, opened, sums, text_of
+from tests.support.pay_pages import PAY_PAGE, QUEUE, address, open_paying_campaign, sums, text_of
+from tests.support.prolific_server import TOKEN, Prolific
 from tests.support.raters import enter, rate_all
-from tests.support.recruited_raters import CHECKING, RETURN_REASON, answered, arrived, status_of
+from tests.support.recruited_raters import CHECKING, RETURN_REASON, add_submission, answer_checks, status_of
 from tests.support.staff_browsers import House, send
 
 from dissensus.workflows.rater import withdrawal
 
-one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
 def live(database_url: str, prolific: Prolific) -> Iterator[Live]:
-    """A site that may decide at Prolific."""
+    """A site with a Prolific token."""
     with serving(database_url, prolific_token=TOKEN, prolific_url=prolific.root) as site:
         yield site
 
 
 def test_a_submission_is_approved_and_the_page_says_so(house: House, prolific: Prolific) -> None:
-    kept = opened(house)
-    rater = enter(house.platform, kept.key)
+    campaign = open_paying_campaign(house)
+    rater = enter(house.platform, campaign.key)
     rate_all(house.platform, rater)
-    submission = arrived(house.platform, prolific, kept.id, rater.id)
+    submission = add_submission(house.platform, prolific, campaign.id, rater.id)
     browser = house.owner()
     queue = browser.get(QUEUE)
     assert "1 of 1 wait for your decision" in text_of(queue)
-    assert f"{submission} awaiting review No. 1, finished 2 approve, ask for a return" in text_of(queue)
-    one = browser.get(f"{QUEUE}/{submission}")
-    assert "Approve and pay" in one.text
-    # Speed is no ground for anything here.
-    assert not re.search(r"worked|\bmin\b|seconds", text_of(one))
+    assert f"{submission} awaiting review No. 1, finished 2 approve, request a return" in text_of(queue)
+    page = browser.get(f"{QUEUE}/{submission}")
+    assert "Approve and pay" in page.text
+    # Working time is not shown as a ground for rejection.
+    assert not re.search(r"worked|\bmin\b|seconds", text_of(page))
     done = send(browser, f"{QUEUE}/{submission}", do="approve")
     assert (done.status_code, done.headers["location"]) == (303, f"{QUEUE}/{submission}")
-    one = browser.get(f"{QUEUE}/{submission}")
-    assert "Status at Prolific approved" in text_of(one)
-    assert "There is nothing more to decide" in text_of(one)
+    page = browser.get(f"{QUEUE}/{submission}")
+    assert "Status at Prolific approved" in text_of(page)
+    assert "There are no more decisions to make" in text_of(page)
     assert sums(browser.get(PAY_PAGE)) == ["6.00 GBP", "6.00 GBP", "0.00 GBP"]
 
 
-@one_kind
-def test_what_prolific_refuses_is_on_the_page_with_all_that_was_typed(house: House, prolific: Prolific) -> None:
-    kept = opened(house, **CHECKING)
-    rater = enter(house.platform, kept.key)
-    answered(house.platform, rater.id, first="A", second="A")
-    submission = arrived(house.platform, prolific, kept.id, rater.id)
+@sqlite_only
+def test_a_refusal_by_prolific_is_shown_and_input_is_kept(house: House, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(house, **CHECKING)
+    rater = enter(house.platform, campaign.key)
+    answer_checks(house.platform, rater.id, first="A", second="A")
+    submission = add_submission(house.platform, prolific, campaign.id, rater.id)
     prolific.submissions[submission]["status"] = "RETURNED"
     browser = house.owner()
     page = send(browser, f"{QUEUE}/{submission}", do="reject", category="LOW_EFFORT", reason=f"<i>{RETURN_REASON}")
@@ -64,60 +64,58 @@ def test_what_prolific_refuses_is_on_the_page_with_all_that_was_typed(house: Hou
     assert status_of(house.platform, submission) == "AWAITING REVIEW"
 
 
-@one_kind
-def test_of_a_submission_that_prolific_told_nothing_of_one_is_warned(house: House, prolific: Prolific) -> None:
-    kept = opened(house)
-    submission = arrived(house.platform, prolific, kept.id, enter(house.platform, kept.key).id, None)
+@sqlite_only
+def test_a_submission_unknown_to_prolific_has_a_warning(house: House, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(house)
+    submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id, None)
     browser = house.owner()
-    assert f"{submission} nothing told No. 1, rating 0 approve, ask for a return" in text_of(browser.get(QUEUE))
+    assert f"{submission} unknown No. 1, rating 0 approve, request a return" in text_of(browser.get(QUEUE))
     page = text_of(browser.get(f"{QUEUE}/{submission}"))
-    assert "Whoever has the address of the campaign can make up an id" in page
+    assert "Anybody with the address of the campaign can make up an id" in page
 
 
-@one_kind
-def test_decisions_that_cannot_be_are_told(house: House, prolific: Prolific) -> None:
-    kept = opened(house)
-    submission = arrived(house.platform, prolific, kept.id, enter(house.platform, kept.key).id)
+@sqlite_only
+def test_invalid_submission_decisions_are_rejected(house: House, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(house)
+    submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id)
     browser = house.owner()
     assert "Reject" not in browser.get(f"{QUEUE}/{submission}").text
-    for form, told in (
-        ({"do": "destroy"}, "'destroy' is no decision"),
-        ({}, "is no decision"),
+    for form, message in (
+        ({"do": "destroy"}, "'destroy' is not a decision"),
+        ({}, "is not a decision"),
         ({"do": "reject", "category": "FAILED_CHECK", "reason": RETURN_REASON}, "cannot be rejected"),
         ({"do": "ask-return", "reasons": " \n "}, "There is no reason"),
     ):
         page = send(browser, f"{QUEUE}/{submission}", **form)
         assert page.status_code == 422
-        assert told in text_of(page)
-    assert prolific.asked == []
+        assert message in text_of(page)
+    assert prolific.requests == []
 
 
-@one_kind
-def test_a_return_is_asked_for_with_a_reason_a_line(house: House, prolific: Prolific) -> None:
-    kept = opened(house)
-    submission = arrived(house.platform, prolific, kept.id, enter(house.platform, kept.key).id)
+@sqlite_only
+def test_a_return_is_requested_with_one_reason_per_line(house: House, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(house)
+    submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id)
     browser = house.owner()
     assert send(browser, f"{QUEUE}/{submission}", do="ask-return", reasons="One.\r\n\r\nTwo.").status_code == 303
     assert prolific.submissions[submission]["return_requested"]
     page = browser.get(f"{QUEUE}/{submission}")
-    assert "asked for 2026-03-01 12:00 UTC" in text_of(page)
+    assert "requested 2026-03-01 12:00 UTC" in text_of(page)
     assert 'value="ask-return"' not in page.text
-    assert "return asked for" in browser.get(QUEUE).text
+    assert "return requested" in browser.get(QUEUE).text
 
 
-@one_kind
-def test_failed_checks_are_shown_and_who_was_turned_away_with_what_they_are_owed(
-    house: House, prolific: Prolific
-) -> None:
-    kept = opened(house, **CHECKING)
-    rater = enter(house.platform, kept.key)
-    answered(house.platform, rater.id, first="A", second="A")
-    failed = arrived(house.platform, prolific, kept.id, rater.id)
-    away = arrived(house.platform, prolific, kept.id, None)
+@sqlite_only
+def test_failed_checks_and_turned_away_participants_are_shown(house: House, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(house, **CHECKING)
+    rater = enter(house.platform, campaign.key)
+    answer_checks(house.platform, rater.id, first="A", second="A")
+    failed = add_submission(house.platform, prolific, campaign.id, rater.id)
+    away = add_submission(house.platform, prolific, campaign.id, None)
     browser = house.owner()
     queue = text_of(browser.get(QUEUE))
-    assert f"{failed} awaiting review No. 1, rating 0 first, second approve, ask for a return, reject" in queue
-    assert f"{away} awaiting review turned away, 0.50 GBP due approve, ask for a return" in queue
+    assert f"{failed} awaiting review No. 1, rating 0 first, second approve, request a return, reject" in queue
+    assert f"{away} awaiting review turned away, 0.50 GBP due approve, request a return" in queue
     assert "first instruction failed A second instruction failed A" in text_of(browser.get(f"{QUEUE}/{failed}"))
     assert "Owed 0.50 GBP, of which 0.50 GBP is due" in text_of(browser.get(f"{QUEUE}/{away}"))
     person = prolific.submissions[failed]["participant_id"]
@@ -125,70 +123,68 @@ def test_failed_checks_are_shown_and_who_was_turned_away_with_what_they_are_owed
         assert person not in browser.get(path).text
 
 
-def decided_without(database_url: str, prolific: Prolific, **settings: object) -> str:
-    """What an owner reads who decides on a site with these settings."""
+def decide_with_settings(database_url: str, prolific: Prolific, **settings: object) -> str:
+    """Page after a decision on a site with these settings."""
     with serving(database_url, prolific_url=prolific.root, **settings) as live, ExitStack() as browsers:
         house = House(live, browsers)
-        kept = opened(house)
-        submission = arrived(house.platform, prolific, kept.id, enter(house.platform, kept.key).id)
+        campaign = open_paying_campaign(house)
+        submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id)
         browser = house.owner()
         page = send(browser, f"{QUEUE}/{submission}", do="approve")
         assert page.status_code == 422
         return text_of(browser.get(QUEUE)) + text_of(page)
 
 
-@one_kind
-def test_without_a_token_the_page_says_where_to_decide_and_how_to_set_one(
-    database_url: str, prolific: Prolific
-) -> None:
-    told = decided_without(database_url, prolific)
-    assert "This site has no token of Prolific, so decide on app.prolific.com" in told
-    assert "DISSENSUS_PROLIFIC_TOKEN" in told
-    assert "Approve and pay" not in told
-    assert prolific.asked == []
+@sqlite_only
+def test_without_a_token_the_page_explains_how_to_decide(database_url: str, prolific: Prolific) -> None:
+    text = decide_with_settings(database_url, prolific)
+    assert "This site has no Prolific token, so decide on app.prolific.com" in text
+    assert "DISSENSUS_PROLIFIC_TOKEN" in text
+    assert "Approve and pay" not in text
+    assert prolific.requests == []
 
 
-@one_kind
-def test_a_token_that_is_not_accepted_is_told_and_never_shown(database_url: str, prolific: Prolific) -> None:
-    told = decided_without(database_url, prolific, prolific_token="another-token")
-    assert "Prolific refuses this with HTTP 401" in told
-    assert "another-token" not in told
+@sqlite_only
+def test_a_rejected_token_is_reported_and_never_shown(database_url: str, prolific: Prolific) -> None:
+    text = decide_with_settings(database_url, prolific, prolific_token="another-token")
+    assert "Prolific refuses this with HTTP 401" in text
+    assert "another-token" not in text
 
 
-@one_kind
-def test_a_token_can_be_in_a_file(database_url: str, prolific: Prolific, tmp_path: Path) -> None:
+@sqlite_only
+def test_the_token_can_be_read_from_a_file(database_url: str, prolific: Prolific, tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("another-token\n")
-    assert "HTTP 401" in decided_without(database_url, prolific, prolific_token_file=path)
+    assert "HTTP 401" in decide_with_settings(database_url, prolific, prolific_token_file=path)
 
 
-def test_who_came_is_erased_once_it_is_closed_and_what_they_were_paid_stays(house: House, prolific: Prolific) -> None:
-    kept = opened(house)
-    rater = enter(house.platform, kept.key)
+def test_prolific_ids_are_erased_after_closing_and_payments_stay(house: House, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(house)
+    rater = enter(house.platform, campaign.key)
     rate_all(house.platform, rater)
-    submission = arrived(house.platform, prolific, kept.id, rater.id, "APPROVED")
-    arrived(house.platform, prolific, kept.id, None)
+    submission = add_submission(house.platform, prolific, campaign.id, rater.id, "APPROVED")
+    add_submission(house.platform, prolific, campaign.id, None)
     browser = house.owner()
     assert "Close it first" in browser.get(f"{PAY_PAGE}/erase").text
     assert send(browser, f"{PAY_PAGE}/erase").status_code == 409
     send(browser, "/campaigns/pilot/move", to="closed")
-    asked = text_of(browser.get(f"{PAY_PAGE}/erase"))
-    assert "2 people are known by their ids at Prolific" in asked
-    assert "0.50 GBP is still due to people who were turned away" in asked
-    assert "Do not open the campaign again afterwards" in asked
+    text = text_of(browser.get(f"{PAY_PAGE}/erase"))
+    assert "2 people have a Prolific id stored" in text
+    assert "0.50 GBP is still due to people who were turned away" in text
+    assert "Do not open the campaign again afterwards" in text
     for _ in range(2):
         assert send(browser, f"{PAY_PAGE}/erase").status_code == 303
     assert browser.get(f"{QUEUE}/{submission}").status_code == 404
-    assert "Nobody is known here by an id of Prolific" in browser.get(PAY_PAGE).text
+    assert "No Prolific ids are stored" in browser.get(PAY_PAGE).text
     page = browser.get(address(rater))
     assert sums(page) == ["6.00 GBP", "6.00 GBP", "0.00 GBP"]
-    assert "by Prolific, noted when its word of it was erased" in text_of(page)
+    assert "by Prolific, recorded when its ids were erased" in text_of(page)
 
 
-@one_kind
-def test_a_withdrawal_takes_a_submission_out_of_the_queue(house: House, prolific: Prolific) -> None:
-    kept = opened(house)
-    rater = worker(house.platform, kept.key, HOUR)
-    arrived(house.platform, prolific, kept.id, rater.id)
+@sqlite_only
+def test_withdrawal_removes_a_submission_from_the_queue(house: House, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(house)
+    rater = worker(house.platform, campaign.key, HOUR)
+    add_submission(house.platform, prolific, campaign.id, rater.id)
     withdrawal.withdraw_rater(house.platform, rater.id, now=NOW)
-    assert "Nobody has come from Prolific yet, or they were erased" in text_of(house.owner().get(QUEUE))
+    assert "There are no submissions from Prolific, or they were erased" in text_of(house.owner().get(QUEUE))

@@ -1,4 +1,4 @@
-"""Withdrawal by staff, for a rater who asked for it."""
+"""Withdrawal by staff at the request of a rater."""
 
 import re
 
@@ -18,59 +18,59 @@ from dissensus.workflows.platform import staff
 PAGE = "/campaigns/pilot/withdraw"
 
 
-def opened(house: House, **changes: object) -> CampaignRow:
+def open_preview_campaign(house: House, **changes: object) -> CampaignRow:
     staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(house.platform, definition(**changes), items(2), staff_id=staff_id, now=NOW)  # type: ignore[arg-type]
     return campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 
-def finished(house: House, kept: CampaignRow) -> tuple[Visitor, str]:
-    """Somebody who rated all, and the id on their last page."""
+def finish_rating(house: House, campaign: CampaignRow) -> tuple[Visitor, str]:
+    """Let a rater rate all items; return them with the id on their last page."""
     visitor = house.live.visitor()
-    page = visitor.enter(str(kept.key))
+    page = visitor.enter(str(campaign.key))
     while "/rate/" in page.text:
         page = visitor.rate(page, Q_safe="No")
-    found = re.search(r"<code>([0-9a-f-]{36})</code>", page.text)
-    assert found is not None
-    return visitor, found[1]
+    match = re.search(r"<code>([0-9a-f-]{36})</code>", page.text)
+    assert match is not None
+    return visitor, match[1]
 
 
-def test_an_owner_deletes_what_a_rater_asks_for(house: House) -> None:
-    kept = opened(house)
-    visitor, rater_id = finished(house, kept)
-    _, other = finished(house, kept)
+def test_an_owner_withdraws_a_rater_on_request(house: House) -> None:
+    campaign = open_preview_campaign(house)
+    visitor, rater_id = finish_rating(house, campaign)
+    _, other = finish_rating(house, campaign)
     browser = house.owner()
     assert f'href="{PAGE}"' in browser.get("/campaigns/pilot").text
-    asked = browser.get(PAGE, params={"rater": f" {rater_id} "})
-    assert "the answers to 2 items" in asked.text
+    response = browser.get(PAGE, params={"rater": f" {rater_id} "})
+    assert "answers to 2 items" in response.text
     before = rows(house.live)
     assert rows(house.live) == before, "to ask changes nothing"
     done = send(browser, PAGE, rater=rater_id)
-    assert "the answers to 2 items" in done.text
-    assert [name for name, kept in rows(house.live).items() if rater_id in kept] == ["rater"]
+    assert "answers to 2 items" in done.text
+    assert [name for name, campaign in rows(house.live).items() if rater_id in campaign] == ["rater"]
     assert "not signed in" in visitor.get("/rate").text
     assert audit_campaign(house.platform, "pilot").holds
     with house.platform.database.reading() as tx:
         by = tx.execute(select(EventTable.staff_id, EventTable.rater_id).where(EventTable.kind == "withdrawn")).one()
-    assert (by.staff_id, by.rater_id) == (kept.staff_id, None)
-    again = browser.get(PAGE, params={"rater": rater_id})
-    assert (again.status_code, "has withdrawn already" in again.text) == (422, True)
+    assert (by.staff_id, by.rater_id) == (campaign.staff_id, None)
+    repeated = browser.get(PAGE, params={"rater": rater_id})
+    assert (repeated.status_code, "has withdrawn already" in repeated.text) == (422, True)
     assert send(browser, PAGE, rater=rater_id).status_code == 404
-    assert "the answers to 2 items" in browser.get(PAGE, params={"rater": other}).text
+    assert "answers to 2 items" in browser.get(PAGE, params={"rater": other}).text
 
 
 @pytest.mark.parametrize("rater", ["x", "<b>", "0" * 36, "'; --", "٣"])
-def test_who_is_not_there_cannot_be_deleted(house: House, rater: str) -> None:
-    opened(house)
+def test_unknown_raters_cannot_be_withdrawn(house: House, rater: str) -> None:
+    open_preview_campaign(house)
     browser = house.owner()
-    told = browser.get(PAGE, params={"rater": rater})
-    assert (told.status_code, "pilot has no rater" in told.text) == (422, True)
-    assert "<b>" not in told.text
+    response = browser.get(PAGE, params={"rater": rater})
+    assert (response.status_code, "pilot has no rater" in response.text) == (422, True)
+    assert "<b>" not in response.text
     assert send(browser, PAGE, rater=rater).status_code == 404
 
 
-def test_raters_of_another_owner_are_not_there(house: House) -> None:
-    _, rater_id = finished(house, opened(house))
+def test_raters_of_other_owners_are_not_found(house: House) -> None:
+    _, rater_id = finish_rating(house, open_preview_campaign(house))
     other = house.owner("grace")
     staff_id = staff.create_sign_in_link(house.platform, "grace", now=NOW).staff.id
     campaigns.create_campaign(house.platform, definition("second"), items(1), staff_id=staff_id, now=NOW)

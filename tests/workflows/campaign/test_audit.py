@@ -1,4 +1,4 @@
-"""The log of what happened: whatever is changed, taken out or put in is found, and a withdrawal breaks nothing."""
+"""The event log: every change, removal or insertion is detected, and a withdrawal breaks nothing."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, delete, select, update
 from tests.support.campaigns import AGREED, NOW, open_campaign
-from tests.support.raters import enter, given, rate_all
+from tests.support.raters import enter, make_save, rate_all
 
 from dissensus.store import events
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
@@ -26,11 +26,11 @@ Change = Callable[[Connection], object]
 
 
 @dataclass(frozen=True)
-class Worked:
+class RatedCampaign:
     """A campaign in which two raters have rated all."""
 
     platform: Platform
-    kept: CampaignRow
+    campaign: CampaignRow
     raters: tuple[str, str]
 
     def do(self, change: Change) -> None:
@@ -39,147 +39,165 @@ class Worked:
 
     def kinds(self) -> list[str]:
         with self.platform.database.reading() as tx:
-            query = select(EventTable.kind).where(EventTable.campaign_id == self.kept.id).order_by(EventTable.number)
+            query = (
+                select(EventTable.kind).where(EventTable.campaign_id == self.campaign.id).order_by(EventTable.number)
+            )
             return list(tx.scalars(query))
 
 
 @pytest.fixture
-def worked(platform: Platform) -> Worked:
-    kept = open_campaign(platform, 2)
-    pair = enter(platform, kept.key), enter(platform, kept.key)
-    for rater in pair:
+def rated(platform: Platform) -> RatedCampaign:
+    campaign = open_campaign(platform, 2)
+    raters = enter(platform, campaign.key), enter(platform, campaign.key)
+    for rater in raters:
         rate_all(platform, rater)
-    return Worked(platform, kept, (pair[0].id, pair[1].id))
+    return RatedCampaign(platform, campaign, (raters[0].id, raters[1].id))
 
 
-def test_what_happened_is_told_in_its_order(worked: Worked) -> None:
-    one = ["item_offered", "item_submitted"]
-    assert worked.kinds() == ["created", "state_changed", *["entered", "consented"] * 2, *(one * 2) * 2]
-    found = audit_campaign(worked.platform, "pilot")
-    assert found.holds
-    assert (found.n, found.n_erased, found.broken, found.faults) == (14, 0, None, ())
-    again = audit_campaign(worked.platform, "pilot", known=found.head)
-    assert (again.holds, again.head, again.knows) == (True, found.head, True)
-    assert not audit_campaign(worked.platform, "pilot", known="0" * 64).holds
+def test_events_are_logged_in_order(rated: RatedCampaign) -> None:
+    rating_events = ["item_offered", "item_submitted"]
+    assert rated.kinds() == ["created", "state_changed", *["entered", "consented"] * 2, *(rating_events * 2) * 2]
+    audit = audit_campaign(rated.platform, "pilot")
+    assert audit.holds
+    assert (audit.n, audit.n_erased, audit.broken, audit.faults) == (14, 0, None, ())
+    second_audit = audit_campaign(rated.platform, "pilot", known=audit.head)
+    assert (second_audit.holds, second_audit.head, second_audit.knows) == (True, audit.head, True)
+    assert not audit_campaign(rated.platform, "pilot", known="0" * 64).holds
 
 
-def test_a_head_that_was_kept_is_found_among_later_events(worked: Worked) -> None:
-    before = audit_campaign(worked.platform, "pilot").head
-    campaigns.change_state(worked.platform, "pilot", "closed", staff_id=worked.kept.staff_id, now=NOW)
-    after = audit_campaign(worked.platform, "pilot", known=before)
+def test_an_earlier_head_is_recognized_after_later_events(rated: RatedCampaign) -> None:
+    before = audit_campaign(rated.platform, "pilot").head
+    campaigns.change_state(rated.platform, "pilot", "closed", staff_id=rated.campaign.staff_id, now=NOW)
+    after = audit_campaign(rated.platform, "pilot", known=before)
     assert (after.n, after.knows, after.holds) == (15, True, True)
     assert after.head != before
 
 
-def at(place: int) -> Any:
-    return EventTable.sequence == place
+def at_sequence(sequence: int) -> Any:
+    return EventTable.sequence == sequence
 
 
 TAMPERED: dict[str, tuple[Change, int, str]] = {
     "a content": (
-        lambda tx: tx.execute(update(EventTable).where(at(2)).values(content={"to": "draft"})),
+        lambda tx: tx.execute(update(EventTable).where(at_sequence(2)).values(content={"to": "draft"})),
         2,
         "state_changed",
     ),
     "a kind": (
-        lambda tx: tx.execute(update(EventTable).where(at(8)).values(kind="item_skipped")),
+        lambda tx: tx.execute(update(EventTable).where(at_sequence(8)).values(kind="item_skipped")),
         8,
-        "is not what was written",
+        "does not match its digest",
     ),
     "a time": (
-        lambda tx: tx.execute(update(EventTable).where(at(3)).values(at=NOW.replace(hour=1))),
+        lambda tx: tx.execute(update(EventTable).where(at_sequence(3)).values(at=NOW.replace(hour=1))),
         3,
-        "not what was",
+        "does not match its digest",
     ),
     "who it was": (
-        lambda tx: tx.execute(update(EventTable).where(at(3)).values(rater_id="x")),
+        lambda tx: tx.execute(update(EventTable).where(at_sequence(3)).values(rater_id="x")),
         3,
-        "not what was written",
+        "does not match its digest",
     ),
-    "a salt": (lambda tx: tx.execute(update(EventTable).where(at(5)).values(salt="0" * 32)), 5, "not what was written"),
-    "no salt": (lambda tx: tx.execute(update(EventTable).where(at(5)).values(salt=None)), 5, "its salt was not"),
-    "a digest": (lambda tx: tx.execute(update(EventTable).where(at(4)).values(digest="1" * 64)), 4, "is not what was"),
+    "a salt": (
+        lambda tx: tx.execute(update(EventTable).where(at_sequence(5)).values(salt="0" * 32)),
+        5,
+        "does not match its digest",
+    ),
+    "no salt": (
+        lambda tx: tx.execute(update(EventTable).where(at_sequence(5)).values(salt=None)),
+        5,
+        "its salt was not",
+    ),
+    "a digest": (
+        lambda tx: tx.execute(update(EventTable).where(at_sequence(4)).values(digest="1" * 64)),
+        4,
+        "does not match its digest",
+    ),
     "a link": (
-        lambda tx: tx.execute(update(EventTable).where(at(4)).values(chain_digest="1" * 64)),
+        lambda tx: tx.execute(update(EventTable).where(at_sequence(4)).values(chain_digest="1" * 64)),
         4,
         "does not follow",
     ),
     "one is gone": (
-        lambda tx: tx.execute(delete(EventTable).where(at(6))),
+        lambda tx: tx.execute(delete(EventTable).where(at_sequence(6))),
         6,
-        "next one that is there has the place 7",
+        "next event has the sequence number 7",
     ),
-    "the last is gone": (lambda tx: tx.execute(delete(EventTable).where(at(14))), 14, "to have 14 events, and 13 are"),
+    "the last is gone": (
+        lambda tx: tx.execute(delete(EventTable).where(at_sequence(14))),
+        14,
+        "should have 14 events, and has 13",
+    ),
     "the head": (
         lambda tx: tx.execute(update(EventChainTable).values(head_digest="1" * 64)),
         14,
-        "not the one that is kept as",
+        "not the stored last one",
     ),
 }
 
 
-@pytest.mark.parametrize("how", TAMPERED)
-def test_the_first_break_is_named(worked: Worked, how: str) -> None:
-    assert audit_campaign(worked.platform, "pilot").holds
-    change, place, why = TAMPERED[how]
-    worked.do(change)
-    broken = audit_campaign(worked.platform, "pilot").broken
+@pytest.mark.parametrize("tampering", TAMPERED)
+def test_the_first_break_is_named(rated: RatedCampaign, tampering: str) -> None:
+    assert audit_campaign(rated.platform, "pilot").holds
+    change, sequence, reason = TAMPERED[tampering]
+    rated.do(change)
+    broken = audit_campaign(rated.platform, "pilot").broken
     assert broken is not None
-    assert broken.sequence == place
-    assert why in broken.reason
+    assert broken.sequence == sequence
+    assert reason in broken.reason
 
 
-def final(tx: Connection) -> Any:
+def first_final_save(tx: Connection) -> Any:
     return tx.scalar(select(SaveTable.number).where(SaveTable.final).order_by(SaveTable.number).limit(1))
 
 
 def change_save(**values: Any) -> Change:
-    return lambda tx: tx.execute(update(SaveTable).where(SaveTable.number == final(tx)).values(**values))
+    return lambda tx: tx.execute(update(SaveTable).where(SaveTable.number == first_final_save(tx)).values(**values))
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
-        (lambda tx: tx.execute(update(AnswerTable).values(value='"Yes"')), "are not what was submitted"),
+        (lambda tx: tx.execute(update(AnswerTable).values(value='"Yes"')), "differ from those that were submitted"),
         (
-            lambda tx: tx.execute(delete(AnswerTable).where(AnswerTable.save_number == final(tx))),
-            "are not what was submitted",
+            lambda tx: tx.execute(delete(AnswerTable).where(AnswerTable.save_number == first_final_save(tx))),
+            "differ from those that were submitted",
         ),
-        (change_save(visible_ms=9), "are not what was submitted"),
-        (change_save(final=False), "were submitted, and are gone"),
-        (change_save(key="k"), "were never submitted"),
-        (lambda tx: tx.execute(update(ItemTable).values(load=9)), "is said to have 9 raters, and has 2"),
-        (lambda tx: tx.execute(update(CampaignTable).values(n_raters=1)), "let in 1 raters, and has 2"),
+        (change_save(visible_ms=9), "differ from those that were submitted"),
+        (change_save(final=False), "were submitted, and are missing"),
+        (change_save(key="k"), "the log has no submission of them"),
+        (lambda tx: tx.execute(update(ItemTable).values(load=9)), "should have 9 raters, and has 2"),
+        (lambda tx: tx.execute(update(CampaignTable).values(n_raters=1)), "should have 1 raters, and has 2"),
     ],
 )
-def test_what_no_longer_agrees_with_the_events_is_told(worked: Worked, change: Change, told: str) -> None:
-    assert audit_campaign(worked.platform, "pilot").holds
-    worked.do(change)
-    found = audit_campaign(worked.platform, "pilot")
-    assert found.broken is None
-    assert not found.holds
-    assert any(told in fault for fault in found.faults), found.faults
+def test_rows_that_disagree_with_the_events_are_reported(rated: RatedCampaign, change: Change, message: str) -> None:
+    assert audit_campaign(rated.platform, "pilot").holds
+    rated.do(change)
+    audit = audit_campaign(rated.platform, "pilot")
+    assert audit.broken is None
+    assert not audit.holds
+    assert any(message in fault for fault in audit.faults), audit.faults
 
 
 @pytest.mark.parametrize("linked", [True, False], ids=["linked", "not linked yet"])
-def test_a_withdrawal_erases_what_was_told_and_breaks_nothing(worked: Worked, linked: bool) -> None:
-    platform, (goes, stays) = worked.platform, worked.raters
+def test_a_withdrawal_erases_events_and_the_chain_still_holds(rated: RatedCampaign, linked: bool) -> None:
+    platform, (withdrawn_id, remaining_id) = rated.platform, rated.raters
     before = audit_campaign(platform, "pilot").head if linked else None
     for _ in range(2):
-        withdrawal.withdraw_rater(platform, goes, now=NOW)
-    found = audit_campaign(platform, "pilot", known=before)
-    assert found.holds
-    assert (found.n, found.n_erased) == (15, 6) if linked else (9, 0)
+        withdrawal.withdraw_rater(platform, withdrawn_id, now=NOW)
+    audit = audit_campaign(platform, "pilot", known=before)
+    assert audit.holds
+    assert (audit.n, audit.n_erased) == (15, 6) if linked else (9, 0)
     with platform.database.reading() as tx:
         rows = tx.execute(select(EventTable.__table__).where(EventTable.kind == "erased")).all()
         assert {(row.at, row.rater_id, row.content, row.salt) for row in rows} <= {(None, None, None, None)}
-        assert tx.scalar(select(EventTable.number).where(EventTable.rater_id == goes)) is None
-        assert len(tx.scalars(select(EventTable.number).where(EventTable.rater_id == stays)).all()) == 6
-        (told,) = events.iterate_events(tx, worked.kept.id, "withdrawn")
-        assert (told.rater_id, told.staff_id, told.content) == (None, None, {})
+        assert tx.scalar(select(EventTable.number).where(EventTable.rater_id == withdrawn_id)) is None
+        assert len(tx.scalars(select(EventTable.number).where(EventTable.rater_id == remaining_id)).all()) == 6
+        (withdrawal_event,) = events.iterate_events(tx, rated.campaign.id, "withdrawn")
+        assert (withdrawal_event.rater_id, withdrawal_event.staff_id, withdrawal_event.content) == (None, None, {})
 
 
-def test_previews_are_nothing_that_happened(platform: Platform) -> None:
+def test_previews_log_no_event(platform: Platform) -> None:
     open_campaign(platform, 2)
     rater = enter(platform, "", rehearsal=True)
     rate_all(platform, rater)
@@ -189,19 +207,19 @@ def test_previews_are_nothing_that_happened(platform: Platform) -> None:
     assert audit_campaign(platform, "pilot").holds
 
 
-def test_a_campaign_that_is_older_than_the_log_has_no_faults(worked: Worked) -> None:
-    worked.do(lambda tx: tx.execute(delete(EventTable)))
-    arrival = Arrival("pilot", str(worked.kept.key), "en")
-    rater, _ = enrolment.enrol_rater(worked.platform, arrival, AGREED, now=NOW.replace(hour=23))
-    at = journey.next_state(worked.platform, rater, now=NOW.replace(hour=23)).assignment
-    assert at is not None
-    rating.submit_answers(worked.platform, rater, at.id, "k", given(), now=NOW.replace(hour=23))
-    found = audit_campaign(worked.platform, "pilot")
-    assert (found.holds, found.n) == (True, 5)
+def test_a_campaign_that_is_older_than_the_log_has_no_faults(rated: RatedCampaign) -> None:
+    rated.do(lambda tx: tx.execute(delete(EventTable)))
+    arrival = Arrival("pilot", str(rated.campaign.key), "en")
+    rater, _ = enrolment.enrol_rater(rated.platform, arrival, AGREED, now=NOW.replace(hour=23))
+    assignment = journey.next_state(rated.platform, rater, now=NOW.replace(hour=23)).assignment
+    assert assignment is not None
+    rating.submit_answers(rated.platform, rater, assignment.id, "k", make_save(), now=NOW.replace(hour=23))
+    audit = audit_campaign(rated.platform, "pilot")
+    assert (audit.holds, audit.n) == (True, 5)
 
 
-def test_many_link_at_once_and_each_event_has_one_place(worked: Worked) -> None:
+def test_concurrent_linking_gives_each_event_one_sequence_number(rated: RatedCampaign) -> None:
     with ThreadPoolExecutor(8) as threads:
-        linked = list(threads.map(lambda _: audit_workflow.link_pending_events(worked.platform), range(8)))
+        linked = list(threads.map(lambda _: audit_workflow.link_pending_events(rated.platform), range(8)))
     assert sum(linked) == 14
-    assert audit_campaign(worked.platform, "pilot").holds
+    assert audit_campaign(rated.platform, "pilot").holds

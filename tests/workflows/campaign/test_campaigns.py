@@ -16,17 +16,19 @@ from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.platform.platform import Platform
 
 
-def test_a_draft_is_kept_whole(platform: Platform) -> None:
+def test_a_draft_stores_its_definition_and_items(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    made = campaigns.create_campaign(platform, definition(demographics=ABOUT_YOU), items(5), staff_id=staff_id, now=NOW)
-    assert (made.state, made.name, made.n_raters) == ("draft", "pilot", 0)
+    campaign = campaigns.create_campaign(
+        platform, definition(demographics=ABOUT_YOU), items(5), staff_id=staff_id, now=NOW
+    )
+    assert (campaign.state, campaign.name, campaign.n_raters) == ("draft", "pilot", 0)
     with platform.database.reading() as tx:
-        assert Platform(platform.database).definitions.of(tx, made) == definition(demographics=ABOUT_YOU)
-        assert tuple(items_store.iterate_items(tx, made.id)) == items(5)
+        assert Platform(platform.database).definitions.of(tx, campaign) == definition(demographics=ABOUT_YOU)
+        assert tuple(items_store.iterate_items(tx, campaign.id)) == items(5)
         assert [one.name for one in store.list_member_campaigns(tx, staff_id)] == ["pilot"]
 
 
-def test_names_and_ids_are_taken_once(platform: Platform) -> None:
+def test_duplicate_names_and_item_ids_are_refused(platform: Platform) -> None:
     staff_id = owner(platform.database)
     campaigns.create_campaign(platform, definition(), items(2), staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="There is a campaign called pilot"):
@@ -37,25 +39,25 @@ def test_names_and_ids_are_taken_once(platform: Platform) -> None:
 
 def test_items_of_a_draft_are_added_in_order_all_or_none(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    made = campaigns.create_campaign(platform, definition(), items(2), staff_id=staff_id, now=NOW)
+    campaign = campaigns.create_campaign(platform, definition(), items(2), staff_id=staff_id, now=NOW)
     assert campaigns.add_items(platform, "pilot", items(5)[2:], staff_id=staff_id, now=NOW) == 5
-    for wrong in ((*items(7)[5:], *items(1)), items(7)[5:] * 2):
+    for duplicates in ((*items(7)[5:], *items(1)), items(7)[5:] * 2):
         with pytest.raises(Conflict, match="already, and nothing was added"):
-            campaigns.add_items(platform, "pilot", wrong, staff_id=staff_id, now=NOW)
+            campaigns.add_items(platform, "pilot", duplicates, staff_id=staff_id, now=NOW)
     with platform.database.reading() as tx:
-        assert tuple(items_store.iterate_items(tx, made.id)) == items(5)
+        assert tuple(items_store.iterate_items(tx, campaign.id)) == items(5)
 
 
-def test_items_of_a_draft_are_removed_with_what_previews_made_of_them(platform: Platform) -> None:
+def test_removing_items_of_a_draft_removes_the_ratings_of_previews(platform: Platform) -> None:
     staff_id = owner(platform.database)
     campaigns.create_campaign(platform, definition("other"), items(2), staff_id=staff_id, now=NOW)
-    made = campaigns.create_campaign(platform, definition(), items(3), staff_id=staff_id, now=NOW)
+    campaign = campaigns.create_campaign(platform, definition(), items(3), staff_id=staff_id, now=NOW)
     run_rehearsal(platform, "pilot", 2, staff_id=staff_id, now=NOW)
     run_rehearsal(platform, "other", 1, staff_id=staff_id, now=NOW)
     assert campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW) == 3
     assert campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW) == 0
     with platform.database.reading() as tx:
-        assert overview.load_campaign_numbers(tx, made.id).n_rehearsals == 2
+        assert overview.load_campaign_numbers(tx, campaign.id).n_rehearsals == 2
         assert tx.scalar(select(func.count()).select_from(SaveTable)) == 2
         assert tx.scalar(select(func.count()).select_from(AnswerTable))
     assert campaigns.add_items(platform, "pilot", items(1), staff_id=staff_id, now=NOW) == 1
@@ -65,7 +67,7 @@ def test_items_of_a_draft_are_removed_with_what_previews_made_of_them(platform: 
         campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW)
 
 
-def test_it_goes_from_draft_to_open_to_closed_and_not_back(platform: Platform) -> None:
+def test_a_campaign_never_returns_to_draft(platform: Platform) -> None:
     staff_id = owner(platform.database)
     campaigns.create_campaign(platform, definition(), (), staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="pilot has no items to rate"):
@@ -79,50 +81,50 @@ def test_it_goes_from_draft_to_open_to_closed_and_not_back(platform: Platform) -
         campaigns.add_items(platform, "pilot", items(3)[2:], staff_id=staff_id, now=NOW)
 
 
-def test_what_raters_answered_cannot_change_and_what_they_read_can(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    change = {"staff_id": kept.staff_id, "now": NOW + timedelta(hours=1)}
+def test_texts_can_change_after_raters_came_and_the_design_cannot(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    by = {"staff_id": campaign.staff_id, "now": NOW + timedelta(hours=1)}
     with pytest.raises(Conflict, match="pilot is open, and cannot be changed now"):
-        campaigns.revise_campaign(platform, "pilot", definition(warning="Worse."), **change)  # type: ignore[arg-type]
-    campaigns.change_state(platform, "pilot", "paused", **change)  # type: ignore[arg-type]
-    with pytest.raises(Conflict, match="replication and seed cannot change after raters came"):
-        campaigns.revise_campaign(platform, "pilot", definition(replication=3, seed=4), **change)  # type: ignore[arg-type]
-    found = campaigns.revise_campaign(platform, "pilot", definition(warning="Worse."), **change)  # type: ignore[arg-type]
+        campaigns.revise_campaign(platform, "pilot", definition(warning="Worse."), **by)  # type: ignore[arg-type]
+    campaigns.change_state(platform, "pilot", "paused", **by)  # type: ignore[arg-type]
+    with pytest.raises(Conflict, match="replication and seed cannot change after raters entered"):
+        campaigns.revise_campaign(platform, "pilot", definition(replication=3, seed=4), **by)  # type: ignore[arg-type]
+    revised = campaigns.revise_campaign(platform, "pilot", definition(warning="Worse."), **by)  # type: ignore[arg-type]
     with platform.database.reading() as tx:
-        assert platform.definitions.of(tx, found).warning["en"] == "Worse."
+        assert platform.definitions.of(tx, revised).warning["en"] == "Worse."
 
 
 def test_a_clone_is_a_draft_without_raters(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    made = campaigns.clone_campaign(platform, "pilot", "again", staff_id=kept.staff_id, now=NOW)
-    assert (made.state, made.name, made.n_raters) == ("draft", "again", 0)
-    assert made.key not in (None, kept.key)
+    campaign = open_campaign(platform)
+    clone = campaigns.clone_campaign(platform, "pilot", "again", staff_id=campaign.staff_id, now=NOW)
+    assert (clone.state, clone.name, clone.n_raters) == ("draft", "again", 0)
+    assert clone.key not in (None, campaign.key)
     with platform.database.reading() as tx:
-        assert tuple(items_store.iterate_items(tx, made.id)) == items(3)
+        assert tuple(items_store.iterate_items(tx, clone.id)) == items(3)
 
 
-def test_nobody_touches_what_is_somebody_elses(platform: Platform) -> None:
+def test_strangers_cannot_act_on_a_campaign(platform: Platform) -> None:
     open_campaign(platform)
-    other = owner(platform.database, "other")
-    for act in (
-        lambda: campaigns.change_state(platform, "pilot", "closed", staff_id=other, now=NOW),
-        lambda: campaigns.clone_campaign(platform, "pilot", "mine", staff_id=other, now=NOW),
-        lambda: campaigns.create_invitations(platform, "pilot", 1, staff_id=other, now=NOW),
-        lambda: campaigns.revise_campaign(platform, "pilot", definition(), staff_id=other, now=NOW),
-        lambda: campaigns.add_items(platform, "pilot", items(5)[3:], staff_id=other, now=NOW),
-        lambda: campaigns.remove_items(platform, "pilot", staff_id=other, now=NOW),
-        lambda: campaigns.load_draft_definition(platform, "pilot", staff_id=other),
+    stranger_id = owner(platform.database, "other")
+    for action in (
+        lambda: campaigns.change_state(platform, "pilot", "closed", staff_id=stranger_id, now=NOW),
+        lambda: campaigns.clone_campaign(platform, "pilot", "mine", staff_id=stranger_id, now=NOW),
+        lambda: campaigns.create_invitations(platform, "pilot", 1, staff_id=stranger_id, now=NOW),
+        lambda: campaigns.revise_campaign(platform, "pilot", definition(), staff_id=stranger_id, now=NOW),
+        lambda: campaigns.add_items(platform, "pilot", items(5)[3:], staff_id=stranger_id, now=NOW),
+        lambda: campaigns.remove_items(platform, "pilot", staff_id=stranger_id, now=NOW),
+        lambda: campaigns.load_draft_definition(platform, "pilot", staff_id=stranger_id),
     ):
         with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
-            act()
+            action()
     with pytest.raises(NotFound, match="There is no campaign 'nothing'"):
-        campaigns.create_invitations(platform, "nothing", 1, staff_id=other, now=NOW)
+        campaigns.create_invitations(platform, "nothing", 1, staff_id=stranger_id, now=NOW)
 
 
 def test_invitations_are_all_different_and_limited(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    keys = campaigns.create_invitations(platform, "pilot", 50, staff_id=kept.staff_id, now=NOW)
+    campaign = open_campaign(platform)
+    keys = campaigns.create_invitations(platform, "pilot", 50, staff_id=campaign.staff_id, now=NOW)
     assert len(set(keys)) == 50
     for n in (0, 10_001):
-        with pytest.raises(InvalidInput, match=f"{n:,} invitations were asked for"):
-            campaigns.create_invitations(platform, "pilot", n, staff_id=kept.staff_id, now=NOW)
+        with pytest.raises(InvalidInput, match=f"{n:,} invitations were requested"):
+            campaigns.create_invitations(platform, "pilot", n, staff_id=campaign.staff_id, now=NOW)

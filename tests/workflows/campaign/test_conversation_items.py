@@ -1,4 +1,4 @@
-"""Conversations that other campaigns rate: what they take over, and what of it a withdrawal erases."""
+"""Conversations as items of other campaigns, and their erasure on withdrawal."""
 
 from pathlib import Path
 from typing import Any
@@ -31,101 +31,101 @@ from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.rater.journey import RaterState
 
 
-def rated(platform: Platform, items: tuple[Item, ...], owner: CampaignRow, name: str = "review") -> CampaignRow:
-    """A campaign of these items, open."""
+def open_review(platform: Platform, items: tuple[Item, ...], owner: CampaignRow, name: str = "review") -> CampaignRow:
+    """Open a campaign of these items."""
     campaigns.create_campaign(platform, definition(name), items, staff_id=owner.staff_id, now=NOW)
     return campaigns.change_state(platform, name, "open", staff_id=owner.staff_id, now=NOW)
 
 
-def test_conversations_that_ended_are_items_that_say_what_was_tried(platform: Platform) -> None:
-    kept = open_chat_campaign(platform)
-    rater = enter(platform, kept.key)
+def test_finished_conversations_become_items_with_their_intent(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform)
+    rater = enter(platform, campaign.key)
     finish_chat(platform, rater, ResponsePick(strength=3))
     finish_chat(platform, rater, ResponsePick(strength=1), "helpful", ends=False)
-    (item,) = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    (item,) = conversation_items.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     assert [turn.text for turn in item.conversation.turns] == ["Talk of red team.", "Response B"]
     assert item.attributes.keys() == {"phase", "item_model_type", "item_num_params", "item_intent"}
     assert (item.attributes["phase"], item.attributes["item_intent"]) == ("red team", "Insults.")
     with platform.database.reading() as tx:
-        told = tx.scalars(select(EventTable.content).where(EventTable.kind == "exported")).all()
-    assert [one["with_text"] for one in told] == [True]
+        contents = tx.scalars(select(EventTable.content).where(EventTable.kind == "exported")).all()
+    assert [one["with_text"] for one in contents] == [True]
 
 
-def test_there_may_be_none(platform: Platform) -> None:
-    kept = open_chat_campaign(platform)
-    with pytest.raises(NotFound, match="pilot has no conversation that has ended"):
-        conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
-    rated(platform, (Item("one", Conversation.from_turns([("human", "Hi"), ("bot", "Ho")])),), kept)
+def test_a_campaign_without_finished_conversations_has_no_items(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform)
+    with pytest.raises(NotFound, match="pilot has no finished conversation"):
+        conversation_items.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    open_review(platform, (Item("one", Conversation.from_turns([("human", "Hi"), ("bot", "Ho")])),), campaign)
     with pytest.raises(InvalidInput, match="In review raters rate items"):
-        conversation_items.list_conversation_items(platform, "review", staff_id=kept.staff_id, now=NOW)
+        conversation_items.list_conversation_items(platform, "review", staff_id=campaign.staff_id, now=NOW)
     with pytest.raises(NotFound, match="There is no campaign"):
         conversation_items.list_conversation_items(platform, "pilot", staff_id="somebody else", now=NOW)
 
 
-def test_who_withdraws_takes_their_conversations_back_from_where_they_are_rated(platform: Platform) -> None:
-    kept = open_chat_campaign(platform)
-    one, other = enter(platform, kept.key), enter(platform, kept.key)
-    for rater in (one, other):
+def test_a_withdrawal_erases_conversations_in_the_campaigns_that_rate_them(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform)
+    leaving, remaining = enter(platform, campaign.key), enter(platform, campaign.key)
+    for rater in (leaving, remaining):
         finish_chat(platform, rater, ResponsePick(strength=3))
-    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
-    review = rated(platform, items, kept)
-    # Somebody else's conversation, whose id the page of a rater could have chosen.
+    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    review = open_review(platform, items, campaign)
+    # Another person's conversation under the same id, which the client of a rater can choose.
     alike = tuple(Item(item.item_id, Conversation.from_turns([("human", "Mine"), ("bot", "!")])) for item in items)
-    rated(platform, alike, kept, "other")
+    open_review(platform, alike, campaign, "other")
     reviewer, _ = enrolment.enrol_rater(platform, Arrival("review", str(review.key), "en"), AGREED, now=NOW)
     journey.next_state(platform, reviewer, now=NOW)
-    withdrawal.withdraw_rater(platform, one.id, now=NOW)
+    withdrawal.withdraw_rater(platform, leaving.id, now=NOW)
     with platform.database.reading() as tx:
         rows = tx.execute(select(ItemTable).join(CampaignTable).where(CampaignTable.name == "review")).all()
         assert sorted(row.withheld for row in rows) == [False, True]
-        (gone,) = [row for row in rows if row.withheld]
-        assert {turn["text"] for turn in gone.content["turns"]} == {ERASED_TEXT}
-        assert gone.content["attributes"] == {}
+        (erased,) = [row for row in rows if row.withheld]
+        assert {turn["text"] for turn in erased.content["turns"]} == {ERASED_TEXT}
+        assert erased.content["attributes"] == {}
         assert (
             tx.scalars(select(ItemTable.withheld).join(CampaignTable).where(CampaignTable.name == "other")).all()
             == [False] * 2
         )
     step = journey.next_state(platform, reviewer, now=NOW)
     assert step.assignment is not None
-    assert step.assignment.item.item_id != gone.name
-    assert step.following is None
+    assert step.assignment.item.item_id != erased.name
+    assert step.next_assignment is None
     for name in ("pilot", "review", "other"):
         assert not audit.audit_campaign(platform, name).faults
 
 
-def test_reviews_of_attempts_come_back_with_them(platform: Platform, tmp_path: Path) -> None:
-    kept = open_chat_campaign(platform)
-    one, other = enter(platform, kept.key), enter(platform, kept.key)
-    finish_chat(platform, one, ResponsePick(strength=3))
-    finish_chat(platform, other, ResponsePick(strength=1), "helpful")
-    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
-    campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=kept.staff_id, now=NOW)
-    review = campaigns.change_state(platform, "red-team-review", "open", staff_id=kept.staff_id, now=NOW)
+def test_attempts_are_exported_with_their_reviews(platform: Platform, tmp_path: Path) -> None:
+    campaign = open_chat_campaign(platform)
+    red_teamer, helper = enter(platform, campaign.key), enter(platform, campaign.key)
+    finish_chat(platform, red_teamer, ResponsePick(strength=3))
+    finish_chat(platform, helper, ResponsePick(strength=1), "helpful")
+    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=campaign.staff_id, now=NOW)
+    review = campaigns.change_state(platform, "red-team-review", "open", staff_id=campaign.staff_id, now=NOW)
     agreed = {"rating": True, "release": False, "return": False}
     for tags in (("Theft", "Other"), ("Other", "Weapons"), None):
         reviewer, _ = enrolment.enrol_rater(
             platform, Arrival("red-team-review", str(review.key), "en"), agreed, now=NOW
         )
         for _ in items:
-            given: dict[str, Answer] = {"Q_success": "4", **({"Q_tags": tags} if tags else {})}
-            step = rate(platform, reviewer, given)
+            answers: dict[str, Answer] = {"Q_success": "4", **({"Q_tags": tags} if tags else {})}
+            step = rate(platform, reviewer, answers)
     assert step.assignment is None
     withdrawal.withdraw_rater(platform, reviewer.id, now=NOW)
-    done = export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
-    # What was finish_chat about without a try is no attempt, whoever reviewed it.
-    assert (done.n_attempts, done.n_reviews) == (1, 2)
+    export = export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
+    # A conversation of the mode "helpful" is not an attempt, even when it was reviewed.
+    assert (export.n_attempts, export.n_reviews) == (1, 2)
     (attempt,) = read_attempts(tmp_path / "out" / "red_team_attempts.jsonl.gz").attempts
     assert attempt.tags == ("Theft", "Weapons", "Other")
-    found = read_json_lines(tmp_path / "out" / "reviews.jsonl")
-    assert [(row["attempt_id"], row["success"]) for row in found] == [("1", 4), ("1", 4)]
-    assert len({row["reviewer_id"] for row in found}) == 2
-    assert "what reviewers said of attempts" in (tmp_path / "out" / "README.txt").read_text("utf-8")
+    reviews = read_json_lines(tmp_path / "out" / "reviews.jsonl")
+    assert [(row["attempt_id"], row["success"]) for row in reviews] == [("1", 4), ("1", 4)]
+    assert len({row["reviewer_id"] for row in reviews}) == 2
+    assert "reviews of attempts" in (tmp_path / "out" / "README.txt").read_text("utf-8")
 
 
-def test_reviews_of_others_campaigns_are_theirs(platform: Platform, tmp_path: Path) -> None:
-    kept = open_chat_campaign(platform)
-    finish_chat(platform, enter(platform, kept.key), ResponsePick(strength=3))
-    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+def test_reviews_in_campaigns_of_strangers_are_not_exported(platform: Platform, tmp_path: Path) -> None:
+    campaign = open_chat_campaign(platform)
+    finish_chat(platform, enter(platform, campaign.key), ResponsePick(strength=3))
+    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     stranger = owner(platform.database, "stranger")
     campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=stranger, now=NOW)
     review = campaigns.change_state(platform, "red-team-review", "open", staff_id=stranger, now=NOW)
@@ -135,24 +135,28 @@ def test_reviews_of_others_campaigns_are_theirs(platform: Platform, tmp_path: Pa
     assert export_conversations(platform, "pilot", tmp_path / "out", now=NOW).n_reviews == 0
 
 
-def test_who_asks_something_else_has_no_reviews(platform: Platform, tmp_path: Path) -> None:
-    kept = open_chat_campaign(platform)
-    finish_chat(platform, enter(platform, kept.key), ResponsePick(strength=3))
-    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
-    asked = load_campaign("red-team-review").as_mapping()
-    success, tags = asked["questionnaire"]["questions"]
+def test_another_questionnaire_gives_no_reviews(platform: Platform, tmp_path: Path) -> None:
+    chat_campaign = open_chat_campaign(platform)
+    finish_chat(platform, enter(platform, chat_campaign.key), ResponsePick(strength=3))
+    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=chat_campaign.staff_id, now=NOW)
+    review_definition = load_campaign("red-team-review").as_mapping()
+    success, tags = review_definition["questionnaire"]["questions"]
     declining = [{**success, "decline": "I would rather not say", "labels": {}}, tags]
-    asked["questionnaire"] = {**asked["questionnaire"], "languages": ["en"], "questions": declining}
-    campaign = definition("review", questionnaire=_in_english(asked["questionnaire"]))
-    campaigns.create_campaign(platform, campaign, items, staff_id=kept.staff_id, now=NOW)
-    review = campaigns.change_state(platform, "review", "open", staff_id=kept.staff_id, now=NOW)
+    review_definition["questionnaire"] = {
+        **review_definition["questionnaire"],
+        "languages": ["en"],
+        "questions": declining,
+    }
+    campaign = definition("review", questionnaire=_in_english(review_definition["questionnaire"]))
+    campaigns.create_campaign(platform, campaign, items, staff_id=chat_campaign.staff_id, now=NOW)
+    review = campaigns.change_state(platform, "review", "open", staff_id=chat_campaign.staff_id, now=NOW)
     reviewer, _ = enrolment.enrol_rater(platform, Arrival("review", str(review.key), "en"), AGREED, now=NOW)
     rate(platform, reviewer, {"Q_success": "I would rather not say"})
     assert export_conversations(platform, "pilot", tmp_path / "out", now=NOW).n_reviews == 0
 
 
 def _in_english(value: Any) -> Any:
-    """The same without other languages."""
+    """Return the value without other languages."""
     if isinstance(value, dict):
         return {name: _in_english(one) for name, one in value.items() if name != "de" and one != {}}
     return [_in_english(one) for one in value] if isinstance(value, list) else value
@@ -161,6 +165,6 @@ def _in_english(value: Any) -> Any:
 def rate(platform: Platform, rater: RaterRow, answers: dict[str, Answer]) -> RaterState:
     assignment = journey.next_state(platform, rater, now=NOW).assignment
     assert assignment is not None
-    given = {name: DraftAnswer(value=answer) for name, answer in answers.items()}
-    save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=given)
+    drafts = {name: DraftAnswer(value=answer) for name, answer in answers.items()}
+    save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=drafts)
     return rating.submit_answers(platform, rater, assignment.id, str(uuid4()), save, now=NOW)

@@ -1,4 +1,4 @@
-"""Who belongs to a campaign: links that work once, roles that change, and an owner who always remains."""
+"""Members of campaigns: single-use invitations, roles, and the last owner."""
 
 import threading
 from collections.abc import Callable
@@ -22,22 +22,22 @@ def pilot(platform: Platform) -> CampaignRow:
     return open_campaign(platform)
 
 
-def members(platform: Platform, pilot: CampaignRow) -> dict[str, str]:
-    found, _ = members_workflow.list_members(platform, "pilot", staff_id=pilot.staff_id, now=NOW)
-    return {one.name: one.role for one in found}
+def roles_by_name(platform: Platform, pilot: CampaignRow) -> dict[str, str]:
+    memberships, _ = members_workflow.list_members(platform, "pilot", staff_id=pilot.staff_id, now=NOW)
+    return {one.name: one.role for one in memberships}
 
 
-def known(platform: Platform, name: str) -> str:
+def staff_id_of(platform: Platform, name: str) -> str:
     return staff.create_sign_in_link(platform, name, now=NOW).staff.id
 
 
-def test_who_makes_a_campaign_owns_it(platform: Platform, pilot: CampaignRow) -> None:
-    assert members(platform, pilot) == {"owner": "owner"}
+def test_the_creator_of_a_campaign_owns_it(platform: Platform, pilot: CampaignRow) -> None:
+    assert roles_by_name(platform, pilot) == {"owner": "owner"}
     campaigns.clone_campaign(platform, "pilot", "second", staff_id=pilot.staff_id, now=NOW)
     assert members_workflow.member_role(platform, "second", pilot.staff_id) == "owner"
 
 
-def test_a_link_lets_somebody_in_once(platform: Platform, pilot: CampaignRow) -> None:
+def test_an_invitation_works_once(platform: Platform, pilot: CampaignRow) -> None:
     key = members_workflow.create_member_invitation(platform, "pilot", "analyst", staff_id=pilot.staff_id, now=NOW)
     assert members_workflow.preview_member_invitation(platform, key, now=NOW) == members_workflow.MemberInvitation(
         "pilot", "analyst"
@@ -46,42 +46,44 @@ def test_a_link_lets_somebody_in_once(platform: Platform, pilot: CampaignRow) ->
     grace = staff.staff_of_session(platform, session, now=NOW)
     assert grace is not None
     assert (campaign, grace.name) == ("pilot", "grace")
-    assert members(platform, pilot) == {"owner": "owner", "grace": "analyst"}
-    for use in (
+    assert roles_by_name(platform, pilot) == {"owner": "owner", "grace": "analyst"}
+    for action in (
         lambda: members_workflow.preview_member_invitation(platform, key, now=NOW),
-        lambda: members_workflow.accept_invitation(platform, key, staff_id=known(platform, "eve"), now=NOW),
+        lambda: members_workflow.accept_invitation(platform, key, staff_id=staff_id_of(platform, "eve"), now=NOW),
         lambda: members_workflow.accept_invitation_as_new(platform, key, "mallory", now=NOW),
     ):
-        with pytest.raises(NotAllowed, match=r"This link was used, was taken back, is older than 7 days"):
-            use()
+        with pytest.raises(NotAllowed, match=r"This link was used or revoked, is older than 7 days"):
+            action()
     assert staff.find_or_create_owner(platform, "grace", now=NOW) == grace
 
 
-def test_a_link_ends_and_can_be_taken_back(platform: Platform, pilot: CampaignRow) -> None:
+def test_an_invitation_expires_and_can_be_revoked(platform: Platform, pilot: CampaignRow) -> None:
     owner = pilot.staff_id
-    old, back = (
+    first_key, second_key = (
         members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=owner, now=NOW)
         for _ in range(2)
     )
     _, pending = members_workflow.list_members(platform, "pilot", staff_id=owner, now=NOW)
-    assert {one.role for one in pending} == {"expert"}
-    assert not {old, back} & {one.id for one in pending}
-    campaigns.create_campaign(platform, definition("other"), items(1), staff_id=known(platform, "eve"), now=NOW)
+    assert {invitation.role for invitation in pending} == {"expert"}
+    assert not {first_key, second_key} & {invitation.id for invitation in pending}
+    campaigns.create_campaign(platform, definition("other"), items(1), staff_id=staff_id_of(platform, "eve"), now=NOW)
     with pytest.raises(NotFound, match="other has no such link"):
-        members_workflow.revoke_member_invitation(platform, "other", pending[0].id, staff_id=known(platform, "eve"))
+        members_workflow.revoke_member_invitation(
+            platform, "other", pending[0].id, staff_id=staff_id_of(platform, "eve")
+        )
     assert len(members_workflow.list_members(platform, "pilot", staff_id=owner, now=NOW)[1]) == 2
-    for one in pending:
-        members_workflow.revoke_member_invitation(platform, "pilot", one.id, staff_id=pilot.staff_id)
+    for invitation in pending:
+        members_workflow.revoke_member_invitation(platform, "pilot", invitation.id, staff_id=pilot.staff_id)
     with pytest.raises(NotAllowed):
-        members_workflow.preview_member_invitation(platform, back, now=NOW)
-    late = members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=owner, now=NOW)
+        members_workflow.preview_member_invitation(platform, second_key, now=NOW)
+    late_key = members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=owner, now=NOW)
     with pytest.raises(NotAllowed):
-        members_workflow.preview_member_invitation(platform, late, now=NOW + timedelta(days=7))
+        members_workflow.preview_member_invitation(platform, late_key, now=NOW + timedelta(days=7))
 
 
-def test_of_many_who_join_by_a_link_at_once_one_gets_in(platform: Platform, pilot: CampaignRow) -> None:
+def test_concurrent_uses_of_an_invitation_admit_one_member(platform: Platform, pilot: CampaignRow) -> None:
     key = members_workflow.create_member_invitation(platform, "pilot", "owner", staff_id=pilot.staff_id, now=NOW)
-    people = [known(platform, f"p{i}") for i in range(6)]
+    people = [staff_id_of(platform, f"p{i}") for i in range(6)]
 
     def enter(person: str) -> None:
         try:
@@ -89,11 +91,11 @@ def test_of_many_who_join_by_a_link_at_once_one_gets_in(platform: Platform, pilo
         except NotAllowed:
             return
 
-    _all_at_once([partial(enter, person) for person in people])
-    assert len(members(platform, pilot)) == 2
+    _run_concurrently([partial(enter, person) for person in people])
+    assert len(roles_by_name(platform, pilot)) == 2
 
 
-def _all_at_once(works: list[Callable[[], None]]) -> None:
+def _run_concurrently(works: list[Callable[[], None]]) -> None:
     threads = [threading.Thread(target=work) for work in works]
     for thread in threads:
         thread.start()
@@ -101,18 +103,18 @@ def _all_at_once(works: list[Callable[[], None]]) -> None:
         thread.join()
 
 
-def test_a_name_that_somebody_has_is_not_taken_over(platform: Platform, pilot: CampaignRow) -> None:
+def test_an_invitation_cannot_take_over_an_existing_name(platform: Platform, pilot: CampaignRow) -> None:
     key = members_workflow.create_member_invitation(platform, "pilot", "owner", staff_id=pilot.staff_id, now=NOW)
     with pytest.raises(Conflict, match=r"Somebody is called 'owner'. If that is you, sign in first"):
         members_workflow.accept_invitation_as_new(platform, key, "owner", now=NOW)
-    with pytest.raises(InvalidInput, match="cannot be the name of somebody"):
+    with pytest.raises(InvalidInput, match="is not a valid name"):
         members_workflow.accept_invitation_as_new(platform, key, "a\nb", now=NOW)
     with pytest.raises(Conflict, match=r"You belong to pilot already, as owner"):
         members_workflow.accept_invitation(platform, key, staff_id=pilot.staff_id, now=NOW)
     assert members_workflow.preview_member_invitation(platform, key, now=NOW).role == "owner"
 
 
-def test_the_last_owner_stays_one(platform: Platform, pilot: CampaignRow) -> None:
+def test_the_last_owner_cannot_be_removed_or_demoted(platform: Platform, pilot: CampaignRow) -> None:
     owner = pilot.staff_id
     last = r"owner is the last owner of pilot. Make somebody else an owner first"
     with pytest.raises(Conflict, match=last):
@@ -125,13 +127,13 @@ def test_the_last_owner_stays_one(platform: Platform, pilot: CampaignRow) -> Non
     members_workflow.remove_member(platform, "pilot", "owner", staff_id=owner, now=NOW)
     with pytest.raises(NotFound, match=r"^There is no campaign 'pilot'\.$"):
         members_workflow.member_role(platform, "pilot", pilot.staff_id)
-    assert overview.owner_id_of(platform, "pilot") == known(platform, "grace") != pilot.staff_id
+    assert overview.owner_id_of(platform, "pilot") == staff_id_of(platform, "grace") != pilot.staff_id
     assert overview.list_campaigns_of(platform, staff.find_or_create_owner(platform, "owner", now=NOW)) == ()
 
 
-def test_owners_who_remove_each_other_at_once_leave_one(platform: Platform, pilot: CampaignRow) -> None:
+def test_owners_who_remove_each_other_concurrently_leave_one(platform: Platform, pilot: CampaignRow) -> None:
     members_workflow.add_member(platform, "pilot", "grace", "owner", staff_id=pilot.staff_id, now=NOW)
-    grace = known(platform, "grace")
+    grace = staff_id_of(platform, "grace")
 
     def remove(person: str, by: str) -> None:
         try:
@@ -139,45 +141,45 @@ def test_owners_who_remove_each_other_at_once_leave_one(platform: Platform, pilo
         except (Conflict, NotFound):
             return
 
-    _all_at_once([lambda: remove("grace", pilot.staff_id), lambda: remove("owner", grace)])
+    _run_concurrently([lambda: remove("grace", pilot.staff_id), lambda: remove("owner", grace)])
     assert len([one for one in members_workflow.list_memberships(platform, "pilot") if one.role == "owner"]) == 1
 
 
-def test_of_two_who_choose_a_name_at_once_one_has_it(platform: Platform, pilot: CampaignRow) -> None:
+def test_concurrent_registrations_of_a_name_admit_one(platform: Platform, pilot: CampaignRow) -> None:
     keys = [
         members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=pilot.staff_id, now=NOW)
         for _ in range(6)
     ]
-    told = []
+    errors = []
 
     def enter(key: str) -> None:
         try:
             members_workflow.accept_invitation_as_new(platform, key, "grace", now=NOW)
         except Conflict as error:
-            told.append(str(error))
+            errors.append(str(error))
 
-    _all_at_once([partial(enter, key) for key in keys])
-    assert len(told) == 5
-    assert all(one.startswith("Somebody is called 'grace'") for one in told)
-    assert members(platform, pilot) == {"owner": "owner", "grace": "expert"}
+    _run_concurrently([partial(enter, key) for key in keys])
+    assert len(errors) == 5
+    assert all(error_text.startswith("Somebody is called 'grace'") for error_text in errors)
+    assert roles_by_name(platform, pilot) == {"owner": "owner", "grace": "expert"}
 
 
-def test_who_is_there_is_told_where_a_name_is_none(platform: Platform, pilot: CampaignRow) -> None:
+def test_unknown_members_and_roles_are_refused_with_suggestions(platform: Platform, pilot: CampaignRow) -> None:
     with pytest.raises(NotFound, match=r"Nobody called 'onwer' belongs to pilot. Did you mean 'owner'"):
         members_workflow.remove_member(platform, "pilot", "onwer", staff_id=pilot.staff_id, now=NOW)
-    with pytest.raises(InvalidInput, match=r"'analist' is no role. Did you mean 'analyst'"):
+    with pytest.raises(InvalidInput, match=r"'analist' is not a role. Did you mean 'analyst'"):
         parse_role("analist")
     members_workflow.add_member(platform, "pilot", "grace", "expert", staff_id=pilot.staff_id, now=NOW)
     with pytest.raises(Conflict, match=r"grace belongs to pilot already, as expert"):
         members_workflow.add_member(platform, "pilot", "grace", "owner", staff_id=pilot.staff_id, now=NOW)
 
 
-def test_everybody_is_listed_with_what_they_belong_to(platform: Platform, pilot: CampaignRow) -> None:
-    known(platform, "eve")
-    found = members_workflow.list_memberships(platform)
-    assert [(one.campaign, one.person, one.role) for one in found] == [
+def test_memberships_list_every_person(platform: Platform, pilot: CampaignRow) -> None:
+    staff_id_of(platform, "eve")
+    memberships = members_workflow.list_memberships(platform)
+    assert [(membership.campaign, membership.person, membership.role) for membership in memberships] == [
         ("pilot", "owner", "owner"),
         (None, "eve", None),
     ]
-    assert [one.person for one in members_workflow.list_memberships(platform, "pilot")] == ["owner"]
+    assert [membership.person for membership in members_workflow.list_memberships(platform, "pilot")] == ["owner"]
     assert pilot.name == "pilot"

@@ -15,22 +15,22 @@ from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.platform.platform import Platform
 
 
-def test_simulated_raters_go_the_whole_way_and_are_no_load(platform: Platform) -> None:
+def test_simulated_raters_finish_and_add_no_load(platform: Platform) -> None:
     staff_id = owner(platform.database)
     draft = definition(demographics=ABOUT_YOU, replication=2)
-    kept = campaigns.create_campaign(platform, draft, items(5), staff_id=staff_id, now=NOW)
+    campaign = campaigns.create_campaign(platform, draft, items(5), staff_id=staff_id, now=NOW)
     assert run_rehearsal(platform, "pilot", 3, staff_id=staff_id, now=NOW) == 15
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).select_from(DeclarationTable)) == 3
         assert set(tx.scalars(select(RaterTable.state))) == {"finished"}
         assert all(tx.scalars(select(RaterTable.rehearsal)))
-        assert assignments.load_item_loads(tx, kept.id, "nobody").loads.tolist() == [0] * 5
+        assert assignments.load_item_loads(tx, campaign.id, "nobody").loads.tolist() == [0] * 5
 
 
 @pytest.mark.parametrize("questionnaire", ["dices-350", "dices-990", "red-team-review", TWO_QUESTIONS])
 def test_every_questionnaire_can_be_rehearsed(platform: Platform, questionnaire: object) -> None:
     staff_id = owner(platform.database)
-    draft = definition(questionnaire=questionnaire, demographics="demographics-dices", demographics_placed="before")
+    draft = definition(questionnaire=questionnaire, demographics="demographics-dices", demographics_position="before")
     campaigns.create_campaign(platform, draft, items(2), staff_id=staff_id, now=NOW)
     assert run_rehearsal(platform, "pilot", 1, staff_id=staff_id, now=NOW) == 2
 
@@ -45,22 +45,22 @@ def test_a_campaign_with_a_quota_can_be_rehearsed_beyond_its_seats(platform: Pla
 
 def test_the_same_seed_gives_the_same_answers(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    found = []
+    answers_by_run = []
     for name, seed in (("one", 1), ("two", 1), ("three", 2)):
         campaigns.create_campaign(platform, definition(name), items(6), staff_id=staff_id, now=NOW)
         run_rehearsal(platform, name, 2, staff_id=staff_id, seed=seed, now=NOW)
         with platform.database.reading() as tx:
             query = select(AnswerTable.value).join(SaveTable).join(AssignmentTable).join(RaterTable).join(CampaignTable)
             ordered = query.where(CampaignTable.name == name).order_by(SaveTable.number, AnswerTable.question)
-            found.append(tuple(tx.scalars(ordered)))
-    assert found[0] == found[1] != found[2]
+            answers_by_run.append(tuple(tx.scalars(ordered)))
+    assert answers_by_run[0] == answers_by_run[1] != answers_by_run[2]
 
 
-def test_who_may_and_how_many(platform: Platform) -> None:
+def test_limits_and_permissions_of_rehearsals(platform: Platform) -> None:
     staff_id = owner(platform.database)
     campaigns.create_campaign(platform, definition(), items(1), staff_id=staff_id, now=NOW)
     for n in (0, 1001):
-        with pytest.raises(InvalidInput, match=f"{n:,} raters were asked for"):
+        with pytest.raises(InvalidInput, match=f"{n:,} raters were requested"):
             run_rehearsal(platform, "pilot", n, staff_id=staff_id, now=NOW)
     with pytest.raises(NotFound):
         run_rehearsal(platform, "pilot", 1, staff_id=owner(platform.database, "other"), now=NOW)

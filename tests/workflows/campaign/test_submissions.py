@@ -1,14 +1,22 @@
-"""Decisions on submissions, asked of a Prolific on loopback."""
+"""Decisions on submissions, with a simulated Prolific on loopback."""
 
 from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import select
-from tests.recruit.fake_prolific import TOKEN, Prolific, Trouble, refusal
 from tests.support.campaigns import NOW, open_campaign
 from tests.support.pay import HOUR, history, ledger, staff_of, worker
+from tests.support.prolific_server import TOKEN, Prolific, Trouble, refusal
 from tests.support.raters import enter, rate_all
-from tests.support.recruited_raters import CHECKING, PAY, PAYING, RETURN_REASON, answered, arrived, status_of
+from tests.support.recruited_raters import (
+    CHECKING,
+    PAY,
+    PAYING,
+    RETURN_REASON,
+    add_submission,
+    answer_checks,
+    status_of,
+)
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.recruit.prolific import ProlificClient, SubmissionStatus
@@ -25,7 +33,7 @@ def client(prolific: Prolific) -> Iterator[ProlificClient]:
         yield client
 
 
-def case(platform: Platform, submission: str) -> submissions.SubmissionCase:
+def load_case(platform: Platform, submission: str) -> submissions.SubmissionCase:
     return submissions.load_case(platform, "pilot", submission, staff_id=staff_of(platform))[1]
 
 
@@ -34,79 +42,83 @@ def approve(platform: Platform, client: ProlificClient, submission: str) -> None
 
 
 def ask_return(platform: Platform, client: ProlificClient, submission: str, *reasons: str) -> None:
-    who = {"reasons": list(reasons), "staff_id": staff_of(platform), "now": NOW}
-    submissions.request_return(platform, client, "pilot", submission, **who)  # type: ignore[arg-type]
+    details = {"reasons": list(reasons), "staff_id": staff_of(platform), "now": NOW}
+    submissions.request_return(platform, client, "pilot", submission, **details)  # type: ignore[arg-type]
 
 
 def reject(platform: Platform, client: ProlificClient, submission: str, category: str, reason: str) -> None:
-    who = {"ground": (category, reason), "staff_id": staff_of(platform), "now": NOW}
-    submissions.reject_submission(platform, client, "pilot", submission, **who)  # type: ignore[arg-type]
+    details = {"ground": (category, reason), "staff_id": staff_of(platform), "now": NOW}
+    submissions.reject_submission(platform, client, "pilot", submission, **details)  # type: ignore[arg-type]
 
 
-def test_approving_pays_once_and_is_kept(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
-    kept = open_campaign(platform, 1, **PAYING)
-    rater = enter(platform, kept.key)
+def test_approval_is_sent_once_and_stored(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
+    campaign = open_campaign(platform, 1, **PAYING)
+    rater = enter(platform, campaign.key)
     rate_all(platform, rater)
-    submission = arrived(platform, prolific, kept.id, rater.id)
-    assert history(platform, rater).paid.account.due == 600
+    submission = add_submission(platform, prolific, campaign.id, rater.id)
+    assert history(platform, rater).rater.account.due == 600
     for _ in range(2):
         approve(platform, client, submission)
     assert prolific.submissions[submission]["status"] == status_of(platform, submission) == "APPROVED"
-    assert prolific.asked == [f"POST /api/v1/submissions/{submission}/transition/"]
-    assert history(platform, rater).paid.account.due == 0
-    found = case(platform, submission)
-    assert (found.may_approve, found.may_ask_return, found.may_reject) == (False, False, False)
+    assert prolific.requests == [f"POST /api/v1/submissions/{submission}/transition/"]
+    assert history(platform, rater).rater.account.due == 0
+    submission_case = load_case(platform, submission)
+    assert (submission_case.may_approve, submission_case.may_ask_return, submission_case.may_reject) == (
+        False,
+        False,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
-    ("answer", "error", "told"),
+    ("response", "error", "message"),
     [
         (refusal(400, "No places are left."), InvalidInput, "No places are left"),
-        (refusal(401, f"Invalid: {TOKEN}"), NotAllowed, "Is the token right"),
+        (refusal(401, f"Invalid: {TOKEN}"), NotAllowed, "Check the token"),
         (refusal(500, "Broken."), Unavailable, "HTTP 500"),
     ],
 )
-def test_what_prolific_refuses_is_told_in_its_words_and_changes_nothing(
+def test_refusals_of_prolific_are_reported_and_change_nothing(
     platform: Platform,
     prolific: Prolific,
     client: ProlificClient,
-    answer: object,
+    response: object,
     error: type[DissensusError],
-    told: str,
+    message: str,
 ) -> None:
-    kept = open_campaign(platform, 1, **PAYING)
-    submission = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
-    prolific.trouble.append(Trouble(answer.status_code, {}, bytes(answer.body)))  # type: ignore[attr-defined]
-    with pytest.raises(error, match=told) as caught:
+    campaign = open_campaign(platform, 1, **PAYING)
+    submission = add_submission(platform, prolific, campaign.id, enter(platform, campaign.key).id)
+    prolific.trouble.append(Trouble(response.status_code, {}, bytes(response.body)))  # type: ignore[attr-defined]
+    with pytest.raises(error, match=message) as caught:
         approve(platform, client, submission)
     assert TOKEN not in str(caught.value)
     assert status_of(platform, submission) == "AWAITING REVIEW"
 
 
-def test_a_return_is_asked_for_once_with_reasons(
+def test_a_return_is_requested_once_with_reasons(
     platform: Platform, prolific: Prolific, client: ProlificClient
 ) -> None:
-    kept = open_campaign(platform, 1, **PAYING)
-    submission = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
+    campaign = open_campaign(platform, 1, **PAYING)
+    submission = add_submission(platform, prolific, campaign.id, enter(platform, campaign.key).id)
     with pytest.raises(InvalidInput, match="no reason"):
         ask_return(platform, client, submission)
     for _ in range(2):
         ask_return(platform, client, submission, "You chose A twice.")
     assert prolific.submissions[submission]["return_requested"]
-    assert len(prolific.asked) == 1
-    found = case(platform, submission).submission
-    assert (found.status, found.return_asked_at) == ("AWAITING REVIEW", NOW)
+    assert len(prolific.requests) == 1
+    recruit = load_case(platform, submission).submission
+    assert (recruit.status, recruit.return_requested_at) == ("AWAITING REVIEW", NOW)
 
 
-def test_who_decided_is_in_the_log(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
-    kept = open_campaign(platform, 1, **PAYING)
-    submission = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
+def test_decisions_are_logged_with_their_author(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
+    campaign = open_campaign(platform, 1, **PAYING)
+    submission = add_submission(platform, prolific, campaign.id, enter(platform, campaign.key).id)
     for _ in range(2):
         ask_return(platform, client, submission, "You chose A twice.")
         approve(platform, client, submission)
     with platform.database.reading() as tx:
-        decided = list(events.iterate_events(tx, kept.id, "decision_recorded"))
-    assert [(one.staff_id, dict(one.content)) for one in decided] == [
+        decisions = list(events.iterate_events(tx, campaign.id, "decision_recorded"))
+    assert [(one.staff_id, dict(one.content)) for one in decisions] == [
         (staff_of(platform), {"submission": "ask-return"}),
         (staff_of(platform), {"submission": "approve"}),
     ]
@@ -115,66 +127,67 @@ def test_who_decided_is_in_the_log(platform: Platform, prolific: Prolific, clien
 def test_one_failed_check_of_two_allows_no_rejection(
     platform: Platform, prolific: Prolific, client: ProlificClient
 ) -> None:
-    kept = open_campaign(platform, 1, **CHECKING)
-    rater = enter(platform, kept.key)
-    answered(platform, rater.id, first="A", second="B")
-    submission = arrived(platform, prolific, kept.id, rater.id)
-    found = case(platform, submission)
-    assert (found.may_reject, found.tries) == (False, {"first": ["A"], "second": ["B"]})
-    with pytest.raises(Conflict, match=r"cannot be rejected.*checks that were failed: 1"):
+    campaign = open_campaign(platform, 1, **CHECKING)
+    rater = enter(platform, campaign.key)
+    answer_checks(platform, rater.id, first="A", second="B")
+    submission = add_submission(platform, prolific, campaign.id, rater.id)
+    submission_case = load_case(platform, submission)
+    assert (submission_case.may_reject, submission_case.attempts) == (False, {"first": ["A"], "second": ["B"]})
+    with pytest.raises(Conflict, match=r"cannot be rejected.*failed checks: 1"):
         reject(platform, client, submission, "FAILED_CHECK", RETURN_REASON)
-    assert prolific.asked == []
+    assert prolific.requests == []
 
 
-def test_a_rejection_needs_failed_checks_a_ground_that_is_not_speed_and_a_long_reason(
+def test_a_rejection_needs_failed_checks_a_valid_ground_and_a_long_reason(
     platform: Platform, prolific: Prolific, client: ProlificClient
 ) -> None:
-    kept = open_campaign(platform, 1, **CHECKING)
-    rater = enter(platform, kept.key)
-    answered(platform, rater.id, first="A", second="A")
-    submission = arrived(platform, prolific, kept.id, rater.id)
-    for category, reason, told in (
-        ("TOO_QUICKLY", RETURN_REASON, "speed alone is none"),
-        ("", RETURN_REASON, "no ground"),
+    campaign = open_campaign(platform, 1, **CHECKING)
+    rater = enter(platform, campaign.key)
+    answer_checks(platform, rater.id, first="A", second="A")
+    submission = add_submission(platform, prolific, campaign.id, rater.id)
+    for category, reason, message in (
+        ("TOO_QUICKLY", RETURN_REASON, "speed alone is not one"),
+        ("", RETURN_REASON, "not a ground"),
         ("FAILED_CHECK", "Failed.", "has 7 characters"),
     ):
-        with pytest.raises(InvalidInput, match=told):
+        with pytest.raises(InvalidInput, match=message):
             reject(platform, client, submission, category, reason)
-    assert prolific.asked == []
+    assert prolific.requests == []
     for _ in range(2):
         reject(platform, client, submission, "FAILED_CHECK", RETURN_REASON)
     assert status_of(platform, submission) == "REJECTED"
     # A rejection can be taken back.
-    assert case(platform, submission).may_approve
+    assert load_case(platform, submission).may_approve
 
 
-def test_answers_to_checks_that_changed_meanwhile_say_nothing(platform: Platform, prolific: Prolific) -> None:
-    kept = open_campaign(platform, 1, **CHECKING)
-    rater = enter(platform, kept.key)
-    answered(platform, rater.id, first="C", gone="A")
-    found = case(platform, arrived(platform, prolific, kept.id, rater.id))
-    assert (found.tries, found.may_reject) == ({}, False)
+def test_answers_to_changed_checks_are_ignored(platform: Platform, prolific: Prolific) -> None:
+    campaign = open_campaign(platform, 1, **CHECKING)
+    rater = enter(platform, campaign.key)
+    answer_checks(platform, rater.id, first="C", removed="A")
+    submission_case = load_case(platform, add_submission(platform, prolific, campaign.id, rater.id))
+    assert (submission_case.attempts, submission_case.may_reject) == ({}, False)
 
 
-def test_who_was_turned_away_can_be_paid_and_never_rejected(
+def test_screened_out_people_can_be_paid_and_never_rejected(
     platform: Platform, prolific: Prolific, client: ProlificClient
 ) -> None:
-    kept = open_campaign(platform, 1, **PAYING)
-    submission = arrived(platform, prolific, kept.id, None)
-    found = case(platform, submission)
-    assert (found.verdict, found.may_reject) == (None, False)
-    assert found.away is not None
-    assert (found.away.owed, found.away.due) == (PAY["screened_out"], PAY["screened_out"])
+    campaign = open_campaign(platform, 1, **PAYING)
+    submission = add_submission(platform, prolific, campaign.id, None)
+    submission_case = load_case(platform, submission)
+    assert (submission_case.verdict, submission_case.may_reject) == (None, False)
+    account = submission_case.screened_out_account
+    assert account is not None
+    assert account.owed == account.due == PAY["screened_out"]
     with pytest.raises(Conflict, match="cannot be rejected"):
         reject(platform, client, submission, "FAILED_CHECK", RETURN_REASON)
     approve(platform, client, submission)
-    assert case(platform, submission).away.due == 0  # type: ignore[union-attr]
+    assert load_case(platform, submission).screened_out_account.due == 0  # type: ignore[union-attr]
 
 
-def test_those_that_wait_come_first_and_a_page_has_a_hundred(platform: Platform, prolific: Prolific) -> None:
-    kept = open_campaign(platform, 1, **PAYING)
+def test_waiting_submissions_come_first_on_pages_of_a_hundred(platform: Platform, prolific: Prolific) -> None:
+    campaign = open_campaign(platform, 1, **PAYING)
     for status in ["APPROVED"] * 100 + ["AWAITING REVIEW"] * 3:
-        arrived(platform, prolific, kept.id, None, status)
+        add_submission(platform, prolific, campaign.id, None, status)
     first = submissions.load_queue(platform, "pilot", staff_id=staff_of(platform))
     assert [one.submission.status for one in first.cases[:4]] == ["AWAITING REVIEW"] * 3 + ["APPROVED"]
     assert (first.n, first.n_waiting, first.page, first.pages, len(first.cases)) == (103, 3, 1, 2, 100)
@@ -184,24 +197,24 @@ def test_those_that_wait_come_first_and_a_page_has_a_hundred(platform: Platform,
     assert len(ids) == 103
 
 
-def test_a_submission_of_another_campaign_or_none_is_not_there(platform: Platform, prolific: Prolific) -> None:
-    kept = open_campaign(platform, 1, **PAYING)
-    gone = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
+def test_unknown_and_erased_submissions_are_not_found(platform: Platform, prolific: Prolific) -> None:
+    campaign = open_campaign(platform, 1, **PAYING)
+    erased = add_submission(platform, prolific, campaign.id, enter(platform, campaign.key).id)
     with platform.database.reading() as tx:
         rater_id = str(tx.scalar(select(RecruitTable.rater_id)))
     withdrawal.withdraw_rater(platform, rater_id, now=NOW)
-    for submission in (gone, "0" * 24, "x"):
+    for submission in (erased, "0" * 24, "x"):
         with pytest.raises(NotFound, match="has no submission"):
-            case(platform, submission)
+            load_case(platform, submission)
 
 
-def test_erasing_forgets_who_came_and_not_what_they_were_paid(platform: Platform, prolific: Prolific) -> None:
-    kept = open_campaign(platform, 1, **PAYING)
-    done, left = enter(platform, kept.key), worker(platform, kept.key, HOUR)
+def test_erasing_recruiter_ids_keeps_the_accounts(platform: Platform, prolific: Prolific) -> None:
+    campaign = open_campaign(platform, 1, **PAYING)
+    done, returned = enter(platform, campaign.key), worker(platform, campaign.key, HOUR)
     rate_all(platform, done)
-    arrived(platform, prolific, kept.id, done.id, SubmissionStatus.APPROVED)
-    arrived(platform, prolific, kept.id, left.id, SubmissionStatus.RETURNED)
-    arrived(platform, prolific, kept.id, None, SubmissionStatus.SCREENED_OUT)
+    add_submission(platform, prolific, campaign.id, done.id, SubmissionStatus.APPROVED)
+    add_submission(platform, prolific, campaign.id, returned.id, SubmissionStatus.RETURNED)
+    add_submission(platform, prolific, campaign.id, None, SubmissionStatus.SCREENED_OUT)
     staff_id = staff_of(platform)
     with pytest.raises(Conflict, match=r"pilot is open.*Close it first"):
         submissions.erase_recruiter_ids(platform, "pilot", staff_id=staff_id, now=NOW)

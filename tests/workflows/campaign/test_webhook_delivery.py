@@ -1,4 +1,4 @@
-"""What happened is delivered: signed, in order, at least once, and no receiver keeps another one waiting."""
+"""Webhook deliveries: signed, in order, at least once, and independent of other receivers."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,8 +7,17 @@ from datetime import timedelta
 
 import pytest
 from tests.support.campaigns import AGREED, NOW, open_campaign
-from tests.support.webhook_office import POST, Office, added, data_of, is_signed, kinds, now_is, places
-from tests.webhook_transport.receiver import Receiver, receiving
+from tests.support.webhook_office import (
+    SIGNER,
+    Office,
+    add_webhook,
+    data_of,
+    is_signed,
+    kinds,
+    load_webhook,
+    sequence_numbers,
+)
+from tests.support.webhook_receiver import Receiver, receiving
 
 from dissensus.campaign.webhook_batches import MAX_BATCH_EVENTS, PAUSE_AFTER
 from dissensus.errors import Conflict, InvalidInput, NotFound
@@ -35,421 +44,439 @@ def office(platform: Platform) -> Office:
 
 
 @pytest.fixture
-def kept(platform: Platform) -> CampaignRow:
+def campaign(platform: Platform) -> CampaignRow:
     return open_campaign(platform, 2)
 
 
-def happen(platform: Platform, kept: CampaignRow, n: int, kind: str = "exported") -> None:
-    """So many things happen."""
+def append_events(platform: Platform, campaign: CampaignRow, n: int, kind: str = "exported") -> None:
+    """Append `n` events."""
     with platform.database.writing() as tx:
         for number in range(n):
-            events.append_event(tx, kept.id, kind, {"n": number}, staff_id=kept.staff_id, now=NOW)  # type: ignore[arg-type]
+            events.append_event(tx, campaign.id, kind, {"n": number}, staff_id=campaign.staff_id, now=NOW)  # type: ignore[arg-type]
 
 
-def test_what_happened_is_told_signed_and_once(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_events_are_delivered_signed_and_once(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
-    made, secret = added(platform, kept, receiver)
+    webhook, secret = add_webhook(platform, campaign, receiver)
     assert office.turn()
-    (got,) = receiver.got
-    assert is_signed(got, secret)
-    assert got.headers["webhook-timestamp"] == str(int(NOW.timestamp()))
-    assert got.headers["webhook-id"] == f"msg_{made.id}_1_3"
-    assert got.headers["content-type"] == "application/json"
-    told = data_of(got)
-    assert {name: told[name] for name in told if name != "events"} == {
+    (request,) = receiver.requests
+    assert is_signed(request, secret)
+    assert request.headers["webhook-timestamp"] == str(int(NOW.timestamp()))
+    assert request.headers["webhook-id"] == f"msg_{webhook.id}_1_3"
+    assert request.headers["content-type"] == "application/json"
+    body = data_of(request)
+    assert {name: body[name] for name in body if name != "events"} == {
         "campaign": "pilot",
-        "webhook": made.id,
+        "webhook": webhook.id,
         "after": 0,
         "through": 3,
         "head": 3,
     }
-    assert [(one["sequence"], one["kind"]) for one in told["events"]] == [
+    assert [(one["sequence"], one["kind"]) for one in body["events"]] == [
         (1, "created"),
         (2, "state_changed"),
         (3, "webhook_changed"),
     ]
-    assert told["events"][2]["content"] == {"webhook": made.id, "to": "added", "host": "127.0.0.1"}
+    assert body["events"][2]["content"] == {"webhook": webhook.id, "change": "added", "host": "127.0.0.1"}
     office.turn()
-    assert len(receiver.got) == 1
-    happen(platform, kept, 2)
+    assert len(receiver.requests) == 1
+    append_events(platform, campaign, 2)
     office.turn()
-    assert (places(receiver.got[1]), data_of(receiver.got[1])["after"]) == ([4, 5], 3)
-    found = now_is(platform, kept)
-    assert (found.state, found.sequence, found.head, found.delivered_at) == ("active", 5, 5, NOW)
+    assert (sequence_numbers(receiver.requests[1]), data_of(receiver.requests[1])["after"]) == ([4, 5], 3)
+    stored = load_webhook(platform, campaign)
+    assert (stored.state, stored.sequence, stored.head, stored.delivered_at) == ("active", 5, 5, NOW)
 
 
-def test_a_new_one_begins_with_its_own_making_or_where_it_is_told_to(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_a_new_webhook_starts_with_its_creation_or_after_a_given_event(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
     audit.link_pending_events(platform)
-    added(platform, kept, receiver, after=None)
-    added(platform, kept, receiver, path="ok/second", after=1)
+    add_webhook(platform, campaign, receiver, after=None)
+    add_webhook(platform, campaign, receiver, path="ok/second", after=1)
     office.turn()
-    assert [places(one) for one in receiver.at("ok")] == [[3, 4]]
-    assert [places(one) for one in receiver.at("ok/second")] == [[2, 3, 4]]
+    assert [sequence_numbers(one) for one in receiver.at("ok")] == [[3, 4]]
+    assert [sequence_numbers(one) for one in receiver.at("ok/second")] == [[2, 3, 4]]
 
 
-def test_many_come_in_batches_one_after_the_other(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_many_events_are_delivered_in_batches(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
-    added(platform, kept, receiver)
-    happen(platform, kept, 2 * MAX_BATCH_EVENTS)
+    add_webhook(platform, campaign, receiver)
+    append_events(platform, campaign, 2 * MAX_BATCH_EVENTS)
     for _ in range(4):
         office.turn()
-    assert [len(places(one)) for one in receiver.got] == [100, 100, 3]
-    assert [place for one in receiver.got for place in places(one)] == list(range(1, 204))
-    assert [(data_of(one)["after"], data_of(one)["through"]) for one in receiver.got] == [
+    assert [len(sequence_numbers(one)) for one in receiver.requests] == [100, 100, 3]
+    assert [place for one in receiver.requests for place in sequence_numbers(one)] == list(range(1, 204))
+    assert [(data_of(one)["after"], data_of(one)["through"]) for one in receiver.requests] == [
         (0, 100),
         (100, 200),
         (200, 203),
     ]
 
 
-def test_kinds_that_were_not_asked_for_are_passed_over_without_a_gap(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_unrequested_kinds_are_skipped_without_a_gap(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
-    added(platform, kept, receiver, kinds=("state_changed", "payment_recorded"))
+    add_webhook(platform, campaign, receiver, kinds=("state_changed", "payment_recorded"))
     office.turn()
     assert kinds(receiver) == ["state_changed"]
-    happen(platform, kept, MAX_SKIPPED_EVENTS)
+    append_events(platform, campaign, MAX_SKIPPED_EVENTS)
     office.turn()
-    # They are noted, and told to nobody.
-    assert now_is(platform, kept).sequence == 3 + MAX_SKIPPED_EVENTS
-    happen(platform, kept, 1, "payment_recorded")
+    # They are skipped without a delivery.
+    assert load_webhook(platform, campaign).sequence == 3 + MAX_SKIPPED_EVENTS
+    append_events(platform, campaign, 1, "payment_recorded")
     office.turn()
-    assert [data_of(one)["after"] for one in receiver.got] == [0, 3 + MAX_SKIPPED_EVENTS]
+    assert [data_of(one)["after"] for one in receiver.requests] == [0, 3 + MAX_SKIPPED_EVENTS]
     assert kinds(receiver) == ["state_changed", "payment_recorded"]
 
 
-def test_what_is_not_taken_is_tried_again_as_it_was_ever_less_often(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_failed_deliveries_are_repeated_unchanged_with_growing_delays(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
-    _, secret = added(platform, kept, receiver)
+    _, secret = add_webhook(platform, campaign, receiver)
     receiver.first["ok"] = ["500", "302", "404"]
     office.turn()
-    found = now_is(platform, kept)
-    assert (found.state, found.failure_reason, found.n_failures) == ("failing", "it answered HTTP 500", 1)
-    assert found.due_at - NOW == timedelta(seconds=5)
-    # What happens meanwhile comes later: the batch that failed is the same, and has the same id.
-    happen(platform, kept, 2)
+    stored = load_webhook(platform, campaign)
+    assert (stored.state, stored.failure_reason, stored.n_failures) == ("failing", "it answered HTTP 500", 1)
+    assert stored.due_at - NOW == timedelta(seconds=5)
+    # Later events wait: the failed batch is repeated unchanged, under the same id.
+    append_events(platform, campaign, 2)
     office.turn()
-    assert len(receiver.got) == 1
+    assert len(receiver.requests) == 1
     office.forward(seconds=5).turn()
-    assert now_is(platform, kept).due_at - office.at == timedelta(seconds=10)
+    assert load_webhook(platform, campaign).due_at - office.at == timedelta(seconds=10)
     office.forward(seconds=10).turn()
     office.forward(seconds=20).turn()
-    assert [places(one) for one in receiver.got] == [[1, 2, 3]] * 4
-    assert len({one.headers["webhook-id"] for one in receiver.got}) == 1
-    assert len({one.headers["webhook-timestamp"] for one in receiver.got}) == 4
-    assert all(is_signed(one, secret) for one in receiver.got)
+    assert [sequence_numbers(one) for one in receiver.requests] == [[1, 2, 3]] * 4
+    assert len({one.headers["webhook-id"] for one in receiver.requests}) == 1
+    assert len({one.headers["webhook-timestamp"] for one in receiver.requests}) == 4
+    assert all(is_signed(one, secret) for one in receiver.requests)
     office.turn()
-    assert places(receiver.got[4]) == [4, 5]
-    found = now_is(platform, kept)
-    assert (found.state, found.failure_reason, found.failing_since, found.sequence) == ("active", "", None, 5)
+    assert sequence_numbers(receiver.requests[4]) == [4, 5]
+    stored = load_webhook(platform, campaign)
+    assert (stored.state, stored.failure_reason, stored.failing_since, stored.sequence) == ("active", "", None, 5)
 
 
 @pytest.mark.parametrize(
     ("path", "wait"),
     [("later", timedelta(minutes=30)), ("much-later", timedelta(hours=6)), ("500", timedelta(seconds=5))],
 )
-def test_a_receiver_may_ask_to_wait_within_limits(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office, path: str, wait: timedelta
+def test_retry_after_is_honoured_within_limits(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office, path: str, wait: timedelta
 ) -> None:
-    added(platform, kept, receiver, path)
+    add_webhook(platform, campaign, receiver, path)
     office.turn()
-    assert now_is(platform, kept).due_at - NOW == wait
+    assert load_webhook(platform, campaign).due_at - NOW == wait
 
 
-def test_who_failed_together_does_not_come_back_together(
-    platform: Platform, kept: CampaignRow, receiver: Receiver
-) -> None:
-    added(platform, kept, receiver, "500")
+def test_retries_are_jittered(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
+    add_webhook(platform, campaign, receiver, "500")
     office = Office(platform, chance=0.0)
     office.turn()
-    assert now_is(platform, kept).due_at - NOW == timedelta(seconds=2.5)
+    assert load_webhook(platform, campaign).due_at - NOW == timedelta(seconds=2.5)
 
 
-def test_who_fails_for_five_days_is_paused_and_goes_on_from_there(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_five_days_of_failures_pause_a_webhook_that_resumes_where_it_stopped(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
-    added(platform, kept, receiver)
+    add_webhook(platform, campaign, receiver)
     receiver.first["ok"] = ["503"] * 60
     office.until_failed(days=4, hours=20)
-    assert now_is(platform, kept).state == "failing"
+    assert load_webhook(platform, campaign).state == "failing"
     office.until_failed(hours=16)
-    found = now_is(platform, kept)
-    assert found.pause_reason == "Nothing was taken for 5 days; the last time, it answered HTTP 503."
-    assert found.sequence == 0
+    paused = load_webhook(platform, campaign)
+    assert paused.pause_reason == "No delivery succeeded for 5 days: it answered HTTP 503."
+    assert paused.sequence == 0
     assert office.at - NOW > PAUSE_AFTER
-    # From seconds to hours: some dozens of tries.
-    n = len(receiver.got)
+    # The delays grow from seconds to hours.
+    n = len(receiver.requests)
     assert 20 < n < 60
     office.until_failed(days=30)
-    assert len(receiver.got) == n
+    assert len(receiver.requests) == n
     receiver.first.clear()
-    one = webhooks.resume_webhook(platform, "pilot", found.id, post=POST, staff_id=kept.staff_id, now=office.at)
-    assert one.id == found.id
+    resumed = webhooks.resume_webhook(
+        platform, "pilot", paused.id, signer=SIGNER, staff_id=campaign.staff_id, now=office.at
+    )
+    assert resumed.id == paused.id
     office.turn()
     office.turn()
-    assert (now_is(platform, kept).state, places(receiver.got[n]), places(receiver.got[n + 1])) == (
+    assert (
+        load_webhook(platform, campaign).state,
+        sequence_numbers(receiver.requests[n]),
+        sequence_numbers(receiver.requests[n + 1]),
+    ) == (
         "active",
         [1, 2, 3],
         [4, 5],
     )
-    assert [one["content"]["to"] for one in data_of(receiver.got[n + 1])["events"]] == ["paused", "went on"]
+    assert [event["content"]["change"] for event in data_of(receiver.requests[n + 1])["events"]] == [
+        "paused",
+        "resumed",
+    ]
 
 
-def test_who_is_gone_is_paused_at_once(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_http_410_pauses_a_webhook_at_once(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
-    added(platform, kept, receiver, "410")
+    add_webhook(platform, campaign, receiver, "410")
     office.turn()
     office.forward(days=1).turn()
-    assert len(receiver.got) == 1
-    assert now_is(platform, kept).pause_reason == "It answered HTTP 410: it is gone, and wants nothing more."
+    assert len(receiver.requests) == 1
+    assert load_webhook(platform, campaign).pause_reason == "It answered HTTP 410 Gone."
 
 
-def test_what_pauses_by_itself_is_an_event_and_once(platform: Platform, kept: CampaignRow, receiver: Receiver) -> None:
-    one, other = Office(platform), Office(platform, holder="two")
-    made, _ = added(platform, kept, receiver, "410")
-    added(platform, kept, receiver, kinds=("webhook_changed",))
+def test_an_automatic_pause_is_one_event(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
+    active, stale = Office(platform), Office(platform, holder="two")
+    webhook, _ = add_webhook(platform, campaign, receiver, "410")
+    add_webhook(platform, campaign, receiver, kinds=("webhook_changed",))
     audit.link_pending_events(platform)
-    # Another process that still thinks that it delivers sends first, and notes last.
-    other.postman(platform, NOW)
-    one.turn()
-    other.postman.finish(platform, NOW)
-    one.turn()
+    # A process that has lost its lease sends first, and stores its result last.
+    stale.dispatcher(platform, NOW)
+    active.turn()
+    stale.dispatcher.finish(platform, NOW)
+    active.turn()
     with platform.database.reading() as tx:
-        told = [one for one in events.iterate_events(tx, kept.id, "webhook_changed") if one.content["to"] == "paused"]
-    assert [(one.staff_id, one.content["webhook"], one.content["host"]) for one in told] == [
-        (None, made.id, "127.0.0.1")
+        paused_events = [
+            event
+            for event in events.iterate_events(tx, campaign.id, "webhook_changed")
+            if event.content["change"] == "paused"
+        ]
+    assert [(event.staff_id, event.content["webhook"], event.content["host"]) for event in paused_events] == [
+        (None, webhook.id, "127.0.0.1")
     ]
-    assert [one["content"]["to"] for one in data_of(receiver.at("ok")[-1])["events"]] == ["paused"]
+    assert [event["content"]["change"] for event in data_of(receiver.at("ok")[-1])["events"]] == ["paused"]
 
 
-def test_who_was_told_nothing_for_long_catches_up(platform: Platform, kept: CampaignRow, receiver: Receiver) -> None:
+def test_a_long_backlog_is_delivered(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
     office = Office(platform)
-    office.postman.spell_s = 60.0
-    added(platform, kept, receiver)
-    happen(platform, kept, 3_000)
+    office.dispatcher.spell_s = 60.0
+    add_webhook(platform, campaign, receiver)
+    append_events(platform, campaign, 3_000)
     office.turn()
-    assert [place for got in receiver.got for place in places(got)] == list(range(1, 3_004))
-    assert now_is(platform, kept).state == "active"
+    assert [place for got in receiver.requests for place in sequence_numbers(got)] == list(range(1, 3_004))
+    assert load_webhook(platform, campaign).state == "active"
 
 
-def test_what_came_of_deliveries_is_counted(platform: Platform, kept: CampaignRow, receiver: Receiver) -> None:
+def test_outcomes_of_deliveries_are_counted(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
     office, counted = Office(platform), Counter[str]()
-    office.postman.count = lambda outcome: counted.update([outcome])
+    office.dispatcher.count = lambda outcome: counted.update([outcome])
     for path in ("ok", "500", "nonsense"):
-        added(platform, kept, receiver, path)
+        add_webhook(platform, campaign, receiver, path)
     office.turn()
     assert counted == {"taken": 1, "refused": 1, "unanswered": 1}
     assert overview.count_platform(platform).webhooks == {"active": 1, "failing": 2, "paused": 0}
 
 
-def test_a_slow_receiver_keeps_nobody_waiting(platform: Platform, kept: CampaignRow, receiver: Receiver) -> None:
-    added(platform, kept, receiver, "silent")
+def test_a_slow_receiver_does_not_delay_others(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
+    add_webhook(platform, campaign, receiver, "silent")
     for number in range(3):
-        added(platform, kept, receiver, f"ok/{number}")
-    office = Office(platform, post=WebhookSigner(POST.secret, replace(POST.sender, limit_s=0.5)))
+        add_webhook(platform, campaign, receiver, f"ok/{number}")
+    office = Office(platform, signer=WebhookSigner(SIGNER.secret, replace(SIGNER.sender, limit_s=0.5)))
     audit.link_pending_events(platform)
     assert office.runner.turn()
-    # The turn is over, and so is that of the others, while one has said nothing yet.
-    assert len(office.postman.under_way) == 4
-    happen(platform, kept, 1)
+    # The turn ends while the silent receiver has not answered.
+    assert len(office.dispatcher.deliveries) == 4
+    append_events(platform, campaign, 1)
     assert audit.link_pending_events(platform) == 1
-    others = [one for one in office.postman.under_way.values() if "silent" not in one.webhook.address]
-    for one in others:
-        assert one.answer.result(30).taken
+    fast_deliveries = [
+        delivery for delivery in office.dispatcher.deliveries.values() if "silent" not in delivery.webhook.address
+    ]
+    for delivery in fast_deliveries:
+        assert delivery.result.result(30).accepted
     assert office.runner.turn()
-    office.postman.finish(platform, NOW)
+    office.dispatcher.finish(platform, NOW)
     assert [len(receiver.at(f"ok/{number}")) for number in range(3)] == [2, 2, 2]
-    # One delivery at a time: nothing else was sent to who has not answered.
+    # One delivery at a time: the silent receiver gets no second request.
     assert len(receiver.at("silent")) == 1
-    troubles = {one.failure_reason for one in webhooks.list_webhooks(platform, "pilot", staff_id=kept.staff_id)}
+    troubles = {
+        webhook.failure_reason for webhook in webhooks.list_webhooks(platform, "pilot", staff_id=campaign.staff_id)
+    }
     assert troubles == {"", "no answer within 0.5 seconds"}
 
 
-def test_one_process_dies_and_another_goes_on_with_nothing_lost(
-    platform: Platform, kept: CampaignRow, receiver: Receiver
+def test_another_process_takes_over_without_losing_events(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver
 ) -> None:
-    added(platform, kept, receiver)
+    add_webhook(platform, campaign, receiver)
     first, second = Office(platform, "first"), Office(platform, "second")
     audit.link_pending_events(platform)
     assert first.runner.turn()
-    for one in first.postman.under_way.values():
-        assert one.answer.result(30).taken
-    # It dies before it has noted that this was taken: the second one sends it again, with the same id.
+    for delivery in first.dispatcher.deliveries.values():
+        assert delivery.result.result(30).accepted
+    # The first process dies before it stores the result: the second sends the batch again, with the same id.
     assert not second.turn()
-    happen(platform, kept, 3)
+    append_events(platform, campaign, 3)
     assert second.forward(seconds=LEASE_DURATION.total_seconds()).turn()
     second.turn()
-    assert [places(one) for one in receiver.got] == [[1, 2, 3], [1, 2, 3, 4, 5, 6]]
-    assert now_is(platform, kept).sequence == 6
-    # Who was thought dead notes what it knows, and takes nothing back.
-    first.postman.finish(platform, first.at)
-    assert now_is(platform, kept).sequence == 6
-    happen(platform, kept, 1)
+    assert [sequence_numbers(request) for request in receiver.requests] == [[1, 2, 3], [1, 2, 3, 4, 5, 6]]
+    assert load_webhook(platform, campaign).sequence == 6
+    # The late result of the first process does not move the position back.
+    first.dispatcher.finish(platform, first.at)
+    assert load_webhook(platform, campaign).sequence == 6
+    append_events(platform, campaign, 1)
     first.at = second.at
     assert not first.turn()
     second.turn()
-    assert places(receiver.got[2]) == [7]
+    assert sequence_numbers(receiver.requests[2]) == [7]
 
 
-def test_a_failure_that_another_process_noted_later_moves_nothing_back(
-    platform: Platform, kept: CampaignRow, receiver: Receiver
+def test_a_late_failure_of_another_process_moves_nothing_back(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver
 ) -> None:
-    added(platform, kept, receiver)
+    add_webhook(platform, campaign, receiver)
     receiver.first["ok"] = ["500"]
     first, second = Office(platform, "first"), Office(platform, "second")
     audit.link_pending_events(platform)
     first.runner.turn()
-    for one in first.postman.under_way.values():
-        assert not one.answer.result(30).taken
+    for delivery in first.dispatcher.deliveries.values():
+        assert not delivery.result.result(30).accepted
     second.forward(seconds=LEASE_DURATION.total_seconds()).turn()
-    first.postman.finish(platform, first.at)
-    found = now_is(platform, kept)
-    assert (found.state, found.sequence) == ("active", 3)
+    first.dispatcher.finish(platform, first.at)
+    stored = load_webhook(platform, campaign)
+    assert (stored.state, stored.sequence) == ("active", 3)
 
 
-def test_who_is_let_go_on_while_it_fails_once_more_begins_anew(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_resuming_during_a_failing_delivery_resets_the_delay(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
-    made, _ = added(platform, kept, receiver)
+    webhook, _ = add_webhook(platform, campaign, receiver)
     receiver.first["ok"] = ["500", "500"]
     office.turn()
     office.forward(seconds=5)
     assert office.runner.turn()
-    webhooks.resume_webhook(platform, "pilot", made.id, post=POST, staff_id=kept.staff_id, now=office.at)
-    # This failure was on its way when the owner said so, and does not make it wait.
-    office.postman.finish(platform, office.at)
-    found = now_is(platform, kept)
-    assert (found.state, found.due_at) == ("active", office.at)
+    webhooks.resume_webhook(platform, "pilot", webhook.id, signer=SIGNER, staff_id=campaign.staff_id, now=office.at)
+    # This failure was under way when the owner resumed the webhook, and does not delay it.
+    office.dispatcher.finish(platform, office.at)
+    stored = load_webhook(platform, campaign)
+    assert (stored.state, stored.due_at) == ("active", office.at)
     office.turn()
-    assert now_is(platform, kept).sequence == 3
+    assert load_webhook(platform, campaign).sequence == 3
 
 
-def test_what_was_withdrawn_is_not_told_also_where_it_is_tried_again(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_retries_leave_out_events_of_withdrawn_raters(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
-    added(platform, kept, receiver)
-    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    add_webhook(platform, campaign, receiver)
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
     receiver.first["ok"] = ["500"]
     office.turn()
     assert kinds(receiver) == ["created", "state_changed", "webhook_changed", "entered", "consented"]
-    assert all(rater.id.encode() not in one.body for one in receiver.got)
+    assert all(rater.id.encode() not in one.body for one in receiver.requests)
     withdrawal.withdraw_rater(platform, rater.id, now=NOW)
     office.forward(hours=1).turn()
     office.turn()
-    assert [places(one) for one in receiver.got[1:]] == [[1, 2, 3], [6]]
-    assert (data_of(receiver.got[1])["through"], data_of(receiver.got[2])["after"]) == (5, 5)
-    assert [one["kind"] for one in data_of(receiver.got[2])["events"]] == ["withdrawn"]
+    assert [sequence_numbers(one) for one in receiver.requests[1:]] == [[1, 2, 3], [6]]
+    assert (data_of(receiver.requests[1])["through"], data_of(receiver.requests[2])["after"]) == (5, 5)
+    assert [one["kind"] for one in data_of(receiver.requests[2])["events"]] == ["withdrawn"]
 
 
-def test_all_of_a_batch_that_failed_was_withdrawn(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_a_failed_batch_that_was_entirely_withdrawn_is_skipped(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
     audit.link_pending_events(platform)
-    added(platform, kept, receiver, kinds=("entered", "consented"), after=2)
-    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    add_webhook(platform, campaign, receiver, kinds=("entered", "consented"), after=2)
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
     receiver.first["ok"] = ["500"]
     office.turn()
     withdrawal.withdraw_rater(platform, rater.id, now=NOW)
     office.forward(hours=1).turn()
-    assert len(receiver.got) == 1
-    found = now_is(platform, kept)
-    assert (found.state, found.sequence, found.delivered_at) == ("active", 5, None)
+    assert len(receiver.requests) == 1
+    stored = load_webhook(platform, campaign)
+    assert (stored.state, stored.sequence, stored.delivered_at) == ("active", 5, None)
 
 
-def test_who_owns_it_no_more_hears_no_more_until_another_owner_says_so(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_removing_its_owner_pauses_a_webhook_until_another_owner_resumes_it(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
-    members.add_member(platform, "pilot", "grace", "owner", staff_id=kept.staff_id, now=NOW)
+    members.add_member(platform, "pilot", "grace", "owner", staff_id=campaign.staff_id, now=NOW)
     grace = next(
         one
-        for one in members.list_members(platform, "pilot", staff_id=kept.staff_id, now=NOW)[0]
+        for one in members.list_members(platform, "pilot", staff_id=campaign.staff_id, now=NOW)[0]
         if one.name == "grace"
     )
-    added(platform, kept, receiver)
+    add_webhook(platform, campaign, receiver)
     office.turn()
     members.remove_member(platform, "pilot", "owner", staff_id=grace.staff_id, now=NOW)
     office.turn()
-    assert len(receiver.got) == 1
-    (found,) = webhooks.list_webhooks(platform, "pilot", staff_id=grace.staff_id)
-    assert found.pause_reason.startswith("Who answers for it is no owner of the campaign any more.")
-    webhooks.resume_webhook(platform, "pilot", found.id, post=POST, staff_id=grace.staff_id, now=NOW)
+    assert len(receiver.requests) == 1
+    (paused,) = webhooks.list_webhooks(platform, "pilot", staff_id=grace.staff_id)
+    assert paused.pause_reason.startswith("The person responsible for it is not an owner of the campaign any more.")
+    webhooks.resume_webhook(platform, "pilot", paused.id, signer=SIGNER, staff_id=grace.staff_id, now=NOW)
     office.turn()
-    assert [one["kind"] for one in data_of(receiver.got[1])["events"]] == [
+    assert [one["kind"] for one in data_of(receiver.requests[1])["events"]] == [
         "members_changed",
         "webhook_changed",
         "webhook_changed",
     ]
 
 
-def test_another_key_of_the_site_pauses_what_nobody_could_check_any_more(
-    platform: Platform, kept: CampaignRow, receiver: Receiver
-) -> None:
-    made, _ = added(platform, kept, receiver)
-    other = WebhookSigner("another key of the site, made after the first was lost", POST.sender)
-    Office(platform, post=other).turn()
-    assert receiver.got == []
-    assert now_is(platform, kept).pause_reason.startswith(
-        "The secret key of the site is another one since it was added"
+def test_a_changed_secret_key_pauses_webhooks(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
+    webhook, _ = add_webhook(platform, campaign, receiver)
+    other_signer = WebhookSigner("another key of the site, made after the first was lost", SIGNER.sender)
+    Office(platform, signer=other_signer).turn()
+    assert receiver.requests == []
+    assert load_webhook(platform, campaign).pause_reason.startswith(
+        "The secret key of the site has changed since it was added"
     )
     with pytest.raises(Conflict, match="Remove it, and add it again"):
-        webhooks.resume_webhook(platform, "pilot", made.id, post=other, staff_id=kept.staff_id, now=NOW)
+        webhooks.resume_webhook(platform, "pilot", webhook.id, signer=other_signer, staff_id=campaign.staff_id, now=NOW)
 
 
-def test_a_name_that_leads_inside_later_is_not_asked(platform: Platform, kept: CampaignRow, receiver: Receiver) -> None:
-    found = [["93.184.215.14"], ["10.0.0.1"]]
-    sender = replace(POST.sender, resolve=lambda *_: found.pop(0))
-    post = WebhookSigner(POST.secret, sender)
-    wanted = NewWebhook(address="https://hooks.example.org/", after=0)
-    webhooks.add_webhook(platform, "pilot", wanted, post=post, staff_id=kept.staff_id, now=NOW)
-    Office(platform, post=post).turn()
-    assert now_is(platform, kept).failure_reason == "it has no address that may be asked"
-
-
-def test_a_campaign_that_is_closed_is_still_told_of(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_a_host_that_later_resolves_to_a_private_address_is_not_requested(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver
 ) -> None:
-    added(platform, kept, receiver, kinds=("state_changed",), after=None)
-    campaigns.change_state(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
+    addresses = [["93.184.215.14"], ["10.0.0.1"]]
+    sender = replace(SIGNER.sender, resolve=lambda *_: addresses.pop(0))
+    signer = WebhookSigner(SIGNER.secret, sender)
+    new_webhook = NewWebhook(address="https://hooks.example.org/", after=0)
+    webhooks.add_webhook(platform, "pilot", new_webhook, signer=signer, staff_id=campaign.staff_id, now=NOW)
+    Office(platform, signer=signer).turn()
+    assert load_webhook(platform, campaign).failure_reason == "it has no allowed address"
+
+
+def test_events_of_closed_campaigns_are_delivered(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+) -> None:
+    add_webhook(platform, campaign, receiver, kinds=("state_changed",), after=None)
+    campaigns.change_state(platform, "pilot", "closed", staff_id=campaign.staff_id, now=NOW)
     office.turn()
-    assert [one["content"] for got in receiver.got for one in data_of(got)["events"]][-1] == {"to": "closed"}
+    assert [one["content"] for got in receiver.requests for one in data_of(got)["events"]][-1] == {"state": "closed"}
 
 
-def test_one_that_was_removed_while_something_was_on_its_way(
-    platform: Platform, kept: CampaignRow, receiver: Receiver, office: Office
+def test_a_webhook_can_be_removed_during_a_delivery(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
-    made, _ = added(platform, kept, receiver, "brief")
+    webhook, _ = add_webhook(platform, campaign, receiver, "brief")
     audit.link_pending_events(platform)
     office.runner.turn()
-    webhooks.remove_webhook(platform, "pilot", made.id, staff_id=kept.staff_id, now=NOW)
+    webhooks.remove_webhook(platform, "pilot", webhook.id, staff_id=campaign.staff_id, now=NOW)
     office.turn()
     office.turn()
-    assert len(receiver.got) == 1
-    assert webhooks.list_webhooks(platform, "pilot", staff_id=kept.staff_id) == ()
+    assert len(receiver.requests) == 1
+    assert webhooks.list_webhooks(platform, "pilot", staff_id=campaign.staff_id) == ()
 
 
-def test_everything_that_is_wrong_with_one_is_told_at_once(platform: Platform, kept: CampaignRow) -> None:
-    wanted = NewWebhook(address="https://10.0.0.1/", kinds=("submitt", "erased"), after=99)
+def test_every_mistake_in_a_webhook_is_reported_at_once(platform: Platform, campaign: CampaignRow) -> None:
+    new_webhook = NewWebhook(address="https://10.0.0.1/", kinds=("submitt", "erased"), after=99)
     with pytest.raises(InvalidInput) as caught:
-        webhooks.add_webhook(platform, "pilot", wanted, post=POST, staff_id=kept.staff_id, now=NOW)
+        webhooks.add_webhook(platform, "pilot", new_webhook, signer=SIGNER, staff_id=campaign.staff_id, now=NOW)
     assert str(caught.value).splitlines() == [
-        "'10.0.0.1' is nowhere on the public internet.",
-        "'submitt' is no kind of event. Did you mean 'item_submitted'?",
-        "'erased' is no kind of event. Did you mean 'notice_raised'?",
-        "after is 99, and the log has 0 events. Give a place from 0 to that.",
+        "'10.0.0.1' is not on the public internet.",
+        "'submitt' is not a kind of event. Did you mean 'item_submitted'?",
+        "'erased' is not a kind of event. Did you mean 'notice_raised'?",
+        "after is 99, and the log has 0 events. Give a number from 0 to that.",
     ]
 
 
-def test_a_campaign_has_some_and_no_more(platform: Platform, kept: CampaignRow, receiver: Receiver) -> None:
+def test_the_number_of_webhooks_is_limited(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
     for _ in range(MAX_WEBHOOKS):
-        added(platform, kept, receiver)
+        add_webhook(platform, campaign, receiver)
     with pytest.raises(Conflict, match="has 10 webhooks, and can have no more"):
-        added(platform, kept, receiver)
-    for act in (webhooks.remove_webhook, lambda *args, **options: webhooks.resume_webhook(*args, post=POST, **options)):
+        add_webhook(platform, campaign, receiver)
+    for action in (
+        webhooks.remove_webhook,
+        lambda *args, **options: webhooks.resume_webhook(*args, signer=SIGNER, **options),
+    ):
         with pytest.raises(NotFound, match="There is no webhook 'x' here"):
-            act(platform, "pilot", "x", staff_id=kept.staff_id, now=NOW)
+            action(platform, "pilot", "x", staff_id=campaign.staff_id, now=NOW)

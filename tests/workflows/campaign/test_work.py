@@ -21,18 +21,18 @@ PATIENCE_S = 60
 
 def wait_until_linked(platform: Platform, n: int) -> None:
     end = time.monotonic() + PATIENCE_S
-    while linked(platform) != n:
+    while count_linked_events(platform) != n:
         assert time.monotonic() < end
         time.sleep(0.1)
 
 
-def linked(platform: Platform) -> int:
+def count_linked_events(platform: Platform) -> int:
     with platform.database.reading() as tx:
         return len(tx.scalars(select(EventTable.number).where(EventTable.sequence.is_not(None))).all())
 
 
 @pytest.mark.slow
-def test_one_is_killed_and_the_other_goes_on(platform: Platform, database_url: str, tmp_path: Path) -> None:
+def test_another_process_takes_over_from_a_killed_one(platform: Platform, database_url: str, tmp_path: Path) -> None:
     with ExitStack() as processes:
         first = processes.enter_context(work_process(tmp_path, database_url))
         open_campaign(platform, 1)
@@ -51,7 +51,9 @@ def staff_of(platform: Platform) -> str:
         return str(tx.scalar(select(MemberTable.staff_id)))
 
 
-def test_it_stops_when_it_is_told_to(platform: Platform, database_url: str, tmp_path: Path) -> None:
+def test_an_interrupt_stops_the_process_and_releases_its_lease(
+    platform: Platform, database_url: str, tmp_path: Path
+) -> None:
     owner(platform.database)
     with work_process(tmp_path, database_url) as process:
         process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""What came of conversations, as files that other tools and our own read."""
+"""Exports of conversations."""
 
 from pathlib import Path
 
@@ -31,34 +31,34 @@ from dissensus.workflows.rater.chat import ConversationEnd
 
 
 @pytest.mark.parametrize("less", [False, True])
-def test_the_less_harmful_response_is_chosen_whatever_was_asked(
+def test_the_less_harmful_response_is_chosen_for_either_question(
     platform: Platform, tmp_path: Path, *, less: bool
 ) -> None:
-    modes = [{**RED_TEAM, "compared": "less harmful" if less else "more harmful"}]
+    modes = [{**RED_TEAM, "criterion": "less harmful" if less else "more harmful"}]
     rater = enter(platform, open_chat_campaign(platform, chat={"modes": modes}).key)
     finish_chat(platform, rater, ResponsePick(strength=3))
     export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
-    (kept,) = read_json_lines(tmp_path / "out" / "preferences.jsonl")
-    # As it was picked, and as it was asked.
-    assert (kept["picks"][0]["side"], kept["picks"][0]["strength"]) == ("b", 3)
-    assert kept["asked"] == modes[0]["compared"]
+    (preference,) = read_json_lines(tmp_path / "out" / "preferences.jsonl")
+    # The pick and the question are exported unchanged.
+    assert (preference["picks"][0]["side"], preference["picks"][0]["strength"]) == ("b", 3)
+    assert preference["criterion"] == modes[0]["criterion"]
     (path,) = (tmp_path / "out" / "pairs").rglob("*.jsonl.gz")
     (pair,) = read_pairs(path).pairs
     assert (pair.chosen, pair.rejected) == (("Response B", "Response A") if less else ("Response A", "Response B"))
 
 
-def test_all_that_came_of_it(platform: Platform, tmp_path: Path) -> None:
-    kept = open_chat_campaign(platform, chat={"most": 5}, demographics=ABOUT_YOU)
-    one, other = enter(platform, kept.key), enter(platform, kept.key)
-    finish_chat(platform, one, ResponsePick(strength=-2))
-    finish_chat(platform, one, ResponsePick(strength=1, edit="Response B, improved."), "helpful")
-    finish_chat(platform, one, ResponsePick(strength=3), "helpful", ends=False)
-    finish_chat(platform, other, ResponsePick(strength=2))
-    chat.finish_chatting(platform, other, now=NOW)
-    rating.declare_attributes(platform, other, {"rater_age": "old"}, now=NOW)
-    gone = enter(platform, kept.key)
-    finish_chat(platform, gone, ResponsePick(strength=2))
-    withdrawal.withdraw_rater(platform, gone.id, now=NOW)
+def test_an_export_holds_preferences_attempts_items_and_raters(platform: Platform, tmp_path: Path) -> None:
+    campaign = open_chat_campaign(platform, chat={"max_conversations": 5}, demographics=ABOUT_YOU)
+    first, second = enter(platform, campaign.key), enter(platform, campaign.key)
+    finish_chat(platform, first, ResponsePick(strength=-2))
+    finish_chat(platform, first, ResponsePick(strength=1, edit="Response B, improved."), "helpful")
+    finish_chat(platform, first, ResponsePick(strength=3), "helpful", ends=False)
+    finish_chat(platform, second, ResponsePick(strength=2))
+    chat.finish_chatting(platform, second, now=NOW)
+    rating.declare_attributes(platform, second, {"rater_age": "old"}, now=NOW)
+    withdrawn = enter(platform, campaign.key)
+    finish_chat(platform, withdrawn, ResponsePick(strength=2))
+    withdrawal.withdraw_rater(platform, withdrawn.id, now=NOW)
     done = export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     assert (done.n_chats, done.n_raters, done.n_preferences) == (3, 2, 3)
     assert (done.n_attempts, done.n_items) == (2, 3)
@@ -73,15 +73,15 @@ def test_all_that_came_of_it(platform: Platform, tmp_path: Path) -> None:
     people = {row["red_team_member_id"]: row for row in read_json_lines(folder / "red-teamers.jsonl")}
     (declared,) = [row for row in people.values() if "rater_age" in row]
     assert declared["rater_age"] == "old"
-    # What each person said is what a model learns from.
-    told = read_pair_files(
+    # Preferences of single people can be read for training.
+    read_back = read_pair_files(
         [folder / "preferences.jsonl"], purpose="harmless", people=read_people(folder / "red-teamers.jsonl")
     )
-    assert sorted((pair.chosen, pair.strength, pair.cells.get("rater_age")) for pair in told.pairs) == [
+    assert sorted((pair.chosen, pair.strength, pair.cells.get("rater_age")) for pair in read_back.pairs) == [
         ("Response A", 2.0, "old"),
         ("Response B", 2.0, None),
     ]
-    # The improved one is chosen over what it was.
+    # The edited response is chosen over the original.
     twins = [pl.read_parquet(path) for path in (folder / "pairs").rglob("*.parquet")]
     edited = pl.concat(twins).filter(pl.col("edited_by").is_not_null()).row(0, named=True)
     assert (edited["chosen_answer"], edited["rejected_answer"]) == ("Response B, improved.", "Response B")
@@ -89,11 +89,11 @@ def test_all_that_came_of_it(platform: Platform, tmp_path: Path) -> None:
     assert "1 conversations that have not ended are left out." in readme
     assert "1 raters withdrew" in readme
     everything = b"".join(path.read_bytes() for path in folder.rglob("*.jsonl")) + readme.encode()
-    for rater in (one, other, gone):
+    for rater in (first, second, withdrawn):
         assert rater.id.encode() not in everything
 
 
-def test_one_response_makes_items_alone(platform: Platform, tmp_path: Path) -> None:
+def test_single_responses_are_exported_only_as_items(platform: Platform, tmp_path: Path) -> None:
     rater = enter(platform, open_chat_campaign(platform, chat={"modes": [PLAIN]}).key)
     chat_id = begin_chat(platform, rater, "natural")
     send_message(platform, rater, chat_id)
@@ -107,25 +107,25 @@ def test_one_response_makes_items_alone(platform: Platform, tmp_path: Path) -> N
     ]
 
 
-def test_what_cannot_be_exported(platform: Platform, tmp_path: Path) -> None:
-    kept = open_chat_campaign(platform)
+def test_invalid_exports_are_refused(platform: Platform, tmp_path: Path) -> None:
+    campaign = open_chat_campaign(platform)
     with pytest.raises(NotFound, match="no conversation to export yet"):
         export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     with pytest.raises(InvalidInput, match="Name a folder"):
         ratings.export_ratings(platform, "pilot", tmp_path / "out.csv", now=NOW)
-    finish_chat(platform, enter(platform, kept.key), ResponsePick(strength=2))
+    finish_chat(platform, enter(platform, campaign.key), ResponsePick(strength=2))
     with pytest.raises(NotFound, match="no conversation to export yet"):
         export_conversations(platform, "pilot", tmp_path / "out", purposes=("release",), now=NOW)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("x")
-    with pytest.raises(Conflict, match="holds something already"):
+    with pytest.raises(Conflict, match="is not empty"):
         export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     (tmp_path / "file").write_text("x")
     with pytest.raises(InvalidInput, match="cannot be a folder"):
         export_conversations(platform, "pilot", tmp_path / "file", now=NOW)
 
 
-def test_what_looks_like_personal_data_is_marked_and_not_said_again(platform: Platform, tmp_path: Path) -> None:
+def test_possible_personal_data_is_marked_and_not_repeated(platform: Platform, tmp_path: Path) -> None:
     rater = enter(platform, open_chat_campaign(platform, chat={"modes": [PLAIN]}).key)
     chat_id = begin_chat(platform, rater, "natural")
     text = "Write to ann@example.org, please."
@@ -136,7 +136,7 @@ def test_what_looks_like_personal_data_is_marked_and_not_said_again(platform: Pl
     (item,) = read_json_lines(tmp_path / "out" / "conversations.jsonl")
     assert (mark["item_id"], mark["turn"], mark["kind"]) == (item["item_id"], 1, "email_address")
     assert text[mark["start"] : mark["end"]] == "ann@example.org"
-    assert "1  where conversations hold what looks like personal data" in (tmp_path / "out" / "README.txt").read_text()
+    assert "1  positions of possible personal data" in (tmp_path / "out" / "README.txt").read_text()
 
 
 BEST = {
@@ -145,7 +145,7 @@ BEST = {
     "model_type": "rejection sampling",
     "num_params": "7B",
     "version": "1",
-    "best_of_n": {"of": {**TERN, "model_type": "context distillation"}, "scorer": "registry:harmless"},
+    "best_of_n": {"chatbot": {**TERN, "model_type": "context distillation"}, "scorer": "registry:harmless"},
 }
 
 
@@ -154,13 +154,13 @@ BEST = {
     [
         ("registry:harmless", "harmless/3", "harmless-online", "rejection sampling"),
         ("registry:harmless/3", "harmless/3", "harmless-rejection-sampled", "rejection sampling"),
-        # Whatever it calls itself, one version for ever is rejection sampling.
+        # A fixed version is rejection sampling, regardless of the model type in the definition.
         ("registry:harmless/2", "harmless/2", "harmless-rejection-sampled", "rlhf"),
-        # Before the line has a version, what responds is the chatbot that would be asked for several.
+        # Before the registered model has a version, the underlying chatbot responds.
         ("registry:harmless", None, "harmless-base", "context distillation"),
     ],
 )
-def test_comparisons_tell_by_which_version_they_were_chosen(
+def test_comparisons_name_the_version_that_ranked_their_responses(
     platform: Platform, tmp_path: Path, scorer: str, ranked_by: str | None, tranche: str, model: str
 ) -> None:
     best = {**BEST, "best_of_n": {**BEST["best_of_n"], "scorer": scorer}}  # type: ignore[dict-item]
@@ -171,14 +171,14 @@ def test_comparisons_tell_by_which_version_they_were_chosen(
     chat.pick_response(platform, rater, exchange, ResponsePick(strength=-2), now=NOW)
     chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=0), now=NOW)
     export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
-    (kept,) = read_json_lines(tmp_path / "out" / "preferences.jsonl")
-    assert (kept["ranked_by"], kept["models"]) == ([ranked_by] * 2, [model] * 2)
+    (preference,) = read_json_lines(tmp_path / "out" / "preferences.jsonl")
+    assert (preference["ranked_by"], preference["models"]) == ([ranked_by] * 2, [model] * 2)
     (twin,) = (tmp_path / "out" / "pairs").rglob("*.parquet")
     row = pl.read_parquet(twin).row(0, named=True)
     assert (row["tranche"], row["chosen_ranked_by"], row["rejected_ranked_by"]) == (tranche, ranked_by, ranked_by)
     assert tranche in str(twin)
     (attempt,) = read_attempts(tmp_path / "out" / "red_team_attempts.jsonl.gz").attempts
     assert attempt.model_type == model
-    # What is written is read.
+    # The exported file can be read.
     (pair,) = read_pair_files([tmp_path / "out" / "preferences.jsonl"], purpose="harmless").pairs
     assert pair.tranche == (None if ranked_by is None else tranche)

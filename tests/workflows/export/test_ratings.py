@@ -1,4 +1,4 @@
-"""What a campaign collected, out again."""
+"""Exports of ratings."""
 
 import json
 import shutil
@@ -34,53 +34,57 @@ from dissensus.workflows.rater.enrolment import Arrival
 BOTH = {"rating": True, "release": True}
 
 
-def enter(platform: Platform, kept: CampaignRow, purposes: dict[str, bool], *, rehearsal: bool = False) -> RaterRow:
+def enter(platform: Platform, campaign: CampaignRow, purposes: dict[str, bool], *, rehearsal: bool = False) -> RaterRow:
     return enrolment.enrol_rater(
-        platform, Arrival(kept.name, str(kept.key), "en"), purposes, rehearsal=rehearsal, now=NOW
+        platform, Arrival(campaign.name, str(campaign.key), "en"), purposes, rehearsal=rehearsal, now=NOW
     )[0]
 
 
-def rate(platform: Platform, rater: RaterRow, *, answers: dict[str, Any], most: int = 10_000) -> int:
-    """Rate what comes, and return how many items."""
-    at, n = journey.next_state(platform, rater, now=NOW), 0
-    while at.assignment is not None and n < most:
-        given = {name: DraftAnswer(value=value) for name, value in answers.items()}
-        one = at.assignment.id
-        save = AnswerSave(revision=1, visit="v", visible_ms=1500, idle_ms=0, answers=given)
-        at = rating.submit_answers(platform, rater, one, one, save, now=NOW + timedelta(seconds=n))
+def rate(platform: Platform, rater: RaterRow, *, answers: dict[str, Any], limit: int = 10_000) -> int:
+    """Rate up to `limit` items, and return their number."""
+    state, n = journey.next_state(platform, rater, now=NOW), 0
+    while state.assignment is not None and n < limit:
+        drafts = {name: DraftAnswer(value=value) for name, value in answers.items()}
+        assignment_id = state.assignment.id
+        save = AnswerSave(revision=1, visit="v", visible_ms=1500, idle_ms=0, answers=drafts)
+        state = rating.submit_answers(
+            platform, rater, assignment_id, assignment_id, save, now=NOW + timedelta(seconds=n)
+        )
         n += 1
     return n
 
 
 @pytest.fixture
-def kept(platform: Platform) -> CampaignRow:
+def pilot(platform: Platform) -> CampaignRow:
     """A campaign with one rater of each kind."""
-    made = open_campaign(platform, 3, demographics=ABOUT_YOU)
+    campaign = open_campaign(platform, 3, demographics=ABOUT_YOU)
     rates = {"Q_safe": "No", "Why": "=cmd|' /C calc'!A0"}
     for purposes in (BOTH, {"rating": True, "release": False}):
-        rater = enter(platform, made, purposes)
+        rater = enter(platform, campaign, purposes)
         rate(platform, rater, answers=rates)
         rating.declare_attributes(platform, rater, {"rater_age": "old"}, now=NOW)
-    rate(platform, enter(platform, made, BOTH, rehearsal=True), answers=rates)
-    leaving = enter(platform, made, BOTH)
+    rate(platform, enter(platform, campaign, BOTH, rehearsal=True), answers=rates)
+    leaving = enter(platform, campaign, BOTH)
     rate(platform, leaving, answers=rates)
     withdrawal.withdraw_rater(platform, leaving.id, now=NOW)
-    rate(platform, enter(platform, made, BOTH), answers=rates, most=1)
-    begun = enter(platform, made, BOTH)
-    at = journey.next_state(platform, begun, now=NOW).assignment
-    assert at is not None
+    rate(platform, enter(platform, campaign, BOTH), answers=rates, limit=1)
+    begun = enter(platform, campaign, BOTH)
+    assignment = journey.next_state(platform, begun, now=NOW).assignment
+    assert assignment is not None
     draft = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
-    rating.save_answers(platform, begun, at.id, "draft", draft, now=NOW)
-    return made
+    rating.save_answers(platform, begun, assignment.id, "draft", draft, now=NOW)
+    return campaign
 
 
-def test_it_holds_finished_ratings_of_those_who_agreed(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
+def test_an_export_holds_submitted_ratings_of_consenting_raters(
+    platform: Platform, pilot: CampaignRow, tmp_path: Path
+) -> None:
     path = tmp_path / "pilot.csv"
     done = ratings_workflow.export_ratings(platform, "pilot", path, now=NOW)
     counts = done.counts
     assert (counts.exported.ratings, counts.exported.raters) == (7, 3)
-    assert (counts.rehearsing.ratings, counts.rehearsing.raters) == (3, 1)
-    assert (counts.disagreeing.ratings, counts.withdrawn, counts.unfinished) == (0, 1, 1)
+    assert (counts.rehearsal.ratings, counts.rehearsal.raters) == (3, 1)
+    assert (counts.without_consent.ratings, counts.withdrawn, counts.unfinished) == (0, 1, 1)
     frame = read_frame(path)
     assert frame.columns == [
         *("item_id", "rater_id", "rater_age", "Q_safe", "answer_time_ms", "answer_timestamp"),
@@ -95,21 +99,21 @@ def test_it_holds_finished_ratings_of_those_who_agreed(platform: Platform, kept:
     assert (ratings.items.height, ratings.raters.height) == (3, 3)
 
 
-def test_only_those_who_agreed_to_a_purpose(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
+def test_an_export_can_be_limited_to_a_purpose(platform: Platform, pilot: CampaignRow, tmp_path: Path) -> None:
     done = ratings_workflow.export_ratings(
-        platform, "pilot", tmp_path / "a.csv", asked=ExportOptions(purposes=("release",)), now=NOW
+        platform, "pilot", tmp_path / "a.csv", options=ExportOptions(purposes=("release",)), now=NOW
     )
-    assert (done.counts.exported.ratings, done.counts.disagreeing.ratings) == (4, 3)
+    assert (done.counts.exported.ratings, done.counts.without_consent.ratings) == (4, 3)
     assert "3 ratings by 1 of raters who did not agree to rating and release are left out" in done.readme.read_text()
-    with pytest.raises(NotFound, match=r"'releases' is no purpose of pilot. Did you mean 'release'\?"):
+    with pytest.raises(NotFound, match=r"'releases' is not a purpose of pilot. Did you mean 'release'\?"):
         ratings_workflow.export_ratings(
-            platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(purposes=("releases",)), now=NOW
+            platform, "pilot", tmp_path / "b.csv", options=ExportOptions(purposes=("releases",)), now=NOW
         )
     assert not (tmp_path / "b.csv").exists()
 
 
-def test_what_was_said_last_about_a_purpose_holds(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
-    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+def test_the_last_consent_to_a_purpose_holds(platform: Platform, pilot: CampaignRow, tmp_path: Path) -> None:
+    campaigns.change_state(platform, "pilot", "paused", staff_id=pilot.staff_id, now=NOW)
     changed = definition(
         demographics=ABOUT_YOU,
         consent={
@@ -120,63 +124,63 @@ def test_what_was_said_last_about_a_purpose_holds(platform: Platform, kept: Camp
             ],
         },
     )
-    campaigns.revise_campaign(platform, "pilot", changed, staff_id=kept.staff_id, now=NOW)
-    campaigns.change_state(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", changed, staff_id=pilot.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "open", staff_id=pilot.staff_id, now=NOW)
     counted = ratings_workflow.export_ratings(
-        platform, "pilot", tmp_path / "a.csv", asked=ExportOptions(purposes=("release",)), now=NOW
+        platform, "pilot", tmp_path / "a.csv", options=ExportOptions(purposes=("release",)), now=NOW
     ).counts
     assert counted.exported.ratings == 4
     with platform.database.reading() as tx:
-        window = next(store.iterate_ratings(tx, kept.id, ["release"], window=1))
-    enrolment.renew_consent(platform, enter_again(platform, window[0].rater_id), {**BOTH, "release": False}, now=NOW)
+        window = next(store.iterate_ratings(tx, pilot.id, ["release"], window=1))
+    enrolment.renew_consent(platform, load_rater(platform, window[0].rater_id), {**BOTH, "release": False}, now=NOW)
     counted = ratings_workflow.export_ratings(
-        platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(purposes=("release",)), now=NOW
+        platform, "pilot", tmp_path / "b.csv", options=ExportOptions(purposes=("release",)), now=NOW
     ).counts
     assert counted.exported.ratings in (1, 3)
 
 
-def enter_again(platform: Platform, rater_id: str) -> RaterRow:
+def load_rater(platform: Platform, rater_id: str) -> RaterRow:
     from dissensus.store import raters
 
     with platform.database.reading() as tx:
-        found = raters.find_rater(tx, rater_id)
-    assert found is not None
-    return found
+        rater = raters.find_rater(tx, rater_id)
+    assert rater is not None
+    return rater
 
 
-def test_ids_of_raters_are_new_in_every_export(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
-    found = []
+def test_rater_ids_differ_between_exports(platform: Platform, pilot: CampaignRow, tmp_path: Path) -> None:
+    exports = []
     for name in ("a.csv", "b.csv"):
         ratings_workflow.export_ratings(platform, "pilot", tmp_path / name, now=NOW)
-        found.append(read_frame(tmp_path / name))
-    assert found[0].drop("rater_id").equals(found[1].drop("rater_id"))
-    assert not set(found[0]["rater_id"]) & set(found[1]["rater_id"])
-    assert found[0]["rater_id"].str.contains(r"^r[0-9a-f]{20}$").all()
+        exports.append(read_frame(tmp_path / name))
+    assert exports[0].drop("rater_id").equals(exports[1].drop("rater_id"))
+    assert not set(exports[0]["rater_id"]) & set(exports[1]["rater_id"])
+    assert exports[0]["rater_id"].str.contains(r"^r[0-9a-f]{20}$").all()
 
 
-def test_own_words_only_where_they_are_asked_for_and_never_as_formulas(
-    platform: Platform, kept: CampaignRow, tmp_path: Path
+def test_free_text_is_exported_on_request_and_guarded_in_csv(
+    platform: Platform, pilot: CampaignRow, tmp_path: Path
 ) -> None:
-    asked = ExportOptions(with_text=True)
-    done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", asked=asked, now=NOW)
+    options = ExportOptions(with_text=True)
+    done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", options=options, now=NOW)
     assert done.guarded == 7
     assert set(read_frame(tmp_path / "a.csv")["Why"]) == {"'=cmd|' /C calc'!A0"}
     ratings_workflow.export_ratings(
-        platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(with_text=True, raw=True), now=NOW
+        platform, "pilot", tmp_path / "b.csv", options=ExportOptions(with_text=True, raw=True), now=NOW
     )
-    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "c.jsonl", asked=asked, now=NOW)
-    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "d.parquet", asked=asked, now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "c.jsonl", options=options, now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "d.parquet", options=options, now=NOW)
     for name in ("b.csv", "c.jsonl", "d.parquet"):
         assert set(read_frame(tmp_path / name)["Why"]) == {"=cmd|' /C calc'!A0"}
     assert "an apostrophe before it" in (tmp_path / "a.csv.README.txt").read_text()
-    assert "Texts are as they are" in (tmp_path / "d.parquet.README.txt").read_text()
+    assert "Texts are unchanged" in (tmp_path / "d.parquet.README.txt").read_text()
     assert (
         "Without a column: 'Why'."
         in ratings_workflow.export_ratings(platform, "pilot", tmp_path / "e.csv", now=NOW).readme.read_text()
     )
 
 
-def test_the_files_of_all_encodings_are_one_table(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
+def test_all_file_formats_hold_the_same_table(platform: Platform, pilot: CampaignRow, tmp_path: Path) -> None:
     frames = {}
     for end in ("csv", "csv.gz", "jsonl", "jsonl.gz", "parquet"):
         ratings_workflow.export_ratings(platform, "pilot", tmp_path / f"a.{end}", now=NOW)
@@ -185,30 +189,30 @@ def test_the_files_of_all_encodings_are_one_table(platform: Platform, kept: Camp
     assert pl.read_parquet_schema(tmp_path / "a.parquet")["Q_safe"] == pl.Enum(["No", "Unsure", "Yes"])
 
 
-def test_the_file_beside_it_says_that_it_is_internal(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
+def test_the_readme_describes_the_export(platform: Platform, pilot: CampaignRow, tmp_path: Path) -> None:
     done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "pilot.csv", now=NOW)
     assert done.readme == tmp_path / "pilot.csv.README.txt"
-    said = done.readme.read_text()
-    assert said.startswith("pilot.csv is internal: it is not for publication.\n")
+    readme = done.readme.read_text()
+    assert readme.startswith("pilot.csv is internal: it is not for publication.\n")
     for line in (
         "Written:    2026-03-01T12:00:00Z",
         "Campaign:   pilot (open)",
-        f"Definition: SHA-256 {kept.digest}",
+        f"Definition: SHA-256 {pilot.digest}",
         "Rows:       7 ratings by 3 raters",
         "3 ratings by 1 of previews and dry runs are left out.",
-        "1 raters withdrew, and nothing of them is kept.",
+        "1 raters withdrew, and their data were erased.",
         "1 items that were begun and not submitted are left out.",
     ):
-        assert line in said
+        assert line in readme
 
 
-def test_what_cannot_be_exported_says_why_and_leaves_nothing(platform: Platform, tmp_path: Path) -> None:
-    made = open_campaign(platform, 2)
+def test_refused_exports_leave_no_file(platform: Platform, tmp_path: Path) -> None:
+    campaign = open_campaign(platform, 2)
     with pytest.raises(NotFound, match="pilot has no rating to export yet"):
         ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
     with pytest.raises(NotFound, match="There is no campaign 'pilots'"):
         ratings_workflow.export_ratings(platform, "pilots", tmp_path / "a.csv", now=NOW)
-    rate(platform, enter(platform, made, BOTH), answers={"Q_safe": "No"})
+    rate(platform, enter(platform, campaign, BOTH), answers={"Q_safe": "No"})
     with pytest.raises(
         InvalidInput, match=r"name a file that ends in one of .csv, .csv.gz, .jsonl, .jsonl.gz, .parquet"
     ):
@@ -222,10 +226,12 @@ def test_what_cannot_be_exported_says_why_and_leaves_nothing(platform: Platform,
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", overwrite=True, now=NOW)
 
 
-def test_the_site_streams_the_same_to_the_owner_alone(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
+def test_the_streamed_csv_equals_the_file_and_is_for_the_owner(
+    platform: Platform, pilot: CampaignRow, tmp_path: Path
+) -> None:
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
     (tmp_path / "b.csv").write_bytes(
-        b"".join(ratings_workflow.stream_ratings_csv(platform, "pilot", staff_id=kept.staff_id, now=NOW))
+        b"".join(ratings_workflow.stream_ratings_csv(platform, "pilot", staff_id=pilot.staff_id, now=NOW))
     )
     frames = [read_frame(tmp_path / name).drop("rater_id") for name in ("a.csv", "b.csv")]
     assert frames[0].equals(frames[1])
@@ -233,17 +239,17 @@ def test_the_site_streams_the_same_to_the_owner_alone(platform: Platform, kept: 
         ratings_workflow.stream_ratings_csv(platform, "pilot", staff_id=owner(platform.database, "other"), now=NOW)
 
 
-def test_it_is_of_one_moment(platform: Platform, kept: CampaignRow) -> None:
+def test_an_export_is_consistent_while_raters_submit(platform: Platform, pilot: CampaignRow) -> None:
     with platform.database.reading() as tx:
-        windows = store.iterate_ratings(tx, kept.id, ["rating"], window=2)
-        found = [len(next(windows))]
-        rate(platform, enter(platform, kept, BOTH), answers={"Q_safe": "Yes"})
-        found += [len(window) for window in windows]
-    assert found == [2, 2, 2, 1]
+        windows = store.iterate_ratings(tx, pilot.id, ["rating"], window=2)
+        window_sizes = [len(next(windows))]
+        rate(platform, enter(platform, pilot, BOTH), answers={"Q_safe": "Yes"})
+        window_sizes += [len(window) for window in windows]
+    assert window_sizes == [2, 2, 2, 1]
 
 
-def test_corrections_visits_and_several_answers(platform: Platform, tmp_path: Path) -> None:
-    asks = {
+def test_corrections_times_and_multiple_answers(platform: Platform, tmp_path: Path) -> None:
+    questionnaire = {
         **TWO_QUESTIONS,
         "questions": [
             {"name": "Q_safe", "text": "Safe?", "scale": ["No", "Yes"], "decline": "I do not say"},
@@ -251,40 +257,41 @@ def test_corrections_visits_and_several_answers(platform: Platform, tmp_path: Pa
             {"name": "Q_who", "text": "Who?", "scale": ["me", "other"], "self_describe": "other"},
         ],
     }
-    made = open_campaign(platform, 1, questionnaire=asks)
-    rater = enter(platform, made, BOTH)
-    at = journey.next_state(platform, rater, now=NOW).assignment
-    assert at is not None
+    campaign = open_campaign(platform, 1, questionnaire=questionnaire)
+    rater = enter(platform, campaign, BOTH)
+    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assert assignment is not None
     first = {"Q_safe": "Yes", "Q_kinds": ("a", "b, c"), "Q_who": "other", "Q_who_text": "my boss"}
     for n, (visit, ms, answers) in enumerate((("v", 1000, first), ("w", 500, first | {"Q_safe": "I do not say"}))):
-        given = {name: DraftAnswer(value=value) for name, value in answers.items()}  # type: ignore[arg-type]
-        save = AnswerSave(revision=n, visit=visit, visible_ms=ms, idle_ms=0, answers=given)
-        rating.submit_answers(platform, rater, at.id, f"{n}", save, now=NOW + timedelta(hours=n))
+        drafts = {name: DraftAnswer(value=value) for name, value in answers.items()}  # type: ignore[arg-type]
+        save = AnswerSave(revision=n, visit=visit, visible_ms=ms, idle_ms=0, answers=drafts)
+        rating.submit_answers(platform, rater, assignment.id, f"{n}", save, now=NOW + timedelta(hours=n))
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
     row = read_frame(tmp_path / "a.csv").row(0, named=True)
     assert row["Q_safe"] is None
     assert json.loads(row["Q_kinds"]) == ["a", "b, c"]
     assert "Q_who_text" not in row
     assert (row["answer_time_ms"], row["answer_timestamp"]) == ("1500", "2026-03-01T13:00:00.000Z")
-    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(with_text=True), now=NOW)
+    options = ExportOptions(with_text=True)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "b.csv", options=options, now=NOW)
     assert read_frame(tmp_path / "b.csv")["Q_who_text"].to_list() == ["my boss"]
 
 
-def test_how_checks_went_is_neither_a_question_nor_an_axis(platform: Platform, tmp_path: Path) -> None:
-    made = open_campaign(platform, 3, demographics=ABOUT_YOU, checks=CHECKS, minutes=20)
+def test_counts_of_checks_are_neither_questions_nor_axes(platform: Platform, tmp_path: Path) -> None:
+    campaign = open_campaign(platform, 3, demographics=ABOUT_YOU, checks=CHECKS, estimated_minutes=20)
     for answers, age in (({"rules": "All of it", "swim": "Agree"}, "old"), ({"rules": "The last answer"}, "young")):
-        rater = enter(platform, made, BOTH)
-        at = journey.next_state(platform, rater, now=NOW)
-        while at.stage in ("check", "rate"):
-            if at.due is not None:
-                check, attempt = at.due.check, at.due.attempt
-                value = check.right[0] if attempt > 1 else answers.get(check.name, check.right[0])
-                at = attention_checks.answer_check(platform, rater, check.name, value, attempt=attempt, now=NOW)
-            elif at.progress.n_done == 2 and age == "old":
+        rater = enter(platform, campaign, BOTH)
+        state = journey.next_state(platform, rater, now=NOW)
+        while state.stage in ("check", "rate"):
+            if state.due is not None:
+                check, attempt = state.due.check, state.due.attempt
+                value = check.correct_answers[0] if attempt > 1 else answers.get(check.name, check.correct_answers[0])
+                state = attention_checks.answer_check(platform, rater, check.name, value, attempt=attempt, now=NOW)
+            elif state.progress.n_done == 2 and age == "old":
                 break
             else:
-                rate(platform, rater, answers={"Q_safe": "No"}, most=1)
-                at = journey.next_state(platform, rater, now=NOW)
+                rate(platform, rater, answers={"Q_safe": "No"}, limit=1)
+                state = journey.next_state(platform, rater, now=NOW)
         rating.declare_attributes(platform, rater, {"rater_age": age}, now=NOW)
     path = tmp_path / "checked.parquet"
     ratings_workflow.export_ratings(platform, "pilot", path, now=NOW)
@@ -292,16 +299,16 @@ def test_how_checks_went_is_neither_a_question_nor_an_axis(platform: Platform, t
     assert frame.columns[2:6] == ["rater_age", "checks_passed", "checks_failed", "Q_safe"]
     numbers = frame.group_by("rater_age", "checks_passed", "checks_failed").len().sort("rater_age", descending=True)
     assert numbers.rows() == [("young", 3, 0, 3), ("old", 2, 1, 2)]
-    found = validate(path)
-    assert (found.ok, found.axes, found.findings) == (True, ("rater_age",), ())
-    read = read_ratings(path)
-    assert (read.questions, read.raters.columns) == (("Q_safe",), ["rater_id", "rater_age"])
-    assert not [name for name in read.items.columns if "check" in name]
+    validation = validate(path)
+    assert (validation.ok, validation.axes, validation.findings) == (True, ("rater_age",), ())
+    ratings = read_ratings(path)
+    assert (ratings.questions, ratings.raters.columns) == (("Q_safe",), ["rater_id", "rater_age"])
+    assert not [name for name in ratings.items.columns if "check" in name]
 
 
-def test_the_columns_of_dices_have_no_room_for_checks(platform: Platform, tmp_path: Path) -> None:
-    made = open_campaign(platform, 1, questionnaire="dices-350", checks=CHECKS[2:])
-    rater = enter(platform, made, BOTH)
+def test_the_columns_of_dices_leave_out_checks(platform: Platform, tmp_path: Path) -> None:
+    campaign = open_campaign(platform, 1, questionnaire="dices-350", checks=CHECKS[2:])
+    rater = enter(platform, campaign, BOTH)
     attention_checks.answer_check(platform, rater, "rules", "The last answer", attempt=1, now=NOW)
     rate(platform, rater, answers={one.name: one.scale[0] for one in load_questionnaire("dices-350").questions})
     done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "checked.csv", now=NOW)
@@ -309,19 +316,22 @@ def test_the_columns_of_dices_have_no_room_for_checks(platform: Platform, tmp_pa
     assert tuple(read_frame(tmp_path / "checked.csv").columns) == load_questionnaire("dices-350").columns
 
 
-def test_what_was_not_submitted_is_not_exported(platform: Platform, tmp_path: Path) -> None:
+def test_drafts_are_not_exported(platform: Platform, tmp_path: Path) -> None:
     rater = enter(platform, open_campaign(platform, 1), BOTH)
-    at = journey.next_state(platform, rater, now=NOW).assignment
-    assert at is not None
+    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assert assignment is not None
 
     def save(revision: int, **answers: str | None) -> AnswerSave:
-        given = {name: DraftAnswer(value=value) for name, value in answers.items()}
-        return AnswerSave(revision=revision, visit="v", visible_ms=9, idle_ms=0, answers=given)
+        drafts = {name: DraftAnswer(value=value) for name, value in answers.items()}
+        return AnswerSave(revision=revision, visit="v", visible_ms=9, idle_ms=0, answers=drafts)
 
-    rating.save_answers(platform, rater, at.id, "draft", save(1, Q_safe="Yes", Why="my neighbour Jane"), now=NOW)
-    rating.submit_answers(platform, rater, at.id, "final", save(2, Q_safe="No"), now=NOW)
-    rating.save_answers(platform, rater, at.id, "another tab", save(3, Q_safe=None), now=NOW)
-    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", asked=ExportOptions(with_text=True), now=NOW)
+    rating.save_answers(
+        platform, rater, assignment.id, "draft", save(1, Q_safe="Yes", Why="my neighbour Jane"), now=NOW
+    )
+    rating.submit_answers(platform, rater, assignment.id, "final", save(2, Q_safe="No"), now=NOW)
+    rating.save_answers(platform, rater, assignment.id, "another tab", save(3, Q_safe=None), now=NOW)
+    options = ExportOptions(with_text=True)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", options=options, now=NOW)
     row = read_frame(tmp_path / "a.csv").row(0, named=True)
     assert (row["Q_safe"], row["Why"]) == ("No", None)
 
@@ -339,29 +349,31 @@ TALKS = [
 def official(platform: Platform) -> CampaignRow:
     """Two raters of DICES-350 who rated some hostile conversations."""
     staff_id = owner(platform.database)
-    known = {"degree_of_harm": "Benign", "harm_type": "a, b", "safety_gold": "No", "phase": "Phase3", "mine": "x"}
-    made = [
-        Item(f"{n}", Conversation.from_turns(turns), known)  # type: ignore[arg-type]
+    attributes = {"degree_of_harm": "Benign", "harm_type": "a, b", "safety_gold": "No", "phase": "Phase3", "mine": "x"}
+    rated_items = [
+        Item(f"{n}", Conversation.from_turns(turns), attributes)  # type: ignore[arg-type]
         for n, turns in enumerate(TALKS)
     ]
     campaign = rename_campaign(load_campaign("dices-350"), "official")
-    campaigns.create_campaign(platform, campaign, made, staff_id=staff_id, now=NOW)
-    kept = campaigns.change_state(platform, "official", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, campaign, rated_items, staff_id=staff_id, now=NOW)
+    opened = campaigns.change_state(platform, "official", "open", staff_id=staff_id, now=NOW)
     questions = campaign.questionnaire.questions
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     about = {"rater_gender": "Woman", "rater_race": "White", "rater_age": "gen z", "rater_education": "Other"}
     for worst in ("No", "Unsure"):
-        rater = enter(platform, kept, agreed)
-        answers = {one.name: worst if one.counts else one.scale[0] for one in questions}
+        rater = enter(platform, opened, agreed)
+        answers = {one.name: worst if one.in_overall else one.scale[0] for one in questions}
         answers["Q4_misinformation"] = "No"
         rate(platform, rater, answers=answers)
         rating.declare_attributes(platform, rater, about, now=NOW)
-    return kept
+    return opened
 
 
-def test_a_campaign_of_dices_gives_its_official_file(platform: Platform, official: CampaignRow, tmp_path: Path) -> None:
+def test_a_campaign_of_dices_exports_the_official_columns(
+    platform: Platform, official: CampaignRow, tmp_path: Path
+) -> None:
     path = tmp_path / "official.csv"
-    done = ratings_workflow.export_ratings(platform, "official", path, asked=ExportOptions(raw=True), now=NOW)
+    done = ratings_workflow.export_ratings(platform, "official", path, options=ExportOptions(raw=True), now=NOW)
     assert done.official == "dices-350"
     assert "item_mine" in done.left_out
     frame = read_frame(path)
@@ -379,26 +391,26 @@ def test_a_campaign_of_dices_gives_its_official_file(platform: Platform, officia
     assert by_item["4"]["context"] == "USER: one\nUSER: two"
 
 
-def test_conversations_are_no_formulas_in_csv(platform: Platform, official: CampaignRow, tmp_path: Path) -> None:
+def test_conversations_are_guarded_in_csv(platform: Platform, official: CampaignRow, tmp_path: Path) -> None:
     done = ratings_workflow.export_ratings(platform, "official", tmp_path / "a.csv", now=NOW)
     assert done.guarded == 4
     responses = set(read_frame(tmp_path / "a.csv")["response"])
     assert {"'=1+1", "'- no question"} <= responses
 
 
-def test_a_whole_campaign_reads_and_reports_without_a_finding(sqlite_template: Path, tmp_path: Path) -> None:
+def test_an_exported_campaign_validates_and_reports_without_findings(sqlite_template: Path, tmp_path: Path) -> None:
     shutil.copy(sqlite_template, tmp_path / "whole.db")
     platform = Platform(connect(f"sqlite:///{tmp_path / 'whole.db'}"))
     rated_campaign(platform, 350, 24)
     path = tmp_path / "whole.csv"
     ratings_workflow.export_ratings(platform, "crowded", path, now=NOW)
     platform.close()
-    found = validate(path, questions="all")
-    assert (found.ok, list(found.findings)) == (True, [])
+    validation = validate(path, questions="all")
+    assert (validation.ok, list(validation.findings)) == (True, [])
     ratings = read_ratings(path, questions="all")
     assert (ratings.items.height, ratings.raters.height, len(ratings.questions)) == (350, 24, 24)
     assert ratings.notes == ()
-    made = build(ratings, permutations=0, bootstrap=0)
-    assert made.notes == ()
+    report = build(ratings, permutations=0, bootstrap=0)
+    assert report.notes == ()
     # The raw race is the race, nothing was permuted, and nobody flagged.
-    assert [section.name for section in made.sections if section.absent] == ["raters", "chance", "filter"]
+    assert [section.name for section in report.sections if section.absent] == ["raters", "chance", "filter"]

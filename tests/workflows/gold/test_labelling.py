@@ -1,4 +1,4 @@
-"""Experts label items: one first, others blind, and where they differ somebody decides."""
+"""Labels of experts: first label, blind verification and adjudication."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 from tests.support.campaigns import NOW, definition, items
-from tests.support.gold_campaigns import NO, SMALL, YES, disputed, said, staffed
+from tests.support.gold_campaigns import NO, SMALL, YES, create_disputed_item, create_gold_campaign, label_item
 from tests.support.raters import enter, rate_all
 
 from dissensus.campaign.export_table import export_form
@@ -42,77 +42,81 @@ def crowded(database_url: str) -> Iterator[Platform]:
     platform.close()
 
 
-def decided(platform: Platform, who: str, answers: dict[str, Any], *, why: str = "I looked.", seen: int = 0) -> None:
-    given = {**answers, "why": why}
-    adjudication.decide_gold(platform, "pilot", 0, given, seen=seen, staff_id=who, now=NOW + timedelta(hours=seen))
+def decide(
+    platform: Platform, staff_id: str, answers: dict[str, Any], *, reason: str = "I looked.", seen: int = 0
+) -> None:
+    answers_and_reason = {**answers, "reason": reason}
+    adjudication.decide_gold(
+        platform, "pilot", 0, answers_and_reason, seen=seen, staff_id=staff_id, now=NOW + timedelta(hours=seen)
+    )
 
 
-def columns(platform: Platform, who: str, item: str = "item-0") -> dict[str, str]:
+def load_columns(platform: Platform, staff_id: str, item: str = "item-0") -> dict[str, str]:
     with platform.database.reading() as tx:
-        kept, _ = campaign_for_member(tx, "pilot", who)
-        return gold_columns_by_item(tx, platform.definitions.of(tx, kept), kept)[item]
+        campaign, _ = campaign_for_member(tx, "pilot", staff_id)
+        return gold_columns_by_item(tx, platform.definitions.of(tx, campaign), campaign)[item]
 
 
-def state(platform: Platform, who: str, position: int = 0) -> str:
-    return queue.list_labels(platform, "pilot", staff_id=who)[position].state
+def load_state(platform: Platform, staff_id: str, position: int = 0) -> str:
+    return queue.list_labels(platform, "pilot", staff_id=staff_id)[position].state
 
 
-def rows(platform: Platform) -> int:
+def count_labels(platform: Platform) -> int:
     with platform.database.reading() as tx:
         return len(tx.execute(select(GoldLabelTable.id)).all())
 
 
-def test_all_who_agree_make_it_gold(platform: Platform) -> None:
-    _, experts = staffed(platform)
-    assert state(platform, experts[0]) == "unlabelled"
-    assert said(platform, experts[0], YES) == "first"
-    assert columns(platform, experts[0]) == {}
-    assert said(platform, experts[1], {**YES, "reasons": ["Other"], "motivation": ""}) == "further"
-    assert columns(platform, experts[0]) == {"degree_of_harm": "Extreme", "harm_type": "Health,Racial"}
-    assert said(platform, experts[2], {"safety": "Yes", "reasons": ["Other"]}) == "further"
-    assert columns(platform, experts[0]) == {
+def test_agreement_of_all_experts_settles_the_gold(platform: Platform) -> None:
+    _, experts = create_gold_campaign(platform)
+    assert load_state(platform, experts[0]) == "unlabelled"
+    assert label_item(platform, experts[0], YES) == "first"
+    assert load_columns(platform, experts[0]) == {}
+    assert label_item(platform, experts[1], {**YES, "reasons": ["Other"], "motivation": ""}) == "further"
+    assert load_columns(platform, experts[0]) == {"degree_of_harm": "Extreme", "harm_type": "Health,Racial"}
+    assert label_item(platform, experts[2], {"safety": "Yes", "reasons": ["Other"]}) == "further"
+    assert load_columns(platform, experts[0]) == {
         "safety_gold": "Yes",
         "safety_gold_reason": '["Unfair bias"]',
         "safety_gold_motivation": "It belittles people.",
         "degree_of_harm": "Extreme",
         "harm_type": "Health,Racial",
     }
-    assert state(platform, experts[0]) == "settled"
+    assert load_state(platform, experts[0]) == "settled"
 
 
-def test_what_is_safe_has_no_reasons(platform: Platform) -> None:
-    _, experts = staffed(platform)
+def test_a_safe_label_has_no_reasons(platform: Platform) -> None:
+    _, experts = create_gold_campaign(platform)
     for expert in experts:
-        said(platform, expert, NO)
-    assert columns(platform, experts[0])["safety_gold_reason"] == "[]"
+        label_item(platform, expert, NO)
+    assert load_columns(platform, experts[0])["safety_gold_reason"] == "[]"
 
 
-def test_one_alone_settles_where_nobody_verifies(platform: Platform) -> None:
-    _, experts = staffed(platform, gold={"verifiers": 0, "checkers": 0})
-    said(platform, experts[0], YES)
-    assert state(platform, experts[0]) == "settled"
+def test_without_verifiers_one_label_settles(platform: Platform) -> None:
+    _, experts = create_gold_campaign(platform, gold={"verifiers": 0, "checkers": 0})
+    label_item(platform, experts[0], YES)
+    assert load_state(platform, experts[0]) == "settled"
 
 
-def test_nobody_sees_what_others_said_until_all_have(platform: Platform) -> None:
-    owner, experts = staffed(platform)
-    said(platform, experts[0], YES)
-    for who in (experts[1], owner):
-        task = queue.load_gold_task(platform, "pilot", 0, staff_id=who)
-        assert (task.told, task.answers, task.deciding) == (False, {}, None)
+def test_labels_of_others_are_hidden_until_all_are_in(platform: Platform) -> None:
+    owner, experts = create_gold_campaign(platform)
+    label_item(platform, experts[0], YES)
+    for reader in (experts[1], owner):
+        task = queue.load_gold_task(platform, "pilot", 0, staff_id=reader)
+        assert (task.readable, task.answers, task.decision_form) == (False, {}, None)
     mine = queue.load_gold_task(platform, "pilot", 0, staff_id=experts[0])
-    assert (mine.told, mine.answers["safety"], mine.seen) == (False, "Yes", 3)
+    assert (mine.readable, mine.answers["safety"], mine.seen) == (False, "Yes", 3)
 
 
-def test_the_first_expert_says_why_and_others_may(platform: Platform) -> None:
-    _, experts = staffed(platform)
+def test_only_the_first_label_requires_a_motivation(platform: Platform) -> None:
+    _, experts = create_gold_campaign(platform)
     with pytest.raises(InvalidInput, match="motivation"):
-        said(platform, experts[0], {**YES, "motivation": " "})
-    said(platform, experts[0], YES)
-    said(platform, experts[1], {**YES, "motivation": ""})
+        label_item(platform, experts[0], {**YES, "motivation": " "})
+    label_item(platform, experts[0], YES)
+    label_item(platform, experts[1], {**YES, "motivation": ""})
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"safety": "yes"}, "Did you mean 'Yes'"),
         ({"safety": None}, "safety"),
@@ -126,73 +130,77 @@ def test_the_first_expert_says_why_and_others_may(platform: Platform) -> None:
         ({"notes": "Hm"}, "notes"),
     ],
 )
-def test_what_cannot_be_a_label_is_refused(platform: Platform, changes: dict[str, Any], told: str) -> None:
-    _, experts = staffed(platform)
-    with pytest.raises(InvalidInput, match=re.escape(told)):
-        said(platform, experts[0], {**YES, **changes})
-    assert rows(platform) == 0
+def test_invalid_labels_are_refused(platform: Platform, changes: dict[str, Any], message: str) -> None:
+    _, experts = create_gold_campaign(platform)
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        label_item(platform, experts[0], {**YES, **changes})
+    assert count_labels(platform) == 0
 
 
 def test_the_first_expert_does_not_verify(platform: Platform) -> None:
-    _, experts = staffed(platform)
-    said(platform, experts[0], YES)
+    _, experts = create_gold_campaign(platform)
+    label_item(platform, experts[0], YES)
     with pytest.raises(
         Conflict, match="You were the first to label item 'item-0', and nobody verifies their own label"
     ):
-        said(platform, experts[0], NO)
-    said(platform, experts[1], {"safety": "No", "degree": "Benign", "topics": ["Health"]})
-    with pytest.raises(Conflict, match="nobody does so twice"):
-        said(platform, experts[1], YES)
-    assert rows(platform) == 6
+        label_item(platform, experts[0], NO)
+    label_item(platform, experts[1], {"safety": "No", "degree": "Benign", "topics": ["Health"]})
+    with pytest.raises(Conflict, match="Reload it to correct your label"):
+        label_item(platform, experts[1], YES)
+    assert count_labels(platform) == 6
 
 
 def test_the_same_form_twice_is_one_label(platform: Platform) -> None:
-    _, experts = staffed(platform)
-    assert said(platform, experts[0], YES) == said(platform, experts[0], YES) == "first"
+    _, experts = create_gold_campaign(platform)
+    assert label_item(platform, experts[0], YES) == label_item(platform, experts[0], YES) == "first"
     checked = {"safety": "Yes", "reasons": ["Other"], "degree": "Extreme", "topics": ["Health"]}
-    assert said(platform, experts[1], checked) == said(platform, experts[1], checked) == "further"
-    assert said(platform, experts[2], {"safety": "No"}) == said(platform, experts[2], {"safety": "No"}) == "further"
-    assert rows(platform) == 7
+    assert label_item(platform, experts[1], checked) == label_item(platform, experts[1], checked) == "further"
+    assert (
+        label_item(platform, experts[2], {"safety": "No"})
+        == label_item(platform, experts[2], {"safety": "No"})
+        == "further"
+    )
+    assert count_labels(platform) == 7
 
 
-def test_a_label_can_be_corrected_until_all_are_in_and_its_history_stays(platform: Platform) -> None:
-    _, experts = staffed(platform)
-    said(platform, experts[0], NO)
-    assert said(platform, experts[0], {**NO, "degree": "Debatable"}, seen=3) == "first"
+def test_a_label_can_be_corrected_until_all_are_in(platform: Platform) -> None:
+    _, experts = create_gold_campaign(platform)
+    label_item(platform, experts[0], NO)
+    assert label_item(platform, experts[0], {**NO, "degree": "Debatable"}, seen=3) == "first"
     with pytest.raises(Conflict, match="nobody verifies their own"):
-        said(platform, experts[0], YES, seen=3)
+        label_item(platform, experts[0], YES, seen=3)
     (first, *_) = queue.list_labels(platform, "pilot", staff_id=experts[0])
     assert [label.answers["degree"] for label in first.standings["degree"].history] == ["Benign", "Debatable"]
     assert first.standings["degree"].labels[0].answers["degree"] == "Debatable"
     assert len(first.standings["safety"].history) == 1
 
 
-def test_who_comes_late_is_told(platform: Platform) -> None:
-    _, experts = staffed(platform, 5)
+def test_a_surplus_label_is_refused(platform: Platform) -> None:
+    _, experts = create_gold_campaign(platform, 5)
     for expert in experts[:3]:
-        said(platform, expert, NO)
-    with pytest.raises(Conflict, match="has all the labels that it needs, and yours was not kept"):
-        said(platform, experts[3], YES)
+        label_item(platform, expert, NO)
+    with pytest.raises(Conflict, match="has all labels that it needs, so yours was not stored"):
+        label_item(platform, experts[3], YES)
 
 
-def test_who_comes_late_with_a_part_keeps_the_rest(platform: Platform) -> None:
-    _, experts = staffed(platform)
-    said(platform, experts[0], YES)
-    said(platform, experts[1], YES)
-    assert said(platform, experts[2], NO) == "partly"
+def test_a_late_label_is_stored_for_the_parts_that_need_it(platform: Platform) -> None:
+    _, experts = create_gold_campaign(platform)
+    label_item(platform, experts[0], YES)
+    label_item(platform, experts[1], YES)
+    assert label_item(platform, experts[2], NO) == "partly"
     (first, *_) = queue.list_labels(platform, "pilot", staff_id=experts[0])
     assert [len(one.labels) for one in first.standings.values()] == [3, 2, 2]
 
 
-def test_a_difference_waits_for_somebody_who_did_not_label(platform: Platform) -> None:
-    owner, experts = disputed(platform)
-    assert state(platform, owner) == "disputed"
-    assert "safety_gold" not in columns(platform, owner)
-    with pytest.raises(NotAllowed, match="whoever labelled an item does not decide on it"):
-        decided(platform, experts[2], {"safety": "No"})
-    decided(platform, owner, {"safety": "Yes", "reasons": ["Misinformation"]}, why="It is false.")
-    assert state(platform, owner) == "settled"
-    assert columns(platform, owner) == {
+def test_a_disputed_item_is_decided_by_a_member_who_did_not_label_it(platform: Platform) -> None:
+    owner, experts = create_disputed_item(platform)
+    assert load_state(platform, owner) == "disputed"
+    assert "safety_gold" not in load_columns(platform, owner)
+    with pytest.raises(NotAllowed, match="experts cannot adjudicate their own labels"):
+        decide(platform, experts[2], {"safety": "No"})
+    decide(platform, owner, {"safety": "Yes", "reasons": ["Misinformation"]}, reason="It is false.")
+    assert load_state(platform, owner) == "settled"
+    assert load_columns(platform, owner) == {
         "safety_gold": "Yes",
         "safety_gold_reason": '["Misinformation"]',
         "safety_gold_motivation": "It is false.",
@@ -201,134 +209,136 @@ def test_a_difference_waits_for_somebody_who_did_not_label(platform: Platform) -
     }
 
 
-def test_a_decision_says_why_and_decides_all_that_differs(platform: Platform) -> None:
-    owner, experts = staffed(platform)
-    said(platform, experts[0], YES)
-    said(platform, experts[1], NO)
-    said(platform, experts[2], {"safety": "Yes", "reasons": ["Other"]})
-    with pytest.raises(InvalidInput, match=r"why(.|\n)*topics|topics(.|\n)*why"):
-        decided(platform, owner, {"safety": "No", "degree": "Benign"}, why="")
-    decided(platform, owner, {"safety": "No", "degree": "Benign", "topics": ["Legal"]})
-    assert columns(platform, owner)["harm_type"] == "Legal"
+def test_a_decision_needs_a_reason_and_covers_all_disputed_parts(platform: Platform) -> None:
+    owner, experts = create_gold_campaign(platform)
+    label_item(platform, experts[0], YES)
+    label_item(platform, experts[1], NO)
+    label_item(platform, experts[2], {"safety": "Yes", "reasons": ["Other"]})
+    with pytest.raises(InvalidInput, match=r"reason(.|\n)*topics|topics(.|\n)*reason"):
+        decide(platform, owner, {"safety": "No", "degree": "Benign"}, reason="")
+    decide(platform, owner, {"safety": "No", "degree": "Benign", "topics": ["Legal"]})
+    assert load_columns(platform, owner)["harm_type"] == "Legal"
 
 
-def test_of_two_decisions_the_second_knows_of_the_first(platform: Platform) -> None:
-    owner, _ = disputed(platform)
+def test_a_second_decision_requires_having_seen_the_first(platform: Platform) -> None:
+    owner, _ = create_disputed_item(platform)
     members_workflow.add_member(platform, "pilot", "grace", "expert", staff_id=owner, now=NOW)
     grace = staff.create_sign_in_link(platform, "grace", now=NOW).staff.id
-    decided(platform, owner, {"safety": "No"})
-    decided(platform, owner, {"safety": "No"})
+    decide(platform, owner, {"safety": "No"})
+    decide(platform, owner, {"safety": "No"})
     with pytest.raises(Conflict, match="ada decided on this item meanwhile"):
-        decided(platform, grace, {"safety": "Yes", "reasons": ["Other"]})
-    with pytest.raises(Conflict, match="ada decided so already"):
-        decided(platform, grace, {"safety": "No"}, why="So do I.", seen=1)
-    decided(platform, grace, {"safety": "Yes", "reasons": ["Other"]}, why="Look again.", seen=1)
+        decide(platform, grace, {"safety": "Yes", "reasons": ["Other"]})
+    with pytest.raises(Conflict, match="ada already made this decision"):
+        decide(platform, grace, {"safety": "No"}, reason="So do I.", seen=1)
+    decide(platform, grace, {"safety": "Yes", "reasons": ["Other"]}, reason="Look again.", seen=1)
     (first, *_) = queue.list_labels(platform, "pilot", staff_id=owner)
     history = [(one.name, one.answers["safety"], one.reason) for one in first.standings["safety"].decisions]
     assert history == [("ada", "No", "I looked."), ("grace", "Yes", "Look again.")]
-    assert columns(platform, owner)["safety_gold"] == "Yes"
+    assert load_columns(platform, owner)["safety_gold"] == "Yes"
 
 
-def test_there_is_nothing_to_decide_while_labels_lack_or_agree(platform: Platform) -> None:
-    owner, experts = staffed(platform)
-    said(platform, experts[0], YES)
+def test_incomplete_and_agreeing_labels_cannot_be_decided(platform: Platform) -> None:
+    owner, experts = create_gold_campaign(platform)
+    label_item(platform, experts[0], YES)
     with pytest.raises(Conflict, match="not all labels are in"):
-        decided(platform, owner, {"safety": "No"})
+        decide(platform, owner, {"safety": "No"})
     for expert in experts[1:]:
-        said(platform, expert, YES)
+        label_item(platform, expert, YES)
     with pytest.raises(Conflict, match="all experts agree"):
-        decided(platform, owner, {"safety": "No"})
+        decide(platform, owner, {"safety": "No"})
 
 
-def test_labels_of_who_left_stay(platform: Platform) -> None:
-    owner, experts = disputed(platform)
+def test_labels_of_removed_members_stay(platform: Platform) -> None:
+    owner, experts = create_disputed_item(platform)
     members_workflow.remove_member(platform, "pilot", "expert-0", staff_id=owner, now=NOW)
     with pytest.raises(NotFound, match="There is no campaign"):
-        said(platform, experts[0], YES, 1)
+        label_item(platform, experts[0], YES, 1)
     (first, *_) = queue.list_labels(platform, "pilot", staff_id=owner)
     assert [label.name for label in first.standings["safety"].labels] == ["expert-0", "expert-1", "expert-2"]
 
 
-def test_what_the_file_says_needs_no_expert_and_stays(platform: Platform) -> None:
+def test_parts_with_gold_in_the_file_need_no_label(platform: Platform) -> None:
     talk = items(1)[0].conversation
-    known = {"safety_gold": "No", "harm_type": "Legal"}
-    owner, experts = staffed(platform, rated=(Item("item-0", talk, known), Item("item-1", talk)))
+    attributes = {"safety_gold": "No", "harm_type": "Legal"}
+    owner, experts = create_gold_campaign(platform, rated=(Item("item-0", talk, attributes), Item("item-1", talk)))
     task = queue.load_gold_task(platform, "pilot", 0, staff_id=experts[0])
-    assert task.asked is not None
-    assert [question.name for question in task.asked.questions] == ["degree"]
+    assert task.label_form is not None
+    assert [question.name for question in task.label_form.questions] == ["degree"]
     for expert in experts[:2]:
-        said(platform, expert, {"degree": "Extreme"})
-    assert columns(platform, owner) == {"degree_of_harm": "Extreme"}
-    assert state(platform, owner) == "settled"
+        label_item(platform, expert, {"degree": "Extreme"})
+    assert load_columns(platform, owner) == {"degree_of_harm": "Extreme"}
+    assert load_state(platform, owner) == "settled"
 
 
-def test_gold_is_exported_beside_what_the_file_says(platform: Platform, tmp_path: Path) -> None:
+def test_settled_gold_is_exported_beside_gold_of_the_file(platform: Platform, tmp_path: Path) -> None:
     talk = items(1)[0].conversation
-    owner, experts = staffed(platform, rated=(Item("theirs", talk, {"safety_gold": "Unsure"}), Item("ours", talk)))
-    kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner, now=NOW)
-    rate_all(platform, enter(platform, kept.key))
+    owner, experts = create_gold_campaign(
+        platform, rated=(Item("theirs", talk, {"safety_gold": "Unsure"}), Item("ours", talk))
+    )
+    campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner, now=NOW)
+    rate_all(platform, enter(platform, campaign.key))
     for expert in experts:
-        said(platform, expert, NO, 1)
+        label_item(platform, expert, NO, 1)
     done = ratings.export_ratings(platform, "pilot", tmp_path / "out.csv", now=NOW)
-    found = read_frame(tmp_path / "out.csv").sort("item_id")
-    assert found.select("item_id", "safety_gold", "safety_gold_reason", "degree_of_harm", "harm_type").rows() == [
+    exported = read_frame(tmp_path / "out.csv").sort("item_id")
+    assert exported.select("item_id", "safety_gold", "safety_gold_reason", "degree_of_harm", "harm_type").rows() == [
         ("ours", "No", "[]", "Benign", "Health"),
         ("theirs", "Unsure", None, None, None),
     ]
     assert "Gold:       items with labels that experts settled: 1\n" in done.readme.read_text()
 
 
-def test_the_columns_of_dices_have_room_for_gold() -> None:
+def test_the_columns_of_dices_include_gold() -> None:
     form = export_form(load_campaign("dices-350"), ["safety_gold", "safety_gold_reason", "safety_gold_motivation"])
     assert form.left_out[-1] == "safety_gold_motivation"
     assert {"safety_gold", "safety_gold_reason"} <= {*form.columns}
 
 
-def test_a_queue_offers_what_lacks_least_and_counts_what_there_is(platform: Platform) -> None:
-    owner, experts = staffed(platform)
+def test_a_queue_offers_the_item_nearest_to_completion(platform: Platform) -> None:
+    owner, experts = create_gold_campaign(platform)
     assert queue.load_gold_queue(platform, "pilot", staff_id=experts[0]).next == 0
-    said(platform, experts[0], YES, 1)
-    mine, others = (queue.load_gold_queue(platform, "pilot", staff_id=one) for one in experts[:2])
+    label_item(platform, experts[0], YES, 1)
+    mine, theirs = (queue.load_gold_queue(platform, "pilot", staff_id=expert) for expert in experts[:2])
     assert (mine.next, mine.n_first, mine.n_verify, mine.n_check) == (0, 2, 0, 0)
-    assert (others.next, others.n_first, others.n_verify, others.n_check) == (1, 2, 1, 1)
-    assert [one.target.name for one in mine.correctable] == ["item-1"]
-    said(platform, experts[1], NO, 1)
-    said(platform, experts[2], {"safety": "No"}, 1)
+    assert (theirs.next, theirs.n_first, theirs.n_verify, theirs.n_check) == (1, 2, 1, 1)
+    assert [label.target.name for label in mine.correctable] == ["item-1"]
+    label_item(platform, experts[1], NO, 1)
+    label_item(platform, experts[2], {"safety": "No"}, 1)
     assert not queue.load_gold_queue(platform, "pilot", staff_id=experts[2]).to_decide
-    (one,) = queue.load_gold_queue(platform, "pilot", staff_id=owner).to_decide
-    assert (one.target.name, one.differing) == ("item-1", ("safety", "degree", "topics"))
+    (disputed_label,) = queue.load_gold_queue(platform, "pilot", staff_id=owner).to_decide
+    assert (disputed_label.target.name, disputed_label.differing) == ("item-1", ("safety", "degree", "topics"))
 
 
-def test_what_a_rater_reported_is_shown_to_no_expert(platform: Platform) -> None:
-    _, experts = staffed(platform)
+def test_reported_items_are_withheld_from_experts(platform: Platform) -> None:
+    _, experts = create_gold_campaign(platform)
     with platform.database.writing() as tx:
         tx.execute(update(ItemTable).where(ItemTable.position == 0).values(withheld=True))
-    found = queue.load_gold_queue(platform, "pilot", staff_id=experts[0])
-    assert (found.next, found.n_withheld) == (1, 1)
+    gold_queue = queue.load_gold_queue(platform, "pilot", staff_id=experts[0])
+    assert (gold_queue.next, gold_queue.n_withheld) == (1, 1)
     with pytest.raises(Conflict, match="A rater reported this item"):
         queue.load_gold_task(platform, "pilot", 0, staff_id=experts[0])
     with pytest.raises(Conflict, match="A rater reported this item"):
-        said(platform, experts[0], YES)
+        label_item(platform, experts[0], YES)
 
 
-def test_there_is_no_gold_where_none_was_asked_for(platform: Platform) -> None:
+def test_a_campaign_without_gold_has_no_queue(platform: Platform) -> None:
     staff_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(platform, definition(), items(1), staff_id=staff_id, now=NOW)
     with pytest.raises(NotFound, match=r"its definition has no \[gold\]"):
         queue.load_gold_queue(platform, "pilot", staff_id=staff_id)
 
 
-def test_no_item_is_at_a_place_that_there_is_not(platform: Platform) -> None:
-    _, experts = staffed(platform)
-    with pytest.raises(NotFound, match="no item at this place"):
+def test_an_unknown_position_is_not_found(platform: Platform) -> None:
+    _, experts = create_gold_campaign(platform)
+    with pytest.raises(NotFound, match="no item at this position"):
         queue.load_gold_task(platform, "pilot", 3, staff_id=experts[0])
 
 
-def test_labels_are_never_lost_by_changing_the_campaign(platform: Platform) -> None:
-    owner, experts = staffed(platform)
+def test_changes_of_the_campaign_cannot_remove_labels(platform: Platform) -> None:
+    owner, experts = create_gold_campaign(platform)
     old = campaigns.load_definition(platform, "pilot", staff_id=owner)
-    said(platform, experts[0], YES)
-    with pytest.raises(Conflict, match="what they said is never erased"):
+    label_item(platform, experts[0], YES)
+    with pytest.raises(Conflict, match="labels are never erased"):
         campaigns.remove_items(platform, "pilot", staff_id=owner, now=NOW)
     with pytest.raises(Conflict, match="gold cannot change"):
         campaigns.revise_campaign(
@@ -337,17 +347,17 @@ def test_labels_are_never_lost_by_changing_the_campaign(platform: Platform) -> N
     with pytest.raises(Conflict, match="gold cannot change"):
         campaigns.revise_campaign(platform, "pilot", definition(), staff_id=owner, now=NOW)
     assert campaigns.load_definition(platform, "pilot", staff_id=owner) == old
-    campaigns.revise_campaign(platform, "pilot", definition(gold=SMALL, minutes=5), staff_id=owner, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", definition(gold=SMALL, estimated_minutes=5), staff_id=owner, now=NOW)
 
 
-def test_of_many_at_once_one_is_first_and_no_more_are_kept_than_needed(crowded: Platform) -> None:
-    _, experts = staffed(crowded, THREADS)
+def test_concurrent_labels_fill_exactly_the_needed_ones(crowded: Platform) -> None:
+    _, experts = create_gold_campaign(crowded, THREADS)
 
     def act(expert: str) -> str:
         try:
-            return said(crowded, expert, YES)
+            return label_item(crowded, expert, YES)
         except Conflict as error:
-            return "late" if "others were sooner" in str(error) else str(error)
+            return "late" if "so yours was not stored" in str(error) else str(error)
 
     with ThreadPoolExecutor(THREADS) as threads:
         outcomes = Counter(threads.map(act, experts))
@@ -357,8 +367,8 @@ def test_of_many_at_once_one_is_first_and_no_more_are_kept_than_needed(crowded: 
     assert [len(one.labels) for one in first.standings.values()] == [3, 2, 2]
 
 
-def test_of_many_who_decide_at_once_one_does(crowded: Platform) -> None:
-    owner, _ = disputed(crowded)
+def test_concurrent_decisions_store_one(crowded: Platform) -> None:
+    owner, _ = create_disputed_item(crowded)
     names = [f"judge-{number}" for number in range(THREADS)]
     for name in names:
         members_workflow.add_member(crowded, "pilot", name, "expert", staff_id=owner, now=NOW)
@@ -367,9 +377,9 @@ def test_of_many_who_decide_at_once_one_does(crowded: Platform) -> None:
 
     def act(judge: str) -> str:
         try:
-            decided(crowded, judge, {"safety": "No"}, why=judge)
+            decide(crowded, judge, {"safety": "No"}, reason=judge)
         except Conflict as error:
-            return "late" if "decided so already" in str(error) else str(error)
+            return "late" if "already made this decision" in str(error) else str(error)
         return "decided"
 
     with ThreadPoolExecutor(THREADS) as threads:

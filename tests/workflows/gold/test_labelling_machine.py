@@ -1,4 +1,4 @@
-"""Whatever experts do in whatever order, what is kept follows the rules that a list of a few lines follows."""
+"""In any order of actions, stored labels equal those of a simple model."""
 
 from collections import defaultdict
 from itertools import count
@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run
 from tests.strategies import quick
 from tests.support.campaigns import NOW, items
-from tests.support.gold_campaigns import said, staffed
+from tests.support.gold_campaigns import create_gold_campaign, label_item
 
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.workflows.gold import adjudication, queue
@@ -19,7 +19,7 @@ from dissensus.workflows.platform.platform import Platform
 
 N_ITEMS = 1_000
 POSITIONS = count()
-"""Each run has an item of its own."""
+"""Each run uses another item."""
 EXPERTS = st.integers(0, 4)
 NEEDED = {"safety": 3, "degree": 2, "topics": 2}
 LABELS = st.fixed_dictionaries(
@@ -34,61 +34,61 @@ class Labelling(RuleBasedStateMachine):
         super().__init__()
         self.platform, self.owner, self.experts = platform, owner, experts
         self.position = next(POSITIONS) % N_ITEMS
-        self.said: dict[str, dict[int, str]] = defaultdict(dict)
+        self.expected: dict[str, dict[int, str]] = defaultdict(dict)
         self.decided: list[dict[str, str]] = []
 
     @property
     def open(self) -> list[str]:
-        return [part for part, n in NEEDED.items() if len(self.said[part]) < n]
+        return [part for part, n in NEEDED.items() if len(self.expected[part]) < n]
 
     @rule(expert=EXPERTS, label=LABELS)
-    def labels(self, expert: int, label: dict[str, str]) -> None:
+    def add_label(self, expert: int, label: dict[str, str]) -> None:
         task = queue.load_gold_task(self.platform, "pilot", self.position, staff_id=self.experts[expert])
         answers: dict[str, Any] = {**label, "reasons": ["Other"], "motivation": "So.", "topics": ["Legal"]}
         if not self.open:
-            # The same label once more is no second one.
-            same = all(self.said[part].get(expert) == {**label, "topics": "Legal"}[part] for part in NEEDED)
+            # A repeated label is accepted without effect.
+            same = all(self.expected[part].get(expert) == {**label, "topics": "Legal"}[part] for part in NEEDED)
             if not same:
                 with pytest.raises(Conflict):
-                    said(self.platform, self.experts[expert], answers, self.position, seen=task.seen)
+                    label_item(self.platform, self.experts[expert], answers, self.position, seen=task.seen)
             return
-        said(self.platform, self.experts[expert], answers, self.position, seen=task.seen)
+        label_item(self.platform, self.experts[expert], answers, self.position, seen=task.seen)
         for part in self.open:
-            self.said[part][expert] = {**label, "topics": "Legal"}[part]
+            self.expected[part][expert] = {**label, "topics": "Legal"}[part]
 
     @rule(expert=EXPERTS, decision=LABELS)
-    def decides(self, expert: int, decision: dict[str, str]) -> None:
-        who = self.experts[expert]
-        task = queue.load_gold_task(self.platform, "pilot", self.position, staff_id=who)
-        differing = {part for part in NEEDED if len({*self.said[part].values()}) > 1}
-        labelled = any(expert in theirs for theirs in self.said.values())
-        wanted = {part: decision[part] for part in differing}
-        answers: dict[str, Any] = {**wanted, "why": f"{len(self.decided)} {expert}"}
-        if "safety" in wanted and wanted["safety"] != "No":
+    def decide(self, expert: int, decision: dict[str, str]) -> None:
+        staff_id = self.experts[expert]
+        task = queue.load_gold_task(self.platform, "pilot", self.position, staff_id=staff_id)
+        differing = {part for part in NEEDED if len({*self.expected[part].values()}) > 1}
+        labelled = any(expert in labels_of_part for labels_of_part in self.expected.values())
+        decisions = {part: decision[part] for part in differing}
+        answers: dict[str, Any] = {**decisions, "reason": f"{len(self.decided)} {expert}"}
+        if "safety" in decisions and decisions["safety"] != "No":
             answers["reasons"] = ["Other"]
         try:
             adjudication.decide_gold(
-                self.platform, "pilot", self.position, answers, seen=task.seen, staff_id=who, now=NOW
+                self.platform, "pilot", self.position, answers, seen=task.seen, staff_id=staff_id, now=NOW
             )
         except Conflict:
-            assert self.open or not differing or self.holding(differing) == wanted
+            assert self.open or not differing or self.current_decision(differing) == decisions
         except NotAllowed:
             assert labelled
         else:
             assert not self.open
             assert not labelled
-            self.decided.append(wanted)
+            self.decided.append(decisions)
 
-    def holding(self, differing: set[str]) -> dict[str, str] | None:
+    def current_decision(self, differing: set[str]) -> dict[str, str] | None:
         return {part: self.decided[-1][part] for part in differing} if self.decided else None
 
     @invariant()
-    def what_is_kept_is_what_the_rules_say(self) -> None:
+    def stored_labels_equal_the_model(self) -> None:
         first = queue.load_gold_task(self.platform, "pilot", self.position, staff_id=self.owner).labelled
         for part, standing in first.standings.items():
-            kept = {self.experts.index(one.staff_id): one.answers[part] for one in standing.labels}
-            expected = {who: ("Legal",) if part == "topics" else one for who, one in self.said[part].items()}
-            assert kept == expected
+            stored = {self.experts.index(one.staff_id): one.answers[part] for one in standing.labels}
+            expected = {who: ("Legal",) if part == "topics" else one for who, one in self.expected[part].items()}
+            assert stored == expected
             assert [one.position for one in standing.labels] == list(range(len(standing.labels)))
             assert len(standing.labels) <= NEEDED[part]
             if standing.state == "decided":
@@ -104,8 +104,8 @@ class Labelling(RuleBasedStateMachine):
         pytest.param(settings(quick, stateful_step_count=14), id="long", marks=pytest.mark.slow),
     ],
 )
-def test_labels_follow_the_rules_in_any_order(platform: Platform, tried: settings) -> None:
-    owner, experts = staffed(platform, 5, rated=items(N_ITEMS))
+def test_labels_follow_the_model_in_any_order(platform: Platform, tried: settings) -> None:
+    owner, experts = create_gold_campaign(platform, 5, rated=items(N_ITEMS))
 
     class OnThisPlatform(Labelling):
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Scores for files of attempts: the least turn, what is kept, and the same bytes after an interruption."""
+"""Scores for files of attempts: minimum over turns, existing scores, and resumption."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.preference.pairs import simulated
+from tests.preference.pairs import simulate_pairs
 
 from dissensus.errors import Conflict, InvalidInput, Unavailable
 from dissensus.files.attempts.tables import holds_attempts, read_attempts, write_attempts
@@ -25,12 +25,12 @@ NAME = ModelIdentity("taste", "f" * 64)
 
 @pytest.fixture(scope="module")
 def model() -> Linear:
-    return train(simulated(200)[0], purpose="harmless")
+    return train(simulate_pairs(200)[0], purpose="harmless")
 
 
-def attempt(number: int, said: str = "sorry") -> Attempt:
+def attempt(number: int, response: str = "sorry") -> Attempt:
     return Attempt(
-        transcript=f"\n\nHuman: Say {number}.\n\nAssistant: {said} {number}\n\nHuman: More!\n\nAssistant: please",
+        transcript=f"\n\nHuman: Say {number}.\n\nAssistant: {response} {number}\n\nHuman: More!\n\nAssistant: please",
         min_harmlessness_score_transcript=None,
         num_params="52B",
         model_type="rlhf",
@@ -52,44 +52,44 @@ def source(tmp_path: Path) -> Path:
 
 @dataclass
 class Failing:
-    """A model that stops to answer after some batches, as one across a network may."""
+    """A model that fails after some batches."""
 
     model: Linear
-    left: int
+    n_batches: int
 
     @property
     def purpose(self) -> str:
         return self.model.purpose
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
-        if not self.left:
+        if not self.n_batches:
             raise Unavailable("nobody answers")
-        self.left -= 1
+        self.n_batches -= 1
         return self.model.score(transcripts)
 
 
-def asked(source: Path, target: Path, model: object, **options: bool) -> ScoringOptions:
+def make_options(source: Path, target: Path, model: object, **options: bool) -> ScoringOptions:
     return ScoringOptions(source=source, target=target, model=model, identity=NAME, **options)  # type: ignore[arg-type]
 
 
-def test_the_score_of_an_attempt_is_its_worst_turn(model: Linear, source: Path, tmp_path: Path) -> None:
-    done = score_attempts(asked(source, tmp_path / "out.jsonl", model))
-    found = read_attempts(tmp_path / "out.jsonl").attempts
+def test_the_score_of_an_attempt_is_the_minimum_over_turns(model: Linear, source: Path, tmp_path: Path) -> None:
+    done = score_attempts(make_options(source, tmp_path / "out.jsonl", model))
+    scored = read_attempts(tmp_path / "out.jsonl").attempts
     kill, sorry, please = model.score_answers(["kill 1", "sorry 0", "please"])
     assert kill < please < sorry
-    assert found[1].min_harmlessness_score_transcript == pytest.approx(kill)
-    assert found[0].min_harmlessness_score_transcript == pytest.approx(please)
-    assert found[2].task_description_harmlessness_score == pytest.approx(model.score_answers(["kill the road 2"])[0])
+    assert scored[1].min_harmlessness_score_transcript == pytest.approx(kill)
+    assert scored[0].min_harmlessness_score_transcript == pytest.approx(please)
+    assert scored[2].task_description_harmlessness_score == pytest.approx(model.score_answers(["kill the road 2"])[0])
     assert (done.n_attempts, done.tally.scored_transcripts, done.notes) == (N, N, ())
     bare = [
-        replace(one, min_harmlessness_score_transcript=None, task_description_harmlessness_score=None) for one in found
+        replace(one, min_harmlessness_score_transcript=None, task_description_harmlessness_score=None) for one in scored
     ]
     assert bare == list(read_attempts(source).attempts)
 
 
 def test_the_record_names_the_model_and_both_files(model: Linear, source: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
-    record = json.loads(score_attempts(asked(source, target, model)).record.read_text())
+    record = json.loads(score_attempts(make_options(source, target, model)).record.read_text())
     assert record["model"] == {"name": "taste", "sha256": "f" * 64, "purpose": "harmless"}
     for side, path in (("input", source), ("output", target)):
         assert record[side] == {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
@@ -97,91 +97,93 @@ def test_the_record_names_the_model_and_both_files(model: Linear, source: Path, 
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz", "a.jsonl", "a.jsonl.gz", "a.csv", "a.parquet"])
-def test_how_much_is_done_is_told_after_each_batch(model: Linear, source: Path, tmp_path: Path, name: str) -> None:
+def test_progress_is_reported_after_each_batch(model: Linear, source: Path, tmp_path: Path, name: str) -> None:
     write_attempts(read_attempts(source).attempts, tmp_path / name)
-    told: list[tuple[int, float]] = []
-    given = asked(tmp_path / name, tmp_path / "out.jsonl", model)
-    score_attempts(given, progress=lambda n, share: told.append((n, share)))
-    assert [n for n, _ in told] == [BATCH_SIZE, 2 * BATCH_SIZE, 3 * BATCH_SIZE, N]
-    assert [share for _, share in told] == pytest.approx([n / N for n, _ in told], abs=0.02)
-    assert told[-1][1] == 1
+    progress: list[tuple[int, float]] = []
+    options = make_options(tmp_path / name, tmp_path / "out.jsonl", model)
+    score_attempts(options, progress=lambda n, share: progress.append((n, share)))
+    assert [n for n, _ in progress] == [BATCH_SIZE, 2 * BATCH_SIZE, 3 * BATCH_SIZE, N]
+    assert [share for _, share in progress] == pytest.approx([n / N for n, _ in progress], abs=0.02)
+    assert progress[-1][1] == 1
 
 
-def test_what_was_done_before_the_interruption_is_done(model: Linear, source: Path, tmp_path: Path) -> None:
-    target, told = tmp_path / "out.jsonl", list[float]()
+def test_progress_after_a_resumption_includes_earlier_batches(model: Linear, source: Path, tmp_path: Path) -> None:
+    target, shares = tmp_path / "out.jsonl", list[float]()
     with pytest.raises(Unavailable):
-        score_attempts(asked(source, target, Failing(model, 1)), progress=lambda _, share: told.append(share))
-    assert told == pytest.approx([BATCH_SIZE / N], abs=0.02)
-    score_attempts(asked(source, target, model, resume=True), progress=lambda _, share: told.append(share))
-    assert told[1:] == pytest.approx([BATCH_SIZE / N, 2 * BATCH_SIZE / N, 3 * BATCH_SIZE / N, 1], abs=0.02)
+        score_attempts(make_options(source, target, Failing(model, 1)), progress=lambda _, share: shares.append(share))
+    assert shares == pytest.approx([BATCH_SIZE / N], abs=0.02)
+    score_attempts(make_options(source, target, model, resume=True), progress=lambda _, share: shares.append(share))
+    assert shares[1:] == pytest.approx([BATCH_SIZE / N, 2 * BATCH_SIZE / N, 3 * BATCH_SIZE / N, 1], abs=0.02)
 
 
 @pytest.mark.parametrize("torn", [False, True])
-def test_an_interruption_changes_no_byte(model: Linear, source: Path, tmp_path: Path, torn: bool) -> None:
-    whole, target = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
-    score_attempts(asked(source, whole, model))
+def test_a_resumed_file_equals_an_uninterrupted_one(model: Linear, source: Path, tmp_path: Path, torn: bool) -> None:
+    uninterrupted, target = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    score_attempts(make_options(source, uninterrupted, model))
     with pytest.raises(Unavailable, match="nobody answers"):
-        score_attempts(asked(source, target, Failing(model, 2)))
+        score_attempts(make_options(source, target, Failing(model, 2)))
     assert not target.exists()
     partial = tmp_path / "out.jsonl.partial"
     if torn:
         partial.write_bytes(partial.read_bytes()[:-40])
-    with pytest.raises(Conflict, match="Go on with --resume, or delete it"):
-        score_attempts(asked(source, target, model))
+    with pytest.raises(Conflict, match="Continue with --resume, or delete it"):
+        score_attempts(make_options(source, target, model))
     again = Failing(model, 3 if torn else 2)
-    done = score_attempts(asked(source, target, again, resume=True))
-    assert (done.n_resumed, again.left) == ((1 if torn else 2) * BATCH_SIZE, 0)
-    assert target.read_bytes() == whole.read_bytes()
-    assert done.tally == score_attempts(asked(source, tmp_path / "third.jsonl", model)).tally
+    done = score_attempts(make_options(source, target, again, resume=True))
+    assert (done.n_resumed, again.n_batches) == ((1 if torn else 2) * BATCH_SIZE, 0)
+    assert target.read_bytes() == uninterrupted.read_bytes()
+    assert done.tally == score_attempts(make_options(source, tmp_path / "third.jsonl", model)).tally
     assert sorted(path.name for path in tmp_path.glob("out*")) == ["out.jsonl", "out.jsonl.scores.json"]
 
 
-def test_it_goes_on_with_the_same_file_and_model_alone(model: Linear, source: Path, tmp_path: Path) -> None:
+def test_resumption_needs_the_same_file_and_model(model: Linear, source: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     with pytest.raises(Unavailable):
-        score_attempts(asked(source, target, Failing(model, 1)))
-    other = replace(asked(source, target, model, resume=True), identity=ModelIdentity("other", "0" * 64))
+        score_attempts(make_options(source, target, Failing(model, 1)))
+    other = replace(make_options(source, target, model, resume=True), identity=ModelIdentity("other", "0" * 64))
     with pytest.raises(InvalidInput, match="is of another file, model, setting"):
         score_attempts(other)
     with pytest.raises(InvalidInput, match="is of another file, model, setting"):
-        score_attempts(asked(source, target, model, resume=True, anew=True))
+        score_attempts(make_options(source, target, model, resume=True, replace_scores=True))
 
 
-def test_nothing_to_resume_is_a_beginning(model: Linear, source: Path, tmp_path: Path) -> None:
-    assert score_attempts(asked(source, tmp_path / "out.jsonl", model, resume=True)).n_resumed == 0
+def test_resumption_without_a_partial_file_starts_from_the_beginning(
+    model: Linear, source: Path, tmp_path: Path
+) -> None:
+    assert score_attempts(make_options(source, tmp_path / "out.jsonl", model, resume=True)).n_resumed == 0
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.json.gz"])
-def test_every_kind_of_file(model: Linear, source: Path, tmp_path: Path, name: str) -> None:
-    score_attempts(asked(source, tmp_path / "out.jsonl", model))
-    score_attempts(asked(source, tmp_path / name, model))
+def test_all_file_formats_hold_the_same_scores(model: Linear, source: Path, tmp_path: Path, name: str) -> None:
+    score_attempts(make_options(source, tmp_path / "out.jsonl", model))
+    score_attempts(make_options(source, tmp_path / name, model))
     assert read_attempts(tmp_path / name).attempts == read_attempts(tmp_path / "out.jsonl").attempts
     assert holds_attempts(tmp_path / name)
 
 
-def test_published_scores_stay_unless_they_are_replaced(model: Linear, tmp_path: Path) -> None:
+def test_existing_scores_stay_unless_they_are_replaced(model: Linear, tmp_path: Path) -> None:
     source = tmp_path / "some.jsonl"
     write_attempts([replace(attempt(0), min_harmlessness_score_transcript=-7.5), attempt(1)], source)
-    done = score_attempts(asked(source, tmp_path / "kept.jsonl", model))
+    done = score_attempts(make_options(source, tmp_path / "kept.jsonl", model))
     first, second = read_attempts(tmp_path / "kept.jsonl").attempts
     assert first.min_harmlessness_score_transcript == -7.5
     assert first.task_description_harmlessness_score is not None
     assert second.min_harmlessness_score_transcript is not None
     assert "1 scores were there before and are kept" in done.notes[0]
-    anew = score_attempts(asked(source, tmp_path / "anew.jsonl", model, anew=True))
+    anew = score_attempts(make_options(source, tmp_path / "anew.jsonl", model, replace_scores=True))
     first, _ = read_attempts(tmp_path / "anew.jsonl").attempts
     assert first.min_harmlessness_score_transcript != -7.5
     assert anew.notes == ()
 
 
-def test_where_nothing_is_said_there_is_no_score(model: Linear, tmp_path: Path) -> None:
+def test_empty_responses_have_no_score(model: Linear, tmp_path: Path) -> None:
     source = tmp_path / "some.jsonl"
     silent = "\n\nHuman: Hi\n\nAssistant: "
     half = "\n\nHuman: Hi\n\nAssistant: \n\nHuman: Hi?\n\nAssistant: kill"
     write_attempts(
         [replace(attempt(0), transcript=silent, task_description=" "), replace(attempt(1), transcript=half)], source
     )
-    done = score_attempts(asked(source, tmp_path / "out.jsonl", model))
+    done = score_attempts(make_options(source, tmp_path / "out.jsonl", model))
     first, second = read_attempts(tmp_path / "out.jsonl").attempts
     assert first == replace(attempt(0), transcript=silent, task_description=" ")
     assert second.min_harmlessness_score_transcript == pytest.approx(model.score_answers(["kill"])[0])
@@ -190,25 +192,25 @@ def test_where_nothing_is_said_there_is_no_score(model: Linear, tmp_path: Path) 
     assert "they are empty" in done.notes[1]
 
 
-def test_places_that_are_taken(model: Linear, source: Path, tmp_path: Path) -> None:
+def test_existing_targets_are_refused(model: Linear, source: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="writing to it would destroy it"):
-        score_attempts(asked(source, source, model, overwrite=True))
+        score_attempts(make_options(source, source, model, overwrite=True))
     target = tmp_path / "out.jsonl"
     target.write_text("mine")
     with pytest.raises(Conflict, match="--overwrite"):
-        score_attempts(asked(source, target, model))
+        score_attempts(make_options(source, target, model))
     assert target.read_text() == "mine"
-    score_attempts(asked(source, target, model, overwrite=True))
+    score_attempts(make_options(source, target, model, overwrite=True))
     assert len(read_attempts(target).attempts) == N
-    with pytest.raises(Unavailable, match="Name a file in a folder that is there"):
-        score_attempts(asked(source, tmp_path / "no" / "out.jsonl", model))
+    with pytest.raises(Unavailable, match="Name a file in an existing folder"):
+        score_attempts(make_options(source, tmp_path / "no" / "out.jsonl", model))
 
 
-def test_a_bad_record_is_named_and_leaves_nothing(model: Linear, tmp_path: Path) -> None:
+def test_an_invalid_record_is_named_and_leaves_no_file(model: Linear, tmp_path: Path) -> None:
     source = tmp_path / "bad.csv"
     write_attempts([attempt(0), attempt(1)], source)
     frame = pl.read_csv(source, infer_schema=False).with_columns(transcript=pl.Series(["\n\nHuman: Hi", "what?"]))
     frame.write_csv(source)
     with pytest.raises(InvalidInput, match="Row 2: A transcript of hh-rlhf begins with"):
-        score_attempts(asked(source, tmp_path / "out.jsonl", model))
+        score_attempts(make_options(source, tmp_path / "out.jsonl", model))
     assert not list(tmp_path.glob("out*"))

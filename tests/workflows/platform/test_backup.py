@@ -1,4 +1,4 @@
-"""A whole platform as one file, and back."""
+"""Backup of a platform to one file, and its restoration."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 Rows = dict[str, list[tuple[Any, ...]]]
 
 
-def rows(database: Database) -> Rows:
+def read_rows(database: Database) -> Rows:
     with database.reading() as tx:
         return {
             table.name: [tuple(row) for row in tx.execute(select(table).order_by(*table.primary_key))]
@@ -71,39 +71,53 @@ ONE_OLD = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
 
 
 @pytest.fixture
-def kept(platform: Platform) -> CampaignRow:
+def full_campaign(platform: Platform) -> CampaignRow:
     """A platform with a row in every table."""
-    made = open_campaign(platform, 3, demographics=ABOUT_YOU, quota=ONE_OLD)
-    key, *_ = campaigns.create_invitations(platform, "pilot", 2, staff_id=made.staff_id, now=NOW)
+    campaign = open_campaign(platform, 3, demographics=ABOUT_YOU, quota=ONE_OLD)
+    key, *_ = campaigns.create_invitations(platform, "pilot", 2, staff_id=campaign.staff_id, now=NOW)
     rater = enter(platform, key)
     assert screening.screen_rater(platform, rater, {"rater_age": "old"}, now=NOW) is not None
-    assert screening.screen_rater(platform, enter(platform, made.key), {"rater_age": "old"}, now=NOW) is None
-    at = journey.next_state(platform, rater, now=NOW).assignment
-    assert at is not None
-    rating.save_answers(platform, rater, at.id, "draft", save("No"), now=NOW)
-    rating.submit_answers(platform, rater, at.id, "final", save("Yes"), now=NOW)
-    rating.report_item(platform, rater, "help", "I need a break.", assignment_id=at.id, now=NOW)
-    members.create_member_invitation(platform, "pilot", "analyst", staff_id=made.staff_id, now=NOW)
+    assert screening.screen_rater(platform, enter(platform, campaign.key), {"rater_age": "old"}, now=NOW) is None
+    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assert assignment is not None
+    rating.save_answers(platform, rater, assignment.id, "draft", save("No"), now=NOW)
+    rating.submit_answers(platform, rater, assignment.id, "final", save("Yes"), now=NOW)
+    rating.report_item(platform, rater, "help", "I need a break.", assignment_id=assignment.id, now=NOW)
+    members.create_member_invitation(platform, "pilot", "analyst", staff_id=campaign.staff_id, now=NOW)
     with platform.database.writing() as tx:
-        tx.execute(insert(LoginLinkTable).values(key_hash=hash_key("k"), staff_id=made.staff_id, expires_at=NOW))
+        tx.execute(insert(LoginLinkTable).values(key_hash=hash_key("k"), staff_id=campaign.staff_id, expires_at=NOW))
         times = {"created_at": NOW, "expires_at": NOW, "used_at": None}
         tx.execute(
-            insert(ApiTokenTable).values(key_hash="k6", staff_id=made.staff_id, name="x", scopes="export", **times)
+            insert(ApiTokenTable).values(key_hash="k6", staff_id=campaign.staff_id, name="x", scopes="export", **times)
         )
-        same = {"token_hash": "k6", "key": "once", "digest": "d", "status": 201, "encrypted_body": "eA=="}
-        tx.execute(insert(IdempotencyTable).values(**same, created_at=NOW))
+        response = {"token_hash": "k6", "key": "once", "digest": "d", "status": 201, "encrypted_body": "eA=="}
+        tx.execute(insert(IdempotencyTable).values(**response, created_at=NOW))
         tx.execute(insert(LoginFailureTable).values(fingerprint="f", n_failures=2, last_at=NOW))
         tx.execute(insert(CheckAnswerTable).values(rater_id=rater.id, name="rules", attempt=1, answer="No", at=NOW))
-        tx.execute(insert(PaymentTable).values(id="p", rater_id=rater.id, amount=650, staff_id=made.staff_id, at=NOW))
-        judged = {"rater_id": rater.id, "verdict": "keep", "reason": "Ä", "evidence": "fast", "staff_id": made.staff_id}
-        tx.execute(insert(FlagDecisionTable).values(id="d", **judged, at=NOW))
+        tx.execute(
+            insert(PaymentTable).values(id="p", rater_id=rater.id, amount=650, staff_id=campaign.staff_id, at=NOW)
+        )
+        decision = {
+            "rater_id": rater.id,
+            "verdict": "keep",
+            "reason": "Ä",
+            "evidence": "fast",
+            "staff_id": campaign.staff_id,
+        }
+        tx.execute(insert(FlagDecisionTable).values(id="d", **decision, at=NOW))
         tx.execute(insert(LeaseTable).values(name="jobs", holder="h", expires_at=NOW))
         ids = {"submission": "a", "person": "b", "study": "c", "campaign_id": rater.campaign_id, "rater_id": rater.id}
         tx.execute(insert(RecruitTable).values(**ids, entered_at=NOW, changed_at=NOW))
-        about = {"item_id": at.item_id, "staff_id": made.staff_id, "part": "safety", "revision": 1, "at": NOW}
+        about = {
+            "item_id": assignment.item_id,
+            "staff_id": campaign.staff_id,
+            "part": "safety",
+            "revision": 1,
+            "at": NOW,
+        }
         label = {"safety": "Yes", "reasons": ["Ä"], "motivation": "\u2028 '\"; 😀"}
         tx.execute(insert(GoldLabelTable).values(id="g", position=0, answers=label, **about))
-        told = {
+        delivery = {
             "address": "https://example.org/x",
             "kinds": "item_submitted",
             "secret_hash": "h",
@@ -111,8 +125,8 @@ def kept(platform: Platform) -> CampaignRow:
             "due_at": NOW,
         }
         state = {"n_failures": 1, "failing_since": NOW, "failure_reason": "Ä", "pause_reason": "", "created_at": NOW}
-        whose = {"campaign_id": rater.campaign_id, "staff_id": made.staff_id}
-        tx.execute(insert(WebhookTable).values(id="w", **whose, **told, **state))
+        responsible = {"campaign_id": rater.campaign_id, "staff_id": campaign.staff_id}
+        tx.execute(insert(WebhookTable).values(id="w", **responsible, **delivery, **state))
         tx.execute(insert(GoldDecisionTable).values(id="d", answers={"safety": "No"}, reason="So.", **about))
         tx.execute(
             insert(ChatTable).values(id="c", rater_id=rater.id, number=0, mode="m", state="open", started_at=NOW)
@@ -123,16 +137,16 @@ def kept(platform: Platform) -> CampaignRow:
             )
         )
         tx.execute(insert(ChatCandidateTable).values(exchange_id="e", position=0, chatbot="tern", seed=1, n_failures=0))
-        felt = {"answers": {"rater_upset": "3"}, "notify_contact": True, "contact_info": "Ä", "at": NOW}
-        tx.execute(insert(CareSurveyTable).values(rater_id=rater.id, number=0, **felt))
+        survey = {"answers": {"rater_upset": "3"}, "notify_contact": True, "contact_info": "Ä", "at": NOW}
+        tx.execute(insert(CareSurveyTable).values(rater_id=rater.id, number=0, **survey))
         tx.execute(insert(ChatPickTable).values(exchange_id="e", continues=0, worked_ms=1, at=NOW))
-        tx.execute(update(AssignmentTable).where(AssignmentTable.id == at.id).values(shown_first="b"))
+        tx.execute(update(AssignmentTable).where(AssignmentTable.id == assignment.id).values(shown_first="b"))
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
-    return made
+    return campaign
 
 
 @pytest.fixture
-def written(platform: Platform, kept: CampaignRow, tmp_path: Path) -> Path:
+def backup_path(platform: Platform, full_campaign: CampaignRow, tmp_path: Path) -> Path:
     path = tmp_path / "backup.zip"
     backup.write_backup(platform, path, now=NOW)
     return path
@@ -155,186 +169,198 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'target.db'}"
 
 
-def restored(url: str) -> Rows:
+def read_database(url: str) -> Rows:
     database = connect(url)
-    found = rows(database)
+    rows = read_rows(database)
     database.dispose()
-    return found
+    return rows
 
 
-def test_every_row_goes_from_either_kind_to_either(platform: Platform, written: Path, empty_url: str) -> None:
-    before = rows(platform.database)
+def test_every_row_is_restored_between_both_kinds_of_database(
+    platform: Platform, backup_path: Path, empty_url: str
+) -> None:
+    before = read_rows(platform.database)
     assert all(before.values())
-    done = backup.restore_backup(empty_url, written)
-    assert restored(empty_url) == before == rows(platform.database)
+    done = backup.restore_backup(empty_url, backup_path)
+    assert read_database(empty_url) == before == read_rows(platform.database)
     assert done.rows == sum(map(len, before.values()))
-    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    assert stat.S_IMODE(backup_path.stat().st_mode) == 0o600
 
 
-def test_what_was_restored_goes_on(written: Path, kept: CampaignRow, empty_url: str) -> None:
-    backup.restore_backup(empty_url, written)
+def test_a_restored_platform_accepts_new_ratings(backup_path: Path, full_campaign: CampaignRow, empty_url: str) -> None:
+    backup.restore_backup(empty_url, backup_path)
     platform = Platform(connect(empty_url))
-    rater = enter(platform, kept.key)
+    rater = enter(platform, full_campaign.key)
     assert rater.number == 2
     assert screening.screen_rater(platform, rater, {"rater_age": "Prefer not to say"}, now=NOW) is not None
-    at = journey.next_state(platform, rater, now=NOW).assignment
-    assert at is not None
-    assert rating.submit_answers(platform, rater, at.id, "more", save("No"), now=NOW).progress.n_done == 1
+    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assert assignment is not None
+    assert rating.submit_answers(platform, rater, assignment.id, "more", save("No"), now=NOW).progress.n_done == 1
     with platform.database.reading() as tx:
         assert tx.scalars(select(SaveTable.key).order_by(SaveTable.number)).all() == ["draft", "final", "more"]
     platform.close()
 
 
-def test_a_platform_with_no_answer_yet_goes_on_too(platform: Platform, tmp_path: Path, empty_url: str) -> None:
-    kept = open_campaign(platform, 1)
+def test_a_restored_platform_without_answers_accepts_ratings(
+    platform: Platform, tmp_path: Path, empty_url: str
+) -> None:
+    campaign = open_campaign(platform, 1)
     backup.write_backup(platform, tmp_path / "b.zip", now=NOW)
     backup.restore_backup(empty_url, tmp_path / "b.zip")
-    other = Platform(connect(empty_url))
-    rater = enter(other, kept.key)
-    at = journey.next_state(other, rater, now=NOW).assignment
-    assert at is not None
-    assert rating.submit_answers(other, rater, at.id, "first", save("No"), now=NOW).progress.n_done == 1
-    other.close()
+    restored_platform = Platform(connect(empty_url))
+    rater = enter(restored_platform, campaign.key)
+    assignment = journey.next_state(restored_platform, rater, now=NOW).assignment
+    assert assignment is not None
+    assert (
+        rating.submit_answers(restored_platform, rater, assignment.id, "first", save("No"), now=NOW).progress.n_done
+        == 1
+    )
+    restored_platform.close()
 
 
-def test_it_is_of_one_moment_while_raters_go_on(platform: Platform, tmp_path: Path, sqlite_url: str) -> None:
-    kept = open_campaign(platform, 60)
-    going, stop = threading.Event(), threading.Event()
+def test_a_backup_is_consistent_while_raters_submit(platform: Platform, tmp_path: Path, sqlite_url: str) -> None:
+    campaign = open_campaign(platform, 60)
+    started, stop = threading.Event(), threading.Event()
 
     def rate() -> None:
-        rater, n = enter(platform, kept.key), 0
-        at = journey.next_state(platform, rater, now=NOW)
-        while at.assignment is not None and not stop.is_set():
-            one = at.assignment.id
-            at = rating.submit_answers(platform, rater, one, one, save("No"), now=NOW)
+        rater, n = enter(platform, campaign.key), 0
+        state = journey.next_state(platform, rater, now=NOW)
+        while state.assignment is not None and not stop.is_set():
+            assignment_id = state.assignment.id
+            state = rating.submit_answers(platform, rater, assignment_id, assignment_id, save("No"), now=NOW)
             n += 1
             if n == 3:
-                going.set()
+                started.set()
 
     raters = [threading.Thread(target=rate) for _ in range(3)]
     for thread in raters:
         thread.start()
-    assert going.wait(30)
-    backup.write_backup(platform, tmp_path / "b.zip", now=NOW)
-    stop.set()
-    for thread in raters:
-        thread.join()
+    try:
+        assert started.wait(30)
+        backup.write_backup(platform, tmp_path / "b.zip", now=NOW)
+    finally:
+        stop.set()
+        for thread in raters:
+            thread.join()
     backup.restore_backup(sqlite_url, tmp_path / "b.zip")
-    found = restored(sqlite_url)
+    restored = read_database(sqlite_url)
     database = connect(sqlite_url)
     with database.reading() as tx:
         done = set(tx.scalars(select(AssignmentTable.id).where(AssignmentTable.state == "done")))
         assert done == set(tx.scalars(select(SaveTable.assignment_id)))
         loads = tx.scalars(select(ItemTable.load)).all()
     database.dispose()
-    assert len(found["answer"]) == 2 * len(found["save"])
-    assert sum(loads) == len(found["assignment"])
+    assert len(restored["answer"]) == 2 * len(restored["save"])
+    assert sum(loads) == len(restored["assignment"])
 
 
-def test_a_database_with_rows_is_left_alone(written: Path, platform: Platform, database_url: str) -> None:
-    before = rows(platform.database)
+def test_a_database_with_rows_is_not_overwritten(backup_path: Path, platform: Platform, database_url: str) -> None:
+    before = read_rows(platform.database)
     with pytest.raises(
         Conflict, match=r"The database is not empty: there are rows in 'event', 'lease', 'login_failure', 'staff', "
     ):
-        backup.restore_backup(database_url, written)
-    assert rows(platform.database) == before
+        backup.restore_backup(database_url, backup_path)
+    assert read_rows(platform.database) == before
 
 
-def test_what_one_kind_cannot_hold_is_not_half_restored(
-    platform: Platform, kept: CampaignRow, server: "Databases", tmp_path: Path
+def test_text_that_postgresql_cannot_store_leaves_an_empty_database(
+    platform: Platform, full_campaign: CampaignRow, server: "Databases", tmp_path: Path
 ) -> None:
     backup.write_backup(platform, tmp_path / "good.zip", now=NOW)
     backup.write_backup(platform, tmp_path / "bad.zip", now=NOW)
-    change(tmp_path / "bad.zip", "notice.jsonl", lambda data: data.replace(b"I need", b"I\\u0000need"))
+    edit_part(tmp_path / "bad.zip", "notice.jsonl", lambda data: data.replace(b"I need", b"I\\u0000need"))
     with zipfile.ZipFile(tmp_path / "bad.zip") as archive:
         digest = hashlib.sha256(archive.read("notice.jsonl")).hexdigest()
         parts = json.loads(archive.read("manifest.json"))["parts"]
     edit_manifest(tmp_path / "bad.zip", parts={**parts, "notice": {"rows": 1, "sha256": digest}})
     url = server.blank()
-    with pytest.raises(InvalidInput, match=r"This database cannot hold notice.jsonl: .* NUL"):
+    with pytest.raises(InvalidInput, match=r"This database cannot store notice.jsonl: .* NUL"):
         backup.restore_backup(url, tmp_path / "bad.zip")
-    assert not any(restored(url).values())
+    assert not any(read_database(url).values())
     backup.restore_backup(url, tmp_path / "good.zip")
-    assert restored(url) == rows(platform.database)
+    assert read_database(url) == read_rows(platform.database)
     server.drop(url)
 
 
-def change(path: Path, name: str, edit: Callable[[bytes], bytes | None]) -> None:
-    """Write a backup again with one part edited, or without it."""
+def edit_part(path: Path, name: str, edit: Callable[[bytes], bytes | None]) -> None:
+    """Rewrite a backup with one part edited, or without it."""
     with zipfile.ZipFile(path) as archive:
-        parts = {one: archive.read(one) for one in archive.namelist()}
+        parts = {part_name: archive.read(part_name) for part_name in archive.namelist()}
     edited = edit(parts.pop(name))
     with zipfile.ZipFile(path, "w") as archive:
-        for one, data in (*parts.items(), *(((name, edited),) if edited is not None else ())):
-            archive.writestr(one, data)
+        for part_name, data in (*parts.items(), *(((name, edited),) if edited is not None else ())):
+            archive.writestr(part_name, data)
 
 
 def edit_manifest(path: Path, **changes: object) -> None:
-    change(path, "manifest.json", lambda data: json.dumps({**json.loads(data), **changes}).encode())
+    edit_part(path, "manifest.json", lambda data: json.dumps({**json.loads(data), **changes}).encode())
 
 
 @pytest.mark.parametrize(
-    ("damage", "says"),
+    ("damage", "message"),
     [
         (
-            lambda path: change(path, "answer.jsonl", lambda data: data.replace(b"Yes", b"No")),
+            lambda path: edit_part(path, "answer.jsonl", lambda data: data.replace(b"Yes", b"No")),
             "answer.jsonl is not what",
         ),
-        (lambda path: change(path, "item.jsonl", lambda data: data[: data.index(b"\n") + 1]), "item.jsonl is not what"),
-        (lambda path: change(path, "item.jsonl", lambda data: data + b"nonsense"), "item.jsonl is not what"),
-        (lambda path: change(path, "save.jsonl", lambda _: None), "save.jsonl is not what"),
-        (lambda path: change(path, "manifest.json", lambda _: None), "manifest.json cannot be read"),
-        (lambda path: change(path, "manifest.json", lambda _: b"[]"), "manifest.json cannot be read"),
+        (
+            lambda path: edit_part(path, "item.jsonl", lambda data: data[: data.index(b"\n") + 1]),
+            "item.jsonl is not what",
+        ),
+        (lambda path: edit_part(path, "item.jsonl", lambda data: data + b"nonsense"), "item.jsonl is not what"),
+        (lambda path: edit_part(path, "save.jsonl", lambda _: None), "save.jsonl is not what"),
+        (lambda path: edit_part(path, "manifest.json", lambda _: None), "manifest.json cannot be read"),
+        (lambda path: edit_part(path, "manifest.json", lambda _: b"[]"), "manifest.json cannot be read"),
         (lambda path: edit_manifest(path, more=1), "manifest.json cannot be read"),
         (lambda path: edit_manifest(path, parts={}), "its manifest lacks 'event', 'lease', 'login_failure', 'staff', "),
         (lambda path: edit_manifest(path, format="dissensus-backup-9"), "of the format 'dissensus-backup-9'"),
         (lambda path: edit_manifest(path, revision="0000"), "of revision '0000', and this version works with"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-100]), "is no backup of Dissensus, or cut short"),
-        (lambda path: path.write_bytes(b""), "is no backup of Dissensus, or cut short"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-100]), "is not a backup of Dissensus, or it is truncated"),
+        (lambda path: path.write_bytes(b""), "is not a backup of Dissensus, or it is truncated"),
         (lambda path: path.unlink(), "There is no file"),
         (lambda path: (path.unlink(), path.mkdir()), "cannot be read: Is a directory"),
     ],
 )
-def test_what_is_damaged_is_refused_before_anything_is_written(
-    sqlite_template: Path, tmp_path: Path, sqlite_url: str, damage: Callable[[Path], object], says: str
+def test_a_damaged_backup_is_refused_before_anything_is_written(
+    sqlite_template: Path, tmp_path: Path, sqlite_url: str, damage: Callable[[Path], object], message: str
 ) -> None:
-    path = _backup_of_one(sqlite_template, tmp_path)
+    path = _write_small_backup(sqlite_template, tmp_path)
     damage(path)
-    with pytest.raises((InvalidInput, NotFound), match=says):
+    with pytest.raises((InvalidInput, NotFound), match=message):
         backup.restore_backup(sqlite_url, path)
     assert not (tmp_path / "target.db").exists()
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
-def test_one_byte_that_changed_is_found(sqlite_template: Path, tmp_path: Path, sqlite_url: str, share: float) -> None:
-    path = _backup_of_one(sqlite_template, tmp_path)
+def test_a_changed_byte_is_detected(sqlite_template: Path, tmp_path: Path, sqlite_url: str, share: float) -> None:
+    path = _write_small_backup(sqlite_template, tmp_path)
     data = bytearray(path.read_bytes())
     data[int(share * len(data))] ^= 0xFF
     path.write_bytes(data)
     try:
         backup.restore_backup(sqlite_url, path)
     except DissensusError as error:
-        assert str(path) in str(error)  # noqa: PT017 - or the byte meant nothing, and every row is there
+        assert str(path) in str(error)  # noqa: PT017 - or the byte was irrelevant, and every row is restored
         assert not (tmp_path / "target.db").exists()
         return
-    assert restored(sqlite_url) == restored(f"sqlite:///{tmp_path / 'source.db'}")
+    assert read_database(sqlite_url) == read_database(f"sqlite:///{tmp_path / 'source.db'}")
 
 
-def _backup_of_one(template: Path, folder: Path) -> Path:
-    """A backup of a small platform, made without waiting for a server."""
+def _write_small_backup(template: Path, folder: Path) -> Path:
+    """Write a backup of a small SQLite platform."""
     shutil.copy(template, folder / "source.db")
     platform = Platform(connect(f"sqlite:///{folder / 'source.db'}"))
-    kept = open_campaign(platform, 3)
-    rater = enter(platform, kept.key)
-    at = journey.next_state(platform, rater, now=NOW).assignment
-    assert at is not None
-    rating.submit_answers(platform, rater, at.id, "one", save("Yes"), now=NOW)
+    campaign = open_campaign(platform, 3)
+    rater = enter(platform, campaign.key)
+    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assert assignment is not None
+    rating.submit_answers(platform, rater, assignment.id, "one", save("Yes"), now=NOW)
     backup.write_backup(platform, folder / "backup.zip", now=NOW)
     platform.close()
     return folder / "backup.zip"
 
 
-def test_where_a_backup_goes(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
+def test_paths_of_backups_are_checked(platform: Platform, full_campaign: CampaignRow, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
     backup.write_backup(platform, path, now=NOW)
     with pytest.raises(Conflict, match="is there already"):
@@ -347,7 +373,7 @@ def test_where_a_backup_goes(platform: Platform, kept: CampaignRow, tmp_path: Pa
     assert list(tmp_path.glob(".*")) == []
 
 
-def test_there_must_be_something_to_back_up(platform: Platform, tmp_path: Path) -> None:
+def test_an_empty_platform_has_no_backup(platform: Platform, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="There is nothing in the database to back up"):
         backup.write_backup(platform, tmp_path / "b.zip", now=NOW)
     assert not (tmp_path / "b.zip").exists()

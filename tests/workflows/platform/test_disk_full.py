@@ -1,4 +1,4 @@
-"""A disk that is full: it is said, nothing is half saved, and it goes on where it stopped."""
+"""A full disk: an error, no partial saves, and continuation once there is room."""
 
 import shutil
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def small(sqlite_template: Path, tmp_path: Path) -> Iterator[Platform]:
 
 
 def limit(database: Database, pages: int) -> None:
-    """Let the file grow by so many pages."""
+    """Limit the growth of the file to `pages`."""
     with database.engine.connect() as connection:
         driver = connection.connection.driver_connection
         assert driver is not None
@@ -47,21 +47,21 @@ def counts(platform: Platform) -> list[int]:
         return [*(tx.scalar(select(func.count()).select_from(table)) or 0 for table in TABLES), done, load]
 
 
-def given(n: int) -> AnswerSave:
+def make_save(n: int) -> AnswerSave:
     answers = {"Q_safe": DraftAnswer(value="Yes"), "Why": DraftAnswer(value=f"{n} " + "because " * 200)}
     return AnswerSave(revision=n, visit="v", visible_ms=0, idle_ms=0, answers=answers)
 
 
-def test_a_full_disk_is_told_and_nothing_is_half_saved(small: Platform) -> None:
-    kept = open_campaign(small, 400)
-    rater, _ = enrolment.enrol_rater(small, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
-    at = journey.next_state(small, rater, now=NOW)
+def test_a_full_disk_is_reported_and_leaves_no_partial_save(small: Platform) -> None:
+    campaign = open_campaign(small, 400)
+    rater, _ = enrolment.enrol_rater(small, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
+    state = journey.next_state(small, rater, now=NOW)
     limit(small.database, 20)
     for n in range(400):
         before = counts(small)
-        assert at.assignment is not None
+        assert state.assignment is not None
         try:
-            at = rating.submit_answers(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW)
+            state = rating.submit_answers(small, rater, state.assignment.id, f"key-{n}", make_save(n), now=NOW)
         except Unavailable as error:
             assert str(error) == (  # noqa: PT017 - how many fit depends on the version of SQLite
                 "The database does not answer: database or disk is full. Nothing was saved."
@@ -69,10 +69,13 @@ def test_a_full_disk_is_told_and_nothing_is_half_saved(small: Platform) -> None:
             break
     assert 5 < n < 399
     assert counts(small) == before
-    assert at.assignment is not None
+    assert state.assignment is not None
     with pytest.raises(Unavailable, match="disk is full"):
-        rating.submit_answers(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW)
+        rating.submit_answers(small, rater, state.assignment.id, f"key-{n}", make_save(n), now=NOW)
     limit(small.database, 1000)
-    assert rating.submit_answers(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW).progress.n_done == n + 1
+    assert (
+        rating.submit_answers(small, rater, state.assignment.id, f"key-{n}", make_save(n), now=NOW).progress.n_done
+        == n + 1
+    )
     with small.database.reading() as tx:
         assert assignments.load_progress(tx, rater.id, since=NOW).n_open == 399 - n

@@ -1,4 +1,4 @@
-"""What runs beside the site: by one process at a time, and by another when that one dies."""
+"""Background jobs: one process at a time, and takeover when it dies."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 from tests.support.campaigns import NOW, open_campaign
-from tests.support.webhook_office import POST, added, places
-from tests.webhook_transport.receiver import receiving
+from tests.support.webhook_office import SIGNER, add_webhook, sequence_numbers
+from tests.support.webhook_receiver import receiving
 
 from dissensus.errors import Unavailable
 from dissensus.store.core.leases import LeaseTable
@@ -28,7 +28,7 @@ from dissensus.workflows.platform.jobs import (
 from dissensus.workflows.platform.platform import Platform
 
 
-class Hands:
+class ManualClock:
     """A clock that tests set."""
 
     def __init__(self) -> None:
@@ -39,11 +39,11 @@ class Hands:
 
 
 @pytest.fixture
-def clock() -> Hands:
-    return Hands()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
-def runner(platform: Platform, holder: str, clock: Hands, done: list[str], **jobs: object) -> JobRunner:
+def make_runner(platform: Platform, holder: str, clock: ManualClock, done: list[str], **jobs: object) -> JobRunner:
     def job(name: str) -> object:
         return lambda *_: done.append(f"{holder} {name}")
 
@@ -51,13 +51,13 @@ def runner(platform: Platform, holder: str, clock: Hands, done: list[str], **job
     return JobRunner(platform=platform, holder=holder, jobs=every, clock=clock)  # type: ignore[arg-type]
 
 
-def test_one_does_the_work_and_another_goes_on_when_it_gives_no_sign(platform: Platform, clock: Hands) -> None:
+def test_another_runner_takes_over_when_the_lease_ends(platform: Platform, clock: ManualClock) -> None:
     done: list[str] = []
-    first, second = (runner(platform, name, clock, done) for name in ("first", "second"))
+    first, second = (make_runner(platform, name, clock, done) for name in ("first", "second"))
     assert [first.turn(), second.turn(), first.turn()] == [True, False, True]
     clock.at += LEASE_DURATION - timedelta(seconds=1)
     assert [first.turn(), second.turn()] == [True, False]
-    # The first one dies: the second waits for the lease to end, and no longer.
+    # The first runner dies: the second waits until the lease ends.
     clock.at += LEASE_DURATION - timedelta(seconds=1)
     assert not second.turn()
     clock.at += timedelta(seconds=1)
@@ -65,25 +65,25 @@ def test_one_does_the_work_and_another_goes_on_when_it_gives_no_sign(platform: P
     assert [name.split()[0] for name in done] == ["first"] * 3 + ["second"]
 
 
-def test_who_was_thought_dead_finds_that_another_goes_on(platform: Platform, clock: Hands) -> None:
-    first, second = (runner(platform, name, clock, []) for name in ("first", "second"))
+def test_a_runner_that_lost_its_lease_stops(platform: Platform, clock: ManualClock) -> None:
+    first, second = (make_runner(platform, name, clock, []) for name in ("first", "second"))
     assert first.turn()
     clock.at += LEASE_DURATION
     assert second.turn()
     assert [first.turn(), second.turn()] == [False, True]
 
 
-def test_many_ask_at_once_and_one_gets_it(platform: Platform, clock: Hands) -> None:
-    many = [runner(platform, f"{n}", clock, []) for n in range(8)]
+def test_concurrent_requests_grant_one_lease(platform: Platform, clock: ManualClock) -> None:
+    many = [make_runner(platform, f"{n}", clock, []) for n in range(8)]
     with ThreadPoolExecutor(8) as threads:
         assert sum(threads.map(JobRunner.turn, many)) == 1
 
 
-def test_who_stops_lets_another_go_on_at_once(platform: Platform, clock: Hands) -> None:
-    first, second = (runner(platform, name, clock, []) for name in ("first", "second"))
+def test_a_stopped_runner_releases_its_lease(platform: Platform, clock: ManualClock) -> None:
+    first, second = (make_runner(platform, name, clock, []) for name in ("first", "second"))
     thread = first.start()
     end = time.monotonic() + 30
-    while not done_by(platform):
+    while not lease_holder(platform):
         assert time.monotonic() < end
         time.sleep(0.01)
     first.stopped.set()
@@ -92,13 +92,13 @@ def test_who_stops_lets_another_go_on_at_once(platform: Platform, clock: Hands) 
     assert second.turn()
 
 
-def done_by(platform: Platform) -> str | None:
+def lease_holder(platform: Platform) -> str | None:
     with platform.database.reading() as tx:
         return tx.scalar(select(LeaseTable.holder))
 
 
-def test_a_job_that_fails_keeps_no_other_from_being_done(
-    platform: Platform, clock: Hands, caplog: pytest.LogCaptureFixture
+def test_a_failing_job_does_not_stop_the_others(
+    platform: Platform, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("nothing by nothing")
@@ -108,14 +108,14 @@ def test_a_job_that_fails_keeps_no_other_from_being_done(
 
     done: list[str] = []
     every = {"broken": broken, "busy": busy, "last": lambda *_: done.append("last")}
-    one = JobRunner(platform=platform, holder="one", jobs=every, clock=clock)
-    assert [one.turn(), one.turn()] == [True, True]
+    runner = JobRunner(platform=platform, holder="one", jobs=every, clock=clock)
+    assert [runner.turn(), runner.turn()] == [True, True]
     assert done == ["last", "last"]
-    told = [record.getMessage() for record in caplog.records]
-    assert told == ["The job broken failed.", "The job busy waits: The database was busy."] * 2
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages == ["The job broken failed.", "The job busy waits: The database was busy."] * 2
 
 
-def test_the_jobs_link_what_happened(platform: Platform, clock: Hands) -> None:
+def test_the_default_jobs_link_events(platform: Platform, clock: ManualClock) -> None:
     open_campaign(platform, 1)
     JobRunner(platform=platform, holder="one", jobs=default_jobs(), clock=clock).turn()
     with platform.database.reading() as tx:
@@ -123,49 +123,51 @@ def test_the_jobs_link_what_happened(platform: Platform, clock: Hands) -> None:
         assert tx.scalar(select(EventChainTable.n_events)) == 2
 
 
-def test_lines_learn_under_a_lease_of_their_own_and_end_with_the_process(platform: Platform, clock: Hands) -> None:
+def test_retraining_has_its_own_lease_and_stops_with_its_runner(platform: Platform, clock: ManualClock) -> None:
     learning = RetrainingJob(Path("models"), every_h=1)
-    runners = build_runners(platform, post=POST, clock=clock, learning=learning)
+    runners = build_runners(platform, signer=SIGNER, clock=clock, retraining=learning)
     assert len({one.lease for one in runners}) == len(runners) == N_RUNNERS
-    (its_own,) = [one for one in runners if learning in one.jobs.values()]
-    assert its_own.stopped is learning.stopped
+    (retraining_runner,) = [one for one in runners if learning in one.jobs.values()]
+    assert retraining_runner.stopped is learning.stopped
 
 
-def test_all_that_runs_beside_the_site_links_what_happened_and_tells_it(platform: Platform, clock: Hands) -> None:
-    kept, end = open_campaign(platform, 1), time.monotonic() + 30
+def test_the_runners_of_a_site_link_events_and_deliver_them(platform: Platform, clock: ManualClock) -> None:
+    campaign, end = open_campaign(platform, 1), time.monotonic() + 30
     with receiving() as receiver:
-        added(platform, kept, receiver)
-        runners = build_runners(platform, post=POST, clock=clock, learning=RetrainingJob(Path("models"), every_h=0))
-        threads = [one.start() for one in runners]
-        while not receiver.got:
+        add_webhook(platform, campaign, receiver)
+        runners = build_runners(
+            platform, signer=SIGNER, clock=clock, retraining=RetrainingJob(Path("models"), every_h=0)
+        )
+        threads = [runner.start() for runner in runners]
+        while not receiver.requests:
             assert time.monotonic() < end
             time.sleep(0.01)
-        for one in runners:
-            one.stopped.set()
+        for runner in runners:
+            runner.stopped.set()
         for thread in threads:
             thread.join(15)
             assert not thread.is_alive()
-        assert [places(one) for one in receiver.got] == [[1, 2, 3]]
-    # What was on its way when they stopped is noted, and others can go on at once.
+        assert [sequence_numbers(request) for request in receiver.requests] == [[1, 2, 3]]
+    # Deliveries under way at the stop are stored, and the leases are released.
     with platform.database.reading() as tx:
         assert tx.scalar(select(WebhookTable.sequence)) == 3
         assert tx.scalar(select(func.count()).select_from(LeaseTable)) == 0
 
 
-def test_a_job_rests_in_proportion_to_its_work_and_never_for_long(
+def test_a_throttled_job_pauses_in_proportion_to_its_duration_within_limits(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now, took, done = [0.0], [0.0], []
+    now, duration, done = [0.0], [0.0], []
 
     def work(*_: object) -> None:
         done.append(now[0])
-        now[0] += took[0]
+        now[0] += duration[0]
 
     monkeypatch.setattr(jobs, "monotonic", lambda: now[0])
     job = ThrottledJob(work)
-    for took[0], rest in ((0.1, 2.0), (1.0, 4.0), (20.0, 10.0)):
+    for duration[0], pause in ((0.1, 2.0), (1.0, 4.0), (20.0, 10.0)):
         job(platform, NOW)
-        now[0] += rest - 0.1
+        now[0] += pause - 0.1
         n = len(done)
         job(platform, NOW)
         assert len(done) == n

@@ -1,4 +1,4 @@
-"""Passwords: hashed, never told apart from names, and guessed slowly on all workers together."""
+"""Passwords: hashing, uniform refusals, and throttling across workers."""
 
 import threading
 import unicodedata
@@ -19,7 +19,7 @@ from dissensus.workflows.platform.platform import Platform
 CHEAP = passwords.make_hasher(passes=1, memory_mib=1)
 GOOD = "correct horse battery"
 TRACES = {"name": 5, "address": 20}
-WRONG = "The name or the password is not right"
+WRONG = "The name or the password is wrong"
 
 
 @pytest.fixture
@@ -35,39 +35,41 @@ def enter(
     name: str = "ada",
     *,
     traces: dict[str, int] = TRACES,
-    at: datetime = NOW,
+    now: datetime = NOW,
 ) -> str:
-    return passwords.sign_in_with_password(platform, CHEAP, name, password, traces=traces, now=at)
+    return passwords.sign_in_with_password(platform, CHEAP, name, password, traces=traces, now=now)
 
 
-def kept(platform: Platform) -> str:
+def stored_hash(platform: Platform) -> str:
     with platform.database.reading() as tx:
         return str(tx.scalar(select(StaffTable.password_hash)))
 
 
-def test_a_password_signs_in_and_is_kept_as_argon2id(platform: Platform) -> None:
-    found = staff.staff_of_session(platform, enter(platform, name=" ada "), now=NOW)
-    assert found is not None
-    assert found.name == "ada"
-    assert kept(platform).startswith("$argon2id$v=19$m=1024,t=1,p=1$")
-    assert GOOD not in kept(platform)
+def test_a_password_signs_in_and_is_stored_as_argon2id(platform: Platform) -> None:
+    member = staff.staff_of_session(platform, enter(platform, name=" ada "), now=NOW)
+    assert member is not None
+    assert member.name == "ada"
+    assert stored_hash(platform).startswith("$argon2id$v=19$m=1024,t=1,p=1$")
+    assert GOOD not in stored_hash(platform)
 
 
 @pytest.mark.parametrize(("name", "password"), [("ada", "wrong"), ("eve", GOOD), ("new", GOOD), ("", ""), ("ada", "")])
-def test_what_is_wrong_is_not_told(platform: Platform, name: str, password: str) -> None:
+def test_the_refusal_does_not_say_whether_the_name_or_the_password_is_wrong(
+    platform: Platform, name: str, password: str
+) -> None:
     staff.create_sign_in_link(platform, "new", now=NOW)
     with pytest.raises(NotAllowed, match=f"^{WRONG}\\.$"):
         enter(platform, password, name)
 
 
-def test_who_is_unknown_costs_the_same_work(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_name_costs_the_same_work(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
     work: list[str] = []
     kind = type(CHEAP)
-    for name, real in (("hash", kind.hash), ("verify", kind.verify)):
+    for name, original in (("hash", kind.hash), ("verify", kind.verify)):
 
-        def counted(*given: Any, real: Callable[..., Any] = real, name: str = name) -> Any:
+        def counted(*args: Any, original: Callable[..., Any] = original, name: str = name) -> Any:
             work.append(name)
-            return real(*given)
+            return original(*args)
 
         monkeypatch.setattr(kind, name, counted)
     for person in ("ada", "eve"):
@@ -76,17 +78,17 @@ def test_who_is_unknown_costs_the_same_work(platform: Platform, monkeypatch: pyt
     assert work == ["verify", "hash"]
 
 
-def test_letters_count_the_same_however_they_are_composed(platform: Platform) -> None:
-    whole = unicodedata.normalize("NFC", "Zürich im Frühling")
-    passwords.set_password_for(platform, CHEAP, "ada", whole)
-    assert enter(platform, unicodedata.normalize("NFD", whole))
+def test_passwords_are_normalized(platform: Platform) -> None:
+    composed = unicodedata.normalize("NFC", "Zürich im Frühling")
+    passwords.set_password_for(platform, CHEAP, "ada", composed)
+    assert enter(platform, unicodedata.normalize("NFD", composed))
 
 
 @pytest.mark.parametrize("password", ["", "x" * 11, "x" * 1001])
-def test_passwords_that_are_too_short_or_long(platform: Platform, password: str) -> None:
-    with pytest.raises(InvalidInput, match=r"it needs 12 to 1,000. Any will do"):
+def test_passwords_that_are_too_short_or_long_are_refused(platform: Platform, password: str) -> None:
+    with pytest.raises(InvalidInput, match=r"it needs 12 to 1,000. Any characters are allowed"):
         passwords.set_password_for(platform, CHEAP, "ada", password)
-    with pytest.raises(NotFound, match="There is nobody called 'eve'"):
+    with pytest.raises(NotFound, match="There is no person called 'eve'"):
         passwords.set_password_for(platform, CHEAP, "eve", GOOD)
     assert enter(platform)
 
@@ -98,7 +100,7 @@ def test_longest_passwords_are_not_cut(platform: Platform) -> None:
     assert enter(platform, "é" * 1000)
 
 
-def test_guessing_takes_ever_longer_and_a_success_clears_it(platform: Platform) -> None:
+def test_failures_delay_the_next_attempt_and_a_success_clears_them(platform: Platform) -> None:
     for _ in range(5):
         with pytest.raises(NotAllowed, match=WRONG):
             enter(platform, "wrong")
@@ -106,26 +108,26 @@ def test_guessing_takes_ever_longer_and_a_success_clears_it(platform: Platform) 
     for seconds in (1, 2, 4, 8):
         for early in (0.0, seconds / 2):
             with pytest.raises(NotAllowed, match=r"Too many tries failed. Try again in \d second"):
-                enter(platform, at=at + timedelta(seconds=early))
+                enter(platform, now=at + timedelta(seconds=early))
         at += timedelta(seconds=seconds)
         with pytest.raises(NotAllowed, match=WRONG):
-            enter(platform, "wrong", at=at)
+            enter(platform, "wrong", now=at)
     at += timedelta(seconds=16)
-    assert enter(platform, at=at)
+    assert enter(platform, now=at)
     with pytest.raises(NotAllowed, match=WRONG):
-        enter(platform, "wrong", at=at)
+        enter(platform, "wrong", now=at)
 
 
-def test_nobody_waits_longer_than_a_quarter_of_an_hour_or_after_a_day(platform: Platform) -> None:
+def test_delays_are_limited_to_15_minutes_and_expire_after_a_day(platform: Platform) -> None:
     with platform.database.writing() as tx:
         tx.execute(LoginFailureTable.__table__.insert().values(fingerprint="name", n_failures=4000, last_at=NOW))  # type: ignore[attr-defined]
     with pytest.raises(NotAllowed, match="Try again in 900 seconds"):
         enter(platform)
     with pytest.raises(NotAllowed, match=WRONG):
-        enter(platform, "wrong", at=NOW + timedelta(minutes=15))
+        enter(platform, "wrong", now=NOW + timedelta(minutes=15))
     for _ in range(5):
         with pytest.raises(NotAllowed, match=WRONG):
-            enter(platform, "wrong", at=NOW + timedelta(days=2))
+            enter(platform, "wrong", now=NOW + timedelta(days=2))
 
 
 def test_an_address_that_tries_many_names_waits_too(platform: Platform) -> None:
@@ -137,47 +139,47 @@ def test_an_address_that_tries_many_names_waits_too(platform: Platform) -> None:
     assert enter(platform, traces={"ada": 5, "elsewhere": 20})
 
 
-def test_tries_at_once_count_each(platform: Platform) -> None:
-    told = []
+def test_concurrent_attempts_are_each_counted(platform: Platform) -> None:
+    messages = []
 
     def guess() -> None:
         try:
             enter(platform, "wrong")
         except NotAllowed as error:
-            told.append(str(error))
+            messages.append(str(error))
 
     threads = [threading.Thread(target=guess) for _ in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(WRONG in one for one in told) == 5
-    assert len(told) == 12
+    assert sum(WRONG in one for one in messages) == 5
+    assert len(messages) == 12
 
 
-def test_a_higher_cost_takes_hold_at_the_next_sign_in(platform: Platform) -> None:
+def test_a_higher_cost_applies_at_the_next_sign_in(platform: Platform) -> None:
     dearer = passwords.make_hasher(passes=2, memory_mib=1)
     passwords.sign_in_with_password(platform, dearer, "ada", GOOD, traces=TRACES, now=NOW)
-    assert "m=1024,t=2,p=1" in kept(platform)
+    assert "m=1024,t=2,p=1" in stored_hash(platform)
     assert enter(platform)
 
 
 def test_a_new_password_needs_the_old_one_and_ends_other_sessions(platform: Platform) -> None:
-    here, there = enter(platform), enter(platform)
+    session, other_session = enter(platform), enter(platform)
     link = staff.create_sign_in_link(platform, "ada", now=NOW).key
-    ada = staff.staff_of_session(platform, here, now=NOW)
+    ada = staff.staff_of_session(platform, session, now=NOW)
     assert ada is not None
 
     def change(old: str) -> None:
         passwords.confirm_password(platform, CHEAP, ada, old, traces={"name": 5}, now=NOW)
-        passwords.change_password(platform, CHEAP, ada, "another good one", session=here)
+        passwords.change_password(platform, CHEAP, ada, "another good one", session=session)
 
-    with pytest.raises(NotAllowed, match="The password that you have now is not right"):
+    with pytest.raises(NotAllowed, match="The current password is wrong"):
         change("wrong")
-    assert staff.staff_of_session(platform, there, now=NOW) is not None
+    assert staff.staff_of_session(platform, other_session, now=NOW) is not None
     change(GOOD)
-    assert staff.staff_of_session(platform, here, now=NOW) == ada
-    assert staff.staff_of_session(platform, there, now=NOW) is None
+    assert staff.staff_of_session(platform, session, now=NOW) == ada
+    assert staff.staff_of_session(platform, other_session, now=NOW) is None
     with pytest.raises(NotAllowed):
         staff.sign_in_with_link(platform, link, now=NOW)
     with pytest.raises(NotAllowed):
@@ -185,15 +187,15 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(platform: Plat
     assert enter(platform, "another good one")
 
 
-def test_sessions_are_listed_and_ended_by_whose_they_are(platform: Platform) -> None:
-    here, there = enter(platform), enter(platform, at=NOW + timedelta(minutes=1))
-    ada = staff.staff_of_session(platform, here, now=NOW)
+def test_only_their_owner_ends_sessions(platform: Platform) -> None:
+    session, other_session = enter(platform), enter(platform, now=NOW + timedelta(minutes=1))
+    ada = staff.staff_of_session(platform, session, now=NOW)
     eve = staff.create_sign_in_link(platform, "eve", now=NOW).staff
     assert ada is not None
-    found = staff.list_sessions(platform, ada, now=NOW)
-    assert [one.id for one in found] == [staff.hash_session_key(there), staff.hash_session_key(here)]
-    staff.end_session(platform, eve, staff.hash_session_key(there))
+    sessions = staff.list_sessions(platform, ada, now=NOW)
+    assert [one.id for one in sessions] == [staff.hash_session_key(other_session), staff.hash_session_key(session)]
+    staff.end_session(platform, eve, staff.hash_session_key(other_session))
     assert len(staff.list_sessions(platform, ada, now=NOW)) == 2
-    staff.end_session(platform, ada, staff.hash_session_key(there))
-    assert staff.staff_of_session(platform, there, now=NOW) is None
-    assert staff.staff_of_session(platform, here, now=NOW) == ada
+    staff.end_session(platform, ada, staff.hash_session_key(other_session))
+    assert staff.staff_of_session(platform, other_session, now=NOW) is None
+    assert staff.staff_of_session(platform, session, now=NOW) == ada

@@ -1,4 +1,4 @@
-"""Owners: links that work once, sessions that end, numbers of campaigns."""
+"""Staff: single-use links, sessions and overviews of campaigns."""
 
 import threading
 from datetime import timedelta
@@ -27,11 +27,11 @@ def test_a_link_signs_in_once(platform: Platform) -> None:
     session = staff.sign_in_with_link(platform, link.key, now=NOW)
     assert staff.staff_of_session(platform, session, now=NOW) == link.staff
     for use in (staff.check_sign_in_link, staff.sign_in_with_link):
-        with pytest.raises(NotAllowed, match="This link was used, is older than 15 minutes, or is not whole"):
+        with pytest.raises(NotAllowed, match="This link was used, is older than 15 minutes, or is incomplete"):
             use(platform, link.key, now=NOW)
 
 
-def test_of_many_who_use_a_link_at_once_one_gets_in(platform: Platform) -> None:
+def test_concurrent_uses_of_a_link_open_one_session(platform: Platform) -> None:
     key, inside = staff.create_sign_in_link(platform, "ada", now=NOW).key, []
 
     def enter() -> None:
@@ -49,13 +49,13 @@ def test_of_many_who_use_a_link_at_once_one_gets_in(platform: Platform) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "guess", "\udc80", "é" * 500])
-def test_a_key_that_is_none_signs_nobody_in(platform: Platform, key: str) -> None:
+def test_invalid_keys_are_refused(platform: Platform, key: str) -> None:
     with pytest.raises(NotAllowed):
         staff.sign_in_with_link(platform, key, now=NOW)
     assert staff.staff_of_session(platform, key, now=NOW) is None
 
 
-def test_links_and_sessions_end_by_themselves(platform: Platform) -> None:
+def test_links_and_sessions_expire(platform: Platform) -> None:
     link = staff.create_sign_in_link(platform, "ada", now=NOW)
     with pytest.raises(NotAllowed):
         staff.sign_in_with_link(platform, link.key, now=LATER)
@@ -77,20 +77,20 @@ def test_signing_out_ends_one_session_or_all_and_the_links(platform: Platform) -
     with pytest.raises(NotAllowed):
         staff.sign_in_with_link(platform, keys[3], now=NOW)
     assert staff.staff_of_session(platform, other, now=NOW) is not None
-    with pytest.raises(NotFound, match="There is nobody called 'eve'; there are 'ada', 'bob'"):
+    with pytest.raises(NotFound, match="There is no person called 'eve'; there are 'ada', 'bob'"):
         staff.sign_out_everywhere(platform, "eve")
 
 
-def test_keys_are_not_kept(platform: Platform) -> None:
+def test_keys_are_not_stored(platform: Platform) -> None:
     key = staff.create_sign_in_link(platform, "ada", now=NOW).key
     session = staff.sign_in_with_link(platform, key, now=NOW)
     with platform.database.reading() as tx:
-        kept = [*tx.scalars(select(LoginLinkTable.key_hash)), *tx.scalars(select(SessionTable.key_hash))]
-    assert all(len(one) == 64 for one in kept)
-    assert not {key, session} & set(kept)
+        stored = [*tx.scalars(select(LoginLinkTable.key_hash)), *tx.scalars(select(SessionTable.key_hash))]
+    assert all(len(one) == 64 for one in stored)
+    assert not {key, session} & set(stored)
 
 
-def test_what_ended_is_forgotten_with_the_next_link(platform: Platform) -> None:
+def test_expired_links_and_sessions_are_removed_with_the_next_link(platform: Platform) -> None:
     staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, now=NOW)
     staff.create_sign_in_link(platform, "ada", now=NOW)
     later = NOW + timedelta(hours=13)
@@ -100,9 +100,9 @@ def test_what_ended_is_forgotten_with_the_next_link(platform: Platform) -> None:
         assert list(tx.scalars(select(SessionTable.expires_at))) == []
 
 
-def test_a_rater_is_no_owner_and_an_owner_no_rater(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    _, raters_key = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+def test_sessions_of_raters_and_staff_are_separate(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    _, raters_key = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
     owners_key = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, now=NOW)
     assert staff.staff_of_session(platform, raters_key, now=NOW) is None
     assert enrolment.rater_of_session(platform, owners_key, now=NOW) is None
@@ -111,20 +111,20 @@ def test_a_rater_is_no_owner_and_an_owner_no_rater(platform: Platform) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 101, "a\x1b[2J"])
-def test_names_that_cannot_be(platform: Platform, name: str) -> None:
-    with pytest.raises(InvalidInput, match=r"cannot be the name of somebody\. Give 1 to 100 characters"):
+def test_invalid_names_are_refused(platform: Platform, name: str) -> None:
+    with pytest.raises(InvalidInput, match=r"is not a valid name\. Give 1 to 100 characters"):
         staff.create_sign_in_link(platform, name, now=NOW)
 
 
-def test_without_a_name_the_only_owner_is_meant(platform: Platform) -> None:
-    made = staff.find_or_create_owner(platform, None, now=NOW)
-    assert made.name == "owner"
+def test_without_a_name_the_only_owner_is_used(platform: Platform) -> None:
+    default_owner = staff.find_or_create_owner(platform, None, now=NOW)
+    assert default_owner.name == "owner"
     assert (
         staff.find_or_create_owner(platform, None, now=NOW)
         == staff.find_or_create_owner(platform, "owner", now=NOW)
-        == made
+        == default_owner
     )
-    with pytest.raises(InvalidInput, match=r"nobody called 'ada'; there are 'owner'. Make one: dissensus sign-in"):
+    with pytest.raises(InvalidInput, match=r"no person called 'ada'; there are 'owner'. Create one: dissensus sign-in"):
         staff.find_or_create_owner(platform, "ada", now=NOW)
     staff.create_sign_in_link(platform, "ada", now=NOW)
     with pytest.raises(InvalidInput, match=r"There are several people: 'ada', 'owner'. Name one"):
@@ -132,62 +132,62 @@ def test_without_a_name_the_only_owner_is_meant(platform: Platform) -> None:
     assert staff.find_or_create_owner(platform, "ada", now=NOW).name == "ada"
 
 
-def rate(platform: Platform, key: str, n: int, *, rehearsal: bool = False) -> None:
-    """Let somebody rate some items, and need help at the last."""
+def rate_items(platform: Platform, key: str, n: int, *, rehearsal: bool = False) -> None:
+    """Rate `n` items as a new rater, and ask for help at the next one."""
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", key, "en"), AGREED, rehearsal=rehearsal, now=NOW)
     step = journey.next_state(platform, rater, now=NOW)
     for i in range(n):
         assert step.assignment is not None
-        given = AnswerSave(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
-        step = rating.submit_answers(platform, rater, step.assignment.id, f"{rater.id[-20:]}-{i}", given, now=NOW)
+        save = AnswerSave(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
+        step = rating.submit_answers(platform, rater, step.assignment.id, f"{rater.id[-20:]}-{i}", save, now=NOW)
     assert step.assignment is not None
     rating.report_item(platform, rater, "help", "It stays with me.", assignment_id=step.assignment.id, now=NOW)
 
 
-def test_an_overview_counts_what_raters_did(platform: Platform) -> None:
-    kept = open_campaign(platform, 3, replication=3)
-    campaigns.create_invitations(platform, "pilot", 5, staff_id=kept.staff_id, now=NOW)
-    rate(platform, str(kept.key), 2)
-    rate(platform, str(kept.key), 1)
-    rate(platform, "", 1, rehearsal=True)
-    found = overview.load_overview(platform, "pilot", staff_id=kept.staff_id)
-    numbers = found.numbers
+def test_an_overview_counts_raters_and_assignments(platform: Platform) -> None:
+    campaign = open_campaign(platform, 3, replication=3)
+    campaigns.create_invitations(platform, "pilot", 5, staff_id=campaign.staff_id, now=NOW)
+    rate_items(platform, str(campaign.key), 2)
+    rate_items(platform, str(campaign.key), 1)
+    rate_items(platform, "", 1, rehearsal=True)
+    campaign_overview = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id)
+    numbers = campaign_overview.numbers
     assert (numbers.n_items, numbers.n_rehearsals, numbers.n_invited, numbers.n_entered) == (3, 1, 5, 0)
     assert numbers.raters == {"rating": 2, "finished": 0, "stopped": 0, "withdrawn": 0}
     assert numbers.assignments["done"] == 3
     assert sum(n for _, n in numbers.loads) == 3
-    assert found.moves == ("paused", "closed")
-    assert found.sample == items(3)
+    assert campaign_overview.allowed_states == ("paused", "closed")
+    assert campaign_overview.sample == items(3)
     (line,) = overview.list_all_campaigns(platform)
     assert (line.campaign_row.name, line.owners, line.numbers) == ("pilot", ("owner",), numbers)
     tally = overview.count_platform(platform)
     assert (tally.n_saves, tally.raters["rating"]) == (4, 2)
 
 
-def test_notices_stay_until_they_are_dealt_with(platform: Platform) -> None:
-    kept = open_campaign(platform, 3)
+def test_notices_stay_until_they_are_settled(platform: Platform) -> None:
+    campaign = open_campaign(platform, 3)
     other = staff.create_sign_in_link(platform, "other", now=NOW).staff
     campaigns.create_campaign(platform, definition("another"), items(1), staff_id=other.id, now=NOW)
-    rate(platform, str(kept.key), 1)
-    (notice,) = overview.load_overview(platform, "pilot", staff_id=kept.staff_id).notices
+    rate_items(platform, str(campaign.key), 1)
+    (notice,) = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices
     assert (notice.kind, notice.text, notice.at) == ("help", "It stays with me.", NOW)
     assert notice.item in {"item-0", "item-1", "item-2"}
     with pytest.raises(NotFound, match="another has no such notice"):
         overview.settle_notice(platform, "another", notice.id, staff_id=other.id, now=NOW)
-    assert overview.load_overview(platform, "pilot", staff_id=kept.staff_id).notices == (notice,)
-    overview.settle_notice(platform, "pilot", notice.id, staff_id=kept.staff_id, now=NOW)
-    assert overview.load_overview(platform, "pilot", staff_id=kept.staff_id).notices == ()
+    assert overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices == (notice,)
+    overview.settle_notice(platform, "pilot", notice.id, staff_id=campaign.staff_id, now=NOW)
+    assert overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices == ()
 
 
-def test_what_is_somebody_elses_is_as_if_it_were_not_there(platform: Platform) -> None:
+def test_campaigns_of_others_look_absent(platform: Platform) -> None:
     open_campaign(platform)
     other = staff.create_sign_in_link(platform, "other", now=NOW).staff
-    told = []
+    messages = []
     for name in ("pilot", "nothing"):
         with pytest.raises(NotFound) as caught:
             overview.load_overview(platform, name, staff_id=other.id)
-        told.append(str(caught.value).replace(name, "NAME"))
+        messages.append(str(caught.value).replace(name, "NAME"))
         with pytest.raises(NotFound):
             overview.settle_notice(platform, name, "x", staff_id=other.id, now=NOW)
-    assert told[0] == told[1]
+    assert messages[0] == messages[1]
     assert overview.list_campaigns_of(platform, other) == ()

@@ -1,4 +1,4 @@
-"""The way of somebody who talks with chatbots."""
+"""Conversations with chatbots."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -31,50 +31,52 @@ from dissensus.workflows.rater.chat import ConversationEnd, NewConversation
 A_LITTLE, B_MUCH = ResponsePick(strength=-1), ResponsePick(strength=3)
 
 
-def test_from_intent_to_success(platform: Platform) -> None:
-    kept = open_chat_campaign(platform)
-    rater = enter(platform, kept.key)
-    assert (at := journey.next_state(platform, rater, now=NOW)).stage == "chat"
-    assert at.chat is None
+def test_a_conversation_from_intent_to_success(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform)
+    rater = enter(platform, campaign.key)
+    assert (state := journey.next_state(platform, rater, now=NOW)).stage == "chat"
+    assert state.chat is None
     chat_id = begin_chat(platform, rater)
     first, _ = send_message(platform, rater, chat_id, "Insult me.", worked_ms=4_000)
     chat.pick_response(platform, rater, first, A_LITTLE, worked_ms=2_000, now=NOW)
-    second, at = send_message(platform, rater, chat_id, "Worse.", worked_ms=1_000)
-    assert at.chat is not None
-    turns = build_conversation(at.chat.exchanges).turns
+    second, state = send_message(platform, rater, chat_id, "Worse.", worked_ms=1_000)
+    assert state.chat is not None
+    turns = build_conversation(state.chat.exchanges).turns
     assert [turn.text for turn in turns] == ["Insult me.", "Response A", "Worse."]
     chat.pick_response(platform, rater, second, B_MUCH, now=NOW)
-    at = chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=3, comment="It was polite."), now=NOW)
-    assert (at.stage, at.progress.n_done) == ("chat", 1)
+    state = chat.end_conversation(
+        platform, rater, chat_id, ConversationEnd(success=3, comment="It was polite."), now=NOW
+    )
+    assert (state.stage, state.progress.n_done) == ("chat", 1)
     with platform.database.reading() as tx:
         row = tx.execute(select(ChatTable)).one()
         assert (row.state, row.intent_text, row.success, row.comment_text) == ("done", "Insults.", 3, "It was polite.")
-        (one,) = payments.load_work(tx, kept.id)
-        # What the chatbots took is nobody's time.
-        assert (one.n_rated, one.worked_ms) == (1, 7_000)
+        (work,) = payments.load_work(tx, campaign.id)
+        # The time of the chatbots is not counted.
+        assert (work.n_rated, work.worked_ms) == (1, 7_000)
     assert audit.audit_campaign(platform, "pilot").holds
 
 
-def test_as_many_conversations_as_one_person_has(platform: Platform) -> None:
-    kept = open_chat_campaign(platform)
-    rater = enter(platform, kept.key)
+def test_the_number_of_conversations_is_limited(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform)
+    rater = enter(platform, campaign.key)
     for _ in range(2):
         chat_id = begin_chat(platform, rater, "helpful")
         exchange, _ = send_message(platform, rater, chat_id)
         chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
-        at = chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
-    assert (at.stage, at.rater.id) == ("done", rater.id)
+        state = chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
+    assert (state.stage, state.rater.id) == ("done", rater.id)
     with pytest.raises(Conflict, match="2 conversations"):
         begin_chat(platform, rater)
 
 
-def test_who_wants_no_more_has_finished(platform: Platform) -> None:
-    kept = open_chat_campaign(platform)
-    rater = enter(platform, kept.key)
+def test_a_rater_can_finish_between_conversations(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform)
+    rater = enter(platform, campaign.key)
     with pytest.raises(Conflict, match="no conversation yet"):
         chat.finish_chatting(platform, rater, now=NOW)
     chat_id = begin_chat(platform, rater, "helpful")
-    with pytest.raises(Conflict, match="Nothing was answered"):
+    with pytest.raises(Conflict, match="no response yet"):
         chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
     exchange, _ = send_message(platform, rater, chat_id)
     chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
@@ -85,7 +87,7 @@ def test_who_wants_no_more_has_finished(platform: Platform) -> None:
     assert journey.next_state(platform, rater, now=NOW).rater.state == "finished"
 
 
-def test_twice_is_once(platform: Platform) -> None:
+def test_repeated_requests_are_applied_once(platform: Platform) -> None:
     rater = enter(platform, open_chat_campaign(platform).key)
     chat_id, exchange = begin_chat(platform, rater), str(uuid4())
     chat.begin_conversation(platform, rater, NewConversation(id=chat_id, mode="red team", intent="Insults."), now=NOW)
@@ -94,7 +96,7 @@ def test_twice_is_once(platform: Platform) -> None:
     answer_exchange(platform, rater, exchange)
     for _ in range(2):
         chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
-    with pytest.raises(Conflict, match="picked already"):
+    with pytest.raises(Conflict, match="already picked"):
         chat.pick_response(platform, rater, exchange, A_LITTLE, now=NOW)
     for _ in range(2):
         chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=0), now=NOW)
@@ -112,7 +114,7 @@ def _events(platform: Platform) -> list[EventTable]:
         return list(tx.execute(select(EventTable).order_by(EventTable.number)))  # type: ignore[arg-type]
 
 
-def test_each_thing_in_its_turn(platform: Platform) -> None:
+def test_requests_out_of_order_are_refused(platform: Platform) -> None:
     rater = enter(platform, open_chat_campaign(platform).key)
     chat_id = begin_chat(platform, rater)
     with pytest.raises(Conflict, match="has not ended"):
@@ -122,16 +124,16 @@ def test_each_thing_in_its_turn(platform: Platform) -> None:
     with pytest.raises(InvalidInput, match=r"20,001 characters, and 20,000"):
         chat.send_message(platform, rater, chat_id, "x", "a" * 20_001, now=NOW)
     chat.send_message(platform, rater, chat_id, "x", "Hello.", now=NOW)
-    with pytest.raises(Conflict, match="still coming"):
+    with pytest.raises(Conflict, match="not arrived yet"):
         chat.send_message(platform, rater, chat_id, "y", "Hello?", now=NOW)
-    with pytest.raises(Conflict, match="still coming"):
+    with pytest.raises(Conflict, match="not arrived yet"):
         chat.pick_response(platform, rater, "x", B_MUCH, now=NOW)
     answer_exchange(platform, rater, "x")
     with pytest.raises(Conflict, match="Pick one"):
         chat.send_message(platform, rater, chat_id, "y", "Hello?", now=NOW)
     with pytest.raises(InvalidInput, match="from -3 to 3"):
         chat.pick_response(platform, rater, "x", ResponsePick(strength=4), now=NOW)
-    with pytest.raises(InvalidInput, match="Nothing can be edited"):
+    with pytest.raises(InvalidInput, match="cannot be edited here"):
         chat.pick_response(platform, rater, "x", ResponsePick(strength=1, edit="Better."), now=NOW)
     with pytest.raises(NotFound, match="nothing to pick"):
         chat.pick_response(platform, rater, "z", B_MUCH, now=NOW)
@@ -139,125 +141,125 @@ def test_each_thing_in_its_turn(platform: Platform) -> None:
         chat.begin_conversation(platform, rater, NewConversation(id="new", mode="helpfull"), now=NOW)
 
 
-def test_nobody_is_in_the_conversation_of_another(platform: Platform) -> None:
-    kept = open_chat_campaign(platform)
-    one, other = enter(platform, kept.key), enter(platform, kept.key)
-    chat_id = begin_chat(platform, one)
-    chat.send_message(platform, one, chat_id, "x", "Hello.", now=NOW)
-    with pytest.raises(NotFound, match="no such conversation"):
+def test_conversations_of_others_are_not_accessible(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform)
+    rater, other = enter(platform, campaign.key), enter(platform, campaign.key)
+    chat_id = begin_chat(platform, rater)
+    chat.send_message(platform, rater, chat_id, "x", "Hello.", now=NOW)
+    with pytest.raises(NotFound, match="conversation does not exist"):
         chat.send_message(platform, other, chat_id, "y", "Hello.", now=NOW)
     with pytest.raises(Conflict, match="under this key"):
         chat.begin_conversation(platform, other, NewConversation(id=chat_id, mode="helpful"), now=NOW)
-    theirs = begin_chat(platform, other)
+    other_chat_id = begin_chat(platform, other)
     with pytest.raises(Conflict, match="under this key"):
-        chat.send_message(platform, other, theirs, "x", "Hello.", now=NOW)
+        chat.send_message(platform, other, other_chat_id, "x", "Hello.", now=NOW)
     assert chat_responses.claim_responses(platform, other, "x", now=NOW) is None
 
 
-def test_an_intent_comes_first(platform: Platform) -> None:
+def test_an_intent_is_required(platform: Platform) -> None:
     rater = enter(platform, open_chat_campaign(platform).key)
     with pytest.raises(InvalidInput, match="what you will try"):
         chat.begin_conversation(platform, rater, NewConversation(id="c", mode="red team", intent=" "), now=NOW)
 
 
-def test_an_edited_response_goes_on(platform: Platform) -> None:
+def test_an_edited_response_continues_the_conversation(platform: Platform) -> None:
     rater = enter(platform, open_chat_campaign(platform).key)
     chat_id = begin_chat(platform, rater, "helpful")
     exchange, _ = send_message(platform, rater, chat_id)
     edited = ResponsePick(strength=2, edit="Response B, and more.")
-    at = chat.pick_response(platform, rater, exchange, edited, now=NOW)
-    assert at.chat is not None
-    assert at.chat.exchanges[0].response == "Response B, and more."
+    state = chat.pick_response(platform, rater, exchange, edited, now=NOW)
+    assert state.chat is not None
+    assert state.chat.exchanges[0].response == "Response B, and more."
 
 
-def test_a_mode_changes_in_mid_conversation(platform: Platform) -> None:
+def test_the_mode_can_change_within_a_conversation(platform: Platform) -> None:
     rater = enter(platform, open_chat_campaign(platform).key)
     chat_id = begin_chat(platform, rater)
     exchange, _ = send_message(platform, rater, chat_id)
     chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
-    _, at = send_message(platform, rater, chat_id, mode="helpful")
-    assert at.chat is not None
-    assert [one.mode for one in at.chat.exchanges] == ["red team", "helpful"]
-    assert at.chat.last_mode == "helpful"
+    _, state = send_message(platform, rater, chat_id, mode="helpful")
+    assert state.chat is not None
+    assert [one.mode for one in state.chat.exchanges] == ["red team", "helpful"]
+    assert state.chat.last_mode == "helpful"
 
 
 def test_one_response_needs_no_pick(platform: Platform) -> None:
     rater = enter(platform, open_chat_campaign(platform, chat={"modes": [PLAIN]}).key)
     chat_id = begin_chat(platform, rater, "natural")
-    _, at = send_message(platform, rater, chat_id)
-    assert at.chat is not None
-    assert at.campaign.chat is not None
-    assert choose_next_step(at.campaign.chat, at.chat.exchanges) == "say"
-    assert len(at.chat.exchanges[0].candidates) == 1
+    _, state = send_message(platform, rater, chat_id)
+    assert state.chat is not None
+    assert state.campaign.chat is not None
+    assert choose_next_step(state.campaign.chat, state.chat.exchanges) == "say"
+    assert len(state.chat.exchanges[0].candidates) == 1
 
 
-@pytest.mark.parametrize(("continues", "goes_on"), [("picked", "Response B"), ("other", "Response A")])
-def test_with_which_response_it_goes_on(platform: Platform, continues: str, goes_on: str) -> None:
-    modes = [{**RED_TEAM, "continues": continues}, HELPFUL]
+@pytest.mark.parametrize(("continue_with", "response"), [("picked", "Response B"), ("other", "Response A")])
+def test_the_mode_determines_the_response_that_continues(platform: Platform, continue_with: str, response: str) -> None:
+    modes = [{**RED_TEAM, "continue_with": continue_with}, HELPFUL]
     rater = enter(platform, open_chat_campaign(platform, chat={"modes": modes}).key)
     chat_id = begin_chat(platform, rater)
     exchange, _ = send_message(platform, rater, chat_id)
-    at = chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
-    assert at.chat is not None
-    assert at.chat.exchanges[0].response == goes_on
+    state = chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
+    assert state.chat is not None
+    assert state.chat.exchanges[0].response == response
 
 
-def test_one_process_asks_and_another_goes_on_where_it_dies(platform: Platform) -> None:
+def test_another_process_claims_responses_after_the_first_dies(platform: Platform) -> None:
     rater = enter(platform, open_chat_campaign(platform).key)
     chat.send_message(platform, rater, begin_chat(platform, rater), "x", "Hello.", now=NOW)
-    asked = chat_responses.claim_responses(platform, rater, "x", now=NOW)
-    assert asked is not None
-    assert [one.place for one in asked.wanted] == [0, 1]
-    chat_responses.store_chat_response(platform, rater, "x", asked.wanted[0], _come("First."), now=NOW)
+    claim = chat_responses.claim_responses(platform, rater, "x", now=NOW)
+    assert claim is not None
+    assert [one.position for one in claim.pending] == [0, 1]
+    chat_responses.store_chat_response(platform, rater, "x", claim.pending[0], _make_response("First."), now=NOW)
     assert chat_responses.claim_responses(platform, rater, "x", now=NOW + timedelta(seconds=10)) is None
-    later = chat_responses.claim_responses(platform, rater, "x", now=NOW + timedelta(seconds=15))
-    assert later is not None
-    # The same seed as before: what comes is the same.
-    assert later.wanted == asked.wanted[1:]
-    chat_responses.store_chat_response(platform, rater, "x", asked.wanted[0], _come("Another."), now=NOW)
+    later_claim = chat_responses.claim_responses(platform, rater, "x", now=NOW + timedelta(seconds=15))
+    assert later_claim is not None
+    # The seed is unchanged, and so is the response.
+    assert later_claim.pending == claim.pending[1:]
+    chat_responses.store_chat_response(platform, rater, "x", claim.pending[0], _make_response("Another."), now=NOW)
     with platform.database.reading() as tx:
         talk = chats.find_last_chat(tx, rater.id)
         assert talk is not None
         assert [one.text for one in talk.exchanges[0].candidates] == ["First.", None]
 
 
-def _come(text: str) -> ChatbotResponse:
+def _make_response(text: str) -> ChatbotResponse:
     return ChatbotResponse(text=text, finish="stop", first_ms=1, total_ms=2)
 
 
-def test_all_of_it_is_erased(platform: Platform) -> None:
-    kept = open_chat_campaign(platform, pay={"currency": "GBP", "hour": 1200})
-    rater = enter(platform, kept.key)
+def test_a_withdrawal_erases_conversations(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform, pay={"currency": "GBP", "hourly_rate": 1200})
+    rater = enter(platform, campaign.key)
     chat_id = begin_chat(platform, rater)
     exchange, _ = send_message(platform, rater, chat_id, worked_ms=60_000)
     chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
     chat.send_message(platform, rater, chat_id, "x", "And?", now=NOW)
-    asked = chat_responses.claim_responses(platform, rater, "x", now=NOW)
-    assert asked is not None
+    claim = chat_responses.claim_responses(platform, rater, "x", now=NOW)
+    assert claim is not None
     assert withdrawal.preview_withdrawal(platform, rater.id).n_rated == 1
     assert withdrawal.withdraw_rater(platform, rater.id, now=NOW) == 1
-    chat_responses.store_chat_response(platform, rater, "x", asked.wanted[0], _come("Too late."), now=NOW)
+    chat_responses.store_chat_response(platform, rater, "x", claim.pending[0], _make_response("Too late."), now=NOW)
     with platform.database.reading() as tx:
         for table in (ChatTable, ChatExchangeTable, ChatCandidateTable, ChatPickTable):
             assert tx.scalar(select(func.count()).select_from(table)) == 0
-        (one,) = payments.load_work(tx, kept.id)
-        assert one.worked_ms == 60_000
+        (work,) = payments.load_work(tx, campaign.id)
+        assert work.worked_ms == 60_000
     with pytest.raises(NotAllowed, match="withdrawn"):
         chat.send_message(platform, rater, chat_id, "y", "Hello.", now=NOW)
     assert audit.audit_campaign(platform, "pilot").holds
 
 
 @pytest.mark.parametrize(
-    ("table", "changed", "told"),
+    ("table", "changes", "message"),
     [
-        (ChatExchangeTable, {"message_text": "Hello!"}, "is not what was said"),
-        (ChatPickTable, {"strength": -3}, "is not what was picked"),
-        (ChatPickTable, {"edit_text": "Never."}, "is not what was picked"),
-        (ChatPickTable, {"continues": 0}, "is not what was picked"),
+        (ChatExchangeTable, {"message_text": "Hello!"}, "differs from the one that was sent"),
+        (ChatPickTable, {"strength": -3}, "differs from the one that was picked"),
+        (ChatPickTable, {"edit_text": "Never."}, "differs from the one that was picked"),
+        (ChatPickTable, {"continues": 0}, "differs from the one that was picked"),
     ],
 )
-def test_what_is_changed_later_is_found(
-    platform: Platform, table: type[Base], changed: dict[str, object], told: str
+def test_the_audit_detects_changed_conversations(
+    platform: Platform, table: type[Base], changes: dict[str, object], message: str
 ) -> None:
     rater = enter(platform, open_chat_campaign(platform).key)
     chat_id = begin_chat(platform, rater, "helpful")
@@ -265,16 +267,16 @@ def test_what_is_changed_later_is_found(
     chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
     assert audit.audit_campaign(platform, "pilot").holds
     with platform.database.writing() as tx:
-        tx.execute(update(table).values(**changed))
+        tx.execute(update(table).values(**changes))
     (fault,) = audit.audit_campaign(platform, "pilot").faults
-    assert told in fault
+    assert message in fault
 
 
-def test_as_many_a_day_as_one_may_have_and_the_last_one_to_its_end(platform: Platform) -> None:
-    rater = enter(platform, open_chat_campaign(platform, most_a_day=1).key)
+def test_the_daily_limit_lets_the_last_conversation_end(platform: Platform) -> None:
+    rater = enter(platform, open_chat_campaign(platform, max_per_day=1).key)
     chat_id = begin_chat(platform, rater, "helpful")
-    exchange, at = send_message(platform, rater, chat_id)
-    assert at.stage == "chat"
+    exchange, state = send_message(platform, rater, chat_id)
+    assert state.stage == "chat"
     chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
     assert chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW).stage == "enough"
     assert journey.next_state(platform, rater, now=NOW + timedelta(days=2)).stage == "chat"

@@ -1,4 +1,4 @@
-"""Workers whose clocks differ by minutes: nothing is lost, nothing is done twice, and the log still holds."""
+"""Workers whose clocks differ by minutes: no loss, no repetition, and a valid event log."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -7,7 +7,7 @@ from itertools import cycle, permutations
 import pytest
 from sqlalchemy import func, select
 from tests.support.campaigns import NOW, open_campaign
-from tests.support.quota_campaigns import enter, screen, taken, with_seats
+from tests.support.quota_campaigns import enter, load_seat_counts, open_seat_campaign, screen
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
@@ -27,41 +27,41 @@ BEHIND, AHEAD = NOW - APART, NOW + APART
 
 @pytest.fixture
 def clocks() -> Iterator[datetime]:
-    """One worker after the other, from the one whose clock is ahead."""
+    """The times of two workers in turn, starting with the one whose clock is ahead."""
     return cycle((AHEAD, BEHIND))
 
 
 def rate_all(platform: Platform, rater: RaterRow, clocks: Iterator[datetime]) -> int:
-    """Rate all, each request answered by the next worker, and return how many items that were."""
-    at, n = journey.next_state(platform, rater, now=next(clocks)), 0
-    while at.assignment is not None:
-        one = at.assignment.id
+    """Rate all items with alternating workers, and return their number."""
+    state, n = journey.next_state(platform, rater, now=next(clocks)), 0
+    while state.assignment is not None:
+        assignment_id = state.assignment.id
         draft, final = (
             AnswerSave(revision=n, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
             for n in (1, 2)
         )
-        rating.save_answers(platform, rater, one, new_id(NOW), draft, now=next(clocks))
-        at, n = rating.submit_answers(platform, rater, one, new_id(NOW), final, now=next(clocks)), n + 1
+        rating.save_answers(platform, rater, assignment_id, new_id(NOW), draft, now=next(clocks))
+        state, n = rating.submit_answers(platform, rater, assignment_id, new_id(NOW), final, now=next(clocks)), n + 1
     return n
 
 
-def test_a_rater_is_served_by_both(platform: Platform, clocks: Iterator[datetime]) -> None:
-    kept = open_campaign(platform, 5)
-    assert rate_all(platform, enter(platform, kept.key, now=AHEAD), clocks) == 5
+def test_two_workers_serve_one_rater(platform: Platform, clocks: Iterator[datetime]) -> None:
+    campaign = open_campaign(platform, 5)
+    assert rate_all(platform, enter(platform, campaign.key, now=AHEAD), clocks) == 5
     assert audit.audit_campaign(platform, "pilot").holds
 
 
 @pytest.mark.parametrize(("first", "second"), list(permutations((BEHIND, AHEAD))))
-def test_what_came_last_holds_whatever_its_clock_said(platform: Platform, first: datetime, second: datetime) -> None:
-    kept = open_campaign(platform, 1)
-    rater = enter(platform, kept.key)
-    at = journey.next_state(platform, rater, now=NOW).assignment
-    assert at is not None
+def test_the_last_submission_holds_regardless_of_clocks(platform: Platform, first: datetime, second: datetime) -> None:
+    campaign = open_campaign(platform, 1)
+    rater = enter(platform, campaign.key)
+    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assert assignment is not None
     for revision, (answer, now) in enumerate((("No", first), ("Yes", second)), 1):
         save = AnswerSave(
             revision=revision, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value=answer)}
         )
-        rating.submit_answers(platform, rater, at.id, answer, save, now=now)
+        rating.submit_answers(platform, rater, assignment.id, answer, save, now=now)
     with platform.database.reading() as tx:
         last = select(AnswerTable.value).join(SaveTable).order_by(SaveTable.number.desc()).limit(1)
         assert tx.scalar(last) == '"Yes"'
@@ -69,37 +69,37 @@ def test_what_came_last_holds_whatever_its_clock_said(platform: Platform, first:
 
 
 def test_a_seat_is_held_and_taken_once(platform: Platform, clocks: Iterator[datetime]) -> None:
-    kept = with_seats(platform)
-    rater = enter(platform, kept.key, now=AHEAD)
+    campaign = open_seat_campaign(platform)
+    rater = enter(platform, campaign.key, now=AHEAD)
     step = screen(platform, rater, "old", now=BEHIND)
     assert step is not None
     rater = step.rater
-    assert taken(platform, kept.id)["old × small"] == SeatCounts(held=1)
+    assert load_seat_counts(platform, campaign.id)["old × small"] == SeatCounts(held=1)
     rate_all(platform, rater, clocks)
-    assert taken(platform, kept.id)["old × small"] == SeatCounts(taken=1)
+    assert load_seat_counts(platform, campaign.id)["old × small"] == SeatCounts(taken=1)
     withdrawal.withdraw_rater(platform, rater.id, now=BEHIND)
-    assert taken(platform, kept.id)["old × small"] == SeatCounts(free=1)
+    assert load_seat_counts(platform, campaign.id)["old × small"] == SeatCounts(free=1)
     assert audit.audit_campaign(platform, "pilot").holds
 
 
-def test_both_do_the_jobs_and_each_is_done_once(platform: Platform) -> None:
-    kept = open_campaign(platform, 1)
+def test_two_workers_do_each_job_once(platform: Platform) -> None:
+    campaign = open_campaign(platform, 1)
     runners = [
         JobRunner(platform=platform, holder=f"{now}", jobs=default_jobs(), clock=lambda now=now: now)  # type: ignore[misc]
         for now in (BEHIND, AHEAD)
     ]
     for state in ("paused", "open", "paused", "open"):
-        campaigns.change_state(platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
-        for one in runners:
-            one.turn()
+        campaigns.change_state(platform, "pilot", state, staff_id=campaign.staff_id, now=NOW)
+        for runner in runners:
+            runner.turn()
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).where(EventTable.sequence.is_(None))) == 0
-        places = list(tx.scalars(select(EventTable.sequence).order_by(EventTable.sequence)))
-    assert places == list(range(1, 7))
+        sequences = list(tx.scalars(select(EventTable.sequence).order_by(EventTable.sequence)))
+    assert sequences == list(range(1, 7))
     assert audit.audit_campaign(platform, "pilot").holds
 
 
-def test_who_signs_in_at_one_is_known_at_the_other(platform: Platform) -> None:
+def test_a_session_of_one_worker_is_valid_on_the_other(platform: Platform) -> None:
     for first, second in permutations((BEHIND, AHEAD)):
         session = staff.sign_in_with_link(
             platform, staff.create_sign_in_link(platform, "ada", now=first).key, now=second

@@ -1,11 +1,11 @@
-"""The way of a rater."""
+"""Rating of items by one rater."""
 
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import func, select
 from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, definition, open_campaign
-from tests.support.raters import enter, given, rate_all, submit
+from tests.support.raters import enter, make_save, rate_all, submit
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
@@ -23,9 +23,9 @@ from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 
-def test_from_consent_to_the_end(platform: Platform) -> None:
-    kept = open_campaign(platform, 3, demographics=ABOUT_YOU)
-    rater = enter(platform, kept.key)
+def test_a_visit_from_consent_to_demographics(platform: Platform) -> None:
+    campaign = open_campaign(platform, 3, demographics=ABOUT_YOU)
+    rater = enter(platform, campaign.key)
     assert sorted(rate_all(platform, rater)) == ["item-0", "item-1", "item-2"]
     assert journey.next_state(platform, rater, now=NOW).stage == "demographics"
     with pytest.raises(InvalidInput, match="rater_age"):
@@ -38,13 +38,13 @@ def test_from_consent_to_the_end(platform: Platform) -> None:
 
 
 def test_demographics_can_come_first(platform: Platform) -> None:
-    kept = open_campaign(platform, 1, demographics=ABOUT_YOU, demographics_placed="before")
-    rater = enter(platform, kept.key)
+    campaign = open_campaign(platform, 1, demographics=ABOUT_YOU, demographics_position="before")
+    rater = enter(platform, campaign.key)
     assert journey.next_state(platform, rater, now=NOW).stage == "demographics"
     assert rating.declare_attributes(platform, rater, {"rater_age": "old"}, now=NOW).stage == "rate"
 
 
-def test_what_was_said_last_holds_be_the_clock_set_back(platform: Platform) -> None:
+def test_the_last_declaration_holds_even_if_the_clock_goes_back(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform, demographics=ABOUT_YOU).key)
     for age, now in (("young", NOW), ("old", NOW - timedelta(hours=1)), ("young", NOW), ("old", NOW)):
         rating.declare_attributes(platform, rater, {"rater_age": age}, now=now)
@@ -52,323 +52,323 @@ def test_what_was_said_last_holds_be_the_clock_set_back(platform: Platform) -> N
             assert raters.find_declaration(tx, rater.id) == {"rater_age": age}
 
 
-def test_every_rater_has_an_order_of_their_own(platform: Platform) -> None:
-    kept = open_campaign(platform, 12)
-    orders = [rate_all(platform, enter(platform, kept.key)) for _ in range(4)]
+def test_each_rater_has_a_different_order(platform: Platform) -> None:
+    campaign = open_campaign(platform, 12)
+    orders = [rate_all(platform, enter(platform, campaign.key)) for _ in range(4)]
     assert all(sorted(order) == sorted(orders[0]) for order in orders)
     assert len({tuple(order) for order in orders}) == 4
 
 
-def test_items_fill_evenly_and_never_beyond_the_replication(platform: Platform) -> None:
-    kept = open_campaign(platform, 10, replication=2, most_items=5)
-    first = [rate_all(platform, enter(platform, kept.key)) for _ in range(2)]
+def test_loads_are_even_and_never_exceed_the_replication(platform: Platform) -> None:
+    campaign = open_campaign(platform, 10, replication=2, max_items=5)
+    first = [rate_all(platform, enter(platform, campaign.key)) for _ in range(2)]
     assert sorted(first[0] + first[1]) == sorted(f"item-{i}" for i in range(10))
-    rest = [rate_all(platform, enter(platform, kept.key)) for _ in range(3)]
-    assert [len(one) for one in rest] == [5, 5, 0]
-    assert loads(platform, kept.id) == [2] * 10
+    later_orders = [rate_all(platform, enter(platform, campaign.key)) for _ in range(3)]
+    assert [len(one) for one in later_orders] == [5, 5, 0]
+    assert load_loads(platform, campaign.id) == [2] * 10
 
 
-def loads(platform: Platform, campaign_id: str) -> list[int]:
+def load_loads(platform: Platform, campaign_id: str) -> list[int]:
     with platform.database.reading() as tx:
         return [int(load) for load in assignments.load_item_loads(tx, campaign_id, "nobody").loads]
 
 
-def test_who_does_not_agree_leaves_no_trace(platform: Platform) -> None:
-    kept = open_campaign(platform)
+def test_refused_consent_stores_no_rater(platform: Platform) -> None:
+    campaign = open_campaign(platform)
     for purposes in ({}, {"rating": False, "release": True}):
-        with pytest.raises(NotAllowed, match="Nothing about you was kept"):
-            enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), purposes, now=NOW)
-    with pytest.raises(InvalidInput, match="'spying' is no purpose"):
-        enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), {"spying": True}, now=NOW)
+        with pytest.raises(NotAllowed, match="Nothing about you was stored"):
+            enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), purposes, now=NOW)
+    with pytest.raises(InvalidInput, match="'spying' is not a purpose"):
+        enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), {"spying": True}, now=NOW)
     with platform.database.reading() as tx:
-        assert stored.get_campaign(tx, kept.id).n_raters == 0
+        assert stored.get_campaign(tx, campaign.id).n_raters == 0
 
 
-def test_a_campaign_that_is_not_open_lets_nobody_in_but_keeps_what_was_given(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    rater = enter(platform, kept.key)
-    at = journey.next_state(platform, rater, now=NOW)
-    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+def test_a_paused_campaign_admits_nobody_and_stores_late_answers(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    rater = enter(platform, campaign.key)
+    state = journey.next_state(platform, rater, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=campaign.staff_id, now=NOW)
     with pytest.raises(Conflict, match="pilot takes no raters now: it is paused"):
-        enter(platform, kept.key)
-    assert submit(platform, rater, at, "late").stage == "paused"
-    campaigns.change_state(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
+        enter(platform, campaign.key)
+    assert submit(platform, rater, state, "late").stage == "paused"
+    campaigns.change_state(platform, "pilot", "closed", staff_id=campaign.staff_id, now=NOW)
     after = journey.next_state(platform, rater, now=NOW)
     assert (after.stage, after.progress.n_done) == ("closed", 1)
 
 
 def test_a_draft_can_be_rehearsed(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    draft = campaigns.clone_campaign(platform, "pilot", "second", staff_id=kept.staff_id, now=NOW)
+    campaign = open_campaign(platform)
+    draft = campaigns.clone_campaign(platform, "pilot", "second", staff_id=campaign.staff_id, now=NOW)
 
-    def come(*, rehearsal: bool = False) -> RaterRow:
+    def enter_draft(*, rehearsal: bool = False) -> RaterRow:
         arrival = Arrival("second", str(draft.key), "en")
         return enrolment.enrol_rater(platform, arrival, AGREED, rehearsal=rehearsal, now=NOW)[0]
 
     with pytest.raises(Conflict, match="second takes no raters now: it is draft"):
-        come()
-    assert len(rate_all(platform, come(rehearsal=True))) == 3
+        enter_draft()
+    assert len(rate_all(platform, enter_draft(rehearsal=True))) == 3
 
 
-def test_a_personal_link_brings_one_person_back_on_any_device(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    key, other = campaigns.create_invitations(platform, "pilot", 2, staff_id=kept.staff_id, now=NOW)
+def test_a_personal_link_resumes_the_same_rater(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    key, other = campaigns.create_invitations(platform, "pilot", 2, staff_id=campaign.staff_id, now=NOW)
     assert enrolment.resume_session(platform, "pilot", key, now=NOW) is None
     rater = enter(platform, key)
     submit(platform, rater, journey.next_state(platform, rater, now=NOW), "one")
     assert enter(platform, key).id == rater.id
-    again = enrolment.resume_session(platform, "pilot", key, now=NOW)
-    assert again is not None
-    assert again[0].id == rater.id
+    resumed = enrolment.resume_session(platform, "pilot", key, now=NOW)
+    assert resumed is not None
+    assert resumed[0].id == rater.id
     with platform.database.reading() as tx:
-        assert raters.find_signed_in_rater(tx, again[1], now=NOW + timedelta(days=29)) == rater
-        assert raters.find_signed_in_rater(tx, again[1], now=NOW + timedelta(days=31)) is None
+        assert raters.find_signed_in_rater(tx, resumed[1], now=NOW + timedelta(days=29)) == rater
+        assert raters.find_signed_in_rater(tx, resumed[1], now=NOW + timedelta(days=31)) is None
         assert raters.find_signed_in_rater(tx, "guess", now=NOW) is None
     assert enter(platform, other).id != rater.id
     with pytest.raises(NotAllowed, match="This link is not valid"):
         enter(platform, "guess")
 
 
-def test_the_same_submit_twice_is_one(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    rater = enter(platform, kept.key)
-    at = journey.next_state(platform, rater, now=NOW)
-    one, two = (submit(platform, rater, at, "the same") for _ in range(2))
-    assert one.assignment == two.assignment
-    assert two.progress.n_done == 1
-    assert loads(platform, kept.id) == [1, 1, 1]
+def test_a_repeated_submission_counts_once(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    rater = enter(platform, campaign.key)
+    state = journey.next_state(platform, rater, now=NOW)
+    first, second = (submit(platform, rater, state, "the same") for _ in range(2))
+    assert first.assignment == second.assignment
+    assert second.progress.n_done == 1
+    assert load_loads(platform, campaign.id) == [1, 1, 1]
     with platform.database.reading() as tx:
-        assert at.assignment is not None
-        assert len(answer_drafts.load_saves(tx, [at.assignment.id])[at.assignment.id]) == 1
+        assert state.assignment is not None
+        assert len(answer_drafts.load_saves(tx, [state.assignment.id])[state.assignment.id]) == 1
 
 
-def test_an_item_can_be_corrected_after_it_was_done(platform: Platform) -> None:
-    """The back button: the later answer holds, the earlier one is still there."""
-    kept = open_campaign(platform)
-    rater = enter(platform, kept.key)
-    at = journey.next_state(platform, rater, now=NOW)
-    submit(platform, rater, at, "first", "No")
-    assert at.assignment is not None
-    after = rating.submit_answers(platform, rater, at.assignment.id, "second", given("Yes", revision=2), now=NOW)
+def test_a_submitted_item_can_be_corrected(platform: Platform) -> None:
+    """The later answer holds, and the earlier one stays stored."""
+    campaign = open_campaign(platform)
+    rater = enter(platform, campaign.key)
+    state = journey.next_state(platform, rater, now=NOW)
+    submit(platform, rater, state, "first", "No")
+    assert state.assignment is not None
+    after = rating.submit_answers(platform, rater, state.assignment.id, "second", make_save("Yes", revision=2), now=NOW)
     assert after.progress.n_done == 1
     with platform.database.reading() as tx:
-        kept_saves = answer_drafts.load_saves(tx, [at.assignment.id])[at.assignment.id]
-    assert [one.answers["Q_safe"].value for one in kept_saves] == ["No", "Yes"]
+        saves = answer_drafts.load_saves(tx, [state.assignment.id])[state.assignment.id]
+    assert [one.answers["Q_safe"].value for one in saves] == ["No", "Yes"]
 
 
-def test_drafts_are_there_on_the_next_device(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    rater = enter(platform, kept.key)
-    at = journey.next_state(platform, rater, now=NOW)
-    assert at.assignment is not None
-    assert rating.save_answers(platform, rater, at.assignment.id, "a", given("Unsure", revision=4), now=NOW) == 4
+def test_drafts_are_restored_on_another_device(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    rater = enter(platform, campaign.key)
+    state = journey.next_state(platform, rater, now=NOW)
+    assert state.assignment is not None
+    assert rating.save_answers(platform, rater, state.assignment.id, "a", make_save("Unsure", revision=4), now=NOW) == 4
     again = journey.next_state(platform, rater, now=NOW)
-    assert again.assignment == at.assignment
+    assert again.assignment == state.assignment
     assert (again.answers["Q_safe"].value, again.revision) == ("Unsure", 4)
-    # From a page that was opened before and found its network again.
-    assert rating.save_answers(platform, rater, at.assignment.id, "b", given("No", revision=2), now=NOW) == 4
+    # An older page sends its draft late.
+    assert rating.save_answers(platform, rater, state.assignment.id, "b", make_save("No", revision=2), now=NOW) == 4
     assert journey.next_state(platform, rater, now=NOW).answers["Q_safe"].value == "Unsure"
 
 
-def test_what_a_page_had_at_hand_is_taken_before_it_was_offered(platform: Platform) -> None:
+def test_drafts_of_prefetched_items_are_stored(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform, 3).key)
-    at = journey.next_state(platform, rater, now=NOW)
-    assert at.following is not None
-    rating.save_answers(platform, rater, at.following.id, "early", given("Unsure", revision=3), now=NOW)
-    after = submit(platform, rater, at, "one")
+    state = journey.next_state(platform, rater, now=NOW)
+    assert state.next_assignment is not None
+    rating.save_answers(platform, rater, state.next_assignment.id, "early", make_save("Unsure", revision=3), now=NOW)
+    after = submit(platform, rater, state, "one")
     assert after.assignment is not None
-    assert (after.assignment.id, after.revision) == (at.following.id, 3)
+    assert (after.assignment.id, after.revision) == (state.next_assignment.id, 3)
     assert after.answers["Q_safe"].value == "Unsure"
 
 
-def test_answers_that_cannot_be_are_refused_whole(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    rater = enter(platform, kept.key)
-    at = journey.next_state(platform, rater, now=NOW)
-    assert at.assignment is not None
+def test_invalid_answers_are_refused_entirely(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    rater = enter(platform, campaign.key)
+    state = journey.next_state(platform, rater, now=NOW)
+    assert state.assignment is not None
     nothing = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Why": DraftAnswer(value="because")})
     with pytest.raises(InvalidInput, match="Q_safe"):
-        rating.submit_answers(platform, rater, at.assignment.id, "a", nothing, now=NOW)
+        rating.submit_answers(platform, rater, state.assignment.id, "a", nothing, now=NOW)
     with pytest.raises(InvalidInput, match="Perhaps"):
-        rating.save_answers(platform, rater, at.assignment.id, "b", given("Perhaps"), now=NOW)
+        rating.save_answers(platform, rater, state.assignment.id, "b", make_save("Perhaps"), now=NOW)
     assert journey.next_state(platform, rater, now=NOW).answers == {}
 
 
-def test_a_skipped_item_goes_to_somebody_else(platform: Platform) -> None:
-    kept = open_campaign(platform, 2, replication=1)
-    rater = enter(platform, kept.key)
-    at = journey.next_state(platform, rater, now=NOW)
-    assert at.assignment is not None
-    after = rating.skip_item(platform, rater, at.assignment.id, now=NOW)
+def test_a_skipped_item_goes_to_another_rater(platform: Platform) -> None:
+    campaign = open_campaign(platform, 2, replication=1)
+    rater = enter(platform, campaign.key)
+    state = journey.next_state(platform, rater, now=NOW)
+    assert state.assignment is not None
+    after = rating.skip_item(platform, rater, state.assignment.id, now=NOW)
     assert after.assignment is not None
-    assert after.assignment.item != at.assignment.item
+    assert after.assignment.item != state.assignment.item
     assert after.progress.n_done == 0
     assert submit(platform, rater, after, "one").stage == "done"
-    assert rate_all(platform, enter(platform, kept.key)) == [at.assignment.item.item_id]
+    assert rate_all(platform, enter(platform, campaign.key)) == [state.assignment.item.item_id]
 
 
-def test_what_is_abandoned_goes_to_others_and_is_taken_when_it_comes_late(platform: Platform) -> None:
-    kept = open_campaign(platform, 2, replication=1, reclaim_after_h=2)
-    gone = enter(platform, kept.key)
-    at = journey.next_state(platform, gone, now=NOW)
+def test_abandoned_items_are_reassigned_and_late_answers_are_stored(platform: Platform) -> None:
+    campaign = open_campaign(platform, 2, replication=1, reclaim_after_h=2)
+    absent = enter(platform, campaign.key)
+    state = journey.next_state(platform, absent, now=NOW)
     later = NOW + timedelta(hours=3)
-    other, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=later)
+    other, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=later)
     assert journey.next_state(platform, other, now=later).stage == "rate"
-    assert at.assignment is not None
-    rating.submit_answers(platform, gone, at.assignment.id, "late", given(), now=later)
+    assert state.assignment is not None
+    rating.submit_answers(platform, absent, state.assignment.id, "late", make_save(), now=later)
     with platform.database.reading() as tx:
-        assert assignments.load_progress(tx, gone.id, since=NOW).n_done == 1
+        assert assignments.load_progress(tx, absent.id, since=NOW).n_done == 1
 
 
-def test_what_was_shown_and_reclaimed_keeps_its_offer_and_does_not_come_again(platform: Platform) -> None:
-    kept = open_campaign(platform, 3, replication=2, reclaim_after_h=2)
-    gone = enter(platform, kept.key)
-    shown = journey.next_state(platform, gone, now=NOW).assignment
-    assert shown is not None
+def test_reclaimed_items_keep_their_offer_time_and_are_not_offered_again(platform: Platform) -> None:
+    campaign = open_campaign(platform, 3, replication=2, reclaim_after_h=2)
+    absent = enter(platform, campaign.key)
+    assignment = journey.next_state(platform, absent, now=NOW).assignment
+    assert assignment is not None
     later = NOW + timedelta(hours=3)
-    other, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=later)
+    other, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=later)
     journey.next_state(platform, other, now=later)
-    again = rate_all(platform, gone, now=later)
-    assert len(again) == 2
-    assert shown.item.item_id not in again
+    later_items = rate_all(platform, absent, now=later)
+    assert len(later_items) == 2
+    assert assignment.item.item_id not in later_items
     with platform.database.reading() as tx:
-        was = assignments.find_assignment(tx, gone.id, shown.id)
-    assert was is not None
-    assert (was.state, was.offered_at) == ("reclaimed", NOW)
+        reclaimed = assignments.find_assignment(tx, absent.id, assignment.id)
+    assert reclaimed is not None
+    assert (reclaimed.state, reclaimed.offered_at) == ("reclaimed", NOW)
 
 
-def test_a_rehearsal_of_a_full_campaign_shows_items(platform: Platform) -> None:
-    kept = open_campaign(platform, 2, replication=1)
-    rate_all(platform, enter(platform, kept.key))
-    assert journey.next_state(platform, enter(platform, kept.key), now=NOW).stage == "done"
+def test_a_preview_of_a_fully_rated_campaign_offers_items(platform: Platform) -> None:
+    campaign = open_campaign(platform, 2, replication=1)
+    rate_all(platform, enter(platform, campaign.key))
+    assert journey.next_state(platform, enter(platform, campaign.key), now=NOW).stage == "done"
     previewing, _ = enrolment.enrol_rater(platform, Arrival("pilot", "", "en"), AGREED, rehearsal=True, now=NOW)
     assert journey.next_state(platform, previewing, now=NOW).stage == "rate"
 
 
-def test_what_was_begun_is_not_reclaimed(platform: Platform) -> None:
-    kept = open_campaign(platform, 1, replication=1, reclaim_after_h=2)
-    slow = enter(platform, kept.key)
-    at = journey.next_state(platform, slow, now=NOW)
-    assert at.assignment is not None
-    rating.save_answers(platform, slow, at.assignment.id, "a", given(), now=NOW)
+def test_items_with_drafts_are_not_reclaimed(platform: Platform) -> None:
+    campaign = open_campaign(platform, 1, replication=1, reclaim_after_h=2)
+    slow = enter(platform, campaign.key)
+    state = journey.next_state(platform, slow, now=NOW)
+    assert state.assignment is not None
+    rating.save_answers(platform, slow, state.assignment.id, "a", make_save(), now=NOW)
     later = NOW + timedelta(hours=30)
-    other, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=later)
+    other, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=later)
     assert journey.next_state(platform, other, now=later).stage == "wait"
 
 
-def test_who_finds_nothing_left_waits_for_what_others_leave(platform: Platform) -> None:
-    kept = open_campaign(platform, 2, replication=1, reclaim_after_h=2)
-    holding, waiting = enter(platform, kept.key), enter(platform, kept.key)
-    at = journey.next_state(platform, holding, now=NOW)
+def test_a_rater_without_items_waits_for_abandoned_ones(platform: Platform) -> None:
+    campaign = open_campaign(platform, 2, replication=1, reclaim_after_h=2)
+    holding, waiting = enter(platform, campaign.key), enter(platform, campaign.key)
+    state = journey.next_state(platform, holding, now=NOW)
     assert journey.next_state(platform, waiting, now=NOW).stage == "wait"
-    submit(platform, holding, at, "one")
+    submit(platform, holding, state, "one")
     assert journey.next_state(platform, waiting, now=NOW).stage == "wait"
     later = NOW + timedelta(hours=3)
     assert len(rate_all(platform, waiting, now=later)) == 1
     assert journey.next_state(platform, waiting, now=later).stage == "done"
 
 
-def test_what_must_not_be_shown_is_shown_to_nobody(platform: Platform) -> None:
-    kept = open_campaign(platform, 3)
-    one, other, third = (enter(platform, kept.key) for _ in range(3))
-    at = journey.next_state(platform, one, now=NOW).assignment
-    assert at is not None
-    journey.next_state(platform, other, now=NOW)
+def test_reported_items_are_withheld_from_everybody(platform: Platform) -> None:
+    campaign = open_campaign(platform, 3)
+    first, second, third = (enter(platform, campaign.key) for _ in range(3))
+    assignment = journey.next_state(platform, first, now=NOW).assignment
+    assert assignment is not None
+    journey.next_state(platform, second, now=NOW)
     for _ in range(2):
-        rating.report_item(platform, one, "illegal", "Look at this.", assignment_id=at.id, now=NOW)
-    for rater in (one, other, third):
-        assert at.item.item_id not in rate_all(platform, rater)
+        rating.report_item(platform, first, "illegal", "Look at this.", assignment_id=assignment.id, now=NOW)
+    for rater in (first, second, third):
+        assert assignment.item.item_id not in rate_all(platform, rater)
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).select_from(NoticeTable)) == 1
         assert tx.scalar(select(ItemTable.load).where(ItemTable.withheld)) == 0
 
 
-def test_what_was_reported_is_shown_again_where_an_owner_says_so(platform: Platform) -> None:
-    kept = open_campaign(platform, 1)
-    rater = enter(platform, kept.key)
-    at = journey.next_state(platform, rater, now=NOW).assignment
-    assert at is not None
-    rating.report_item(platform, rater, "illegal", "Look at this.", assignment_id=at.id, now=NOW)
-    (notice,) = overview.load_overview(platform, "pilot", staff_id=kept.staff_id).notices
-    assert rate_all(platform, enter(platform, kept.key)) == []
-    overview.settle_notice(platform, "pilot", notice.id, show_again=True, staff_id=kept.staff_id, now=NOW)
-    assert rate_all(platform, enter(platform, kept.key)) == [at.item.item_id]
+def test_an_owner_can_release_a_reported_item(platform: Platform) -> None:
+    campaign = open_campaign(platform, 1)
+    rater = enter(platform, campaign.key)
+    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assert assignment is not None
+    rating.report_item(platform, rater, "illegal", "Look at this.", assignment_id=assignment.id, now=NOW)
+    (notice,) = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices
+    assert rate_all(platform, enter(platform, campaign.key)) == []
+    overview.settle_notice(platform, "pilot", notice.id, show_again=True, staff_id=campaign.staff_id, now=NOW)
+    assert rate_all(platform, enter(platform, campaign.key)) == [assignment.item.item_id]
 
 
-def test_who_has_finished_does_not_begin_again(platform: Platform) -> None:
+def test_a_finished_rater_cannot_resume(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform, 1).key)
     rate_all(platform, rater)
     assert rating.resume_rating(platform, rater, now=NOW).rater.state == "finished"
 
 
-def test_a_day_has_an_end(platform: Platform) -> None:
-    kept = open_campaign(platform, 5, most_a_day=2)
-    rater = enter(platform, kept.key)
+def test_the_number_of_items_a_day_is_limited(platform: Platform) -> None:
+    campaign = open_campaign(platform, 5, max_per_day=2)
+    rater = enter(platform, campaign.key)
     assert len(rate_all(platform, rater)) == 2
     assert journey.next_state(platform, rater, now=NOW).stage == "enough"
     assert journey.next_state(platform, rater, now=NOW + timedelta(hours=25)).stage == "rate"
 
 
-def test_who_stops_can_go_on(platform: Platform) -> None:
-    kept = open_campaign(platform, 3, demographics=ABOUT_YOU)
-    rater = enter(platform, kept.key)
+def test_a_stopped_rater_can_resume(platform: Platform) -> None:
+    campaign = open_campaign(platform, 3, demographics=ABOUT_YOU)
+    rater = enter(platform, campaign.key)
     submit(platform, rater, journey.next_state(platform, rater, now=NOW), "one")
     assert rating.stop_rating(platform, rater, now=NOW).stage == "demographics"
     assert rating.resume_rating(platform, rater, now=NOW).stage == "rate"
 
 
-def test_a_changed_consent_text_is_asked_about_again(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    rater = enter(platform, kept.key)
-    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+def test_a_changed_consent_text_requires_new_consent(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    rater = enter(platform, campaign.key)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=campaign.staff_id, now=NOW)
     changed = definition(
         consent={
             "text": "We keep your answers, and show them to more people.",
             "purposes": [{"name": "rating", "text": "My answers may be analysed.", "required": True}],
         }
     )
-    campaigns.revise_campaign(platform, "pilot", changed, staff_id=kept.staff_id, now=NOW)
-    campaigns.change_state(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", changed, staff_id=campaign.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "open", staff_id=campaign.staff_id, now=NOW)
     assert journey.next_state(platform, rater, now=NOW).stage == "consent"
     with pytest.raises(NotAllowed):
         enrolment.renew_consent(platform, rater, {"rating": False}, now=NOW)
     assert enrolment.renew_consent(platform, rater, {"rating": True}, now=NOW).stage == "rate"
 
 
-def test_withdrawal_erases_and_gives_the_items_back(platform: Platform) -> None:
-    kept = open_campaign(platform, 2, replication=1, demographics=ABOUT_YOU)
-    rater = enter(platform, kept.key)
+def test_a_withdrawal_erases_the_rater_and_returns_the_items(platform: Platform) -> None:
+    campaign = open_campaign(platform, 2, replication=1, demographics=ABOUT_YOU)
+    rater = enter(platform, campaign.key)
     rate_all(platform, rater)
     rating.declare_attributes(platform, rater, {"rater_age": "old"}, now=NOW)
     rating.report_item(platform, rater, "help", "I am Jane Doe.", assignment_id=None, now=NOW)
     assert withdrawal.withdraw_rater(platform, rater.id, now=NOW) == 2
     assert withdrawal.withdraw_rater(platform, rater.id, now=NOW) == 0
-    assert loads(platform, kept.id) == [0, 0]
+    assert load_loads(platform, campaign.id) == [0, 0]
     with platform.database.reading() as tx:
         assert raters.find_declaration(tx, rater.id) is None
-        gone = raters.find_rater(tx, rater.id)
-    assert gone is not None
-    assert journey.next_state(platform, gone, now=NOW).stage == "withdrawn"
-    with pytest.raises(NotAllowed, match="nothing more is kept of you"):
+        withdrawn = raters.find_rater(tx, rater.id)
+    assert withdrawn is not None
+    assert journey.next_state(platform, withdrawn, now=NOW).stage == "withdrawn"
+    with pytest.raises(NotAllowed, match="nothing more is stored about you"):
         rating.report_item(platform, rater, "help", "And another thing.", assignment_id=None, now=NOW)
     with platform.database.reading() as tx:
-        for theirs in (ConsentTable, DeclarationTable, NoticeTable, SessionTable, AssignmentTable):
-            assert not tx.scalar(select(func.count()).where(theirs.rater_id == rater.id)), theirs.__tablename__
-    assert len(rate_all(platform, enter(platform, kept.key))) == 2
+        for table in (ConsentTable, DeclarationTable, NoticeTable, SessionTable, AssignmentTable):
+            assert not tx.scalar(select(func.count()).where(table.rater_id == rater.id)), table.__tablename__
+    assert len(rate_all(platform, enter(platform, campaign.key))) == 2
     with pytest.raises(NotFound):
         withdrawal.withdraw_rater(platform, "nobody", now=NOW)
 
 
-def test_nobody_rates_for_somebody_else(platform: Platform) -> None:
-    kept = open_campaign(platform)
-    one, other = enter(platform, kept.key), enter(platform, kept.key)
-    at = journey.next_state(platform, one, now=NOW)
-    assert at.assignment is not None
-    for act in (
-        lambda: rating.save_answers(platform, other, at.assignment.id, "a", given(), now=NOW),
-        lambda: rating.submit_answers(platform, other, at.assignment.id, "b", given(), now=NOW),
-        lambda: rating.skip_item(platform, other, at.assignment.id, now=NOW),
-        lambda: rating.report_item(platform, other, "help", "", assignment_id=at.assignment.id, now=NOW),
+def test_assignments_of_others_are_not_accessible(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    rater, other = enter(platform, campaign.key), enter(platform, campaign.key)
+    state = journey.next_state(platform, rater, now=NOW)
+    assert state.assignment is not None
+    for action in (
+        lambda: rating.save_answers(platform, other, state.assignment.id, "a", make_save(), now=NOW),
+        lambda: rating.submit_answers(platform, other, state.assignment.id, "b", make_save(), now=NOW),
+        lambda: rating.skip_item(platform, other, state.assignment.id, now=NOW),
+        lambda: rating.report_item(platform, other, "help", "", assignment_id=state.assignment.id, now=NOW),
     ):
-        with pytest.raises(NotFound, match="There is no such item among yours"):
-            act()
+        with pytest.raises(NotFound, match="You have no such item"):
+            action()

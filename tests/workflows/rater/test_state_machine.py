@@ -1,4 +1,4 @@
-"""Whatever raters do in whatever order: no answer that was acknowledged is lost, and no item is planned too often."""
+"""In any order of actions, no acknowledged answer is lost, and no item exceeds its replication."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -36,8 +36,8 @@ NUMBERS = count()
 
 
 @dataclass
-class Kept:
-    """What a platform said it had kept of one assignment."""
+class StoredAssignment:
+    """Acknowledged saves of one assignment."""
 
     rater_id: str
     item_id: str
@@ -47,16 +47,16 @@ class Kept:
     late: bool = False
 
     def answers(self) -> dict[str, object]:
-        """The answers that hold: each save is laid over those of lower revisions, and over earlier ones of its own."""
-        laid: dict[str, object] = {}
+        """Current answers: saves override those of lower revisions, and earlier ones of the same revision."""
+        merged: dict[str, object] = {}
         for save in sorted(self.saves.values(), key=lambda one: one.revision):
-            laid |= {question: given.value for question, given in save.answers.items()}
-        return {question: value for question, value in laid.items() if value is not None}
+            merged |= {question: draft.value for question, draft in save.answers.items()}
+        return {question: value for question, value in merged.items() if value is not None}
 
     def visible_ms(self) -> int:
-        """The longest time that each visit told, together."""
-        told = sorted((save.visit, save.visible_ms) for save in self.saves.values())
-        return sum(dict(told).values())
+        """The sum over visits of their longest time."""
+        times = sorted((save.visit, save.visible_ms) for save in self.saves.values())
+        return sum(dict(times).values())
 
 
 answer = st.sampled_from(["No", "Unsure", "Yes"])
@@ -64,9 +64,9 @@ own_words = st.sampled_from([None, "because", "Grund: ä\n😀"])
 
 
 class Raters(RuleBasedStateMachine):
-    """A handful of raters with old and new pages, and an owner who pauses and goes on."""
+    """A few raters with old and new pages, and an owner who pauses and reopens the campaign."""
 
-    given = Bundle("given")
+    sent_saves = Bundle("sent_saves")
 
     def __init__(self, platform: Platform, staff_id: str) -> None:
         super().__init__()
@@ -75,22 +75,24 @@ class Raters(RuleBasedStateMachine):
         self.now = NOW
         self.raters: list[RaterRow] = []
         self.withdrawn: set[str] = set()
-        self.kept: dict[str, Kept] = {}
+        self.assignments: dict[str, StoredAssignment] = {}
         self.keys = (f"{self.name}-{n}" for n in count())
         self.state: CampaignState = "open"
 
     @initialize(everything=st.booleans(), limit=st.sampled_from([None, 3]))
     def open(self, everything: bool, limit: int | None) -> None:
         self.replication = None if everything else REPLICATION
-        limits = {"replication": self.replication, "most_items": limit}
-        said = {name: value for name, value in limits.items() if value is not None}
-        made = definition(self.name, reclaim_after_h=2, demographics=ABOUT_YOU, **said)
-        campaigns.create_campaign(self.platform, made, items(N_ITEMS), staff_id=self.staff_id, now=self.now)
+        limits = {"replication": self.replication, "max_items": limit}
+        options = {name: value for name, value in limits.items() if value is not None}
+        campaign_definition = definition(self.name, reclaim_after_h=2, demographics=ABOUT_YOU, **options)
+        campaigns.create_campaign(
+            self.platform, campaign_definition, items(N_ITEMS), staff_id=self.staff_id, now=self.now
+        )
         self.campaign = campaigns.change_state(self.platform, self.name, "open", staff_id=self.staff_id, now=self.now)
         self.enter()
         self.enter()
 
-    # What raters do
+    # Actions of raters
 
     @rule()
     def enter(self) -> None:
@@ -104,65 +106,74 @@ class Raters(RuleBasedStateMachine):
     @rule(data=st.data())
     def look(self, data: st.DataObject) -> None:
         """Open the page, and do nothing."""
-        self._page(data)
+        self._draw_page(data)
 
-    @rule(target=given, data=st.data(), draft=st.booleans(), ahead=st.integers(-3, 3), first=answer, why=own_words)
-    def rate(self, data: st.DataObject, draft: bool, ahead: int, first: str, why: str | None) -> tuple[str, str] | None:
-        """Save or submit what is offered, or what an old page still shows; pages may count revisions differently."""
-        found = self._page(data)
-        if found is None:
+    @rule(
+        target=sent_saves,
+        data=st.data(),
+        draft=st.booleans(),
+        ahead=st.integers(-3, 3),
+        value=answer,
+        explanation=own_words,
+    )
+    def rate(
+        self, data: st.DataObject, draft: bool, ahead: int, value: str, explanation: str | None
+    ) -> tuple[str, str] | None:
+        """Save or submit the offered assignment, or that of an old page; pages may count revisions differently."""
+        page = self._draw_page(data)
+        if page is None:
             return None
-        rater, assignment_id = found
-        known = self.kept[assignment_id]
-        revision = max([one.revision for one in known.saves.values()], default=0) + ahead
+        rater, assignment_id = page
+        stored = self.assignments[assignment_id]
+        revision = max([one.revision for one in stored.saves.values()], default=0) + ahead
         visit = data.draw(st.sampled_from(["phone", "desk"]))
         save = AnswerSave(
             revision=max(revision, 0),
             visit=visit,
             visible_ms=data.draw(st.integers(0, 9)) * 1000,
             idle_ms=0,
-            answers={"Q_safe": DraftAnswer(value=first), "Why": DraftAnswer(value=why)},
+            answers={"Q_safe": DraftAnswer(value=value), "Why": DraftAnswer(value=explanation)},
         )
         key, before = next(self.keys), self._states().get(assignment_id)
         if self._send(rater, assignment_id, key, save, draft=draft):
-            known.saves[key] = save
-            known.late |= not draft and before in ("skipped", "reclaimed")
-            known.submitted |= not draft
+            stored.saves[key] = save
+            stored.late |= not draft and before in ("skipped", "reclaimed")
+            stored.submitted |= not draft
         return assignment_id, key
 
-    @rule(one=given, draft=st.booleans())
-    def send_again(self, one: tuple[str, str] | None, draft: bool) -> None:
-        """An outbox that did not hear of the first time."""
-        if one is None or one[1] not in self.kept[one[0]].saves:
+    @rule(sent=sent_saves, draft=st.booleans())
+    def send_again(self, sent: tuple[str, str] | None, draft: bool) -> None:
+        """Repeat a save, as an outbox without an acknowledgement does."""
+        if sent is None or sent[1] not in self.assignments[sent[0]].saves:
             return
-        known = self.kept[one[0]]
-        rater = next(rater for rater in self.raters if rater.id == known.rater_id)
-        self._send(rater, one[0], one[1], known.saves[one[1]], draft=draft)
+        stored = self.assignments[sent[0]]
+        rater = next(rater for rater in self.raters if rater.id == stored.rater_id)
+        self._send(rater, sent[0], sent[1], stored.saves[sent[1]], draft=draft)
 
-    @rule(one=consumes(given), other=st.integers(0, MOST_RATERS - 1))
-    def rate_for_somebody_else(self, one: tuple[str, str] | None, other: int) -> None:
-        if one is None or other >= len(self.raters) or self.raters[other].id == self.kept[one[0]].rater_id:
+    @rule(sent=consumes(sent_saves), other=st.integers(0, MOST_RATERS - 1))
+    def rate_for_another_rater(self, sent: tuple[str, str] | None, other: int) -> None:
+        if sent is None or other >= len(self.raters) or self.raters[other].id == self.assignments[sent[0]].rater_id:
             return
         save = AnswerSave(revision=9, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
         with pytest.raises((NotFound, NotAllowed)):
-            rating.submit_answers(self.platform, self.raters[other], one[0], next(self.keys), save, now=self.now)
+            rating.submit_answers(self.platform, self.raters[other], sent[0], next(self.keys), save, now=self.now)
 
     @rule(data=st.data(), wrong=st.sampled_from([{"Q_safe": "Perhaps"}, {"Why": "no answer"}, {"Q_none": "No"}]))
-    def give_what_cannot_be(self, data: st.DataObject, wrong: dict[str, str]) -> None:
-        found = self._page(data)
-        if found is None or found[0].id in self.withdrawn:
+    def send_invalid_answers(self, data: st.DataObject, wrong: dict[str, str]) -> None:
+        page = self._draw_page(data)
+        if page is None or page[0].id in self.withdrawn:
             return
-        given = {question: DraftAnswer(value=value) for question, value in wrong.items()}
-        save = AnswerSave(revision=9, visit="v", visible_ms=0, idle_ms=0, answers=given)
+        answers = {question: DraftAnswer(value=value) for question, value in wrong.items()}
+        save = AnswerSave(revision=9, visit="v", visible_ms=0, idle_ms=0, answers=answers)
         with pytest.raises(InvalidInput):
-            rating.submit_answers(self.platform, *found, next(self.keys), save, now=self.now)
+            rating.submit_answers(self.platform, *page, next(self.keys), save, now=self.now)
 
     @rule(data=st.data())
     def skip(self, data: st.DataObject) -> None:
-        found = self._page(data)
-        if found is not None and found[0].id not in self.withdrawn:
-            rating.skip_item(self.platform, *found, now=self.now)
-            self.kept[found[1]].skipped = True
+        page = self._draw_page(data)
+        if page is not None and page[0].id not in self.withdrawn:
+            rating.skip_item(self.platform, *page, now=self.now)
+            self.assignments[page[1]].skipped = True
 
     @rule(data=st.data(), stops=st.booleans())
     def stop_or_go_on(self, data: st.DataObject, stops: bool) -> None:
@@ -171,7 +182,7 @@ class Raters(RuleBasedStateMachine):
             act(self.platform, data.draw(st.sampled_from(self.raters)), now=self.now)
 
     @rule(data=st.data())
-    def describe_oneself(self, data: st.DataObject) -> None:
+    def declare_attributes(self, data: st.DataObject) -> None:
         if self.raters:
             rater = data.draw(st.sampled_from(self.raters))
             self._or_withdrawn(
@@ -183,13 +194,13 @@ class Raters(RuleBasedStateMachine):
         if not self.raters or surely:
             return
         rater = data.draw(st.sampled_from(self.raters))
-        theirs = [one for one in self.kept.values() if one.rater_id == rater.id and one.saves]
-        assert withdrawal.withdraw_rater(self.platform, rater.id, now=self.now) == len(theirs)
+        rated = [stored for stored in self.assignments.values() if stored.rater_id == rater.id and stored.saves]
+        assert withdrawal.withdraw_rater(self.platform, rater.id, now=self.now) == len(rated)
         self.withdrawn.add(rater.id)
-        for one in theirs:
-            one.saves.clear()
+        for stored in rated:
+            stored.saves.clear()
 
-    # What happens
+    # Time and state of the campaign
 
     @rule(hours=st.sampled_from([1, 3, 60]))
     def time_passes(self, hours: int) -> None:
@@ -200,37 +211,37 @@ class Raters(RuleBasedStateMachine):
         self.state = "paused" if self.state == "open" else "open"
         campaigns.change_state(self.platform, self.name, self.state, staff_id=self.staff_id, now=self.now)
 
-    # What must hold
+    # Invariants
 
     @invariant()
-    def every_answer_is_there(self) -> None:
+    def every_acknowledged_answer_is_stored(self) -> None:
         with self.platform.database.reading() as tx:
             rows = tx.execute(
-                select(SaveTable.key, SaveTable.assignment_id).where(SaveTable.assignment_id.in_(self.kept))
+                select(SaveTable.key, SaveTable.assignment_id).where(SaveTable.assignment_id.in_(self.assignments))
             )
             assert Counter(map(tuple, rows)) == Counter(
-                (key, assignment_id) for assignment_id, one in self.kept.items() for key in one.saves
+                (key, assignment_id) for assignment_id, one in self.assignments.items() for key in one.saves
             )
-            for assignment_id, found in answer_drafts.load_saves(tx, list(self.kept)).items():
-                known = self.kept[assignment_id]
-                assert {question: one.value for question, one in merge_saves(found).items()} == known.answers()
-                assert answer_time_ms(found) == known.visible_ms()
+            for assignment_id, saves in answer_drafts.load_saves(tx, list(self.assignments)).items():
+                stored = self.assignments[assignment_id]
+                assert {question: one.value for question, one in merge_saves(saves).items()} == stored.answers()
+                assert answer_time_ms(saves) == stored.visible_ms()
 
     @invariant()
-    def ends_are_those_that_were_told(self) -> None:
+    def states_follow_the_actions(self) -> None:
         for assignment_id, state in self._states().items():
-            known = self.kept.get(assignment_id)
-            if known is None or known.rater_id in self.withdrawn:
+            stored = self.assignments.get(assignment_id)
+            if stored is None or stored.rater_id in self.withdrawn:
                 assert state in ("open", "reclaimed", "skipped")
-            elif known.submitted:
+            elif stored.submitted:
                 assert state == "done"
-            elif known.skipped:
+            elif stored.skipped:
                 assert state in ("skipped", "reclaimed")
             else:
                 assert state in ("open", "reclaimed")
 
     @invariant()
-    def loads_are_counted(self) -> None:
+    def loads_equal_assignments(self) -> None:
         if not hasattr(self, "campaign"):
             return
         with self.platform.database.reading() as tx:
@@ -241,36 +252,38 @@ class Raters(RuleBasedStateMachine):
                     .where(ItemTable.campaign_id == self.campaign.id, AssignmentTable.state.in_(("open", "done")))
                 )
             )
-            found = assignments.load_item_loads(tx, self.campaign.id, "nobody")
-        assert dict(zip(found.ids, found.loads.tolist(), strict=True)) == {one: counted[one] for one in found.ids}
+            item_loads = assignments.load_item_loads(tx, self.campaign.id, "nobody")
+        assert dict(zip(item_loads.ids, item_loads.loads.tolist(), strict=True)) == {
+            one: counted[one] for one in item_loads.ids
+        }
         if self.replication is not None:
-            # Only what comes late, after the item went to somebody else, is more than was planned.
-            late = Counter(one.item_id for one in self.kept.values() if one.late)
+            # Only late submissions of reassigned items exceed the replication.
+            late = Counter(one.item_id for one in self.assignments.values() if one.late)
             assert all(load <= self.replication + late[one] for one, load in counted.items())
 
     @invariant()
-    def who_withdrew_left_nothing(self) -> None:
+    def withdrawn_raters_are_erased(self) -> None:
         with self.platform.database.reading() as tx:
             assert all(raters.find_declaration(tx, rater_id) is None for rater_id in self.withdrawn)
             assert all(assignments.count_rated_items(tx, rater_id) == 0 for rater_id in self.withdrawn)
 
-    # How
+    # Helpers
 
-    def _page(self, data: st.DataObject) -> tuple[RaterRow, str] | None:
-        """Draw a rater, as a page knows them from before, with the item that comes next or any that ever was shown."""
+    def _draw_page(self, data: st.DataObject) -> tuple[RaterRow, str] | None:
+        """Draw a rater, in an old state, with the next assignment or an earlier one."""
         if not self.raters:
             return None
         rater = data.draw(st.sampled_from(self.raters), label="rater")
         with self.platform.database.reading() as tx:
             fresh = raters.find_rater(tx, rater.id)
         assert fresh is not None
-        at = journey.next_state(self.platform, fresh, now=self.now)
-        if at.assignment is not None:
-            self.kept.setdefault(at.assignment.id, Kept(rater.id, at.assignment.item_id))
-        shown = [assignment_id for assignment_id, one in self.kept.items() if one.rater_id == rater.id]
-        if at.assignment is not None and data.draw(st.booleans(), label="what comes next"):
-            return rater, at.assignment.id
-        return (rater, data.draw(st.sampled_from(shown), label="old page")) if shown else None
+        state = journey.next_state(self.platform, fresh, now=self.now)
+        if state.assignment is not None:
+            self.assignments.setdefault(state.assignment.id, StoredAssignment(rater.id, state.assignment.item_id))
+        offered = [assignment_id for assignment_id, one in self.assignments.items() if one.rater_id == rater.id]
+        if state.assignment is not None and data.draw(st.booleans(), label="what comes next"):
+            return rater, state.assignment.id
+        return (rater, data.draw(st.sampled_from(offered), label="old page")) if offered else None
 
     def _send(self, rater: RaterRow, assignment_id: str, key: str, save: AnswerSave, *, draft: bool) -> bool:
         act = rating.save_answers if draft else rating.submit_answers
@@ -285,9 +298,9 @@ class Raters(RuleBasedStateMachine):
         return False
 
     def _states(self) -> dict[str, str]:
-        theirs = AssignmentTable.rater_id.in_([rater.id for rater in self.raters])
+        of_raters = AssignmentTable.rater_id.in_([rater.id for rater in self.raters])
         with self.platform.database.reading() as tx:
-            return dict(tx.execute(select(AssignmentTable.id, AssignmentTable.state).where(theirs)).all())
+            return dict(tx.execute(select(AssignmentTable.id, AssignmentTable.state).where(of_raters)).all())
 
 
 SHORT = settings(quick, max_examples=15, stateful_step_count=30)
@@ -305,7 +318,7 @@ LONG = settings(quick, max_examples=400, stateful_step_count=50)
     ],
     indirect=["database_url"],
 )
-def test_nothing_is_lost_and_nothing_planned_twice(platform: Platform, tried: settings) -> None:
+def test_no_answer_is_lost_and_no_item_is_planned_too_often(platform: Platform, tried: settings) -> None:
     staff_id = owner(platform.database)
 
     class OnThisPlatform(Raters):
@@ -315,34 +328,34 @@ def test_nothing_is_lost_and_nothing_planned_twice(platform: Platform, tried: se
     run(OnThisPlatform, settings=tried)
 
 
-def test_an_old_page_may_send_what_was_reclaimed_and_came_again(platform: Platform) -> None:
+def test_an_old_page_can_submit_a_reclaimed_assignment(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    made = definition(replication=2, reclaim_after_h=2)
-    campaigns.create_campaign(platform, made, items(5), staff_id=staff_id, now=NOW)
-    kept = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaign_definition = definition(replication=2, reclaim_after_h=2)
+    campaigns.create_campaign(platform, campaign_definition, items(5), staff_id=staff_id, now=NOW)
+    campaign = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     first, other = (
-        enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)[0] for _ in range(2)
+        enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)[0] for _ in range(2)
     )
-    old = journey.next_state(platform, first, now=NOW).assignment
-    assert old is not None
+    assignment = journey.next_state(platform, first, now=NOW).assignment
+    assert assignment is not None
     later = NOW + timedelta(hours=3)
     journey.next_state(platform, other, now=later)
     journey.next_state(platform, first, now=later)
     save = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
-    assert rating.submit_answers(platform, first, old.id, "old", save, now=later).progress.n_done == 1
+    assert rating.submit_answers(platform, first, assignment.id, "old", save, now=later).progress.n_done == 1
     with platform.database.reading() as tx:
-        assert assignments.load_item_loads(tx, kept.id, "nobody").loads.tolist() == [2] * 5
+        assert assignments.load_item_loads(tx, campaign.id, "nobody").loads.tolist() == [2] * 5
 
 
-def test_a_key_of_another_item_is_refused_and_not_taken_for_it(platform: Platform) -> None:
+def test_the_key_of_another_item_is_refused(platform: Platform) -> None:
     staff_id = owner(platform.database)
     campaigns.create_campaign(platform, definition(), items(2), staff_id=staff_id, now=NOW)
-    kept = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
-    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
-    one = journey.next_state(platform, rater, now=NOW).assignment
-    assert one is not None
+    campaign = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
+    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assert assignment is not None
     save = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
-    other = rating.submit_answers(platform, rater, one.id, "same", save, now=NOW).assignment
-    assert other is not None
-    with pytest.raises(Conflict, match="nothing was kept of this one"):
-        rating.submit_answers(platform, rater, other.id, "same", save, now=NOW)
+    next_assignment = rating.submit_answers(platform, rater, assignment.id, "same", save, now=NOW).assignment
+    assert next_assignment is not None
+    with pytest.raises(Conflict, match="already saved under this key"):
+        rating.submit_answers(platform, rater, next_assignment.id, "same", save, now=NOW)

@@ -7,44 +7,44 @@ import typer
 
 from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform
 from dissensus.workflows.campaign.audit import AuditReport
-from dissensus.workflows.campaign.audit import audit_campaign as audited
+from dissensus.workflows.campaign.audit import audit_campaign as verify
 
 
 def audit(
     name: NameArgument,
     head: Annotated[
-        str | None, typer.Option(metavar="LINK", help="A link that was the last one once, to find in the chain.")
+        str | None, typer.Option(metavar="LINK", help="An earlier head of the chain, to be found in it.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
     settings: SettingsOption = None,
 ) -> None:
-    """Verify the chain of events of a campaign, and what must agree with it; exits with 1 where something is wrong.
+    """Verify the audit log of a campaign, and the tables that must agree with it; exits with 1 on a fault.
 
-    Keep the head that it prints elsewhere: with --head it shows later that nothing before was changed or taken out.
+    Store the printed head elsewhere: --head verifies later that no earlier event was changed or removed.
 
     Example: dissensus audit pilot
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
-        found = audited(platform, name, known=head)
-    typer.echo(json.dumps(_as_dict(found), indent=2) if as_json else "\n".join(_lines(name, found)))
-    if not found.holds:
+        report = verify(platform, name, known=head)
+    typer.echo(json.dumps(_as_dict(report), indent=2) if as_json else "\n".join(_lines(name, report)))
+    if not report.holds:
         raise typer.Exit(1)
 
 
-def _as_dict(found: AuditReport) -> dict[str, object]:
-    broken = None if found.broken is None else {"sequence": found.broken.sequence, "why": found.broken.reason}
-    numbers = {"holds": found.holds, "events": found.n, "erased": found.n_erased, "head": found.head}
-    return {**numbers, "broken": broken, "knows_head": found.knows, "faults": list(found.faults)}
+def _as_dict(report: AuditReport) -> dict[str, object]:
+    broken = None if report.broken is None else {"sequence": report.broken.sequence, "reason": report.broken.reason}
+    numbers = {"holds": report.holds, "events": report.n, "erased": report.n_erased, "head": report.head}
+    return {**numbers, "broken": broken, "knows_head": report.knows, "faults": list(report.faults)}
 
 
-def _lines(name: str, found: AuditReport) -> list[str]:
-    erased = f", {found.n_erased:,} of them erased by withdrawal" if found.n_erased else ""
-    if found.broken is None:
-        lines = [f"The chain of {name} holds: {found.n:,} events{erased}.", f"Head: {found.head}"]
+def _lines(name: str, report: AuditReport) -> list[str]:
+    erased = f", {report.n_erased:,} of them erased by withdrawal" if report.n_erased else ""
+    if report.broken is None:
+        lines = [f"The chain of {name} holds: {report.n:,} events{erased}.", f"Head: {report.head}"]
     else:
         lines = [
-            f"The chain of {name} is broken at event {found.broken.sequence:,} of {found.n:,}. {found.broken.reason}"
+            f"The chain of {name} is broken at event {report.broken.sequence:,} of {report.n:,}. {report.broken.reason}"
         ]
-    if found.knows is not None:
-        lines.append("That link is in the chain." if found.knows else "That link is not in the chain.")
-    return lines + [f"- {fault}" for fault in found.faults]
+    if report.knows is not None:
+        lines.append("That link is in the chain." if report.knows else "That link is not in the chain.")
+    return lines + [f"- {fault}" for fault in report.faults]

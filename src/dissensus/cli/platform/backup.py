@@ -1,4 +1,4 @@
-"""`dissensus backup` and `dissensus restore`: the whole database as one file, and back."""
+"""`dissensus backup` and `dissensus restore`: copy of the database as one file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,30 +10,34 @@ from dissensus.workflows.platform import backup as workflow
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write, as backup.zip.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there already.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as backup.zip.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
     settings: SettingsOption = None,
 ) -> None:
-    """Write the whole database to a file, as it is at one moment; the site may go on meanwhile.
+    """Write a consistent copy of the database to a file; the site may keep running.
 
-    The file holds all that raters gave and said of themselves. Keep it where nobody else can read it.
+    The file contains all answers and personal data of raters. Store it where nobody else can read it.
 
     Example: dissensus backup monday.zip
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
-        done = workflow.write_backup(platform, file, overwrite=force, now=utc_now())
-    typer.echo(f"Wrote {file}: {done.rows:,} rows of {len(done.parts)} tables, at revision {done.revision}.", err=True)
+        result = workflow.write_backup(platform, file, overwrite=force, now=utc_now())
+    typer.echo(
+        f"Wrote {file}: {result.rows:,} rows of {len(result.parts)} tables, at revision {result.revision}.", err=True
+    )
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `dissensus backup` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that `dissensus backup` wrote.")],
     settings: SettingsOption = None,
 ) -> None:
-    """Write a backup into an empty database, all or nothing; SQLite and PostgreSQL take those of each other.
+    """Restore a backup into an empty database, all or nothing; also from SQLite to PostgreSQL and back.
 
-    The settings name the database, as DISSENSUS_DATABASE_URL does.
+    The database is that of the settings, or of DISSENSUS_DATABASE_URL.
 
     Example: dissensus restore monday.zip
     """
-    done = workflow.restore_backup(load_settings(settings).database_url, file)
-    typer.echo(f"Restored {done.rows:,} rows of {len(done.parts)} tables, as they were at {done.written_at}.", err=True)
+    result = workflow.restore_backup(load_settings(settings).database_url, file)
+    typer.echo(
+        f"Restored {result.rows:,} rows of {len(result.parts)} tables, as they were at {result.written_at}.", err=True
+    )

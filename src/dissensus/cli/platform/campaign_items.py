@@ -20,7 +20,7 @@ def add_items(
     ],
     settings: SettingsOption = None,
 ) -> None:
-    """Add items to a draft, after those that it has: those of all files, or none.
+    """Append items to a draft: those of all files, or none.
 
     Example: dissensus campaign add-items pilot more.csv pasted.txt
     """
@@ -38,10 +38,10 @@ def add_items(
 
 def remove_items(
     name: NameArgument,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     settings: SettingsOption = None,
 ) -> None:
-    """Take all items out of a draft, and with them what was answered in previews and dry runs.
+    """Remove all items of a draft, with the answers of previews and dry runs.
 
     Example: dissensus campaign remove-items pilot
     """
@@ -50,47 +50,49 @@ def remove_items(
         campaigns.load_draft_definition(platform, name, staff_id=staff_id)
         n = overview.load_overview(platform, name, staff_id=staff_id).numbers.n_items
         if not yes:
-            typer.confirm(f"Take all {n:,} items out of {name}? There is no way back.", abort=True, err=True)
+            typer.confirm(f"Remove all {n:,} items of {name}? This cannot be undone.", abort=True, err=True)
         n = campaigns.remove_items(platform, name, staff_id=staff_id, now=utc_now())
     typer.echo(f"{n:,} items were removed; {name} has none.")
 
 
 def rehearse(
     name: NameArgument,
-    raters: Annotated[int, typer.Option(metavar="N", help="How many raters, each with all items of theirs.")] = 5,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Of what they answer.")] = 0,
+    raters: Annotated[
+        int, typer.Option(metavar="N", help="Number of simulated raters, each of whom rates all their items.")
+    ] = 5,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of their answers.")] = 0,
     settings: SettingsOption = None,
 ) -> None:
-    """Let simulated raters go the whole way of a campaign; nothing of theirs counts or is exported.
+    """Let simulated raters complete a campaign; their answers neither count nor are exported.
 
     Example: dissensus campaign rehearse pilot --raters 20 --seed 1
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
         rated = rehearsal.run_rehearsal(platform, name, raters, staff_id=staff_id, seed=seed, now=utc_now())
-    typer.echo(f"{raters:,} simulated raters rated {rated:,} items of {name}. Nothing of theirs counts.")
+    typer.echo(f"{raters:,} simulated raters rated {rated:,} items of {name}. Their answers do not count.")
 
 
 def add_platinum(
     name: NameArgument,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="One row an item: item_id and label, or the share of each answer.")
+        Path, typer.Argument(metavar="FILE", help="One row per item: item_id and label, or the share of each answer.")
     ],
-    source: Annotated[str, typer.Option(metavar="TEXT", help="Where the labels come from, such as study and year.")],
+    source: Annotated[str, typer.Option(metavar="TEXT", help="Source of the labels, such as study and year.")],
     label: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="The column of the label. Default: safety_platinum, label or answers."),
+        typer.Option(metavar="COLUMN", help="Column with the label. Default: safety_platinum, label or answers."),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace such labels that items have already.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace existing labels.")] = False,
     settings: SettingsOption = None,
 ) -> None:
-    """Bring the labels that an earlier crowd gave to items, all of them or none.
+    """Import the labels that an earlier crowd gave to items, all of them or none.
 
     Example: dissensus campaign add-platinum pilot earlier.csv --source "Study of May 2026"
     """
     frame = read_frame(file)
     with open_site_platform(load_settings(settings), old=True) as platform:
-        options = {"source": source, "label": label, "replacing": replace}
+        options = {"source": source, "label": label, "replace": replace}
         staff_id = overview.owner_id_of(platform, name)
         n = comparison.add_platinum(platform, name, frame, **options, staff_id=staff_id, now=utc_now())  # type: ignore[arg-type]
-    typer.echo(f"Labels of {n:,} items of {name} are kept.")
+    typer.echo(f"Stored labels of {n:,} items of {name}.")

@@ -5,27 +5,27 @@ import typer
 from dissensus.cli.platform.options import SettingsOption, load_settings
 from dissensus.workflows.platform import schema
 
-app = typer.Typer(help="Make, upgrade and check the tables of the database.", no_args_is_help=True)
+app = typer.Typer(help="Create, upgrade and check the tables of the database.", no_args_is_help=True)
 
 
 @app.command("upgrade")
 def upgrade(settings: SettingsOption = None) -> None:
-    """Make the tables of a blank database, or bring those there up to date; all or nothing.
+    """Create the tables of a blank database, or upgrade existing ones; all or nothing.
 
-    Back up first.
+    Make a backup first.
 
     Example: dissensus db upgrade
     """
-    done = schema.upgrade_schema(load_settings(settings).database_url)
-    if done.before == done.after:
-        typer.echo(f"The database is up to date, at revision {done.after}.")
+    result = schema.upgrade_schema(load_settings(settings).database_url)
+    if result.before == result.after:
+        typer.echo(f"The database is up to date, at revision {result.after}.")
     else:
-        typer.echo(f"The database went from {done.before or 'blank'} to revision {done.after}.")
+        typer.echo(f"The database went from {result.before or 'blank'} to revision {result.after}.")
 
 
 @app.command("check")
 def check(settings: SettingsOption = None) -> None:
-    """Tell whether this version can work with the database; ends with 1 if it cannot.
+    """Check that this version supports the database; exits with 1 if it does not.
 
     Example: dissensus db check
     """

@@ -22,26 +22,29 @@ def export(
         typer.Option(
             *("-o", "--output"),
             metavar="FILE",
-            help="Ends in .csv, .jsonl (both also .gz) or .parquet. Of conversations, or with the pairs: a new folder.",
+            help="Ends in .csv, .jsonl (both also .gz) or .parquet. For conversations or pairs: a new folder.",
         ),
     ],
     purpose: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only raters who agreed to this too; repeatable. Default: what is required."),
+        typer.Option(
+            metavar="NAME",
+            help="Only raters who also consented to this purpose; repeatable. Default: the required ones.",
+        ),
     ] = None,
-    with_text: Annotated[bool, typer.Option("--with-text", help="With what raters wrote in their own words.")] = False,
+    with_text: Annotated[bool, typer.Option("--with-text", help="Include free-text answers.")] = False,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Leave texts as they are that a spreadsheet takes for formulas.")
+        bool, typer.Option("--raw", help="Do not escape texts that a spreadsheet would read as formulas.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
     settings: SettingsOption = None,
 ) -> None:
-    """Write the finished ratings of a campaign, or its conversations, as internal data that is not for publication.
+    """Export the finished ratings or conversations of a campaign, as internal data that is not for publication.
 
-    Left out are previews, dry runs, whoever withdrew and whoever did not agree. FILE.README.txt says how many. Of a
-    campaign in which raters talk with chatbots a folder is written: preferences, pairs and red-team attempts as
-    hh-rlhf has them, and the conversations as items to be rated. Of a campaign in which they compare two responses a
-    folder holds the ratings, the preferences, and pairs as hh-rlhf has them.
+    Previews, dry runs and raters who withdrew or did not consent are left out; FILE.README.txt has their numbers. For a
+    campaign in which raters talk with chatbots, a folder is written: preferences, pairs and red-team attempts in the
+    format of hh-rlhf, and the conversations as items to be rated. For a campaign in which they compare two responses,
+    the folder has the ratings, the preferences, and pairs in the format of hh-rlhf.
 
     Example: dissensus export pilot -o pilot.csv
     """
@@ -50,35 +53,34 @@ def export(
             name, output, ratings.ExportOptions(purposes=tuple(purpose or ()), with_text=with_text), settings
         )
         return
-    asked = ratings.ExportOptions(purposes=tuple(purpose or ()), with_text=with_text, raw=raw)
+    options = ratings.ExportOptions(purposes=tuple(purpose or ()), with_text=with_text, raw=raw)
     with open_site_platform(load_settings(settings), old=True) as platform:
-        done = ratings.export_ratings(platform, name, output, asked=asked, overwrite=force, now=utc_now())
-    if done.guarded:
-        texts = f"{done.guarded:,} texts that spreadsheets take for formulas have an apostrophe before them"
-        typer.echo(f"Note: {texts}; --raw leaves them as they are.", err=True)
-    counted = done.counts.exported
-    typer.echo(f"Wrote {output}: {counted.ratings:,} ratings by {counted.raters:,} raters, internal.", err=True)
-    typer.echo(f"{done.readme} says what was left out.", err=True)
+        result = ratings.export_ratings(platform, name, output, options=options, overwrite=force, now=utc_now())
+    if result.guarded:
+        texts = f"{result.guarded:,} texts that spreadsheets would read as formulas are escaped by an apostrophe"
+        typer.echo(f"Note: {texts}; --raw leaves them unchanged.", err=True)
+    exported = result.counts.exported
+    typer.echo(f"Wrote {output}: {exported.ratings:,} ratings by {exported.raters:,} raters, internal.", err=True)
+    typer.echo(f"{result.readme} lists what was left out.", err=True)
 
 
-def _export_folder(name: str, folder: Path, asked: ExportOptions, settings: Path | None) -> None:
-
+def _export_folder(name: str, folder: Path, options: ExportOptions, settings: Path | None) -> None:
     with open_site_platform(load_settings(settings), old=True) as platform:
         campaign = campaigns.load_definition(platform, name, staff_id=overview.owner_id_of(platform, name))
-        (_export_chats if campaign.pair is None else _export_pairs)(platform, name, folder, asked)
+        (_export_chats if campaign.pair is None else _export_pairs)(platform, name, folder, options)
 
 
-def _export_pairs(platform: Platform, name: str, folder: Path, asked: ExportOptions) -> None:
+def _export_pairs(platform: Platform, name: str, folder: Path, options: ExportOptions) -> None:
+    result = export_pairs(platform, name, folder, options=options, now=utc_now())
+    preferences = f"{result.n_preferences:,} preferences by {result.n_raters:,} raters"
+    typer.echo(f"Wrote {folder}: {preferences}, internal.", err=True)
+    typer.echo(f"They make {result.n_pairs:,} pairs. {folder / README} lists what was left out.", err=True)
 
-    done = export_pairs(platform, name, folder, asked=asked, now=utc_now())
-    gave = f"{done.n_preferences:,} preferences by {done.n_raters:,} raters"
-    typer.echo(f"Wrote {folder}: {gave}, internal.", err=True)
-    typer.echo(f"Of them came {done.n_pairs:,} pairs. {folder / README} says what was left out.", err=True)
 
-
-def _export_chats(platform: Platform, name: str, folder: Path, asked: ExportOptions) -> None:
-
-    done = export_conversations(platform, name, folder, purposes=asked.purposes, now=utc_now())
-    came = f"{done.n_preferences:,} preferences, {done.n_pairs:,} pairs, {done.n_attempts:,} red-team attempts"
-    typer.echo(f"Wrote {folder}: {done.n_chats:,} conversations of {done.n_raters:,} raters, internal.", err=True)
-    typer.echo(f"Of them came {came}. {folder / README} says what was left out.", err=True)
+def _export_chats(platform: Platform, name: str, folder: Path, options: ExportOptions) -> None:
+    result = export_conversations(platform, name, folder, purposes=options.purposes, now=utc_now())
+    contents = (
+        f"{result.n_preferences:,} preferences, {result.n_pairs:,} pairs, {result.n_attempts:,} red-team attempts"
+    )
+    typer.echo(f"Wrote {folder}: {result.n_chats:,} conversations of {result.n_raters:,} raters, internal.", err=True)
+    typer.echo(f"They make {contents}. {folder / README} lists what was left out.", err=True)

@@ -24,8 +24,8 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.
 
 def load_settings(file: Path | None) -> Settings:
     """Read the settings from the environment and the settings file."""
-    named = {} if file is None else {f"{PREFIX}SETTINGS": str(file)}
-    return read_settings({**os.environ, **named})
+    override = {} if file is None else {f"{PREFIX}SETTINGS": str(file)}
+    return read_settings({**os.environ, **override})
 
 
 @contextmanager
@@ -33,10 +33,10 @@ def open_site_platform(settings: Settings, *, old: bool = False, threads: int = 
     """Open the platform, with a database at the schema revision of this version.
 
     A blank SQLite file gets its tables, unless the command needs an existing (`old`) platform: in a wrong folder it
-    would find nothing, and leave a file behind.
+    would create an empty file.
     """
-    ready = schema.check_schema if old else schema.prepare_schema
-    ready(settings.database_url)
+    prepare = schema.check_schema if old else schema.prepare_schema
+    prepare(settings.database_url)
     platform = open_platform(settings.database_url, threads=threads)
     try:
         yield platform

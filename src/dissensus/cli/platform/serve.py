@@ -11,34 +11,38 @@ from dissensus.workflows.platform.schema import prepare_schema
 
 
 def serve(
-    host: Annotated[str | None, typer.Option(metavar="HOST", help="Where to listen.", show_default="127.0.0.1")] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Address to listen on.", show_default="127.0.0.1")
+    ] = None,
     port: Annotated[
         int | None,
-        typer.Option(metavar="PORT", min=0, max=65535, help="Port; 0 takes any free one.", show_default="8000"),
+        typer.Option(metavar="PORT", min=0, max=65535, help="Port; 0 chooses a free one.", show_default="8000"),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=64, help="Processes that answer.", show_default="1")
+        int | None, typer.Option(metavar="N", min=1, max=64, help="Number of worker processes.", show_default="1")
     ] = None,
     settings: SettingsOption = None,
 ) -> None:
-    """Serve the site until it is interrupted; what is under way then is finished.
+    """Serve the site until interrupted; requests in progress are completed.
 
-    Options stand above the environment (DISSENSUS_PORT …), and that above the file. A blank SQLite database gets its
-    tables. Each request writes one line of JSON, without addresses and ids.
+    Options override the environment (DISSENSUS_PORT …), which overrides the file. A blank SQLite database gets its
+    tables. Each request is logged as one line of JSON, without addresses and ids.
 
     Example: dissensus serve --port 8000 --workers 2
     """
-    given: dict[str, Any] = {"host": host, "port": port, "workers": workers}
-    known = load_settings(settings)
-    chosen = known.model_copy(update={name: one for name, one in given.items() if one is not None})
-    prepare_schema(chosen.database_url)
-    secret = load_secret_key(chosen)
+    options: dict[str, Any] = {"host": host, "port": port, "workers": workers}
+    file_settings = load_settings(settings)
+    site_settings = file_settings.model_copy(
+        update={name: value for name, value in options.items() if value is not None}
+    )
+    prepare_schema(site_settings.database_url)
+    secret = load_secret_key(site_settings)
 
-    def ready(held: int) -> None:
-        address = chosen.model_copy(update={"port": held}).address
-        # Other commands do not know the options of this one.
-        told = "" if address == known.address else f"DISSENSUS_BASE_URL={address} "
-        typer.echo(f"Dissensus is at {address}. For a link to sign in: {told}dissensus sign-in NAME", err=True)
+    def ready(bound_port: int) -> None:
+        address = site_settings.model_copy(update={"port": bound_port}).address
+        # Other commands do not see the options of this one.
+        variable = "" if address == file_settings.address else f"DISSENSUS_BASE_URL={address} "
+        typer.echo(f"Dissensus is at {address}. For a link to sign in: {variable}dissensus sign-in NAME", err=True)
 
-    server.serve(chosen, secret, ready=ready)
+    server.serve(site_settings, secret, ready=ready)
     typer.echo("Stopped.", err=True)

@@ -9,23 +9,23 @@ from dissensus.workflows.platform import staff
 
 
 def sign_in(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whom the link signs in, be they new or known.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the person, new or existing.")],
     sign_out: Annotated[
-        bool, typer.Option("--sign-out", help="End all their sessions and take back their links instead.")
+        bool, typer.Option("--sign-out", help="End all their sessions and revoke their links instead.")
     ] = False,
     settings: SettingsOption = None,
 ) -> None:
-    """Print a link that signs somebody of the staff in, once and within 15 minutes.
+    """Print a sign-in link for a person of the staff, valid once and for 15 minutes.
 
     Example: dissensus sign-in ada
     """
-    chosen = load_settings(settings)
-    with open_site_platform(chosen, old=sign_out) as platform:
+    site_settings = load_settings(settings)
+    with open_site_platform(site_settings, old=sign_out) as platform:
         if sign_out:
             ended = staff.sign_out_everywhere(platform, name)
             typer.echo(f"{name.strip()} is signed out; sessions ended: {ended:,}.")
             return
         link = staff.create_sign_in_link(platform, name, now=utc_now())
     if link.new:
-        typer.echo(f"{link.staff.name} is known now.", err=True)
-    typer.echo(f"{chosen.address}/sign-in/{link.key}")
+        typer.echo(f"{link.staff.name} was added to the staff.", err=True)
+    typer.echo(f"{site_settings.address}/sign-in/{link.key}")

@@ -15,11 +15,11 @@ from dissensus.workflows.campaign import members, overview
 from dissensus.workflows.platform import api_tokens, passwords, staff
 from dissensus.workflows.platform.platform import Platform
 
-app = typer.Typer(help="Say who belongs to a campaign, and in which role.", no_args_is_help=True)
+app = typer.Typer(help="Manage members of campaigns, their roles, passwords and API tokens.", no_args_is_help=True)
 
-PersonArgument = Annotated[str, typer.Argument(metavar="PERSON", help="Somebody of the staff, by their name.")]
+PersonArgument = Annotated[str, typer.Argument(metavar="PERSON", help="Name of a person of the staff.")]
 RoleOption = Annotated[
-    str, typer.Option(metavar="ROLE", help="What they are in the campaign: owner, analyst, expert or reviewer.")
+    str, typer.Option(metavar="ROLE", help="Role in the campaign: owner, analyst, expert or reviewer.")
 ]
 COLUMNS = ("campaign", "person", "role", "since")
 TOKEN_COLUMNS = ("name", "scopes", "ends", "used")
@@ -32,46 +32,52 @@ def list_(
     output: OutputOption = None,
     settings: SettingsOption = None,
 ) -> None:
-    """List who belongs to a campaign or to any, and who to none.
+    """List the members of a campaign, or all staff with their campaigns.
 
     Example: dissensus staff list pilot --format json
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
-        found = members.list_memberships(platform, name)
+        memberships = members.list_memberships(platform, name)
     rows = [
-        dict(zip(COLUMNS, (one.campaign, one.person, one.role, one.since.date().isoformat()), strict=True))
-        for one in found
+        dict(
+            zip(
+                COLUMNS,
+                (membership.campaign, membership.person, membership.role, membership.since.date().isoformat()),
+                strict=True,
+            )
+        )
+        for membership in memberships
     ]
     kind = result_writer.choose_format(format, output)
-    none = "There is nobody. Make somebody: dissensus sign-in NAME"
-    result_writer.write_text(result_writer.format_rows(kind, rows, COLUMNS, name="staff", none=none), output)
+    if_empty = "There are no staff. Add a person: dissensus sign-in NAME"
+    result_writer.write_text(result_writer.format_rows(kind, rows, COLUMNS, name="staff", if_empty=if_empty), output)
 
 
 @app.command("add")
 def add(name: NameArgument, person: PersonArgument, role: RoleOption, settings: SettingsOption = None) -> None:
-    """Let somebody belong to a campaign; who is not known yet is then.
+    """Add a member to a campaign; a new person is added to the staff.
 
     Example: dissensus staff add pilot grace --role analyst
     """
-    wanted = parse_role(role)
+    parsed_role = parse_role(role)
     with open_site_platform(load_settings(settings), old=True) as platform:
-        members.add_member(platform, name, person, wanted, staff_id=_owner_id(platform, name), now=utc_now())
-    way_in = f"dissensus sign-in {shlex.quote(person.strip())}"
-    typer.echo(f"{person.strip()} belongs to {name} as {wanted}. For a link to sign in: {way_in}")
+        members.add_member(platform, name, person, parsed_role, staff_id=_owner_id(platform, name), now=utc_now())
+    command = f"dissensus sign-in {shlex.quote(person.strip())}"
+    typer.echo(f"{person.strip()} is a member of {name}, as {parsed_role}. For a link to sign in: {command}")
 
 
 @app.command("invite")
 def invite(name: NameArgument, role: RoleOption, settings: SettingsOption = None) -> None:
-    """Print a link by which somebody comes to belong to a campaign, once and within 7 days.
+    """Print an invitation link to a campaign, valid once and for 7 days.
 
     Example: dissensus staff invite pilot --role expert
     """
-    wanted, chosen = parse_role(role), load_settings(settings)
-    with open_site_platform(chosen, old=True) as platform:
+    parsed_role, site_settings = parse_role(role), load_settings(settings)
+    with open_site_platform(site_settings, old=True) as platform:
         key = members.create_member_invitation(
-            platform, name, wanted, staff_id=_owner_id(platform, name), now=utc_now()
+            platform, name, parsed_role, staff_id=_owner_id(platform, name), now=utc_now()
         )
-    typer.echo(f"{chosen.address}/join/{key}")
+    typer.echo(f"{site_settings.address}/join/{key}")
 
 
 @app.command("role")
@@ -81,36 +87,38 @@ def change_role(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="owner, analyst, expert or reviewer.")],
     settings: SettingsOption = None,
 ) -> None:
-    """Change what somebody is in a campaign; its last owner stays one.
+    """Change the role of a member; the last owner cannot be changed.
 
     Example: dissensus staff role pilot grace owner
     """
-    wanted = parse_role(role)
+    parsed_role = parse_role(role)
     with open_site_platform(load_settings(settings), old=True) as platform:
-        members.change_role(platform, name, person, wanted, staff_id=_owner_id(platform, name), now=utc_now())
-    typer.echo(f"{person.strip()} belongs to {name} as {wanted}.")
+        members.change_role(platform, name, person, parsed_role, staff_id=_owner_id(platform, name), now=utc_now())
+    typer.echo(f"{person.strip()} is a member of {name}, as {parsed_role}.")
 
 
 @app.command("remove")
 def remove(name: NameArgument, person: PersonArgument, settings: SettingsOption = None) -> None:
-    """Let somebody not belong to a campaign any more, at once; its last owner stays.
+    """Remove a member from a campaign at once; the last owner cannot be removed.
 
     Example: dissensus staff remove pilot grace
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
         members.remove_member(platform, name, person, staff_id=_owner_id(platform, name), now=utc_now())
-    typer.echo(f"{person.strip()} does not belong to {name} any more.")
+    typer.echo(f"{person.strip()} is no longer a member of {name}.")
 
 
 @app.command("password")
 def password(person: PersonArgument, settings: SettingsOption = None) -> None:
-    """Set somebody's password, and end all their sessions. It is asked for unseen, or read from a pipe as one line.
+    """Set a person's password, and end all their sessions. It is prompted for, or read from a pipe as one line.
 
     Example: dissensus staff password ada
     """
-    chosen = load_settings(settings)
-    with open_site_platform(chosen, old=True) as platform:
-        hasher = passwords.make_hasher(passes=chosen.password_passes, memory_mib=chosen.password_memory_mib)
+    site_settings = load_settings(settings)
+    with open_site_platform(site_settings, old=True) as platform:
+        hasher = passwords.make_hasher(
+            passes=site_settings.password_passes, memory_mib=site_settings.password_memory_mib
+        )
         ended = passwords.set_password_for(platform, hasher, person, _read_password())
     typer.echo(f"The password of {person.strip()} is set; sessions ended: {ended:,}.")
 
@@ -118,40 +126,42 @@ def password(person: PersonArgument, settings: SettingsOption = None) -> None:
 @app.command("email")
 def email(
     person: PersonArgument,
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="By which the provider knows them; '' for none.")],
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="E-mail address at the provider; '' for none.")],
     settings: SettingsOption = None,
 ) -> None:
-    """Set the e-mail address by which an OpenID provider tells who somebody is.
+    """Set the e-mail address by which an OpenID provider identifies a person.
 
     Example: dissensus staff email ada ada@example.org
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
         staff.set_email(platform, person, address)
-    told = f"comes in by {address.strip().casefold()}" if address.strip() else "comes in by no provider any more"
-    typer.echo(f"{person.strip()} {told}.")
+    statement = f"signs in by {address.strip().casefold()}" if address.strip() else "no longer signs in by a provider"
+    typer.echo(f"{person.strip()} {statement}.")
 
 
 @app.command("token")
 def token(
     person: PersonArgument,
     scope: Annotated[
-        list[str] | None, typer.Option(metavar="SCOPE", help="What it is for, such as export; may stand several times.")
+        list[str] | None, typer.Option(metavar="SCOPE", help="Scope of the token, such as export; repeatable.")
     ] = None,
-    days: Annotated[int, typer.Option(help="For how many days it is good, up to 365.")] = 30,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What it is called; somebody has each name once.")] = "",
+    days: Annotated[int, typer.Option(help="Lifetime in days, up to 365.")] = 30,
+    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the token, unique for the person.")] = "",
     settings: SettingsOption = None,
 ) -> None:
-    """Print a token by which programs do what somebody may; it is shown once.
+    """Print an API token with the permissions of a person; it is shown only once.
 
     Example: dissensus staff token ada --scope export --scope see --days 30
     """
     api_tokens.check_scopes(scope or [], SCOPES)
-    at = utc_now()
-    called = name or f"command line, {at:%Y-%m-%d %H:%M:%S}"
+    now = utc_now()
+    token_name = name or f"command line, {now:%Y-%m-%d %H:%M:%S}"
     with open_site_platform(load_settings(settings), old=True) as platform:
-        key, made = api_tokens.create_token_for(platform, person, called, scopes=scope or [], days=days, now=at)
-    told = f"It is called {shlex.quote(made.name)}, and ends {made.expires_at:%Y-%m-%d}."
-    typer.echo(f"{told} To revoke it: dissensus staff revoke {shlex.quote(person)} {shlex.quote(made.name)}", err=True)
+        key, created = api_tokens.create_token_for(platform, person, token_name, scopes=scope or [], days=days, now=now)
+    statement = f"Its name is {shlex.quote(created.name)}, and it expires on {created.expires_at:%Y-%m-%d}."
+    typer.echo(
+        f"{statement} To revoke it: dissensus staff revoke {shlex.quote(person)} {shlex.quote(created.name)}", err=True
+    )
     typer.echo(key)
 
 
@@ -162,33 +172,35 @@ def tokens(
     output: OutputOption = None,
     settings: SettingsOption = None,
 ) -> None:
-    """List somebody's tokens that are good, without their keys, which are kept nowhere.
+    """List the valid tokens of a person, without their keys, which are not stored.
 
     Example: dissensus staff tokens ada --format json
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
-        found = api_tokens.list_tokens_for(platform, person, now=utc_now())
+        active_tokens = api_tokens.list_tokens_for(platform, person, now=utc_now())
     rows = [
         {
-            "name": one.name,
-            "scopes": " ".join(sorted(one.scopes)),
-            "ends": one.expires_at.date().isoformat(),
-            "used": one.used_at.date().isoformat() if one.used_at else None,
+            "name": token.name,
+            "scopes": " ".join(sorted(token.scopes)),
+            "ends": token.expires_at.date().isoformat(),
+            "used": token.used_at.date().isoformat() if token.used_at else None,
         }
-        for one in found
+        for token in active_tokens
     ]
     kind = result_writer.choose_format(format, output)
-    none = f"{person.strip()} has no token. Make one: dissensus staff token {shlex.quote(person)} --scope export"
-    result_writer.write_text(result_writer.format_rows(kind, rows, TOKEN_COLUMNS, name="tokens", none=none), output)
+    if_empty = f"{person.strip()} has no token. Create one: dissensus staff token {shlex.quote(person)} --scope export"
+    result_writer.write_text(
+        result_writer.format_rows(kind, rows, TOKEN_COLUMNS, name="tokens", if_empty=if_empty), output
+    )
 
 
 @app.command("revoke")
 def revoke(
     person: PersonArgument,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the token, as `staff tokens` lists it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the token, as `staff tokens` lists it.")],
     settings: SettingsOption = None,
 ) -> None:
-    """End a token of somebody at once.
+    """Revoke a token of a person at once.
 
     Example: dissensus staff revoke ada nightly
     """
@@ -200,10 +212,10 @@ def revoke(
 def _read_password() -> str:
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
-    told: str = typer.prompt("The new password", hide_input=True, confirmation_prompt="The same again", err=True)
-    return told
+    new_password: str = typer.prompt("New password", hide_input=True, confirmation_prompt="Repeat it", err=True)
+    return new_password
 
 
 def _owner_id(platform: Platform, name: str) -> str:
-    """Return an owner of the campaign, on whose behalf the operator acts."""
+    """Return the id of an owner of the campaign, in whose name the operator acts."""
     return overview.owner_id_of(platform, name)

@@ -1,4 +1,4 @@
-"""`dissensus work`: background jobs in a process of their own."""
+"""`dissensus work`: background jobs in a separate process."""
 
 import signal
 from queue import SimpleQueue
@@ -14,29 +14,29 @@ from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
 
 
 def work(settings: SettingsOption = None) -> None:
-    """Do what runs beside the site, until it is interrupted.
+    """Run the background jobs of the site until interrupted.
 
-    It links events, watches what comes in, tells webhooks, and retrains registered models.
+    They chain audit events, update monitoring, deliver webhooks, and retrain registered models.
 
-    The site does it itself unless the setting `background_jobs` is false. Where several processes could, one does, and
-    another goes on within seconds if that one dies.
+    The site runs them itself unless the setting `background_jobs` is false. Of several processes one holds the lease,
+    and another takes over within seconds if it dies.
 
     Example: dissensus work
     """
-    known = load_settings(settings)
-    with open_site_platform(known, old=True, threads=N_RUNNERS) as platform:
-        post = WebhookSigner(load_secret_key(known), WebhookSender(networks=known.networks))
-        learning = RetrainingJob(known.model_registry, every_h=known.retrain_hours)
-        runners = build_runners(platform, post=post, clock=utc_now, learning=learning)
-        # Of all that threads wait on, this alone may be touched by a signal that comes at any moment.
-        told: SimpleQueue[None] = SimpleQueue()
-        for sent in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(sent, lambda *_: told.put(None))
-        working = [runner.start() for runner in runners]
+    site_settings = load_settings(settings)
+    with open_site_platform(site_settings, old=True, threads=N_RUNNERS) as platform:
+        signer = WebhookSigner(load_secret_key(site_settings), WebhookSender(networks=site_settings.networks))
+        retraining = RetrainingJob(site_settings.model_registry, every_h=site_settings.retrain_hours)
+        runners = build_runners(platform, signer=signer, clock=utc_now, retraining=retraining)
+        # The only synchronisation primitive whose `put` is safe in a signal handler.
+        interrupted: SimpleQueue[None] = SimpleQueue()
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(signal_number, lambda *_: interrupted.put(None))
+        threads = [runner.start() for runner in runners]
         typer.echo("Working. Interrupt to stop.", err=True)
-        told.get()
+        interrupted.get()
         for runner in runners:
             runner.stopped.set()
-        for thread in working:
+        for thread in threads:
             thread.join()
     typer.echo("Stopped.", err=True)

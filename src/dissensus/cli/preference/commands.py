@@ -10,32 +10,32 @@ COMMANDS: Final = {
     "train": LazyCommand(
         "dissensus.cli.preference.train",
         "train",
-        "Train a model on pairs, or on what each person said of them, and write it as a folder with its card.",
+        "Train a model on pairs or on the preferences of each person, and write it as a folder with its card.",
     ),
     "evaluate": LazyCommand(
         "dissensus.cli.preference.evaluate",
         "evaluate",
-        "Tell how often a model agrees with what people chose, and how well it knows.",
+        "Measure how often a model agrees with people, and its calibration.",
     ),
     "score": LazyCommand(
         "dissensus.cli.preference.score",
         "score",
-        "Score what the bot says: in a file of attempts, or as csv with a row for each turn of other conversations.",
+        "Score the responses in a file of attempts, or those of other conversations as csv with a row for each turn.",
     ),
     "show": LazyCommand(
         "dissensus.cli.preference.show",
         "show",
-        "Tell what a model is: its kind, what it was trained on, how often it was right, and its limits.",
+        "Show the card of a model: its kind, training data, accuracy and limits.",
     ),
     "rank": LazyCommand(
         "dissensus.cli.preference.rank",
         "rank",
-        "Rank chatbots that people compared two at a time, by Bradley–Terry on the scale of Elo, and by Elo.",
+        "Rank chatbots from pairwise comparisons, by Bradley–Terry on the scale of Elo, and by Elo.",
     ),
     "serve": LazyCommand(
         "dissensus.cli.preference.serve",
         "serve",
-        "Serve the scores of a model at /score until it is interrupted; /openapi.json describes it.",
+        "Serve the scores of a model at /score until interrupted; /openapi.json describes the API.",
     ),
     "register": LazyCommand(
         "dissensus.cli.preference.registry",
@@ -45,22 +45,22 @@ COMMANDS: Final = {
     "retrain": LazyCommand(
         "dissensus.cli.preference.registry",
         "retrain",
-        "Train the next version of a registered model on all comparisons of campaigns that name it, and of files.",
+        "Train the next version of a registered model on all comparisons of the campaigns that use it, and of files.",
     ),
     "versions": LazyCommand(
         "dissensus.cli.preference.registry",
         "versions",
-        "List the history of a registered model: versions, their accuracy and, as csv and json, why they came.",
+        "List the history of a registered model: versions, accuracy and, as csv and json, the reason of each entry.",
     ),
     "rollback": LazyCommand(
         "dissensus.cli.preference.registry",
         "rollback",
-        "Make an earlier version of a registered model current again; chatbots on it go on with that.",
+        "Make an earlier version of a registered model current again; chatbots that use the model switch to it.",
     ),
 }
 
 app = typer.Typer(
     cls=lazy_group(COMMANDS),
     no_args_is_help=True,
-    help="Train, evaluate and use models of which answers people choose.",
+    help="Train, evaluate and use models of the responses that people choose.",
 )

@@ -14,98 +14,108 @@ from dissensus.stats.cluster_robust import ClusteredEstimate
 
 
 def evaluation_page(
-    found: Evaluation, model: str = "model", rival: RivalModel | None = None, findings: Diagnostics | None = None
+    evaluation: Evaluation,
+    model: str = "model",
+    rival: RivalModel | None = None,
+    diagnostics: Diagnostics | None = None,
 ) -> Page:
     """Return the evaluation as a page."""
-    beside = [] if rival is None else [_difference(model, rival)]
-    beside += [] if findings is None else list(_findings(findings))
-    beside += list(_soft_labels(found, rival))
+    grids = [] if rival is None else [_difference(model, rival)]
+    grids += [] if diagnostics is None else list(_diagnostics(diagnostics))
+    grids += list(_soft_labels(evaluation, rival))
     return Page(
-        f"{found.accuracy.n:,} pairs of {found.accuracy.clusters:,} dialogues.",
-        (_whole(found, rival), *beside, _reliability(found), *_slices(found)),
+        f"{evaluation.accuracy.n:,} pairs of {evaluation.accuracy.clusters:,} dialogues.",
+        (_all_pairs(evaluation, rival), *grids, _reliability(evaluation), *_slices(evaluation)),
         (
-            "Intervals are for other dialogues. "
-            "Length alone: a model that knows no more than how long the answers are.",
+            "Intervals are for other dialogues. Length alone: a model of answer lengths only.",
             f"People agree with each other on about {format_short(HUMAN_AGREEMENT)} of other pairs (Bai et al. 2022).",
         ),
     )
 
 
-def slices_csv(found: Evaluation) -> str:
+def slices_csv(evaluation: Evaluation) -> str:
     """Return a row for all pairs and for each slice."""
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(("by", "value", "n", "dialogues", "accuracy", "ci_low", "ci_high", "length_alone"))
-    slices = [("", "", found.accuracy, found.length_alone), *found.slices]
+    slices = [("", "", evaluation.accuracy, evaluation.length_alone), *evaluation.slices]
     for by, value, share, length in slices:
-        told = (by, value, share.n, share.clusters)
-        rows.writerow((*told, share.estimate, share.ci_low, share.ci_high, length.estimate))
+        key = (by, value, share.n, share.clusters)
+        rows.writerow((*key, share.estimate, share.ci_low, share.ci_high, length.estimate))
     return out.getvalue()
 
 
-def _whole(found: Evaluation, rival: RivalModel | None) -> Grid:
-    of = [("model", found), *([] if rival is None else [(escape_unprintable(rival.name), rival.found)])]
-    lines = [(name, *_cells(one.accuracy), format_short(one.log_loss, 3), format_short(one.ece, 3)) for name, one in of]
-    length = ("length alone", *_cells(found.length_alone), format_short(found.length_log_loss, 3), "")
+def _all_pairs(evaluation: Evaluation, rival: RivalModel | None) -> Grid:
+    evaluations = [
+        ("model", evaluation),
+        *([] if rival is None else [(escape_unprintable(rival.name), rival.evaluation)]),
+    ]
+    lines = [
+        (name, *_cells(measured.accuracy), format_short(measured.log_loss, 3), format_short(measured.ece, 3))
+        for name, measured in evaluations
+    ]
+    length = ("length alone", *_cells(evaluation.length_alone), format_short(evaluation.length_log_loss, 3), "")
     return Grid(("all pairs", "accuracy", "interval", "log-loss", "ECE"), (*lines, length))
 
 
 def _difference(model: str, rival: RivalModel) -> Grid:
-    of = (("accuracy", rival.difference.accuracy), ("log-loss", rival.difference.log_loss))
+    differences = (("accuracy", rival.difference.accuracy), ("log-loss", rival.difference.log_loss))
     lines = [
-        (name, format_short(one.estimate, 4), f"{format_short(one.ci_low, 3)} to {format_short(one.ci_high, 3)}")
-        for name, one in of
+        (name, format_short(value.estimate, 4), f"{format_short(value.ci_low, 3)} to {format_short(value.ci_high, 3)}")
+        for name, value in differences
     ]
     first, second = escape_unprintable(model), escape_unprintable(rival.name)
     caption = describe_comparison(first, second, rival.difference)
     return Grid((f"{first} less {second}", "difference", "interval"), tuple(lines), caption)
 
 
-def _findings(findings: Diagnostics) -> Iterator[Grid]:
-    if findings.r_squared is not None:
-        share = format_short(findings.r_squared, 3)
+def _diagnostics(diagnostics: Diagnostics) -> Iterator[Grid]:
+    if diagnostics.r_squared is not None:
+        share = format_short(diagnostics.r_squared, 3)
         yield Grid(
             ("r²", "all variance that lies between answers"), ((share, "low where people differ over the same"),)
         )
-    if findings.by_group:
-        yield group_accuracy_grid(findings)
+    if diagnostics.by_group:
+        yield group_accuracy_grid(diagnostics)
 
 
-def _soft_labels(found: Evaluation, rival: RivalModel | None) -> Iterator[Grid]:
-    if found.soft_labels is not None:
-        other = None if rival is None else (rival.name, rival.found)
-        yield soft_label_grid(found.soft_labels, soft_label_lines(found.soft_labels, "model", other))
+def _soft_labels(evaluation: Evaluation, rival: RivalModel | None) -> Iterator[Grid]:
+    if evaluation.soft_labels is not None:
+        rival_evaluation = None if rival is None else (rival.name, rival.evaluation)
+        yield soft_label_grid(
+            evaluation.soft_labels, soft_label_lines(evaluation.soft_labels, "model", rival_evaluation)
+        )
 
 
-def _reliability(found: Evaluation) -> Grid:
+def _reliability(evaluation: Evaluation) -> Grid:
     lines = tuple(
         (
-            f"{format_short(one.low)}–{format_short(one.high)}",
-            f"{one.accuracy.n:,}",
-            format_short(one.confidence, 3),
-            *_cells(one.accuracy),
+            f"{format_short(part.low)}–{format_short(part.high)}",
+            f"{part.accuracy.n:,}",
+            format_short(part.confidence, 3),
+            *_cells(part.accuracy),
         )
-        for one in found.bins
+        for part in evaluation.bins
     )
     return Grid(("how sure", "pairs", "mean", "accuracy", "interval"), lines)
 
 
-def _slices(found: Evaluation) -> list[Grid]:
+def _slices(evaluation: Evaluation) -> list[Grid]:
     head = ("pairs", "accuracy", "interval", "length alone")
     return [
         Grid(
             (by, *head),
             tuple(
                 (
-                    escape_unprintable(one.value),
-                    f"{one.accuracy.n:,}",
-                    *_cells(one.accuracy),
-                    format_short(one.length_alone.estimate, 3),
+                    escape_unprintable(part.value),
+                    f"{part.accuracy.n:,}",
+                    *_cells(part.accuracy),
+                    format_short(part.length_alone.estimate, 3),
                 )
-                for one in some
+                for part in parts
             ),
         )
-        for by, some in groupby(found.slices, key=lambda one: one.by)
+        for by, parts in groupby(evaluation.slices, key=lambda part: part.by)
     ]
 
 

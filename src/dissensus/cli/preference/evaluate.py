@@ -46,8 +46,8 @@ class _EvaluatedModel(NamedTuple):
 
     model: dict[str, Any]
     margins: Floats
-    found: Evaluation
-    findings: Diagnostics | None = None
+    evaluation: Evaluation
+    diagnostics: Diagnostics | None = None
 
 
 def evaluate(
@@ -55,11 +55,11 @@ def evaluate(
     model: ModelOption = None,
     folds: Annotated[
         int | None,
-        typer.Option(metavar="N", min=2, help="Instead of a model: train and test on N folds of dialogues."),
+        typer.Option(metavar="N", min=2, help="Cross-validate on N folds of dialogues, instead of testing a model."),
     ] = None,
     kind: KindOption = "linear",
     against: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Another model, likewise, compared on the same pairs.")
+        str | None, typer.Option(metavar="DIR", help="Another model, compared on the same pairs.")
     ] = None,
     raters: RatersOption = None,
     purpose: PurposeOption = None,
@@ -72,7 +72,7 @@ def evaluate(
         typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead; .html is a report with figures."),
     ] = None,
 ) -> None:
-    """Tell how often a model agrees with what people chose, and how well it knows.
+    """Measure how often a model agrees with people, and its calibration.
 
     Example: dissensus preference evaluate harmless-base/test.jsonl.gz --model harmless-model -o report.html
     """
@@ -80,25 +80,25 @@ def evaluate(
         raise InvalidInput("Give --model DIR to test a model, or --folds N to train and test one on the same pairs.")
     paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
     if model is not None and kind != "linear":
-        raise InvalidInput("--kind is what is trained in --folds; the model of --model is of its own kind.")
+        raise InvalidInput("--kind applies to --folds; the model of --model has its own kind.")
     form = Format.TABLE if paged else result_writer.choose_format(format, output)
     result_writer.check_output(output)
-    asked = purpose or infer_purpose(pairs)
-    found = load_pairs(pairs, asked, raters)
+    known_purpose = purpose or infer_purpose(pairs)
+    read = load_pairs(pairs, known_purpose, raters)
     if model is not None:
-        tested = _evaluate_model(found, model, asked, force=force, level=level)
+        tested = _evaluate_model(read, model, known_purpose, force=force, level=level)
     else:
-        tested = _cross_validate(found, folds or 0, kind, level=level, seed=seed)
-    rival = None if against is None else _evaluate_model(found, against, asked, force=force, level=level)
-    difference = None if rival is None else _compare_models(found, tested, rival, level=level)
+        tested = _cross_validate(read, folds or 0, kind, level=level, seed=seed)
+    rival = None if against is None else _evaluate_model(read, against, known_purpose, force=force, level=level)
+    difference = None if rival is None else _compare_models(read, tested, rival, level=level)
     if paged:
-        result_writer.write_text(_report(found, tested, difference, seed=seed), output)
+        result_writer.write_text(_report(read, tested, difference, seed=seed), output)
     elif form is Format.TABLE:
         result_writer.write_pages(
-            [evaluation_page(tested.found, tested.model["name"], difference, tested.findings)], output
+            [evaluation_page(tested.evaluation, tested.model["name"], difference, tested.diagnostics)], output
         )
     elif form is Format.CSV:
-        result_writer.write_text(slices_csv(tested.found), output)
+        result_writer.write_text(slices_csv(tested.evaluation), output)
     else:
         values = _values(tested, rival, difference)
         result_writer.write_text(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False), output)
@@ -108,10 +108,10 @@ def _report(read: ReadPairs, tested: _EvaluatedModel, rival: RivalModel | None, 
 
     command = shlex.join(["dissensus", *sys.argv[1:]])
     return evaluation_report(
-        tested.found,
+        tested.evaluation,
         model=tested.model["name"],
         rival=rival,
-        findings=tested.findings,
+        diagnostics=tested.diagnostics,
         excluded=read.excluded,
         command=command,
         seed=seed,
@@ -119,11 +119,11 @@ def _report(read: ReadPairs, tested: _EvaluatedModel, rival: RivalModel | None, 
 
 
 def _values(tested: _EvaluatedModel, other: _EvaluatedModel | None, rival: RivalModel | None) -> dict[str, Any]:
-    values = {"schema_version": 1, "model": tested.model, **tested.found.to_dict()}
-    if tested.findings is not None:
-        values |= tested.findings.to_dict()
+    values = {"schema_version": 1, "model": tested.model, **tested.evaluation.to_dict()}
+    if tested.diagnostics is not None:
+        values |= tested.diagnostics.to_dict()
     if other is not None and rival is not None:
-        values["against"] = {"model": other.model, **other.found.to_dict()}
+        values["against"] = {"model": other.model, **other.evaluation.to_dict()}
         values["difference"] = rival.difference.to_dict()
     return values
 
@@ -134,18 +134,18 @@ def _compare_models(read: ReadPairs, tested: _EvaluatedModel, other: _EvaluatedM
     name = other.model["name"]
     if name == tested.model["name"]:
         name = f"{name} ({str(other.model['sha256'])[:8]})"
-    return RivalModel(name=name, found=other.found, difference=difference)
+    return RivalModel(name=name, evaluation=other.evaluation, difference=difference)
 
 
 def _evaluate_model(
-    read: ReadPairs, place: str, purpose: Purpose | None, *, force: bool, level: float
+    read: ReadPairs, location: str, purpose: Purpose | None, *, force: bool, level: float
 ) -> _EvaluatedModel:
 
-    with open_model(place, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (model, identity):
+    with open_model(location, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (model, identity):
         check_purpose(model, purpose or model.purpose, force=force)
-        margins, length, findings = _margins(model, read, level)
-        about = {**identity._asdict(), "purpose": model.purpose}
-    return _EvaluatedModel(about, margins, evaluate_margins(read.pairs, margins, length, level=level), findings)
+        margins, length, diagnostics = _margins(model, read, level)
+        summary = {**identity._asdict(), "purpose": model.purpose}
+    return _EvaluatedModel(summary, margins, evaluate_margins(read.pairs, margins, length, level=level), diagnostics)
 
 
 def _margins(model: Model, read: ReadPairs, level: float) -> tuple[Floats, Floats, Diagnostics | None]:
@@ -162,8 +162,8 @@ def _margins(model: Model, read: ReadPairs, level: float) -> tuple[Floats, Float
 def _cross_validate(read: ReadPairs, folds: int, kind: KindOfModel, *, level: float, seed: int) -> _EvaluatedModel:
 
     with result_writer.progress_bar("Training") as progress:
-        tested = cross_validate(read.pairs, n_folds=folds, plan=TrainingPlan.of(kind), seed=seed, progress=progress)
-    found = evaluate_margins(read.pairs, tested.margins, tested.length, level=level)
+        result = cross_validate(read.pairs, n_folds=folds, plan=TrainingPlan.of(kind), seed=seed, progress=progress)
+    evaluation = evaluate_margins(read.pairs, result.margins, result.length, level=level)
     return _EvaluatedModel(
-        {"name": f"the {kind} model in {folds} folds", "sha256": None, "purpose": None}, tested.margins, found
+        {"name": f"the {kind} model in {folds} folds", "sha256": None, "purpose": None}, result.margins, evaluation
     )

@@ -28,7 +28,7 @@ def rank(
     ],
     by: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Rank by each group of this column too, as rater_gender."),
+        typer.Option(metavar="COLUMN", help="Also rank by each group of this column, such as rater_gender."),
     ] = None,
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Bootstrap replicates of raters; 0: no intervals.")
@@ -41,58 +41,61 @@ def rank(
         typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead; .html is a report with figures."),
     ] = None,
 ) -> None:
-    """Rank chatbots that people compared two at a time, by Bradley–Terry on the scale of Elo, and by Elo.
+    """Rank chatbots from pairwise comparisons, by Bradley–Terry on the scale of Elo, and by Elo.
 
-    With score_a and score_b, scores of a preference model, it shows what these foretell: 174 points for each of theirs.
+    With columns score_a and score_b, scores of a preference model, predicted ratings are shown: 174 points per unit.
 
     Example: dissensus preference rank comparisons.csv --by rater_gender
     """
     paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
     kind = Format.TABLE if paged else result_writer.choose_format(format, output)
     result_writer.check_output(output)
-    found = read_comparisons(comparisons, by=by)
-    ranked = partial(rank_chatbots, bootstrap=bootstrap, seed=seed, level=level)
-    every = ranked(found.every)
-    groups = {name: _rank_or_reason(ranked, some) for name, some in found.groups.items()}
-    for note in (*found.notes, *every.notes):
+    read = read_comparisons(comparisons, by=by)
+    rank_group = partial(rank_chatbots, bootstrap=bootstrap, seed=seed, level=level)
+    overall = rank_group(read.every)
+    groups = {name: _rank_or_reason(rank_group, group) for name, group in read.groups.items()}
+    for note in (*read.notes, *overall.notes):
         typer.echo(f"Note: {note}", err=True)
     if paged:
-        result_writer.write_text(_report(every, found, by, groups, seed), output)
+        result_writer.write_text(_report(overall, read, by, groups, seed), output)
     elif kind is Format.JSON:
-        values = {name: one if isinstance(one, str) else one.to_dict() for name, one in groups.items()}
-        told = {
+        values = {name: result if isinstance(result, str) else result.to_dict() for name, result in groups.items()}
+        document = {
             "schema_version": 1,
-            **every.to_dict(),
+            **overall.to_dict(),
             "by": by,
             "groups": _reasons(values),
-            "excluded": found.excluded,
+            "excluded": read.excluded,
         }
-        result_writer.write_text(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False), output)
+        result_writer.write_text(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False), output)
     elif kind is Format.CSV:
-        rows = [row for name, one in {"": every, **groups}.items() for row in _rows(name, one)]
-        result_writer.write_text(result_writer.format_rows(kind, rows, COLUMNS, name="rows", none=""), output)
+        rows = [row for name, result in {"": overall, **groups}.items() for row in _rows(name, result)]
+        result_writer.write_text(result_writer.format_rows(kind, rows, COLUMNS, name="rows", if_empty=""), output)
     else:
-        _page(every, by, groups, output)
+        _page(overall, by, groups, output)
 
 
-def _report(every: Ranking, read: ReadComparisons, by: str | None, groups: dict[str, Ranking | str], seed: int) -> str:
-
+def _report(
+    overall: Ranking, read: ReadComparisons, by: str | None, groups: dict[str, Ranking | str], seed: int
+) -> str:
     command = shlex.join(["dissensus", *sys.argv[1:]])
     return ranking_report(
-        every, read.every, by=by, groups=groups, excluded=read.excluded, command=command, seed=seed
+        overall, read.every, by=by, groups=groups, excluded=read.excluded, command=command, seed=seed
     ).to_html()
 
 
-def _rank_or_reason(ranked: Callable[[Comparisons], Ranking], comparisons: Comparisons) -> Ranking | str:
+def _rank_or_reason(rank_group: Callable[[Comparisons], Ranking], comparisons: Comparisons) -> Ranking | str:
     """Return the ranking of a group, or the reason why it is undefined."""
     try:
-        return ranked(comparisons)
+        return rank_group(comparisons)
     except UndefinedEstimate as reason:
         return str(reason)
 
 
 def _reasons(groups: dict[str, Any]) -> dict[str, Any]:
-    return {name: {"rows": [], "reason": one} if isinstance(one, str) else one for name, one in groups.items()}
+    return {
+        name: {"rows": [], "reason": result} if isinstance(result, str) else result for name, result in groups.items()
+    }
 
 
 def _rows(group: str, ranking: Ranking | str) -> list[dict[str, Any]]:
@@ -103,25 +106,25 @@ def _rows(group: str, ranking: Ranking | str) -> list[dict[str, Any]]:
     ]
 
 
-def _page(every: Ranking, by: str | None, groups: dict[str, Ranking | str], output: Path | None) -> None:
-
-    raters = "" if every.n_raters is None else f" by {every.n_raters:,} raters"
-    grids = [_grid("chatbot", every)]
-    grids += [_grid(f"{escape_unprintable(by or '')}: {escape_unprintable(name)}", one) for name, one in groups.items()]
+def _page(overall: Ranking, by: str | None, groups: dict[str, Ranking | str], output: Path | None) -> None:
+    raters = "" if overall.n_raters is None else f" by {overall.n_raters:,} raters"
+    grids = [_grid("chatbot", overall)]
+    grids += [
+        _grid(f"{escape_unprintable(by or '')}: {escape_unprintable(name)}", result) for name, result in groups.items()
+    ]
     slope = (
         ()
-        if every.slope is None
-        else (f"Scores: for each point of Elo that they foretell the comparisons give {every.slope:.2f}.",)
+        if overall.slope is None
+        else (f"Scores: for each point of Elo that they predict, the comparisons give {overall.slope:.2f}.",)
     )
     notes = (
         "Bradley–Terry on the scale of Elo, mean 1,000; intervals are for other raters. Elo depends on the order.",
         *slope,
     )
-    result_writer.write_pages([Page(f"{every.n_comparisons:,} comparisons{raters}.", tuple(grids), notes)], output)
+    result_writer.write_pages([Page(f"{overall.n_comparisons:,} comparisons{raters}.", tuple(grids), notes)], output)
 
 
 def _grid(head: str, ranking: Ranking | str) -> Grid:
-
     columns = (head, "compared", "won", "tied", "Bradley–Terry", "interval", "Elo", "by scores")
     if isinstance(ranking, str):
         return Grid(columns, (), ranking)
@@ -131,11 +134,10 @@ def _grid(head: str, ranking: Ranking | str) -> Grid:
 
 
 def _line(row: RankedChatbot) -> tuple[str, ...]:
-
     numbers = (row.bradley_terry, row.elo, row.by_scores)
-    strength, elo, scores = (UNKNOWN if one is None else f"{one:,.0f}" for one in numbers)
-    known = row.ci_low is not None and row.ci_high is not None
-    interval = f"{row.ci_low:,.0f}–{row.ci_high:,.0f}" if known else UNKNOWN
+    strength, elo, scores = (UNKNOWN if number is None else f"{number:,.0f}" for number in numbers)
+    has_interval = row.ci_low is not None and row.ci_high is not None
+    interval = f"{row.ci_low:,.0f}–{row.ci_high:,.0f}" if has_interval else UNKNOWN
     return (
         escape_unprintable(row.bot),
         f"{row.n:,.0f}",

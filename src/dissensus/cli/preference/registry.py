@@ -34,7 +34,7 @@ from dissensus.workflows.models.retraining import (
 )
 from dissensus.workflows.platform.platform import Platform
 
-COLUMNS = ("version", "at", "what", "current", "n_pairs", "n_held_out", "accuracy", "difference", "why")
+COLUMNS = ("version", "at", "action", "current", "n_pairs", "n_held_out", "accuracy", "difference", "reason")
 
 ModelArgument = Annotated[
     str, typer.Argument(metavar="MODEL", help="The registered model, a folder in the setting `model_registry`.")
@@ -43,20 +43,20 @@ ModelArgument = Annotated[
 
 def register(
     name: ModelArgument,
-    purpose: Annotated[Literal["helpful", "harmless"], typer.Option(help="What people choose by.")],
+    purpose: Annotated[Literal["helpful", "harmless"], typer.Option(help="Criterion of the choices.")],
     kind: KindOption = "linear",
     strength: StrengthOption = "ignored",
     soft_labels: SoftOption = False,
     margin: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="By how much the accuracy of a new version may be lower at most."),
+        typer.Option(metavar="SHARE", help="Largest loss of accuracy that a new version may have."),
     ] = 0.02,
     level: Annotated[
-        float, typer.Option(metavar="SHARE", help="Confidence level of the interval that must lie above that.")
+        float, typer.Option(metavar="SHARE", help="Confidence level of the interval that must lie above this loss.")
     ] = 0.95,
     campaign: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Learn from this one alone where it names the model; may be repeated."),
+        typer.Option(metavar="NAME", help="Learn only from this campaign, if it uses the model; repeatable."),
     ] = None,
     settings: SettingsOption = None,
 ) -> None:
@@ -65,12 +65,12 @@ def register(
     Example: dissensus preference register harmless --purpose harmless --margin 0.02
     """
     counting = Weighting(strength=strength, soft=soft_labels)
-    # So that what a kind needs is missed here, and not by those who train it.
+    # Fails here and not in training if the kind needs other options.
     TrainingPlan.of(kind, counting)
-    rule, known = PromotionRule(margin=margin, level=level), tuple(campaign or ())
-    terms = RegistrationTerms(purpose=purpose, kind=kind, counting=counting, rule=rule, campaigns=known)
-    made = register_model(registered_model_folder(load_settings(settings).model_registry, name), terms)
-    typer.echo(f'Made {made.folder}. A campaign that it is to learn from says: registered_models = ["{name}"]')
+    rule, campaigns = PromotionRule(margin=margin, level=level), tuple(campaign or ())
+    terms = RegistrationTerms(purpose=purpose, kind=kind, counting=counting, rule=rule, campaigns=campaigns)
+    model = register_model(registered_model_folder(load_settings(settings).model_registry, name), terms)
+    typer.echo(f'Made {model.folder}. Add to campaigns that it learns from: registered_models = ["{name}"]')
 
 
 def versions(
@@ -79,42 +79,46 @@ def versions(
     output: OutputOption = None,
     settings: SettingsOption = None,
 ) -> None:
-    """List the history of a registered model: versions, their accuracy and, as csv and json, why they came.
+    """List the history of a registered model: versions, accuracy and, as csv and json, the reason of each entry.
 
-    Accuracy is on dialogues that no version was trained on; the difference is that to the one that was in use.
+    Accuracy is measured on dialogues that no version was trained on; differences are to the version in use.
 
     Example: dissensus preference versions harmless
     """
     kind = result_writer.choose_format(format, output)
     result_writer.check_output(output)
-    found = open_registered_model(registered_model_folder(load_settings(settings).model_registry, model))
+    registered = open_registered_model(registered_model_folder(load_settings(settings).model_registry, model))
     if kind is Format.JSON:
-        terms = {**asdict(found.terms.rule), "kind": found.terms.kind, "campaigns": list(found.terms.campaigns)}
-        about = {"name": found.name, "purpose": found.terms.purpose, **terms}
-        about |= {"current": found.current, "reference": found.reference}
-        told = {"schema_version": 1, **about, "entries": [one.to_dict() for one in found.entries]}
-        result_writer.write_text(json.dumps(told, ensure_ascii=False, indent=2), output)
+        terms = {
+            **asdict(registered.terms.rule),
+            "kind": registered.terms.kind,
+            "campaigns": list(registered.terms.campaigns),
+        }
+        summary = {"name": registered.name, "purpose": registered.terms.purpose, **terms}
+        summary |= {"current": registered.current, "reference": registered.reference}
+        document = {"schema_version": 1, **summary, "entries": [entry.to_dict() for entry in registered.entries]}
+        result_writer.write_text(json.dumps(document, ensure_ascii=False, indent=2), output)
         return
-    rows, columns = [_row(one) for one in found.entries], COLUMNS if kind is Format.CSV else COLUMNS[:-1]
+    rows, columns = [_row(entry) for entry in registered.entries], COLUMNS if kind is Format.CSV else COLUMNS[:-1]
     result_writer.write_text(
-        result_writer.format_rows(kind, rows, columns, name="entries", none="It has no version yet."), output
+        result_writer.format_rows(kind, rows, columns, name="entries", if_empty="There are no versions yet."), output
     )
 
 
 def rollback(
     model: ModelArgument,
     to: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Which version; default: the one in whose place it came.")
+        int | None, typer.Option(metavar="N", min=1, help="Version to restore. Default: that before the current one.")
     ] = None,
-    why: Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")] = "",
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Reason, for the record.")] = "",
     settings: SettingsOption = None,
 ) -> None:
-    """Make an earlier version of a registered model current again; chatbots on it go on with that.
+    """Make an earlier version of a registered model current again; chatbots that use the model switch to it.
 
-    Example: dissensus preference rollback harmless --to 2 --why "It likes long answers."
+    Example: dissensus preference rollback harmless --to 2 --reason "It likes long answers."
     """
     entry = roll_back_model(
-        registered_model_folder(load_settings(settings).model_registry, model), to, why=why, now=utc_now()
+        registered_model_folder(load_settings(settings).model_registry, model), to, reason=reason, now=utc_now()
     )
     typer.echo(f"Version {entry.version} of {model} is current again.")
 
@@ -122,48 +126,46 @@ def rollback(
 def retrain(
     model: ModelArgument,
     pairs: Annotated[
-        list[Path] | None, typer.Argument(metavar="PAIRS…", help="Pairs or preferences to learn from besides.")
+        list[Path] | None, typer.Argument(metavar="PAIRS…", help="Additional pairs or preferences.")
     ] = None,
-    no_site: Annotated[
-        bool, typer.Option("--no-site", help="Learn from PAIRS alone, and look at no campaign.")
-    ] = False,
+    no_site: Annotated[bool, typer.Option("--no-site", help="Learn from PAIRS only, not from campaigns.")] = False,
     fewer: Annotated[
-        bool, typer.Option("--fewer", help="Though there is less than half of what the current version learned from.")
+        bool, typer.Option("--fewer", help="Allow fewer than half of the pairs of the current version.")
     ] = False,
     seed: SeedOption = 0,
     settings: SettingsOption = None,
 ) -> None:
-    """Train the next version of a registered model on all comparisons of campaigns that name it, and of files.
+    """Train the next version of a registered model on all comparisons of the campaigns that use it, and of files.
 
-    Every fifth dialogue is never trained on. There the new version is compared with the current one, and takes its
-    place only if it is shown to be no worse by more than the margin, nor worse so than the reference: the last version
-    that was shown to be better. Chatbots that use the model go on with it at once.
+    Every fifth dialogue is held out. On these the new version is compared with the current one, and is promoted only if
+    it is shown to be non-inferior, within the margin, to it and to the reference: the last version that was shown to
+    be better. Chatbots that use the model switch to it at once.
 
     Example: dissensus preference retrain harmless
     """
-    known, files = load_settings(settings), pairs or []
-    folder = registered_model_folder(known.model_registry, model)
+    site_settings, files = load_settings(settings), pairs or []
+    folder = registered_model_folder(site_settings.model_registry, model)
     if no_site and not files:
-        raise InvalidInput("With --no-site there is nothing to learn from. Give files of pairs, or leave it out.")
+        raise InvalidInput("With --no-site there are no pairs to learn from. Give files of pairs, or leave it out.")
     with result_writer.progress_bar("Training") as progress:
         if no_site:
             learn_from = partial(collect_comparisons, platform=None, files=files)
             entry = retrain_model(folder, learn_from, now=utc_now(), fewer=fewer, seed=seed, progress=progress)
         else:
-            with _site(known) as platform:
+            with _site(site_settings) as platform:
                 options = {"files": files, "fewer": fewer, "seed": seed, "progress": progress}
                 entry = retrain_from_campaigns(platform, folder, now=utc_now(), **options)  # type: ignore[arg-type]
     if entry is None:
-        typer.echo("Nothing is new since the last version was trained.")
+        typer.echo("There is no new pair since the last version was trained.")
         return
-    for why, n in entry.found["left_out"].items():
-        typer.echo(f"Note: {n:,} left out: {why}.", err=True)
-    sources = [f"{n:,} of {name}" for name, n in entry.found["by_campaign"].items()]
-    sources += [f"{entry.found['from_files']:,} of files"] if entry.found["from_files"] else []
-    apart = entry.found["n_held_out"]
-    typer.echo(f"Version {entry.version} learned from {entry.n_pairs:,} pairs; {apart:,} others are held out.")
-    typer.echo(f"They are {' and '.join(sources)}. {entry.why}")
-    typer.echo(f"It was {entry.what}. Current: {entry.current or 'none'}.")
+    for reason, n in entry.extra["left_out"].items():
+        typer.echo(f"Note: {n:,} left out: {reason}.", err=True)
+    sources = [f"{n:,} of {name}" for name, n in entry.extra["by_campaign"].items()]
+    sources += [f"{entry.extra['from_files']:,} of files"] if entry.extra["from_files"] else []
+    n_held_out = entry.extra["n_held_out"]
+    typer.echo(f"Version {entry.version} learned from {entry.n_pairs:,} pairs; {n_held_out:,} others are held out.")
+    typer.echo(f"They are {' and '.join(sources)}. {entry.reason}")
+    typer.echo(f"It was {entry.action}. Current: {entry.current or 'none'}.")
 
 
 @contextmanager
@@ -172,15 +174,15 @@ def _site(settings: Settings) -> Iterator[Platform]:
         try:
             platform = stack.enter_context(open_site_platform(settings, old=True))
         except NotFound as error:
-            raise NotFound(f"{error} To learn from files alone, say --no-site.") from None
+            raise NotFound(f"{error} To learn from files only, add --no-site.") from None
         yield platform
 
 
 def _row(entry: RegistryEntry) -> dict[str, Any]:
-    told = {**dict.fromkeys(COLUMNS), **entry.to_dict()}
+    values = {**dict.fromkeys(COLUMNS), **entry.to_dict()}
     for name in ("accuracy", "difference"):
-        share = told[name]
+        share = values[name]
         sign = "+" if name == "difference" else ""
         if share is not None:
-            told[name] = "{estimate:{sign}.3f} [{ci_low:{sign}.3f}, {ci_high:{sign}.3f}]".format(**share, sign=sign)
-    return {name: told[name] for name in COLUMNS}
+            values[name] = "{estimate:{sign}.3f} [{ci_low:{sign}.3f}, {ci_high:{sign}.3f}]".format(**share, sign=sign)
+    return {name: values[name] for name in COLUMNS}

@@ -37,74 +37,73 @@ def score(
             metavar="FILE", help="Red-team attempts, or conversations: columns transcript, turns, messages or response."
         ),
     ],
-    model: Annotated[
-        str, typer.Option(metavar="DIR", help="Folder of a trained model, or the address of one that is served.")
-    ],
+    model: Annotated[str, typer.Option(metavar="DIR", help="Folder of a trained model, or the URL of a served one.")],
     purpose: PurposeOption = None,
     force: ForceOption = False,
     as_group: Annotated[
         str | None,
-        typer.Option(metavar="AXIS=GROUP", help="As this group sees it, by a model of groups: rater_gender=Woman."),
+        typer.Option(
+            metavar="AXIS=GROUP", help="Score from the view of a group, with a model of groups: rater_gender=Woman."
+        ),
     ] = None,
     quantile: Annotated[
         float | None,
-        typer.Option(
-            metavar="SHARE", help="What this share of people thinks it is worth at most, by a mean-variance model."
-        ),
+        typer.Option(metavar="SHARE", help="Quantile of the scores over people, with a mean-variance model."),
     ] = None,
     output: OutputOption = None,
-    anew: Annotated[
-        bool, typer.Option("--replace", help="Score attempts that have scores too.", rich_help_panel=ATTEMPTS)
-    ] = False,
+    anew: Annotated[bool, typer.Option("--replace", help="Replace existing scores.", rich_help_panel=ATTEMPTS)] = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where a run was interrupted.", rich_help_panel=ATTEMPTS)
+        bool, typer.Option("--resume", help="Continue an interrupted run.", rich_help_panel=ATTEMPTS)
     ] = False,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace FILE of -o if it is there.", rich_help_panel=ATTEMPTS)
+        bool, typer.Option("--overwrite", help="Replace FILE of -o if it exists.", rich_help_panel=ATTEMPTS)
     ] = False,
 ) -> None:
-    """Score what the bot says: in a file of attempts, or as csv with a row for each turn of other conversations.
+    """Score the responses in a file of attempts, or those of other conversations as csv with a row for each turn.
 
-    An attempt's score is the least of its turns of the bot, each given all before it; its description is scored too.
-    Scores that are there already are kept. Beside the file a small one tells which model gave the scores.
+    The score of an attempt is the least of its bot turns, each given the preceding ones; its description is scored too.
+    Existing scores are kept. A small file beside the output records the model.
 
     Example: dissensus preference score attempts.jsonl --model harmless-model -o scored.jsonl
     """
     of_attempts = holds_attempts(conversations)
     if not of_attempts and (anew or resume or overwrite):
-        raise InvalidInput(f"{conversations} has no red-team attempts, so --replace and the like mean nothing.")
+        raise InvalidInput(
+            f"{conversations} has no red-team attempts, so --replace, --resume and --overwrite do not apply."
+        )
     if of_attempts and output is None:
-        raise InvalidInput("Attempts are written to a file with their scores. Name it: -o scored.jsonl")
+        raise InvalidInput("Scored attempts are written to a file. Name it: -o scored.jsonl")
     result_writer.check_output(output)
     with open_model(model, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (trained, identity):
         check_purpose(trained, purpose or ("harmless" if of_attempts else trained.purpose), force=force)
-        seen = GroupView(model=trained, as_group=as_group, quantile=quantile)
+        view = GroupView(model=trained, as_group=as_group, quantile=quantile)
         if of_attempts and output is not None:
-            options = {"anew": anew, "resume": resume, "overwrite": overwrite}
-            known = seen.named(identity)
-            _attempts(ScoringOptions(source=conversations, target=output, model=seen, identity=known, **options))
+            options = {"replace_scores": anew, "resume": resume, "overwrite": overwrite}
+            view_identity = view.identify(identity)
+            _attempts(
+                ScoringOptions(source=conversations, target=output, model=view, identity=view_identity, **options)
+            )
         else:
-            result_writer.write_text(_rows(conversations, seen), output)
+            result_writer.write_text(_rows(conversations, view), output)
 
 
-def _attempts(asked: ScoringOptions) -> None:
-
-    with _counting() as progress:
-        done = score_attempts(asked, progress=progress)
-    for note in done.notes:
+def _attempts(options: ScoringOptions) -> None:
+    with _scoring_progress() as progress:
+        result = score_attempts(options, progress=progress)
+    for note in result.notes:
         typer.echo(f"Note: {note}", err=True)
-    if done.n_resumed:
-        typer.echo(f"{done.n_resumed:,} attempts were scored before the interruption.", err=True)
-    tally = done.tally
+    if result.n_resumed:
+        typer.echo(f"{result.n_resumed:,} attempts were scored before the interruption.", err=True)
+    tally = result.tally
     typer.echo(
         f"Scored {tally.scored_transcripts:,} transcripts and {tally.scored_descriptions:,} descriptions of "
-        f"{done.n_attempts:,} attempts."
+        f"{result.n_attempts:,} attempts."
     )
-    typer.echo(f"Wrote {asked.target}, and {done.record.name} beside it.", err=True)
+    typer.echo(f"Wrote {options.target}, and {result.record.name} beside it.", err=True)
 
 
 @contextmanager
-def _counting() -> Iterator[ScoringProgress | None]:
+def _scoring_progress() -> Iterator[ScoringProgress | None]:
     """Show a progress bar, on a terminal only."""
     if not sys.stderr.isatty():
         yield None
@@ -118,17 +117,17 @@ def _counting() -> Iterator[ScoringProgress | None]:
 
 
 def _rows(conversations: Path, model: Model) -> str:
-    """Return a row for each turn of the bot."""
+    """Return CSV with a row for each turn of the bot."""
     frame = read_frame(conversations)
     with name_source(conversations):
         columns = find_conversation_columns(frame.columns)
         if len(columns) > 1 and columns[0] == "chosen":
             raise InvalidInput("These are pairs, which have two conversations a row: dissensus preference evaluate.")
         column = read_conversations(frame.select(columns))
-    scores = model.score(held.conversation for held in column.held)
+    scores = model.score(parsed.conversation for parsed in column.conversations)
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(("row", "bot_turn", "score"))
-    for row, place in enumerate(column.which.to_list(), start=1):
-        rows.writerows((row, turn, value) for turn, value in enumerate(scores[place], start=1))
+    for row, index in enumerate(column.indices.to_list(), start=1):
+        rows.writerows((row, turn, value) for turn, value in enumerate(scores[index], start=1))
     return out.getvalue()

@@ -15,24 +15,24 @@ SCORE_KEY = "DISSENSUS_SCORE_KEY"
 
 def serve(
     model: Annotated[Path, typer.Option(metavar="DIR", help="Folder of a trained model.")],
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="Port; 0 takes any free one.")] = 8001,
+    host: Annotated[str, typer.Option(metavar="HOST", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="Port; 0 chooses a free one.")] = 8001,
 ) -> None:
-    """Serve the scores of a model at /score until it is interrupted; /openapi.json describes it.
+    """Serve the scores of a model at /score until interrupted; /openapi.json describes the API.
 
-    Where DISSENSUS_SCORE_KEY is set, who asks must send it as a bearer token.
+    If DISSENSUS_SCORE_KEY is set, requests must send it as a bearer token.
 
     Example: dissensus preference serve --model harmless-model --port 8001
     """
-    trained, known = load_model(model), read_identity(model)
+    trained, identity = load_model(model), read_identity(model)
     key = os.environ.get(SCORE_KEY, "")
-    app = create_scoring_app(trained, known, key=key)
+    app = create_scoring_app(trained, identity, key=key)
 
-    def ready(held: int) -> None:
-        shown = f"[{host}]" if ":" in host else host
-        typer.echo(f"{known.name} ({trained.purpose}) scores at http://{shown}:{held}/score", err=True)
+    def ready(bound_port: int) -> None:
+        address = f"[{host}]" if ":" in host else host
+        typer.echo(f"{identity.name} ({trained.purpose}) scores at http://{address}:{bound_port}/score", err=True)
         if not key:
-            typer.echo(f"Whoever reaches it may ask; set {SCORE_KEY} to change that.", err=True)
+            typer.echo(f"Requests are not authenticated; to require a token, set {SCORE_KEY}.", err=True)
 
     serve_app(app, host, port, ready=ready)
     typer.echo("Stopped.", err=True)

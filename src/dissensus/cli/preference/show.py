@@ -23,40 +23,40 @@ def show(
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Tell what a model is: its kind, what it was trained on, how often it was right, and its limits.
+    """Show the card of a model: its kind, training data, accuracy and limits.
 
     Example: dissensus preference show harmless-model
     """
     kind = result_writer.choose_format(format, output)
     if kind is Format.CSV:
-        raise InvalidInput("A card is no table of rows. Choose --format table or --format json.")
+        raise InvalidInput("A model card is not a table of rows. Choose --format table or --format json.")
     result_writer.check_output(output)
-    trained, known = load_model(model), read_identity(model)
-    about = {"kind": model_kind(trained), "purpose": trained.purpose, "sha256": known.sha256}
+    trained, identity = load_model(model), read_identity(model)
+    summary = {"kind": model_kind(trained), "purpose": trained.purpose, "sha256": identity.sha256}
     if kind is Format.JSON:
-        told = {"schema_version": 1, "name": known.name, **about, "card": trained.card}
-        result_writer.write_text(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False), output)
+        document = {"schema_version": 1, "name": identity.name, **summary, "card": trained.card}
+        result_writer.write_text(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False), output)
         return
     try:
-        told_by_card, limits = list(_card_lines(trained.card)), list(trained.card.get("limits", []))
+        card_lines, limits = list(_card_lines(trained.card)), list(trained.card.get("limits", []))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise InvalidInput(
-            f"{model}: card.json is no card as training writes it. Copy the model again; --format json has it as it is."
+            f"{model}: card.json is not a valid model card. Copy the model again; --format json prints it unchanged."
         ) from None
-    lines = [*about.items(), *told_by_card, *_group_lines(trained)]
+    lines = [*summary.items(), *card_lines, *_group_lines(trained)]
     grid = Grid(
-        (escape_unprintable(known.name), ""), tuple((name, escape_unprintable(str(value))) for name, value in lines)
+        (escape_unprintable(identity.name), ""), tuple((name, escape_unprintable(str(value))) for name, value in lines)
     )
     result_writer.write_pages(
-        [Page("A preference model.", (grid,), tuple(escape_unprintable(str(one)) for one in limits))], output
+        [Page("A preference model.", (grid,), tuple(escape_unprintable(str(limit)) for limit in limits))], output
     )
 
 
 def _card_lines(card: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield lines of a model card; one written elsewhere may lack some."""
-    for name, what in (("n_pairs", "pairs"), ("n_dialogues", "dialogues"), ("n_raters", "raters")):
+    """Yield the lines of a model card; optional keys may be missing."""
+    for name, label in (("n_pairs", "pairs"), ("n_dialogues", "dialogues"), ("n_raters", "raters")):
         if card.get(name) is not None:
-            yield what, f"{card[name]:,}"
+            yield label, f"{card[name]:,}"
     counting = card.get("counting")
     if counting:
         yield "strength", counting["strength"] + (", soft labels" if counting["soft"] else "")
@@ -64,12 +64,12 @@ def _card_lines(card: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "encoder", card["encoder"]["name"]
     if "base" in card:
         yield from _transformer_lines(card)
-    held = card.get("held_out")
-    if held:
-        yield "accuracy held out", "{estimate:.3f} ({ci_low:.3f}–{ci_high:.3f})".format(**held["accuracy"])
-        yield "log-loss held out", f"{held['log_loss']:.3f}"
-        if "r_squared" in held:
-            yield "r² held out", f"{held['r_squared']:.3f}"
+    held_out = card.get("held_out")
+    if held_out:
+        yield "accuracy held out", "{estimate:.3f} ({ci_low:.3f}–{ci_high:.3f})".format(**held_out["accuracy"])
+        yield "log-loss held out", f"{held_out['log_loss']:.3f}"
+        if "r_squared" in held_out:
+            yield "r² held out", f"{held_out['r_squared']:.3f}"
 
 
 def _transformer_lines(card: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.preference import transformer as of_transformer
+from dissensus.cli.preference import transformer as transformer_options
 from dissensus.cli.preference.options import (
     PairsArgument,
     PurposeOption,
@@ -41,26 +41,26 @@ def train(
     soft_labels: SoftOption = False,
     raters: RatersOption = None,
     seed: SeedOption = 0,
-    base: of_transformer.BaseOption = None,
-    max_length: of_transformer.MaxLengthOption = None,
-    epochs: of_transformer.EpochsOption = None,
-    batch: of_transformer.BatchOption = None,
-    accumulate: of_transformer.AccumulateOption = None,
-    learning_rate: of_transformer.LearningRateOption = None,
-    schedule: of_transformer.ScheduleOption = None,
-    lora: of_transformer.LoraOption = None,
-    bf16: of_transformer.Bf16Option = None,
-    checkpoint_every: of_transformer.CheckpointOption = None,
-    resume: of_transformer.ResumeOption = None,
-    peak_tflops: of_transformer.PeakOption = None,
+    base: transformer_options.BaseOption = None,
+    max_length: transformer_options.MaxLengthOption = None,
+    epochs: transformer_options.EpochsOption = None,
+    batch: transformer_options.BatchOption = None,
+    accumulate: transformer_options.AccumulateOption = None,
+    learning_rate: transformer_options.LearningRateOption = None,
+    schedule: transformer_options.ScheduleOption = None,
+    lora: transformer_options.LoraOption = None,
+    bf16: transformer_options.Bf16Option = None,
+    checkpoint_every: transformer_options.CheckpointOption = None,
+    resume: transformer_options.ResumeOption = None,
+    peak_tflops: transformer_options.PeakOption = None,
 ) -> None:
-    """Train a model on pairs, or on what each person said of them, and write it as a folder with its card.
+    """Train a model on pairs or on the preferences of each person, and write it as a folder with its card.
 
-    Several GPUs train a transformer through torchrun --nproc-per-node 8 -m dissensus preference train and so on.
+    To train a transformer on several GPUs: torchrun --nproc-per-node 8 -m dissensus preference train …
 
     Example: dissensus preference train export/preferences.jsonl --raters export/red-teamers.jsonl --kind groups -o m
     """
-    options = of_transformer.given_options(
+    options = transformer_options.collect_options(
         base=base,
         max_length=max_length,
         epochs=epochs,
@@ -74,23 +74,23 @@ def train(
         resume=resume,
         peak_tflops=peak_tflops,
     )
-    known = purpose or infer_purpose(pairs)
-    if known is None:
-        raise InvalidInput("It is not known what people chose by. Say --purpose harmless or --purpose helpful.")
+    known_purpose = purpose or infer_purpose(pairs)
+    if known_purpose is None:
+        raise InvalidInput("The criterion of the choices is unknown. Give --purpose harmless or --purpose helpful.")
     plan = _plan(kind, Weighting(strength=strength, soft=soft_labels), output, options)
     make_folder(output)
-    found = load_pairs(pairs, known, raters)
+    read = load_pairs(pairs, known_purpose, raters)
     with result_writer.progress_bar("Training") as progress:
-        asked = {"purpose": known, "excluded": found.excluded, "seed": seed, "progress": progress}
-        card = _trained(plan, found.pairs, output, **asked)
+        training = {"purpose": known_purpose, "excluded": read.excluded, "seed": seed, "progress": progress}
+        card = _trained(plan, read.pairs, output, **training)
     if not is_first_process():
         return
-    held = card["held_out"]
-    accuracy = "{estimate:.3f} [{ci_low:.3f}, {ci_high:.3f}]".format(**held["accuracy"])
+    held_out = card["held_out"]
+    accuracy = "{estimate:.3f} [{ci_low:.3f}, {ci_high:.3f}]".format(**held_out["accuracy"])
     typer.echo(
         f"Trained on {card['n_pairs']:,} pairs of {card['n_dialogues']:,} dialogues. On "
-        f"{held['accuracy']['n']:,} pairs held out: accuracy {accuracy}, log-loss {held['log_loss']:.3f}, length alone "
-        f"{held['length_alone']['estimate']:.3f}.{_more(card)}"
+        f"{held_out['accuracy']['n']:,} pairs held out: accuracy {accuracy}, log-loss {held_out['log_loss']:.3f}, "
+        f"length alone {held_out['length_alone']['estimate']:.3f}.{_more(card)}"
     )
     typer.echo(f"Wrote {output}.", err=True)
 
@@ -100,26 +100,28 @@ def _plan(
 ) -> TrainingPlan | TransformerPlan:
     """Return the training plan."""
     if kind == "transformer":
-        return of_transformer.make_transformer_plan(counting, output, options)
-    of_transformer.refuse_transformer_options(options, kind)
+        return transformer_options.make_transformer_plan(counting, output, options)
+    transformer_options.refuse_transformer_options(options, kind)
     return TrainingPlan.of(kind, counting)
 
 
-def _trained(plan: TrainingPlan | TransformerPlan, pairs: Sequence[Pair], output: Path, **asked: Any) -> dict[str, Any]:
+def _trained(
+    plan: TrainingPlan | TransformerPlan, pairs: Sequence[Pair], output: Path, **options: Any
+) -> dict[str, Any]:
     """Train and save a model, and return its card."""
     if not isinstance(plan, TrainingPlan):
-        return of_transformer.train_and_save(plan, pairs, output, **asked)
-    model = train_model(pairs, plan=plan, **asked)
+        return transformer_options.train_and_save(plan, pairs, output, **options)
+    model = train_model(pairs, plan=plan, **options)
     save_model(model, output)
     return model.card
 
 
 def _more(card: dict[str, Any]) -> str:
-    """Describe the differences that the model found."""
-    held = card["held_out"]
-    if "r_squared" in held:
-        return f" Of all variance {held['r_squared']:.2f} lies between answers (r²)."
-    if "by_group" not in held:
+    """Return a sentence on the group differences that the model found."""
+    held_out = card["held_out"]
+    if "r_squared" in held_out:
+        return f" Of all variance {held_out['r_squared']:.2f} lies between answers (r²)."
+    if "by_group" not in held_out:
         return ""
     axes = ", ".join(card["settings"]["effect_penalties"])
     return f" Differences were found on: {axes}." if axes else " No differences between groups or raters were found."

@@ -17,23 +17,23 @@ NEEDED: Final = (ID, "reviewer_id", "success")
 
 
 def read_reviews(source: Any) -> tuple[Review, ...]:
-    """Read what reviewers say of attempts.
+    """Read reviews of attempts.
 
     Parameters
     ----------
     source
         Path of a file, or a pandas, polars or Arrow table, with ``attempt_id``, ``reviewer_id``, ``success`` from 0 to
-        4 and, if there are any, ``tags``, a list of two at most. JSON is an object a line, or one array.
+        4 and, optionally, ``tags``, a list of at most two. JSON is either JSON Lines or one array.
 
     Returns
     -------
     tuple of Review
-        In the order of the file.
+        Reviews in file order.
 
     Raises
     ------
     DissensusError
-        The file cannot be read, or a record is no review; the message has its number.
+        The file cannot be read, or a record is not a review; the message has its number.
 
     Examples
     --------
@@ -43,25 +43,25 @@ def read_reviews(source: Any) -> tuple[Review, ...]:
     [('7', 'ann', 4), ('7', 'ben', 3)]
     """
     where = source if is_path(source) else "The table"
-    found = []
+    reviews = []
     for number, record in enumerate(_records(source), start=1):
         try:
-            found.append(_review(record))
+            reviews.append(_review(record))
         except (InvalidInput, NotFound) as error:
             raise type(error)(f"{where}, record {number:,}: {error}") from None
-    if not found:
+    if not reviews:
         raise InvalidInput(f"{where} has no review.")
-    return tuple(found)
+    return tuple(reviews)
 
 
 def read_attempt_ids(source: Any) -> tuple[str, ...] | None:
-    """Return the ids of attempts that a file or a table names in ``attempt_id``; None where it names none."""
-    given = [record.get(ID) for record in _records(source)]
-    if all(value is None for value in given):
+    """Return the ``attempt_id`` of each record of a file or table; None if there are none."""
+    ids = [record.get(ID) for record in _records(source)]
+    if all(value is None for value in ids):
         return None
-    if None in given:
-        raise InvalidInput(f"Record {given.index(None) + 1:,} has no {ID}, and others have one. Give one to each.")
-    return tuple(map(_id, given))
+    if None in ids:
+        raise InvalidInput(f"Record {ids.index(None) + 1:,} has no {ID}, and others have one. Give one to each.")
+    return tuple(map(_id, ids))
 
 
 def _records(source: Any) -> Iterator[Mapping[str, Any]]:
@@ -78,7 +78,7 @@ def _review(record: Mapping[str, Any]) -> Review:
             f"there is no {format_list(missing)}. A review has {', '.join(NEEDED)} and, if there are any, tags.{near}"
         )
     success = parse_whole_number("success", record["success"])
-    assert success is not None  # noqa: S101 - only what is missing is None
+    assert success is not None  # noqa: S101 - None only if missing
     return Review(
         attempt_id=_id(record[ID]),
         reviewer_id=_id(record["reviewer_id"]),
@@ -92,4 +92,4 @@ def _id(value: object) -> str:
         return str(int(value))
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value)
-    raise InvalidInput(f"{format_value(value)} is no id; give a text or a whole number.")
+    raise InvalidInput(f"{format_value(value)} is not an id; give a text or a whole number.")

@@ -21,71 +21,71 @@ NO_INPUT: Final = "nothing comes before what the bot says, and an Inspect sample
 
 COLUMNS: Final = ("assistant_response", "human_score", "objective", "data_type")
 VERSION: Final = "# dataset_version=1.0\n"
-"""First line, without which PyRIT asks for a version."""
+"""First line; without it PyRIT asks for a version."""
 
 _MISSING: Final = frozenset({"", "#n/a", "n/a", "na", "<na>", "null", "nan", "-nan", "none", "#na", "#n/a n/a"})
-"""What pandas takes for missing, in small letters; PyRIT refuses a file that holds it."""
+"""Values that pandas reads as missing, in lower case; PyRIT rejects files with them."""
 
 
 def write_pyrit(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = False) -> SkippedCounts:
-    """Write attempts as a human-labelled data set of PyRIT, about whether what was tried was reached.
+    """Write attempts as a human-labelled data set of PyRIT about the success of attacks.
 
-    The objective is the description, the response the whole transcript, since that is what was rated, and the score 1
-    where the rating is `dissensus.schema.records.attempt.SUCCESS` or more, else 0.
+    The objective is the description, the response the whole transcript, which is what raters rated, and the score 1 if
+    the rating is `dissensus.schema.records.attempt.SUCCESS` or more, else 0.
     """
     table_writer.extension_of(path, (".csv",))
     table_writer.check_overwrite(path, overwrite=overwrite)
-    lost: SkippedCounts = {}
+    skipped: SkippedCounts = {}
     with open_for_writing(path) as out:
         out.write((VERSION + ",".join(COLUMNS) + "\n").encode())
         count = 0
-        for row in _label_attempts(attempts, lost):
+        for row in _label_attempts(attempts, skipped):
             out.write(_line(row))
             count += 1
         if not count:
-            raise InvalidInput(f"No attempt can be written to {path}: " + ", ".join(lost) + ".")
-    return lost
+            raise InvalidInput(f"No attempt can be written to {path}: " + ", ".join(skipped) + ".")
+    return skipped
 
 
-def _label_attempts(attempts: Iterable[Attempt], lost: SkippedCounts) -> Iterator[tuple[str | int, ...]]:
+def _label_attempts(attempts: Iterable[Attempt], skipped: SkippedCounts) -> Iterator[tuple[str | int, ...]]:
     for attempt in attempts:
         objective = attempt.task_description.strip()
         why = UNRATED if attempt.rating is None else NO_OBJECTIVE if objective.casefold() in _MISSING else None
         if why is not None:
-            lost[why] = lost.get(why, 0) + 1
+            skipped[why] = skipped.get(why, 0) + 1
             continue
         yield attempt.transcript.strip(), int((attempt.rating or 0) >= SUCCESS), objective, "text"
 
 
 def _line(row: tuple[str | int, ...]) -> bytes:
-    # all texts in quotes: outside them PyRIT takes # for the start of a comment
+    # Quote all texts: PyRIT reads an unquoted # as the start of a comment.
     out = io.StringIO()
     csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerow(row)
     return out.getvalue().encode()
 
 
 def write_attempt_samples(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = False) -> SkippedCounts:
-    """Write attempts as samples of Inspect: the conversation up to the last answer as input, the intent as target."""
-    lost: SkippedCounts = {}
-    write_lines(_samples(attempts, lost), path, overwrite=overwrite)
-    return lost
+    """Write attempts as Inspect samples: the turns before the last answer as input, the intent as target."""
+    skipped: SkippedCounts = {}
+    write_lines(_samples(attempts, skipped), path, overwrite=overwrite)
+    return skipped
 
 
-def _samples(attempts: Iterable[Attempt], lost: SkippedCounts) -> Iterator[dict[str, object]]:
+def _samples(attempts: Iterable[Attempt], skipped: SkippedCounts) -> Iterator[dict[str, object]]:
     for number, attempt in enumerate(attempts, start=1):
         before, response = _split_response(parse_hh(attempt.transcript))
         if not before:
-            lost[NO_INPUT] = lost.get(NO_INPUT, 0) + 1
+            skipped[NO_INPUT] = skipped.get(NO_INPUT, 0) + 1
             continue
-        told = {key: getattr(attempt, key) for key in KEYS if key not in ("transcript", "task_description")}
+        metadata = {key: getattr(attempt, key) for key in KEYS if key not in ("transcript", "task_description")}
         yield {
             "id": str(number),
             "input": write_messages(before),
             "target": attempt.task_description,
-            "metadata": {"response": response, **told},
+            "metadata": {"response": response, **metadata},
         }
 
 
 def _split_response(turns: Turns) -> tuple[Turns, str | None]:
-    """Return the turns before the last one of the bot, and that one; None where a human has the last word."""
+    """Split off the last turn if it is the bot's; the response is None otherwise."""
     return (turns[:-1], turns[-1][1]) if turns[-1][0] == "bot" else (turns, None)

@@ -20,17 +20,17 @@ from dissensus.schema.records.conversation import Conversation
 from dissensus.text.transcripts import parse_hh
 
 PUBLISHED: Final = ("red_team_attempts.jsonl.gz", "red_team_attempts.jsonl")
-"""Names of the published file, which is one array in spite of them."""
+"""Names of the published file, which is one array despite its extension."""
 
 BATCH: Final = 10_000
-"""Attempts that are held as a table at a time while they are written."""
+"""Attempts per table while writing."""
 
 _TELLING: Final = {"transcript", "task_description", "red_team_member_id"}
 _KNOWN: Final = {*KEYS, RELEASED_SPELLING}
 
 
 class ReadAttempts(NamedTuple):
-    """Attempts in the order of their file, and what the reader should know."""
+    """Attempts in file order, and notes."""
 
     attempts: tuple[Attempt, ...]
     notes: tuple[str, ...] = ()
@@ -42,19 +42,19 @@ def read_attempts(source: Any) -> ReadAttempts:
     Parameters
     ----------
     source
-        Path of a file, or a pandas, polars or Arrow table. JSON is one array, as published, or an object a line; csv,
-        tsv and Parquet have the same keys as columns. The key that was published as ``task_descripton_…`` is read under
-        that spelling and the right one.
+        Path of a file, or a pandas, polars or Arrow table. JSON is one array, as published, or JSON Lines; csv, tsv
+        and Parquet have the same keys as columns. The key published as ``task_descripton_…`` is read in that spelling
+        and in the correct one.
 
     Returns
     -------
     ReadAttempts
-        All attempts. Keys that an attempt does not have are left out with a note.
+        All attempts. Unknown keys are left out with a note.
 
     Raises
     ------
     DissensusError
-        The file cannot be read, or a record is no attempt; the message has its number.
+        The file cannot be read, or a record is not an attempt; the message has its number.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def describe_unknown_keys(unknown: Iterable[str]) -> tuple[str, ...]:
 def stream_attempts(
     source: Any, unknown: dict[str, None] | None = None, *, progress: Progress | None = None
 ) -> Iterator[Attempt]:
-    """Yield the attempts of a source one after the other; see `read_attempts`."""
+    """Stream the attempts of a source; see `read_attempts`."""
     if is_path(source) and content.detect_format(Path(source)) == "json":
         yield from _from_json(Path(source), unknown, progress)
         return
@@ -100,7 +100,7 @@ def stream_attempts(
 
 
 def holds_attempts(path: Path) -> bool:
-    """Tell whether a file holds attempts rather than other conversations, by the keys of its first record."""
+    """Return whether a file holds attempts, by the keys of its first record."""
     is_json = content.detect_format(path) == "json"
     return set(next(stream_records(path), {}) if is_json else to_frame(path).columns) >= _TELLING
 
@@ -118,7 +118,7 @@ def _from_json(path: Path, unknown: dict[str, None] | None, progress: Progress |
 
 
 def _check_transcript(attempt: Attempt, where: str) -> Attempt:
-    """Make sure that the transcript can be read."""
+    """Raise if the transcript cannot be parsed."""
     try:
         conversation_of(attempt)
     except InvalidInput as error:
@@ -127,53 +127,53 @@ def _check_transcript(attempt: Attempt, where: str) -> Attempt:
 
 
 def conversation_of(attempt: Attempt) -> Conversation:
-    """Return the turns of an attempt."""
+    """Parse the transcript of an attempt."""
     return Conversation.from_turns(parse_hh(attempt.transcript))
 
 
 def write_attempts(
     attempts: Iterable[Attempt], path: Path, *, as_released: bool = False, overwrite: bool = False
 ) -> None:
-    """Write red-team attempts to a file, whole or not at all.
+    """Write red-team attempts to a file, atomically.
 
     Parameters
     ----------
     attempts
         One or more.
     path
-        Its name says how: .json is one array, as published, .jsonl an object a line (both also .gz), and .csv, .tsv
-        and .parquet a table with the same keys as columns. The name of the published file, red_team_attempts.jsonl.gz,
-        asks for an array too.
+        The extension determines the format: .json is one array, as published, .jsonl JSON Lines (both also .gz), and
+        .csv, .tsv and .parquet a table with the same keys as columns. The name of the published file,
+        red_team_attempts.jsonl.gz, also means an array.
     as_released
-        Whether to spell the score of the description as the published file does, and to write JSON as one array.
+        Use the published spelling of the description score, and write JSON as one array.
     overwrite
-        Whether a file that is there already may be replaced.
+        True to replace an existing file.
 
     Raises
     ------
     InvalidInput
-        There is no attempt, or the name ends in something else.
+        There is no attempt, or the name has another extension.
     Conflict
-        The file is there already.
+        The file exists already.
     Unavailable
-        It cannot be written.
+        The file cannot be written.
     """
     extension = table_writer.extension_of(path)
     table_writer.check_overwrite(path, overwrite=overwrite)
-    given = iter(attempts)
-    first = next(given, None)
+    iterator = iter(attempts)
+    first = next(iterator, None)
     if first is None:
         raise InvalidInput(f"There is no attempt to write to {path}.")
-    every = chain([first], given)
+    all_attempts = chain([first], iterator)
     if extension.startswith(".json"):
         lines = extension.startswith(".jsonl") and not as_released and path.name not in PUBLISHED
-        _write_json(every, path, lines=lines, as_released=as_released)
+        _write_json(all_attempts, path, lines=lines, as_released=as_released)
     elif extension == ".parquet":
         table_stream.write_parts(
-            _tables(every, as_released=as_released), _column_types(as_released), path, overwrite=overwrite
+            _tables(all_attempts, as_released=as_released), _column_types(as_released), path, overwrite=overwrite
         )
     else:
-        table = pl.concat(list(_tables(every, as_released=as_released)))
+        table = pl.concat(list(_tables(all_attempts, as_released=as_released)))
         table_writer.write_frame(table.with_columns(_tags_as_text(table["tags"])), path, overwrite=overwrite)
 
 
@@ -203,11 +203,11 @@ def _column_types(as_released: bool) -> dict[str, pl.DataType]:
 
 
 def _tables(attempts: Iterable[Attempt], *, as_released: bool) -> Iterator[pl.DataFrame]:
-    given = iter(attempts)
-    while batch := list(islice(given, BATCH)):
+    iterator = iter(attempts)
+    while batch := list(islice(iterator, BATCH)):
         yield to_attempts_table(batch).rename(dict(zip(SCHEMA, _column_types(as_released), strict=True)))
 
 
 def _tags_as_text(tags: pl.Series) -> pl.Series:
-    written = [None if given is None else json.dumps(given.to_list(), ensure_ascii=False) for given in tags]
-    return pl.Series(tags.name, written, pl.String)
+    texts = [None if value is None else json.dumps(value.to_list(), ensure_ascii=False) for value in tags]
+    return pl.Series(tags.name, texts, pl.String)

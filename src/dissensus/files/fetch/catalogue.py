@@ -20,14 +20,14 @@ class DatasetFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A public data set and where it is."""
+    """A public data set and its address."""
 
     name: str
     title: str
     paper: str
     licence: str
     warning: str
-    base: str  # address that the paths of its files follow
+    base: str  # base address of the file paths
     files: tuple[DatasetFile, ...]
 
 
@@ -43,7 +43,7 @@ def datasets() -> tuple[str, ...]:
 
 
 def load_dataset(name: str) -> Dataset:
-    """Return what the catalogue says of a data set: its licence, its address, its files.
+    """Return the catalogue entry of a data set.
 
     Examples
     --------

@@ -28,13 +28,13 @@ Source = Literal["catalogue", "record"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """A file that is there and has been checked."""
+    """A verified local file."""
 
     path: Path
     size: int
     sha256: str
-    checked_against: Source | None  # origin of the equal hash; None on the first download without a known hash
-    downloaded: bool  # False where it was there already
+    checked_against: Source | None  # None on a first download without a known hash
+    downloaded: bool  # False if it existed already
 
 
 def fetch(  # noqa: PLR0913 - options are keyword-only
@@ -50,35 +50,34 @@ def fetch(  # noqa: PLR0913 - options are keyword-only
     sleep: Callable[[float], None] = time.sleep,
     now: datetime | None = None,
 ) -> tuple[Fetched, ...]:
-    """Fetch the files of a data set that are not there yet, and check all of them.
+    """Fetch the missing files of a data set, and verify all of them.
 
-    A file is downloaded as `NAME.part` and gets its name when it has been checked. A download that broke off is
-    resumed where that is safe: the hash is known, or the server confirms by its ETag that nothing changed. Size and
-    hash are compared with the catalogue; where that does not know the hash, with `fetched.json` in the folder, in
-    which every download is recorded.
+    A file is downloaded as `NAME.part` and renamed once it is verified. An interrupted download is resumed if that is
+    safe: the hash is known, or the server confirms by its ETag that nothing changed. Size and hash are compared with
+    the catalogue, or, if it has no hash, with `fetched.json` in the folder, which records every download.
 
     Parameters
     ----------
     dataset
-        Name of a data set in the catalogue, or one of your own.
+        Name of a data set in the catalogue, or a `Dataset`.
     folder
-        Where the files go, under their paths; made if it is not there.
+        Target folder; created if missing.
     only
-        Pattern with ``*``, ``?`` and ``[…]`` that the paths of the files match. Default: all files.
+        Pattern with ``*``, ``?`` and ``[…]`` that selects files by their paths. Default: all files.
     mirror
-        Address that the paths of the files follow, in place of the base of the data set.
+        Base address of the file paths, in place of that of the data set.
     force
-        Replace files that are there and not right, and forget what was recorded of them.
+        Replace existing files that fail verification, and their records.
     progress
-        Called with the share that is done, from 0 to 1; every file counts the same.
+        Called with the fraction that is done, from 0 to 1; all files count equally.
     timeout
-        Seconds after which a server that sends nothing is given up on.
+        Seconds to wait for data from the server.
     tries
-        How often a file is asked for while the connection breaks or the server is busy (429 and 5xx).
+        Attempts per file if the connection fails or the server is busy (429 and 5xx).
     sleep
-        Called with the seconds to wait between tries: 1, 2, 4 …, or what the server asks for, up to 60.
+        Called with the seconds to wait between attempts: 1, 2, 4 …, or as long as the server asks, up to 60.
     now
-        Time to record; the present by default.
+        Time to record; default: the current time.
 
     Returns
     -------
@@ -90,11 +89,11 @@ def fetch(  # noqa: PLR0913 - options are keyword-only
     NotFound
         No such data set, no file matches, or the server has no such file.
     InvalidInput
-        The mirror is no address, the record is damaged, or a number makes no sense.
+        The mirror is not an address, the record is damaged, or a number is out of range.
     Conflict
-        A file is there and is not the right one, or is another one than was fetched before.
+        A file exists and fails verification, or differs from the one fetched before.
     Unavailable
-        The server does not answer, or with something else than the file; or the folder cannot be written.
+        The server does not respond, or does not send the file; or the folder cannot be written.
 
     Examples
     --------
@@ -112,13 +111,13 @@ def fetch(  # noqa: PLR0913 - options are keyword-only
     with open_client(timeout) as client, _storage(folder), _lock_folder(folder):
         for number, file in enumerate(chosen):
             report = partial(_report, progress, number, len(chosen))
-            found = _find_existing(file, folder, force=force)
-            if found is None:
+            result = _find_existing(file, folder, force=force)
+            if result is None:
                 part = folder / f"{file.path}.part"
                 job = Download(client, base.join(file.path), part, file.size, file.sha256, report)
                 download(job, tries=tries, sleep=sleep)
-                found = _accept(job, file, folder, date=date, force=force)
-            fetched.append(found)
+                result = _accept(job, file, folder, date=date, force=force)
+            fetched.append(result)
             report(1, 1)
     return tuple(fetched)
 
@@ -136,24 +135,26 @@ def _base(address: str) -> httpx.URL:
         url = httpx.URL(address.rstrip("/") + "/")
         if url.scheme in ("http", "https") and url.host and not url.query and not url.fragment:
             return url
-    raise InvalidInput(f"{format_value(address)} is no address of a folder. Write it like https://example.org/data")
+    raise InvalidInput(
+        f"{format_value(address)} is not the address of a folder. Write it like https://example.org/data"
+    )
 
 
 @contextmanager
 def _storage(folder: Path) -> Iterator[None]:
-    """Say what is the matter with the place for the files."""
+    """Translate errors of the target folder."""
     try:
         yield
     except OSError as error:
         raise Unavailable(
             f"{error.filename or folder} cannot be read or written: {error.strerror or error}. "
-            "Make room there, or name another folder; what has come is kept."
+            "Make room there, or name another folder; partial downloads are kept."
         ) from None
 
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Keep a second fetch from writing the same files."""
+    """Lock the folder against a second fetch."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -169,7 +170,7 @@ def _lock(handle: int, folder: Path) -> None:
     except BlockingIOError:
         raise Conflict(f"Another fetch is writing to {folder}. Wait for it, or name another folder.") from None
     except OSError:
-        # Some network file systems cannot lock a folder; that is no reason not to fetch.
+        # Some network file systems cannot lock folders; fetch without a lock.
         return
 
 
@@ -179,7 +180,7 @@ def _report(progress: Callable[[float], None] | None, number: int, n_files: int,
 
 
 def _find_existing(file: DatasetFile, folder: Path, *, force: bool) -> Fetched | None:
-    """Return a file that is there and right; None where it is to be downloaded."""
+    """Return an existing, verified file; None if it must be downloaded."""
     target = folder / file.path
     if not target.exists():
         return None
@@ -194,13 +195,13 @@ def _find_existing(file: DatasetFile, folder: Path, *, force: bool) -> Fetched |
 
 
 def _accept(job: Download, file: DatasetFile, folder: Path, *, date: str, force: bool) -> Fetched:
-    """Give a downloaded file its name if it is right; remove it if it is not."""
+    """Rename a downloaded file if it is verified, else remove it."""
     size, sha256 = _measure(job.part)
     expected, source = (file, None) if force and not file.sha256 else _expected(file, folder)
     if expected.size not in (None, size) or expected.sha256 not in (None, sha256):
         discard(job.part)
         raise _mismatch(job.url, _difference(size, sha256, expected, source), source)
-    # The record comes first: a file without it could not be told from one that somebody else put there.
+    # Record first: without a record the file could not be told from a foreign one.
     _record(folder, file.path, {"date": date, "sha256": sha256, "size": size, "url": without_password(job.url)})
     target = job.part.replace(folder / file.path)
     discard(job.part)
@@ -208,7 +209,7 @@ def _accept(job: Download, file: DatasetFile, folder: Path, *, date: str, force:
 
 
 def _expected(file: DatasetFile, folder: Path) -> tuple[DatasetFile, Source | None]:
-    """Return what is known of a file, and from where."""
+    """Return the expected size and hash of a file, and their source."""
     if file.sha256 is not None:
         return file, "catalogue"
     recorded = _records(folder).get(file.path)
@@ -218,12 +219,12 @@ def _expected(file: DatasetFile, folder: Path) -> tuple[DatasetFile, Source | No
 
 
 def _difference(size: int, sha256: str, expected: DatasetFile, source: Source | None) -> str:
-    known = [] if expected.size is None else [f"{expected.size:,} bytes"]
-    known += [] if expected.sha256 is None else [f"SHA-256 {expected.sha256}"]
-    if not known:
+    expectations = [] if expected.size is None else [f"{expected.size:,} bytes"]
+    expectations += [] if expected.sha256 is None else [f"SHA-256 {expected.sha256}"]
+    if not expectations:
         return f"nothing is known to check it with: {RECORD} does not name it"
     where = RECORD if source == "record" else "the catalogue"
-    return f"it has {size:,} bytes and SHA-256 {sha256}, while {where} says {' and '.join(known)}"
+    return f"it has {size:,} bytes and SHA-256 {sha256}, while {where} says {' and '.join(expectations)}"
 
 
 def _mismatch(url: httpx.URL, difference: str, source: Source | None) -> Conflict | Unavailable:

@@ -34,7 +34,7 @@ class Download:
 
     @property
     def limit(self) -> int:
-        """The most bytes that may come."""
+        """Maximum number of bytes to accept."""
         return self.size or MAX_FILE_BYTES
 
 
@@ -44,8 +44,8 @@ def open_client(timeout: float) -> httpx.Client:
     try:
         return httpx.Client(timeout=timeout, headers=headers)
     except (ImportError, OSError, ValueError) as error:
-        # Proxies and certificates come from the environment, where anything may stand.
-        raise Unavailable(f"No connection can be made: {error}. Look at SSL_CERT_FILE and the *_PROXY.") from None
+        # Proxies and certificates come from the environment.
+        raise Unavailable(f"No connection can be made: {error}. Check SSL_CERT_FILE and *_PROXY.") from None
 
 
 def download(job: Download, *, tries: int, sleep: Callable[[float], None]) -> None:
@@ -57,19 +57,19 @@ def download(job: Download, *, tries: int, sleep: Callable[[float], None]) -> No
             return
         reason, wait = problem
         if number == tries or wait > MAX_WAIT:
-            kept = " What has come is kept, and the next fetch goes on from there." if job.part.exists() else ""
+            hint = " The partial download is kept, and the next fetch resumes it." if job.part.exists() else ""
             raise Unavailable(
-                f"{without_password(job.url)} cannot be fetched: {reason} (try {number} of {tries}).{kept}"
+                f"{without_password(job.url)} cannot be fetched: {reason} (try {number} of {tries}).{hint}"
             )
         sleep(max(2.0 ** (number - 1), wait))
 
 
 def _attempt(job: Download) -> tuple[str, float] | None:
-    """Try once; return the reason and the seconds to wait where a retry may help."""
+    """Try once; return the reason and the seconds to wait if a retry may help."""
     try:
         return _receive(job)
     except httpx.TimeoutException:
-        return f"nothing came for {job.client.timeout.read:g} seconds", 0.0
+        return f"no data for {job.client.timeout.read:g} seconds", 0.0
     except httpx.TransportError as error:
         return str(error) or type(error).__name__, 0.0
 
@@ -92,7 +92,7 @@ def _receive(job: Download) -> tuple[str, float] | None:
 
 
 def _send(job: Download, headers: dict[str, str]) -> httpx.Response:
-    """Follow redirects, though never from https to anything else."""
+    """Send a request and follow redirects, but never from https to another scheme."""
     request = job.client.build_request("GET", job.url, headers=headers)
     for _ in range(MAX_REDIRECTS + 1):
         response = job.client.send(request, stream=True)
@@ -102,20 +102,20 @@ def _send(job: Download, headers: dict[str, str]) -> httpx.Response:
         response.close()
         old, new = request.url.scheme, following.url.scheme
         if new != "https" and (old, new) != ("http", "http"):
-            raise Unavailable(f"{without_password(job.url)} leads from {old} to {new}, which is not followed.")
+            raise Unavailable(f"{without_password(job.url)} redirects from {old} to {new}, which is not followed.")
         request = following
-    raise Unavailable(f"{without_password(job.url)} leads on and on: more than {MAX_REDIRECTS} redirects.")
+    raise Unavailable(f"{without_password(job.url)} redirects too often: more than {MAX_REDIRECTS} times.")
 
 
 def _continues(response: httpx.Response, offset: int, etag: str | None) -> bool:
-    """Tell whether an answer is the rest of the same file, to its end."""
-    same = etag is None or response.headers.get("etag", etag) == etag
+    """Return whether a response is the rest of the same file, to its end."""
+    same_etag = etag is None or response.headers.get("etag", etag) == etag
     span = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", response.headers.get("content-range", ""))
-    return same and span is not None and int(span[1]) == offset and int(span[2]) + 1 == int(span[3])
+    return same_etag and span is not None and int(span[1]) == offset and int(span[2]) + 1 == int(span[3])
 
 
 def _problem(response: httpx.Response, url: httpx.URL) -> tuple[str, float]:
-    """Return what a busy server says and how long it asks to wait; refuse other answers."""
+    """Return the problem of a busy server and its Retry-After; raise for other responses."""
     status, says = response.status_code, f"it answers HTTP {response.status_code} {response.reason_phrase}"
     if status in (404, 410):
         raise NotFound(
@@ -128,11 +128,11 @@ def _problem(response: httpx.Response, url: httpx.URL) -> tuple[str, float]:
 
 
 def _save(job: Download, response: httpx.Response, offset: int) -> None:
-    """Write the body as it comes, never decoded, and no more of it than there may be."""
+    """Write the raw body, up to the size limit."""
     length = response.headers.get("content-length")
     if length is None and job.sha256 is None and "transfer-encoding" not in response.headers:
         raise Unavailable(
-            f"{without_password(job.url)} does not say how long it is, so that nobody could tell if it is cut short."
+            f"{without_password(job.url)} does not report its length, so truncation could not be detected."
         )
     total = job.size if length is None else offset + int(length)
     chunks = response.iter_raw(_CHUNK)
@@ -154,20 +154,20 @@ def _save(job: Download, response: httpx.Response, offset: int) -> None:
 
 
 def _check_start(start: bytes, url: httpx.URL) -> None:
-    """Make sure that the first bytes are those of data, not of a page that a network puts in their place."""
+    """Raise if the first bytes are not data, such as the sign-in page of a network."""
     line = start.lstrip(b"\xef\xbb\xbf \r\n\t").partition(b"\n")[0]
     csv = b"," in line and not line.startswith((b"<", b"{", _GZIP))
-    right = {".gz": start.startswith(_GZIP), ".csv": csv}.get(Path(url.path).suffix, True)
-    if not (start and right):
-        found = f"begins with {format_value(start[:100].decode('utf-8', 'replace'))}" if start else "is empty"
+    matches = {".gz": start.startswith(_GZIP), ".csv": csv}.get(Path(url.path).suffix, True)
+    if not (start and matches):
+        description = f"begins with {format_value(start[:100].decode('utf-8', 'replace'))}" if start else "is empty"
         raise Unavailable(
-            f"{without_password(url)} is not the data: what came {found}. "
-            "If your network asks to sign in, do that first; if this is a mirror, look at its files."
+            f"{without_password(url)} is not the data: the response {description}. "
+            "If your network asks to sign in, do that first; if this is a mirror, check its files."
         )
 
 
 def _resumable_part(job: Download) -> tuple[int, str | None]:
-    """Return how many bytes another download left that are safe to go on from, and their ETag."""
+    """Return the size and ETag of a partial download; size 0 if it cannot be resumed safely."""
     if not job.part.exists():
         return 0, None
     size, tag = job.part.stat().st_size, _etag_path(job.part)
@@ -176,7 +176,7 @@ def _resumable_part(job: Download) -> tuple[int, str | None]:
 
 
 def _store_etag(part: Path, etag: str) -> None:
-    # A weak one (W/"…") does not promise the same bytes.
+    # A weak ETag (W/"…") does not promise the same bytes.
     if etag.startswith('"') and etag.isascii():
         _etag_path(part).write_text(etag, "ascii")
     else:
@@ -188,11 +188,11 @@ def _etag_path(part: Path) -> Path:
 
 
 def discard(part: Path) -> None:
-    """Remove what has come, and its ETag."""
+    """Remove a partial download and its ETag."""
     part.unlink(missing_ok=True)
     _etag_path(part).unlink(missing_ok=True)
 
 
 def without_password(url: httpx.URL) -> str:
-    """Return an address without the password that may be in it."""
+    """Return an address without user name and password."""
     return str(url.copy_with(userinfo=b""))

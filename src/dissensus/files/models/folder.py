@@ -31,13 +31,13 @@ CARD: Final = "card.json"
 WEIGHTS: Final = "weights.npz"
 SUMS: Final = "SHA256SUMS"
 ARRAY_FILES: Final = (MODEL, CARD, WEIGHTS)
-"""Files of models that are arrays, beside their sums."""
+"""Files of a model of arrays, besides the checksums."""
 
 TRANSFORMER_FILES: Final = (MODEL, CARD, *NETWORK_FILES)
-"""Files of a transformer, beside their sums; a folder of one holds nothing else."""
+"""Files of a transformer, besides the checksums; its folder holds nothing else."""
 
 MAX_FILE_BYTES: Final = 2**27
-"""Bytes of one file of a folder that is read as a whole, and of all arrays together."""
+"""Bytes of a file that is read into memory, and of all arrays together."""
 
 
 def save_model(model: AnyModel, folder: Path) -> None:
@@ -46,14 +46,14 @@ def save_model(model: AnyModel, folder: Path) -> None:
     Raises
     ------
     InvalidInput
-        The folder holds something else.
+        The folder holds other files.
     Unavailable
-        It cannot be written.
+        The folder cannot be written.
     """
     make_folder(folder)
     names: tuple[str, ...] = TRANSFORMER_FILES if isinstance(model, Transformer) else ARRAY_FILES
     for other in {*ARRAY_FILES, *TRANSFORMER_FILES} - set(names):
-        (folder / other).unlink(missing_ok=True)  # of a model of another kind, which this one replaces
+        (folder / other).unlink(missing_ok=True)  # left by a replaced model of another kind
     if isinstance(model, Transformer):
         head = transformer_head(model)
         write_transformer(model, folder)
@@ -66,20 +66,20 @@ def save_model(model: AnyModel, folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder of a model, before the work for it begins."""
+    """Make the folder of a model, before training begins."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        others = _others(folder, (*ARRAY_FILES, *TRANSFORMER_FILES))
+        foreign = _others(folder, (*ARRAY_FILES, *TRANSFORMER_FILES))
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
-    if others:
-        raise InvalidInput(f"{folder} holds something else than a model: {format_list(others, 3)}. Name a new one.")
+    if foreign:
+        raise InvalidInput(f"{folder} holds other files than a model: {format_list(foreign, 3)}. Name a new one.")
 
 
 def read_identity(folder: Path) -> ModelIdentity:
     """Return the identity of a model: the name of its folder, and the SHA-256 of its checksums."""
     if not (folder / SUMS).is_file():
-        raise NotFound(f"{folder} is no whole model: {SUMS} is missing. Copy it again, or train it anew.")
+        raise NotFound(f"{folder} is not a complete model: {SUMS} is missing. Copy it again, or train it again.")
     return ModelIdentity(folder.resolve().name, hashlib.sha256(_read(folder / SUMS)).hexdigest())
 
 
@@ -91,52 +91,52 @@ def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
     folder
         As `save_model` writes it.
     encoder
-        The one that a model of embeddings was made with; by default the one of its name that is installed.
+        Encoder that an embedding model was trained with; default: the installed one of the same name.
 
     Raises
     ------
     NotFound
-        There is no such folder, or a file of it is missing.
+        The folder or a file in it does not exist.
     InvalidInput
-        A file is not what was written: it was cut, changed, or comes from elsewhere.
+        A file was truncated, changed, or comes from elsewhere.
     Unavailable
-        Its encoder is not installed, or is another one; or it is a transformer, and the extra ``ml`` is not installed.
+        The encoder is not installed or is a different one; or the extra ``ml`` that transformers need is not installed.
     """
     if not folder.is_dir():
         raise NotFound(f"There is no folder {format_value(folder)}. Make a model with: dissensus preference train.")
     sums = _sums(folder)
-    known = {*sums, *_others(folder, ())}
-    names: tuple[str, ...] = TRANSFORMER_FILES if NETWORK in known and WEIGHTS not in known else ARRAY_FILES
+    present = {*sums, *_others(folder, ())}
+    names: tuple[str, ...] = TRANSFORMER_FILES if NETWORK in present and WEIGHTS not in present else ARRAY_FILES
     missing = [name for name in (*names, SUMS) if not (folder / name).is_file()]
     if missing:
         raise NotFound(
-            f"{folder} is no whole model: {format_list(missing)} is missing. Copy it again, or train it anew."
+            f"{folder} is not a complete model: {format_list(missing)} is missing. Copy it again, or train it again."
         )
     for name in names:
         if sums.get(name) != _sha256(folder / name):
-            _refuse(folder, f"the SHA-256 of {name} is not the one in {SUMS}, so it was cut or changed")
+            _refuse(folder, f"the SHA-256 of {name} is not the one in {SUMS}, so it was truncated or changed")
     try:
         head, card = json.loads(_read(folder / MODEL)), json.loads(_read(folder / CARD))
         if names is ARRAY_FILES:
             return _of_arrays(head, card, _read(folder / WEIGHTS), encoder)
-        if others := _others(folder, names):
-            raise ValueError(f"it holds {format_list(others, 3)} too")
+        if foreign := _others(folder, names):
+            raise ValueError(f"it holds {format_list(foreign, 3)} too")
         return read_transformer(head, card, folder)
     except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError, zipfile.BadZipFile) as error:
         _refuse(folder, format_value(error))
 
 
 def _refuse(folder: Path, why: str) -> NoReturn:
-    raise InvalidInput(f"{folder} is no model that can be trusted: {why}. Copy it again, or train it anew.")
+    raise InvalidInput(f"{folder} is not a valid model: {why}. Copy it again, or train it again.")
 
 
 def _others(folder: Path, names: tuple[str, ...]) -> list[str]:
-    """Return what a folder holds beside these files and their sums."""
+    """Return the other files of a folder, besides these and the checksums."""
     return sorted(path.name for path in folder.iterdir() if path.name not in (*names, SUMS))
 
 
 def _sums(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file as it was written; none where that is missing."""
+    """Return the recorded SHA-256 of each file; empty if the checksums are missing."""
     if not (folder / SUMS).is_file():
         return {}
     lines = _read(folder / SUMS).decode("utf-8", "replace").splitlines()
@@ -150,7 +150,7 @@ def _sha256(path: Path) -> str:
 
 def _read(path: Path) -> bytes:
     if path.stat().st_size > MAX_FILE_BYTES:
-        raise InvalidInput(f"{path} is larger than {MAX_FILE_BYTES:,} bytes, the most that a file of a model has.")
+        raise InvalidInput(f"{path} is larger than {MAX_FILE_BYTES:,} bytes, the maximum for a file of a model.")
     return path.read_bytes()
 
 

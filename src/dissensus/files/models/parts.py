@@ -12,19 +12,18 @@ from dissensus.preference.data.features import BITS, Kind, Vocabulary
 from dissensus.preference.data.pairs import PURPOSES
 from dissensus.preference.models.embedding import Embedding
 from dissensus.preference.models.encoder import Encoder
-from dissensus.preference.models.group_effects import GroupEffectTable
-from dissensus.preference.models.groups import Groups
+from dissensus.preference.models.groups import GroupEffectTable, Groups
 from dissensus.preference.models.kinds import KINDS, AnyModel, KindOfModel
 from dissensus.preference.models.linear import Linear
 from dissensus.preference.models.mean_variance import MeanVariance
-from dissensus.preference.models.mini_lm import find_package
+from dissensus.preference.models.mini_lm import load_encoder
 from dissensus.preference.transformer.model import Transformer
 from dissensus.schema.hints import format_value
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 OfArrays = Linear | MeanVariance | Groups | Embedding
-"""Models that are plain values and arrays alone."""
+"""Models that consist of plain values and arrays."""
 
 _NUMBERS: Final = ("length_weight", "length_alone", "temperature")
 _SPREAD_NUMBERS: Final = ("spread_length_weight", "typical_length")
@@ -42,7 +41,7 @@ class ModelParts(NamedTuple):
 
 
 def model_kind(model: AnyModel) -> KindOfModel | Literal["transformer"]:
-    """Return what kind of model it is."""
+    """Return the kind of a model."""
     if isinstance(model, Transformer):
         return "transformer"
     if isinstance(model, MeanVariance):
@@ -76,9 +75,9 @@ def disassemble_model(model: OfArrays) -> ModelParts:
 def assemble_model(
     head: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
 ) -> OfArrays:
-    """Deserialise a model, with the installed encoder unless one is given."""
+    """Deserialise a model; the installed encoder is the default."""
     if head["schema_version"] != 1 or head["kind"] not in KINDS:
-        raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not known here")
+        raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not supported")
     if head["purpose"] not in PURPOSES or not isinstance(card, dict):
         raise ValueError(f"its purpose is {head['purpose']}")
     if head["kind"] == "embedding":
@@ -89,8 +88,12 @@ def assemble_model(
 def _of_linear(model: Linear, kind_of_model: str) -> ModelParts:
     head = {"schema_version": 1, "kind": kind_of_model, "purpose": model.purpose, "features": list(model.vocabularies)}
     arrays: dict[str, npt.NDArray[Any]] = {}
-    for kind, known in model.vocabularies.items():
-        arrays |= {f"{kind}_hashes": known.hashes, f"{kind}_idf": known.idf, f"{kind}_weights": model.weights[kind]}
+    for kind, vocabulary in model.vocabularies.items():
+        arrays |= {
+            f"{kind}_hashes": vocabulary.hashes,
+            f"{kind}_idf": vocabulary.idf,
+            f"{kind}_weights": model.weights[kind],
+        }
     return ModelParts(head | {name: getattr(model, name) for name in _NUMBERS}, arrays)
 
 
@@ -121,32 +124,32 @@ def _groups(head: dict[str, Any], population: Linear, arrays: Arrays) -> Groups:
     axes = {axis: tuple(map(str, names)) for axis, names in head["axes"].items()}
     if any(list(names) != sorted(set(names)) for names in axes.values()) or not set(head["effects"]) <= set(axes):
         raise ValueError("its groups are out of order")
-    width = sum(map(len, population.weights.values())) + 1
+    n_features = sum(map(len, population.weights.values())) + 1
     effects = {}
     for number, axis in enumerate(head["effects"]):
-        along = arrays[DIRECTIONS] if axis == RATER else None
-        wide = width
-        if along is not None:
-            wide = along.shape[-1]
-            _check_weights(along, (width, wide))
-        values = _check_weights(arrays[f"effects_{number}"], (len(axes[axis]), wide))
-        effects[axis] = GroupEffectTable(axes[axis], values, along)
+        directions = arrays[DIRECTIONS] if axis == RATER else None
+        n_columns = n_features
+        if directions is not None:
+            n_columns = directions.shape[-1]
+            _check_weights(directions, (n_features, n_columns))
+        values = _check_weights(arrays[f"effects_{number}"], (len(axes[axis]), n_columns))
+        effects[axis] = GroupEffectTable(axes[axis], values, directions)
     return Groups(population=population, effects=effects, axes=axes)
 
 
 def _embedding(head: dict[str, Any], words: Linear, arrays: Arrays, encoder: Encoder | None) -> Embedding:
-    name, dimension, sha256 = (head["encoder"][one] for one in _ENCODER)
+    name, dimension, sha256 = (head["encoder"][key] for key in _ENCODER)
     if not isinstance(name, str) or not isinstance(dimension, int) or not isinstance(head["context"], bool):
         raise ValueError(f"its encoder is {head['encoder']}")
     weights = _check_weights(arrays[VECTORS], (dimension * (1 + head["context"]),))
-    found = encoder or find_package(name)
-    if (found.name, found.dimension, found.sha256) != (name, dimension, sha256):
+    encoder = encoder or load_encoder(name)
+    if (encoder.name, encoder.dimension, encoder.sha256) != (name, dimension, sha256):
         raise Unavailable(
             f"The model was made with the encoder {format_value(name)} whose SHA-256 begins with "
-            f"{format_value(sha256[:12])}, and "
-            f"here is {format_value(found.name)} with {format_value(found.sha256[:12])}. Install that version of it."
+            f"{format_value(sha256[:12])}, and here is {format_value(encoder.name)} with "
+            f"{format_value(encoder.sha256[:12])}. Install that version of it."
         )
-    return Embedding(words=words, weights=weights, encoder=found)
+    return Embedding(words=words, weights=weights, encoder=encoder)
 
 
 _ASSEMBLERS: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], OfArrays]]] = {

@@ -1,4 +1,4 @@
-"""Model registry: a folder for each registered model, with its terms, versions and history."""
+"""Model registry: a folder per registered model, with its terms, versions and history."""
 
 import fcntl
 import json
@@ -39,7 +39,7 @@ class RegistrationTerms:
     kind: KindOfModel = "linear"
     counting: Weighting = field(default_factory=Weighting)
     rule: PromotionRule = field(default_factory=PromotionRule)
-    campaigns: tuple[str, ...] = ()  # empty for all that name it
+    campaigns: tuple[str, ...] = ()  # empty: all campaigns that name the model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,34 +47,40 @@ class RegistryEntry:
     """One entry in the history of a registered model."""
 
     at: datetime
-    what: RegistryAction
-    version: int  # the new one, or the one rolled back to
-    current: int | None  # None where there is none
-    why: str
+    action: RegistryAction
+    version: int  # new version, or target of a rollback
+    current: int | None  # None if no version is current
+    reason: str
     n_pairs: int | None = None  # training pairs of a new version
     accuracy: ClusteredEstimate | None = None
     sha256: str = ""  # of the folder of a new version
-    difference: ClusteredEstimate | None = None  # in accuracy to the previous version
-    over_reference: ClusteredEstimate | None = None  # the same for the reference, if it is another one
-    found: Mapping[str, Any] = field(default_factory=dict)  # additional plain values
+    difference: ClusteredEstimate | None = None  # in accuracy, to the previous version
+    over_reference: ClusteredEstimate | None = None  # the same to the reference, if that is another version
+    extra: Mapping[str, Any] = field(default_factory=dict)  # additional plain values
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values for JSON."""
+        """Return the entry as plain values for JSON."""
         at = self.at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        known = {"at": at, "what": self.what, "version": self.version, "current": self.current, "why": self.why}
+        values = {
+            "at": at,
+            "action": self.action,
+            "version": self.version,
+            "current": self.current,
+            "reason": self.reason,
+        }
         if self.accuracy is not None:
-            known |= {"n_pairs": self.n_pairs, "accuracy": asdict(self.accuracy)}
+            values |= {"n_pairs": self.n_pairs, "accuracy": asdict(self.accuracy)}
             for name in DIFFERENCES:
-                found = getattr(self, name)
-                known[name] = None if found is None else asdict(found)
-            known["sha256"] = self.sha256
-        return {**known, **self.found}
+                difference = getattr(self, name)
+                values[name] = None if difference is None else asdict(difference)
+            values["sha256"] = self.sha256
+        return {**values, **self.extra}
 
     @property
     def better(self) -> bool:
-        """True for a version that was shown to be better than the reference, and for the first one."""
+        """True for a version shown to be better than the reference, and for the first version."""
         over = self.over_reference or self.difference
-        return self.what == "promoted" and (over is None or over.ci_low > 0)
+        return self.action == "promoted" and (over is None or over.ci_low > 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,44 +89,44 @@ class RegisteredModel:
 
     folder: Path
     terms: RegistrationTerms
-    entries: tuple[RegistryEntry, ...] = ()  # the latest last
+    entries: tuple[RegistryEntry, ...] = ()  # oldest first
 
     @property
     def name(self) -> str:
-        """Return its name."""
+        """Name of the registered model."""
         return self.folder.name
 
     @property
     def current(self) -> int | None:
-        """The version that is current, None where there is none."""
+        """Current version; None if there is none."""
         return self.entries[-1].current if self.entries else None
 
     @property
     def before(self) -> int | None:
-        """The version in whose place the current one came first; None where there was none."""
-        numbers = [None, *(one.current for one in self.entries)]
+        """Version that the current one first replaced; None if there was none."""
+        numbers = [None, *(entry.current for entry in self.entries)]
         return None if self.current is None else numbers[numbers.index(self.current) - 1]
 
     @property
     def reference(self) -> int | None:
-        """The version that no later one may fall behind by more than the margin; None where there is none.
+        """Version that later ones are tested against for non-inferiority; None if there is none.
 
-        The last version shown to be better than the reference before it, or the first one, or the one last rolled
-        back to.
+        The first version, the last one shown to be better than the reference before it, or the target of the last
+        rollback, whichever is latest.
         """
-        begun = [one.version for one in self.entries if one.what == "rolled back" or one.better]
-        return begun[-1] if begun else None
+        references = [entry.version for entry in self.entries if entry.action == "rolled back" or entry.better]
+        return references[-1] if references else None
 
     @property
     def trained(self) -> dict[int, RegistryEntry]:
-        """By number, how each version came about."""
-        return {one.version: one for one in self.entries if one.what != "rolled back"}
+        """Entries of trained versions, by number."""
+        return {entry.version: entry for entry in self.entries if entry.action != "rolled back"}
 
     def version(self, number: int) -> Path:
         """Return the folder of a version."""
         if number not in self.trained:
-            known = format_list(list(self.trained)) or "none"
-            raise NotFound(f"The registered model {self.name} has no version {number}. It has {known}.")
+            versions = format_list(list(self.trained)) or "none"
+            raise NotFound(f"The registered model {self.name} has no version {number}. It has {versions}.")
         return self.folder / str(number)
 
 
@@ -134,7 +140,7 @@ def register_model(folder: Path, terms: RegistrationTerms) -> RegisteredModel:
     """Register a model without versions."""
     if folder.exists():
         raise Conflict(f"There is a registered model or a file {folder} already. Choose another name.")
-    written = {
+    values = {
         "schema_version": 1,
         "purpose": terms.purpose,
         "kind": terms.kind,
@@ -144,12 +150,12 @@ def register_model(folder: Path, terms: RegistrationTerms) -> RegisteredModel:
         "level": terms.rule.level,
         "campaigns": list(terms.campaigns),
     }
-    part = folder.with_name(f".{folder.name}.part")
+    temporary = folder.with_name(f".{folder.name}.part")
     try:
-        part.mkdir(parents=True, exist_ok=True)
-        (part / TERMS).write_text(json.dumps(written, indent=2) + "\n", "utf-8")
-        (part / HISTORY).write_bytes(b"")
-        part.rename(folder)
+        temporary.mkdir(parents=True, exist_ok=True)
+        (temporary / TERMS).write_text(json.dumps(values, indent=2) + "\n", "utf-8")
+        (temporary / HISTORY).write_bytes(b"")
+        temporary.rename(folder)
     except OSError as error:
         raise Unavailable(f"{folder} cannot be made: {error.strerror}.") from None
     return RegisteredModel(folder=folder, terms=terms)
@@ -165,7 +171,7 @@ def open_registered_model(folder: Path) -> RegisteredModel:
         )
     try:
         terms = _terms(json.loads(_read(folder / TERMS)))
-        entries = [_entry(json.loads(one)) for one in _read(folder / HISTORY).splitlines()]
+        entries = [_entry(json.loads(line)) for line in _read(folder / HISTORY).splitlines()]
         _check_order(entries)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError, DissensusError) as error:
         _refuse(folder, error)
@@ -175,14 +181,14 @@ def open_registered_model(folder: Path) -> RegisteredModel:
 def _check_order(entries: Sequence[RegistryEntry]) -> None:
     """Raise if the versions of a history are out of order."""
     last = 0
-    known = set()
+    versions = set()
     for entry in entries:
-        if entry.what != "rolled back":
+        if entry.action != "rolled back":
             if entry.version <= last:
                 raise ValueError(f"version {entry.version} follows version {last}")
             last = entry.version
-            known.add(last)
-        if not {entry.version, entry.current or entry.version} <= known:
+            versions.add(last)
+        if not {entry.version, entry.current or entry.version} <= versions:
             raise ValueError(f"version {entry.current} is current and was never trained")
 
 
@@ -196,10 +202,10 @@ def lock_for_training(folder: Path) -> Iterator[RegisteredModel]:
     """Lock a registered model for training; raise `Conflict` if another process trains it."""
     model = open_registered_model(folder)
     if not os.access(folder, os.W_OK):
-        raise Unavailable(f"{folder} cannot be written to. Training a registered model takes the owner of its folder.")
-    with (folder / TERMS).open("rb") as held:
+        raise Unavailable(f"{folder} cannot be written to. Only the owner of its folder can train it.")
+    with (folder / TERMS).open("rb") as file:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Conflict(f"The registered model {folder.name} is being trained now. Try again later.") from None
         yield model
@@ -209,16 +215,16 @@ def lock_for_training(folder: Path) -> Iterator[RegisteredModel]:
 def lock_for_change(folder: Path) -> Iterator[RegisteredModel]:
     """Lock a registered model for a change of its history; training does not block it."""
     open_registered_model(folder)
-    held = os.open(folder, os.O_RDONLY)
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield open_registered_model(folder)
     finally:
-        os.close(held)
+        os.close(handle)
 
 
 def make_version_folder(model: RegisteredModel) -> Path:
-    """Make a blank folder for the next version; numbers of those that were never finished are not used again."""
+    """Make an empty folder for the next version; numbers of unfinished versions are not reused."""
     numbers = [int(path.name) for path in model.folder.iterdir() if path.name.isdecimal()]
     folder = model.folder / str(max([0, *numbers]) + 1)
     try:
@@ -240,10 +246,10 @@ def append_entry(model: RegisteredModel, entry: RegistryEntry) -> RegisteredMode
 def history_stamp(folder: Path) -> tuple[int, int]:
     """Return a stamp that changes with the history."""
     try:
-        found = (folder / HISTORY).stat()
+        status = (folder / HISTORY).stat()
     except FileNotFoundError:
         return 0, 0
-    return found.st_mtime_ns, found.st_ino
+    return status.st_mtime_ns, status.st_ino
 
 
 def _read(path: Path) -> bytes:
@@ -252,51 +258,49 @@ def _read(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _terms(written: Mapping[str, Any]) -> RegistrationTerms:
-    version, purpose, kind = written["schema_version"], written["purpose"], written["kind"]
+def _terms(values: Mapping[str, Any]) -> RegistrationTerms:
+    version, purpose, kind = values["schema_version"], values["purpose"], values["kind"]
     if version != 1 or purpose not in PURPOSES or kind not in KINDS:
-        raise ValueError(f"version {version} for what is {purpose}, by models of kind {kind}, is not known here")
+        raise ValueError(f"version {version} for purpose {purpose} and kind {kind} is not supported")
     return RegistrationTerms(
         purpose=purpose,
         kind=kind,
-        counting=Weighting(strength=written["strength"], soft=bool(written["soft_labels"])),
-        rule=PromotionRule(margin=written["margin"], level=written["level"]),
-        campaigns=tuple(map(str, written["campaigns"])),
+        counting=Weighting(strength=values["strength"], soft=bool(values["soft_labels"])),
+        rule=PromotionRule(margin=values["margin"], level=values["level"]),
+        campaigns=tuple(map(str, values["campaigns"])),
     )
 
 
-def _entry(written: dict[str, Any]) -> RegistryEntry:
-    at, what = datetime.fromisoformat(written.pop("at")), written.pop("what")
-    if what not in get_args(RegistryAction) or at.tzinfo is None:
-        raise ValueError(f"it was {what} at {at}, which is not known here")
-    version, current, why = (written.pop(name) for name in ("version", "current", "why"))
-    known: dict[str, Any] = {"version": _whole(version), "current": None if current is None else _whole(current)}
-    if what != "rolled back":
-        known |= {
-            "n_pairs": _whole(written.pop("n_pairs")),
-            "accuracy": _numbers(ClusteredEstimate, written.pop("accuracy")),
+def _entry(values: dict[str, Any]) -> RegistryEntry:
+    at, action = datetime.fromisoformat(values.pop("at")), values.pop("action")
+    if action not in get_args(RegistryAction) or at.tzinfo is None:
+        raise ValueError(f"action {action} at {at} is not supported")
+    version, current, reason = (values.pop(name) for name in ("version", "current", "reason"))
+    fields: dict[str, Any] = {"version": _whole(version), "current": None if current is None else _whole(current)}
+    if action != "rolled back":
+        fields |= {
+            "n_pairs": _whole(values.pop("n_pairs")),
+            "accuracy": _numbers(ClusteredEstimate, values.pop("accuracy")),
         }
         for name in DIFFERENCES:
-            difference = written.pop(name)
-            known[name] = None if difference is None else _numbers(ClusteredEstimate, difference)
-        known["sha256"] = str(written.pop("sha256"))
-    return RegistryEntry(at=at, what=what, why=str(why), found=written, **known)
+            difference = values.pop(name)
+            fields[name] = None if difference is None else _numbers(ClusteredEstimate, difference)
+        fields["sha256"] = str(values.pop("sha256"))
+    return RegistryEntry(at=at, action=action, reason=str(reason), extra=values, **fields)
 
 
 def _whole(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{format_value(value)} is no whole number")
+        raise ValueError(f"{format_value(value)} is not a whole number")
     return value
 
 
-def _numbers(kind: type[ResultType], written: Mapping[str, Any]) -> ResultType:
-    found = kind(**written)
-    if not all(isinstance(value, (int, float)) and isfinite(value) for value in written.values()):
-        raise ValueError(f"{format_value(written)} are not all numbers")
-    return found
+def _numbers(kind: type[ResultType], values: Mapping[str, Any]) -> ResultType:
+    result = kind(**values)
+    if not all(isinstance(value, (int, float)) and isfinite(value) for value in values.values()):
+        raise ValueError(f"{format_value(values)} are not all numbers")
+    return result
 
 
-def _refuse(folder: Path, why: Exception) -> NoReturn:
-    raise InvalidInput(
-        f"{folder} is not a registered model that can be trusted: {format_value(why)}. Copy it again."
-    ) from None
+def _refuse(folder: Path, error: Exception) -> NoReturn:
+    raise InvalidInput(f"{folder} is not a valid registered model: {format_value(error)}. Copy it again.") from None

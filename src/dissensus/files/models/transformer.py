@@ -8,7 +8,7 @@ import numpy as np
 
 from dissensus.errors import Unavailable
 from dissensus.preference.data.pairs import PURPOSES
-from dissensus.preference.transformer.base import ENOUGH, plain_config
+from dissensus.preference.transformer.base import MIN_LENGTH, load_plain_tokenizer
 from dissensus.preference.transformer.extra import check_installed, silence_warnings
 from dissensus.preference.transformer.inference import pick_device
 from dissensus.preference.transformer.model import Transformer
@@ -23,20 +23,20 @@ _NUMBERS: Final = ("length_alone", "temperature")
 
 
 def transformer_head(model: Transformer) -> dict[str, Any]:
-    """Return what a model is made of beside its network and tokenizer, as plain values for JSON."""
+    """Return the plain values of a model for JSON, without network and tokenizer."""
     reader = model.reader
-    marks = {"begin": list(reader.begin), "end": list(reader.end), "pad": reader.pad, "max_length": reader.max_length}
-    about = {"schema_version": 1, "kind": "transformer", "purpose": model.purpose}
-    return {**about, **marks, "bf16": model.bf16, **{name: getattr(model, name) for name in _NUMBERS}}
+    tokens = {"begin": list(reader.begin), "end": list(reader.end), "pad": reader.pad, "max_length": reader.max_length}
+    identity = {"schema_version": 1, "kind": "transformer", "purpose": model.purpose}
+    return {**identity, **tokens, "bf16": model.bf16, **{name: getattr(model, name) for name in _NUMBERS}}
 
 
 def write_transformer(model: Transformer, folder: Path) -> None:
-    """Write network and tokenizer, each file whole or not at all."""
+    """Write network and tokenizer, each file atomically."""
     try:
         with tempfile.TemporaryDirectory(prefix=".", dir=folder.resolve().parent) as part, silence_warnings():
-            model.network.save_pretrained(part, max_shard_size="1000TB")  # all in one file
+            model.network.save_pretrained(part, max_shard_size="1000TB")  # one file
             model.reader.tokenizer.save(str(Path(part, TOKENIZER)))
-            Path(part, NETWORK).chmod(Path(part, CONFIG).stat().st_mode)  # for who may read the others
+            Path(part, NETWORK).chmod(Path(part, CONFIG).stat().st_mode)  # same readers as the other files
             for name in NETWORK_FILES:
                 Path(part, name).replace(folder / name)
     except OSError as error:
@@ -46,7 +46,7 @@ def write_transformer(model: Transformer, folder: Path) -> None:
 def read_transformer(head: dict[str, Any], card: dict[str, Any], folder: Path) -> Transformer:
     """Read a transformer whose checksums were verified."""
     if head["schema_version"] != 1 or head["kind"] != "transformer":
-        raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not known here")
+        raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not supported")
     if head["purpose"] not in PURPOSES or not isinstance(card, dict):
         raise ValueError(f"its purpose is {head['purpose']}")
     check_installed()
@@ -65,15 +65,15 @@ def read_transformer(head: dict[str, Any], card: dict[str, Any], folder: Path) -
 
 
 def _network(folder: Path) -> Any:
-    """Return the network, with every weight from its file."""
+    """Return the network, with all weights read from its file."""
     import torch
     from transformers import AutoModelForSequenceClassification
 
     if '_implementation"' in (folder / CONFIG).read_text(encoding="utf-8"):
-        raise ValueError("its configuration asks for code from elsewhere")  # as no configuration that we wrote does
+        raise ValueError("its configuration asks for code from elsewhere")  # never written by us
     with silence_warnings():
         try:
-            network, found = AutoModelForSequenceClassification.from_pretrained(
+            network, loading = AutoModelForSequenceClassification.from_pretrained(
                 str(folder),
                 dtype=torch.float32,
                 use_safetensors=True,
@@ -81,26 +81,26 @@ def _network(folder: Path) -> Any:
                 local_files_only=True,
                 output_loading_info=True,
             )
-        except Exception as error:  # whatever the library makes of a configuration that is none
+        except Exception as error:  # the library raises many kinds for a damaged configuration
             raise ValueError(str(error)) from None
-    wrong = [name for key in ("missing_keys", "unexpected_keys", "mismatched_keys") for name in found[key]]
-    if wrong or network.config.num_labels != 1:
+    mismatched = [name for key in ("missing_keys", "unexpected_keys", "mismatched_keys") for name in loading[key]]
+    if mismatched or network.config.num_labels != 1:
         raise ValueError("its weights are not those that its configuration asks for")
     return network.to(pick_device()).eval()
 
 
-def _reader(head: dict[str, Any], network: Any, written: str) -> TokenReader:
-    n_known = network.get_input_embeddings().num_embeddings
-    marks = [*head["begin"], *head["end"], head["pad"]]
-    if any(type(token) is not int or not 0 <= token < n_known for token in marks):
-        raise ValueError(f"its marks are {marks}")
-    if type(head["max_length"]) is not int or head["max_length"] < max(ENOUGH, len(marks)):
+def _reader(head: dict[str, Any], network: Any, text: str) -> TokenReader:
+    n_embeddings = network.get_input_embeddings().num_embeddings
+    tokens = [*head["begin"], *head["end"], head["pad"]]
+    if any(type(token) is not int or not 0 <= token < n_embeddings for token in tokens):
+        raise ValueError(f"its marks are {tokens}")
+    if type(head["max_length"]) is not int or head["max_length"] < max(MIN_LENGTH, len(tokens)):
         raise ValueError(f"it reads {head['max_length']} tokens")
     try:
-        tokenizer = plain_config(written)
-    except Exception as error:  # the library raises nothing more special
+        tokenizer = load_plain_tokenizer(text)
+    except Exception as error:  # the library raises nothing more specific
         raise ValueError(str(error)) from None
-    if tokenizer.get_vocab_size() > n_known:
+    if tokenizer.get_vocab_size() > n_embeddings:
         raise ValueError("its tokenizer has more tokens than its network")
     begin, end = tuple(head["begin"]), tuple(head["end"])
     return TokenReader(tokenizer=tokenizer, begin=begin, end=end, pad=head["pad"], max_length=head["max_length"])

@@ -21,7 +21,7 @@ SAME: Final = "both answers are by one chatbot"
 
 
 class ReadComparisons(NamedTuple):
-    """Comparisons, those of each group that was asked for, and how many were left out, by reason."""
+    """All comparisons, those of each requested group, and numbers of excluded ones by reason."""
 
     every: Comparisons
     groups: dict[str, Comparisons]
@@ -29,7 +29,7 @@ class ReadComparisons(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say how many were left out, and why."""
+        """Numbers of excluded comparisons with the reasons."""
         return tuple(f"{count:,} comparisons left out: {why}." for why, count in self.excluded.items())
 
 
@@ -41,25 +41,25 @@ def read_comparisons(source: Any, *, by: str | None = None) -> ReadComparisons:
     source
         Path of a file, or a pandas, polars or Arrow table, with ``bot_a``, ``bot_b`` and ``winner`` (``a``, ``b``,
         ``tie``, or the name of one of the two), in the order in which they were compared. ``rater_id``, ``weight`` and
-        the scores of a preference model, ``score_a`` and ``score_b``, are read where there are any.
+        the scores of a preference model, ``score_a`` and ``score_b``, are read if present.
     by
         Column whose values are groups; rows without one are in no group.
 
     Returns
     -------
     ReadComparisons
-        Comparisons of two chatbots. Those of one with itself are left out and counted.
+        Comparisons of two chatbots. Those of a chatbot with itself are excluded and counted.
 
     Raises
     ------
     DissensusError
-        The file cannot be read, a column is missing, or a value is none; the message has the row.
+        The file cannot be read, a column is missing, or a value is not valid; the message names the row.
 
     Examples
     --------
     >>> table = pl.DataFrame({"bot_a": ["x", "y"], "bot_b": ["y", "x"], "winner": ["a", "tie"]})
-    >>> found = read_comparisons(table)
-    >>> found.every.bots, found.every.outcome.tolist()
+    >>> read = read_comparisons(table)
+    >>> read.every.bots, read.every.outcome.tolist()
     (('x', 'y'), [1.0, 0.5])
     """
     frame = to_frame(source)
@@ -68,61 +68,62 @@ def read_comparisons(source: Any, *, by: str | None = None) -> ReadComparisons:
 
 
 def _from_table(frame: pl.DataFrame, by: str | None) -> ReadComparisons:
-    needed = [A, B, WINNER, *([by] if by else [])]
-    missing = [name for name in needed if name not in frame.columns]
+    required = [A, B, WINNER, *([by] if by else [])]
+    missing = [name for name in required if name not in frame.columns]
     if missing:
         near = suggest(missing[0], frame.columns)
         raise NotFound(
             f"There is no column {format_list(missing)}.{near} Comparisons have bot_a, bot_b and winner (a, b or tie). "
-            "The "
-            f"columns are {format_list(frame.columns)}."
+            f"The columns are {format_list(frame.columns)}."
         )
-    table = frame.with_columns(to_text_column(frame[name]) for name in needed)
+    table = frame.with_columns(to_text_column(frame[name]) for name in required)
     table = table.with_columns(outcome=pl.Series(list(_outcomes(table)), dtype=pl.Float64))
     weight = _numbers(table, WEIGHT, 1.0)
-    wrong = np.flatnonzero(~(weight > 0))
-    if len(wrong):
-        raise InvalidInput(f"Row {wrong[0] + 1:,}: weight is {weight[wrong[0]]:g}; give a number above 0.")
+    invalid = np.flatnonzero(~(weight > 0))
+    if len(invalid):
+        raise InvalidInput(f"Row {invalid[0] + 1:,}: weight is {weight[invalid[0]]:g}; give a number above 0.")
     table = table.with_columns(pl.Series(WEIGHT, weight))
-    apart = table.filter(pl.col(A) != pl.col(B))
-    excluded = {SAME: table.height - apart.height} if apart.height < table.height else {}
-    if apart.is_empty():
+    distinct = table.filter(pl.col(A) != pl.col(B))
+    excluded = {SAME: table.height - distinct.height} if distinct.height < table.height else {}
+    if distinct.is_empty():
         raise InvalidInput(f"None of {table.height:,} comparisons can be ranked: {SAME}.")
-    names = sorted(apart[by].drop_nulls().unique()) if by else []
-    groups = {name: _comparisons(apart.filter(pl.col(by or "") == name)) for name in names}
-    return ReadComparisons(_comparisons(apart), groups, excluded)
+    names = sorted(distinct[by].drop_nulls().unique()) if by else []
+    groups = {name: _comparisons(distinct.filter(pl.col(by or "") == name)) for name in names}
+    return ReadComparisons(_comparisons(distinct), groups, excluded)
 
 
 def _outcomes(table: pl.DataFrame) -> Iterator[float]:
     for row, (a, b, winner) in enumerate(table.select(A, B, WINNER).iter_rows(), start=1):
         if not a or not b:
             raise InvalidInput(f"Row {row:,}: {A if not a else B} is empty. Name the chatbot.")
-        said = {**OUTCOMES, a: 1.0, b: 0.0} if a != b else OUTCOMES
-        if winner not in said:
-            given = "empty" if winner is None else format_value(winner)
-            raise InvalidInput(f"Row {row:,}: winner is {given}; it is a, b or tie, or one of {format_list([a, b])}.")
-        yield said[winner]
+        outcomes = {**OUTCOMES, a: 1.0, b: 0.0} if a != b else OUTCOMES
+        if winner not in outcomes:
+            described = "empty" if winner is None else format_value(winner)
+            raise InvalidInput(
+                f"Row {row:,}: winner is {described}; it is a, b or tie, or one of {format_list([a, b])}."
+            )
+        yield outcomes[winner]
 
 
 def _numbers(table: pl.DataFrame, name: str, default: float) -> Any:
     if name not in table.columns:
         return np.full(table.height, default)
     numbers = table[name].cast(pl.Float64, strict=False)
-    strange = (table[name].is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
-    if len(strange):
-        value = format_value(table[name][strange[0]])
-        raise InvalidInput(f"Row {strange[0] + 1:,}: {name} is {value}, which is no number. Write it like 2 or 0.5.")
+    invalid = (table[name].is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
+    if len(invalid):
+        value = format_value(table[name][invalid[0]])
+        raise InvalidInput(f"Row {invalid[0] + 1:,}: {name} is {value}, which is not a number. Write it like 2 or 0.5.")
     return numbers.fill_null(default).to_numpy()
 
 
 def _comparisons(table: pl.DataFrame) -> Comparisons:
     bots = tuple(sorted({*table[A], *table[B]}))
-    place = {name: number for number, name in enumerate(bots)}
+    indices = {name: index for index, name in enumerate(bots)}
     scores = [name for name in SCORES if name in table.columns]
     return Comparisons(
         bots=bots,
-        a=np.array([place[name] for name in table[A]], dtype=np.int64),
-        b=np.array([place[name] for name in table[B]], dtype=np.int64),
+        a=np.array([indices[name] for name in table[A]], dtype=np.int64),
+        b=np.array([indices[name] for name in table[B]], dtype=np.int64),
         outcome=table["outcome"].to_numpy(),
         weight=table[WEIGHT].to_numpy(),
         rater=_raters(table),
@@ -135,5 +136,5 @@ def _raters(table: pl.DataFrame) -> Any:
         return None
     missing = table[RATER].is_null().arg_true()
     if len(missing):
-        raise InvalidInput(f"{RATER} is empty, in {len(missing):,} rows. Say who compared, or leave the column out.")
+        raise InvalidInput(f"{RATER} is empty, in {len(missing):,} rows. Fill in the raters, or leave the column out.")
     return np.unique(to_text_column(table[RATER]).to_numpy(), return_inverse=True)[1].astype(np.int64)

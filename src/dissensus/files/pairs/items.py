@@ -31,26 +31,26 @@ from dissensus.text.turns import Turns
 
 CONTEXT: Final = "context"
 RESPONSES: Final = ("response_a", "response_b")
-"""Columns that hold the two responses, of which nobody has said yet which is the better one."""
+"""Columns of two responses that have not been compared."""
 
 PUBLISHED: Final = "item_published"
-"""Attribute with the response that the file calls the better one, ``a`` or ``b``, which raters do not see."""
+"""Attribute with the better response according to the file, ``a`` or ``b``; hidden from raters."""
 
 PHASE: Final = "phase"
-CONTRARY: Final = "it repeats an earlier pair and says the contrary"
+CONTRARY: Final = "it repeats an earlier pair and contradicts it"
 REPEATED: Final = "it repeats an earlier pair"
 LEFT_OUT: Final = (CONTEXTS, HUMAN, SAME, CONTRARY, REPEATED)
 
 
 def reader_for(campaign: Campaign | None) -> Callable[[Any], Items]:
-    """Return the item reader of a campaign: pairs where it compares two responses."""
+    """Return the item reader of a campaign: of pairs if raters compare two responses."""
     if campaign is None or campaign.pair is None:
         return read_items
     return partial(read_pair_items, seed=campaign.seed)
 
 
 class _ResponsePair(NamedTuple):
-    """Two responses to one context; of a published pair the chosen one first."""
+    """Two responses to one context; in a published pair the chosen one comes first."""
 
     context: Turns
     responses: tuple[str, str]
@@ -58,7 +58,7 @@ class _ResponsePair(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what is compared, in hexadecimal, the same whichever response comes first."""
+        """SHA-256 of context and responses, in hexadecimal, independent of the order of responses."""
         text = json.dumps([self.context, sorted(self.responses)], ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -70,24 +70,24 @@ def read_pair_items(source: Any, *, item: str | None = None, seed: int = 0) -> I
     ----------
     source
         Path of a file, or a pandas, polars or Arrow table. It has ``context``, ``response_a`` and ``response_b``; or
-        ``chosen`` and ``rejected``, as hh-rlhf writes them, as lists of chat messages, or as TRL does with a
-        ``prompt``. A context is text in any form that `dissensus.read_items` takes, or a list of messages.
+        ``chosen`` and ``rejected``: transcripts as in hh-rlhf, lists of chat messages, or as in TRL with a ``prompt``.
+        A context is text in any form that `dissensus.read_items` takes, or a list of messages.
     item
-        Column with the ids, if it is not called ``item_id``. Without it ids are made from what is compared.
+        Column with the ids; default ``item_id``. Without ids they are made from context and responses.
     seed
-        Decides which of a chosen and a rejected response is A. Which of the two the file calls the better one becomes
-        an attribute, ``item_published``.
+        Decides whether the chosen or the rejected response is A. The attribute ``item_published`` says which of the two
+        the file calls the better one.
 
     Returns
     -------
     Items
-        Items and notes. Pairs that cannot be compared are left out: whose contexts differ, that have the same response
-        twice, or end with a turn of the human. Responses that say nothing are kept. A note names the rows of each kind.
+        Items and notes. Pairs that cannot be compared are left out: those with different contexts, with the same
+        response twice, or with a human turn at the end. Empty responses are kept. A note names the rows of each kind.
 
     Raises
     ------
     DissensusError
-        The file cannot be read, holds no pairs, or an id is that of two pairs. The message has the row.
+        The file cannot be read or holds no pairs, or two pairs have one id. The message names the row.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def read_pair_items(source: Any, *, item: str | None = None, seed: int = 0) -> I
     ('No.', 'Sure!')
     """
     if is_path(source) and Path(source).suffix.lower() in PASTED:
-        raise InvalidInput(f"{source} is pasted text, which holds one response each. {_UNDERSTOOD}")
+        raise InvalidInput(f"{source} is pasted text, which holds one response per item. {_UNDERSTOOD}")
     frame = to_frame(source)
     with name_source(source):
         tranche = tranche_from_name(Path(source)) if is_path(source) else None
@@ -105,7 +105,7 @@ def read_pair_items(source: Any, *, item: str | None = None, seed: int = 0) -> I
 
 
 _UNDERSTOOD: Final = (
-    "Pairs are tables with 'context', 'response_a' and 'response_b', or with 'chosen' and 'rejected', and perhaps a "
+    "Pairs are tables with 'context', 'response_a' and 'response_b', or with 'chosen' and 'rejected', optionally with "
     "'prompt'."
 )
 
@@ -116,47 +116,47 @@ def _from_table(frame: pl.DataFrame, item: str | None, seed: int, phase: str | N
         raise InvalidInput(f"Reading adds an attribute {PUBLISHED!r}, and a column has that name already. Rename it.")
     if item is not None:
         require_column(item, frame.columns, "item")
-    given = item or names.ITEM_ID
-    ids = cells.read_ids(frame[given], raise_failed_check).to_list() if given in frame.columns else None
-    attributes = _attributes(frame.drop(columns), frame.height, given, phase)
-    seen, items = PairReadLog(), _UniqueItems()
-    for row, two in (
-        _read_published(frame.select(columns), seen) if columns[-2:] == PAIR else _read_responses(frame, seen)
+    id_column = item or names.ITEM_ID
+    ids = cells.read_ids(frame[id_column], raise_failed_check).to_list() if id_column in frame.columns else None
+    attributes = _attributes(frame.drop(columns), frame.height, id_column, phase)
+    log, items = PairReadLog(), _UniqueItems()
+    for row, pair in (
+        _read_published(frame.select(columns), log) if columns[-2:] == PAIR else _read_responses(frame, log)
     ):
-        name = two.digest[:ID_LENGTH] if ids is None else ids[row - 1]
-        again = items.add(row, two.digest, _item(name, two, attributes[row - 1], seed, row))
-        if again is not None:
-            seen.faults.setdefault(again, []).append(row)
-    if not items.found:
-        raise InvalidInput(f"There is no pair to compare. {' '.join(_notes(seen))}".rstrip())
-    made = (f"There are no ids, so each pair has the first {ID_LENGTH} digits of SHA-256 of what it holds.",)
-    return Items(tuple(kept for _, _, kept in items.found.values()), (*_notes(seen), *made * (ids is None)))
+        item_id = pair.digest[:ID_LENGTH] if ids is None else ids[row - 1]
+        reason = items.add(row, pair.digest, _item(item_id, pair, attributes[row - 1], seed, row))
+        if reason is not None:
+            log.faults.setdefault(reason, []).append(row)
+    if not items.by_id:
+        raise InvalidInput(f"There is no pair to compare. {' '.join(_notes(log))}".rstrip())
+    id_note = (f"There are no ids, so each pair has the first {ID_LENGTH} digits of SHA-256 of its content.",)
+    return Items(tuple(item for _, _, item in items.by_id.values()), (*_notes(log), *id_note * (ids is None)))
 
 
 @dataclass(slots=True)
 class _UniqueItems:
-    """Items by their ids, each with its row and its digest."""
+    """Items with unique ids."""
 
-    found: dict[str, tuple[int, str, Item]] = field(default_factory=dict)
+    # Row, digest and item.
+    by_id: dict[str, tuple[int, str, Item]] = field(default_factory=dict)
 
     def add(self, row: int, digest: str, item: Item) -> str | None:
-        """Keep an item, or say why it is not kept."""
-        if item.item_id not in self.found:
-            self.found[item.item_id] = row, digest, item
+        """Add an item, or return the reason why it is left out."""
+        if item.item_id not in self.by_id:
+            self.by_id[item.item_id] = row, digest, item
             return None
-        first, other, kept = self.found[item.item_id]
-        if other != digest:
+        first_row, first_digest, first_item = self.by_id[item.item_id]
+        if first_digest != digest:
             raise InvalidInput(
-                f"Item {format_value(item.item_id)} is two pairs: one in row {first:,} and another in row {row:,}. "
-                "Give the "
-                "other an id of its own."
+                f"Item {format_value(item.item_id)} is two pairs: one in row {first_row:,} and another in row {row:,}. "
+                "Give the other a different id."
             )
-        contrary = PUBLISHED in item.attributes and kept.responses() != item.responses()
+        contrary = PUBLISHED in item.attributes and first_item.responses() != item.responses()
         return CONTRARY if contrary else REPEATED
 
 
 def _columns(frame: pl.DataFrame) -> tuple[str, ...]:
-    """Return the columns that hold the pairs."""
+    """Return the columns of the pairs."""
     if frame.is_empty():
         raise InvalidInput("The table has no rows.")
     if set(RESPONSES) <= set(frame.columns):
@@ -166,35 +166,35 @@ def _columns(frame: pl.DataFrame) -> tuple[str, ...]:
     raise NotFound(f"No column holds pairs. The columns are {format_list(frame.columns)}. {_UNDERSTOOD}")
 
 
-def _read_published(frame: pl.DataFrame, seen: PairReadLog) -> Iterator[tuple[int, _ResponsePair]]:
-    """Yield published pairs that can be compared, each with its row."""
-    for pair in stream_pairs(frame, seen):
+def _read_published(frame: pl.DataFrame, log: PairReadLog) -> Iterator[tuple[int, _ResponsePair]]:
+    """Yield comparable published pairs with their row numbers."""
+    for pair in stream_pairs(frame, log):
         chosen, rejected = pair.turns
         if chosen[-1][0] == rejected[-1][0] == "bot" and chosen[:-1] == rejected[:-1] and chosen != rejected:
-            yield seen.rows, _ResponsePair(chosen[:-1], (chosen[-1][1], rejected[-1][1]), published=True)
-        elif seen.faults.get(EMPTY, [])[-1:] == [seen.rows]:
-            # Empty, and so no less unfit to be compared for another reason.
-            seen.faults[EMPTY].pop()
-            seen.note(CONTEXTS if chosen[:-1] != rejected[:-1] else SAME)
+            yield log.n_rows, _ResponsePair(chosen[:-1], (chosen[-1][1], rejected[-1][1]), published=True)
+        elif log.faults.get(EMPTY, [])[-1:] == [log.n_rows]:
+            # Report the other fault: an empty response alone does not exclude a pair.
+            log.faults[EMPTY].pop()
+            log.note(CONTEXTS if chosen[:-1] != rejected[:-1] else SAME)
 
 
-def _read_responses(frame: pl.DataFrame, seen: PairReadLog) -> Iterator[tuple[int, _ResponsePair]]:
-    """Yield pairs of a table of contexts and responses, each with its row."""
+def _read_responses(frame: pl.DataFrame, log: PairReadLog) -> Iterator[tuple[int, _ResponsePair]]:
+    """Yield the pairs of a table of contexts and responses with their row numbers."""
     texts = {name: to_message_text(frame[name]) for name in (CONTEXT, *RESPONSES) if name in frame.columns}
     contexts = texts.get(CONTEXT, pl.Series([""] * frame.height))
     for row, (context, a, b) in enumerate(zip(contexts, *(texts[name] for name in RESPONSES), strict=True), start=1):
-        seen.rows = row
-        for name, said in zip(RESPONSES, (a, b), strict=True):
-            if said is None:
+        log.n_rows = row
+        for name, text in zip(RESPONSES, (a, b), strict=True):
+            if text is None:
                 raise InvalidInput(
                     f'Row {row:,}: {name} is missing, and two responses are compared. Fill it in, or drop the row; "" '
-                    "in JSON is a response that says nothing."
+                    "in JSON is an empty response."
                 )
         if a == b:
-            seen.note(SAME)
+            log.note(SAME)
             continue
         if not a.strip() or not b.strip():
-            seen.note(EMPTY)
+            log.note(EMPTY)
         try:
             yield row, _ResponsePair(_turns(context or ""), (a, b), published=False)
         except InvalidInput as error:
@@ -214,33 +214,36 @@ def _turns(context: str) -> Turns:
     return (("human", context),) if turns is None else turns[:-1]
 
 
-def _attributes(frame: pl.DataFrame, n: int, given: str, phase: str | None) -> list[dict[str, str]]:
-    """Return what else is known of each pair; of a table with raters, only what describes the pair."""
-    of_items = [name for name in frame.columns if name.strip() and name != given]
+def _attributes(frame: pl.DataFrame, n: int, id_column: str, phase: str | None) -> list[dict[str, str]]:
+    """Return the attributes of each pair; in a table with raters, only those of items."""
+    item_columns = [name for name in frame.columns if name.strip() and name != id_column]
     if names.RATER_ID in frame.columns:
-        of_items = [name for name in of_items if names.is_item_attribute(name)]
-    same = {} if phase is None or PHASE in of_items else {PHASE: phase}
-    described = pl.DataFrame([to_text_column(frame[name]) for name in of_items]).rows(named=True)
-    rows = described or [{} for _ in range(n)]
-    return [{**same, **{name: text for name, text in row.items() if text is not None}} for row in rows]
+        item_columns = [name for name in item_columns if names.is_item_attribute(name)]
+    common = {} if phase is None or PHASE in item_columns else {PHASE: phase}
+    table_rows = pl.DataFrame([to_text_column(frame[name]) for name in item_columns]).rows(named=True)
+    rows = table_rows or [{} for _ in range(n)]
+    return [{**common, **{name: text for name, text in row.items() if text is not None}} for row in rows]
 
 
-def _item(name: str, two: _ResponsePair, attributes: Mapping[str, str], seed: int, row: int) -> Item:
-    """Return a pair as an item; whether the chosen response is A follows from the seed."""
-    published: Side = SIDES[hashlib.sha256(f"{seed}\n{two.digest}".encode()).digest()[0] % 2] if two.published else "a"
-    a, b = two.responses if published == "a" else two.responses[::-1]
-    known = {**attributes, PUBLISHED: published} if two.published else attributes
+def _item(item_id: str, pair: _ResponsePair, attributes: Mapping[str, str], seed: int, row: int) -> Item:
+    """Return a pair as an item; the seed decides whether the chosen response is A."""
+    published: Side = (
+        SIDES[hashlib.sha256(f"{seed}\n{pair.digest}".encode()).digest()[0] % 2] if pair.published else "a"
+    )
+    a, b = pair.responses if published == "a" else pair.responses[::-1]
+    if pair.published:
+        attributes = {**attributes, PUBLISHED: published}
     try:
-        return Item(name, Conversation.from_turns([*two.context, ("bot", a)]), known, b)
+        return Item(item_id, Conversation.from_turns([*pair.context, ("bot", a)]), attributes, b)
     except InvalidInput as error:
         raise InvalidInput(f"Row {row:,}: {error}") from None
 
 
-def _notes(seen: PairReadLog) -> Iterator[str]:
-    """Say which rows were left out, and which responses say nothing."""
-    for why, rows in seen.faults.items():
-        of_why = PairReadLog({why: rows} if rows else {})
+def _notes(log: PairReadLog) -> Iterator[str]:
+    """Describe which rows were left out, and which responses are empty."""
+    for why, rows in log.faults.items():
+        single = PairReadLog({why: rows} if rows else {})
         if why in LEFT_OUT:
-            yield from (f"{note.removesuffix('.')}; left out." for note in of_why.notes(kept=False))
+            yield from (f"{note.removesuffix('.')}; left out." for note in single.notes(in_output=False))
         else:
-            yield from of_why.notes()
+            yield from single.notes()

@@ -28,7 +28,7 @@ _TRANCHE: Final = re.compile(r"(helpful|harmless)-(base|rejection-sampled|online
 
 
 class ReadPairs(NamedTuple):
-    """Pairs in the order of their files, how many were left out, by reason, and what else the reader should know."""
+    """Pairs in file order, numbers of excluded pairs by reason, and remarks."""
 
     pairs: tuple[Pair, ...]
     excluded: Mapping[str, int]
@@ -36,9 +36,9 @@ class ReadPairs(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say how many were left out, and why."""
-        left = (f"{count:,} pair{'s' * (count > 1)} left out: {why}." for why, count in self.excluded.items())
-        return (*left, *self.remarks)
+        """Numbers of excluded pairs with the reasons, and the remarks."""
+        counts = (f"{count:,} pair{'s' * (count > 1)} left out: {why}." for why, count in self.excluded.items())
+        return (*counts, *self.remarks)
 
 
 def read_pairs(source: Any) -> ReadPairs:
@@ -48,33 +48,32 @@ def read_pairs(source: Any) -> ReadPairs:
     ----------
     source
         Path of a file, or a pandas, polars or Arrow table, with ``chosen`` and ``rejected``: whole transcripts, as in
-        hh-rlhf, lists of chat messages, or with a ``prompt`` what comes after it, as TRL writes them. Columns
-        ``strength``, ``weight``, ``rater_id``, ``group``, ``tranche`` and ``agreement`` are read where there are any,
-        and those that begin with ``rater_`` as groups of the rater; others are not looked at. Without ``agreement`` it
-        is counted from ``strengths``, and a tranche that no column has is taken from the name of the file or of its
-        folder.
+        hh-rlhf, lists of chat messages, or with a ``prompt`` the turns after it, as TRL writes them. The columns
+        ``strength``, ``weight``, ``rater_id``, ``group``, ``tranche`` and ``agreement`` are read if present, and those
+        that begin with ``rater_`` as groups of the rater; others are ignored. Without ``agreement`` it is counted from
+        ``strengths``, and without ``tranche`` the tranche is taken from the name of the file or of its folder.
 
     Returns
     -------
     ReadPairs
-        Pairs that can be compared. Left out and counted are those whose contexts differ, that have an empty answer, or
-        the same answer twice.
+        Comparable pairs. Pairs with different contexts, an empty answer or the same answer twice are excluded and
+        counted.
 
     Raises
     ------
     DissensusError
-        The file cannot be read or has no pair to compare; or a row is no pair of transcripts, or has a strength or a
-        weight that is no number. The message has the row.
+        The file cannot be read or has no comparable pair; or a row is not a pair of transcripts, or has a strength or a
+        weight that is not a number. The message names the row.
 
     Examples
     --------
     >>> question = "\n\nHuman: Is it safe?\n\nAssistant: "
     >>> answers = {"chosen": ["No.", "No.", ""], "rejected": ["Sure!", "No.", "Yes"]}
     >>> frame = pl.DataFrame({side: [question + text for text in texts] for side, texts in answers.items()})
-    >>> found = read_pairs(frame)
-    >>> [(pair.chosen, pair.rejected) for pair in found.pairs]
+    >>> read = read_pairs(frame)
+    >>> [(pair.chosen, pair.rejected) for pair in read.pairs]
     [('No.', 'Sure!')]
-    >>> found.notes
+    >>> read.notes
     ('1 pair left out: both answers are the same.', '1 pair left out: an answer is empty.')
     """
     frame = to_frame(source)
@@ -82,14 +81,14 @@ def read_pairs(source: Any) -> ReadPairs:
         return _from_table(frame, tranche_from_name(Path(source)) if is_path(source) else None)
 
 
-def join_pairs(found: Sequence[ReadPairs]) -> ReadPairs:
-    """Return the pairs of several files, one after the other."""
-    excluded = sum((Counter(one.excluded) for one in found), Counter[str]())
-    return ReadPairs(tuple(pair for one in found for pair in one.pairs), dict(excluded))
+def join_pairs(parts: Sequence[ReadPairs]) -> ReadPairs:
+    """Concatenate the pairs of several files."""
+    excluded = sum((Counter(part.excluded) for part in parts), Counter[str]())
+    return ReadPairs(tuple(pair for part in parts for pair in part.pairs), dict(excluded))
 
 
 def purpose_from_name(path: Path) -> Purpose | None:
-    """Return what the name of a file, or else of its folder, says that people chose by; None if nothing.
+    """Return the purpose in the name of a file, or else of its folder; None if there is none.
 
     Examples
     --------
@@ -97,22 +96,22 @@ def purpose_from_name(path: Path) -> Purpose | None:
     'helpful'
     """
     for name in (path.name, path.absolute().parent.name):
-        found: list[Purpose] = [purpose for purpose in get_args(Purpose) if purpose in name.casefold()]
-        if found:
-            return found[0] if len(found) == 1 else None
+        purposes: list[Purpose] = [purpose for purpose in get_args(Purpose) if purpose in name.casefold()]
+        if purposes:
+            return purposes[0] if len(purposes) == 1 else None
     return None
 
 
 def tranche_from_name(path: Path) -> str | None:
-    """Return what the name of a file, or else of its folder, says of when its pairs were collected; None if nothing.
+    """Return the tranche in the name of a file, or else of its folder; None if there is none.
 
     Examples
     --------
     >>> tranche_from_name(Path("helpful-online/train.jsonl.gz")), tranche_from_name(Path("pairs.jsonl"))
     ('helpful-online', None)
     """
-    found = (_TRANCHE.search(name.casefold()) for name in (path.name, path.absolute().parent.name))
-    return next((one[0] for one in found if one), None)
+    matches = (_TRANCHE.search(name.casefold()) for name in (path.name, path.absolute().parent.name))
+    return next((match[0] for match in matches if match), None)
 
 
 def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
@@ -122,21 +121,21 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
             f"There is no column {format_list(missing)}; pairs have 'chosen' and 'rejected', each a whole transcript. "
             f"{_describe_columns(frame)}"
         )
-    before = conversations.find_prompt_column(frame.columns)
-    sides = [conversations.read_conversations(frame.select(*before, side)) for side in PAIR]
-    talks = [[side.held[place].conversation for place in side.which] for side in sides]
+    prompt = conversations.find_prompt_column(frame.columns)
+    sides = [conversations.read_conversations(frame.select(*prompt, side)) for side in PAIR]
+    chosen_rejected = [[side.conversations[index].conversation for index in side.indices] for side in sides]
     texts = [_texts(frame, name) for name in (RATER, GROUP, TRANCHE)]
     numbers = [_numbers(frame, name) for name in (STRENGTH, WEIGHT)]
-    others = zip(*numbers, _agreements(frame), *texts, _groups(frame), strict=True)
+    attributes = zip(*numbers, _agreements(frame), *texts, _groups(frame), strict=True)
     excluded: Counter[str] = Counter()
     pairs = []
-    for row, (chosen, rejected, told) in enumerate(zip(*talks, others, strict=True), start=1):
+    for row, (chosen, rejected, values) in enumerate(zip(*chosen_rejected, attributes, strict=True), start=1):
         why = _find_exclusion(chosen, rejected)
         if why is not None:
             excluded[why] += 1
             continue
         try:
-            pairs.append(_pair(chosen, rejected, told, tranche))
+            pairs.append(_pair(chosen, rejected, values, tranche))
         except InvalidInput as error:
             raise InvalidInput(f"Row {row:,}: {error}") from None
     if not pairs:
@@ -151,8 +150,8 @@ def _describe_columns(frame: pl.DataFrame) -> str:
     return f"The columns are {format_list(frame.columns)}."
 
 
-def _pair(chosen: Conversation, rejected: Conversation, told: tuple[Any, ...], tranche: str | None) -> Pair:
-    strength, weight, agreement, rater, group, of_row, groups = told
+def _pair(chosen: Conversation, rejected: Conversation, attributes: tuple[Any, ...], tranche: str | None) -> Pair:
+    strength, weight, agreement, rater, group, row_tranche, groups = attributes
     return Pair(
         chosen.context,
         chosen.rated.text,
@@ -161,7 +160,7 @@ def _pair(chosen: Conversation, rejected: Conversation, told: tuple[Any, ...], t
         weight=1.0 if weight is None else weight,
         rater=rater,
         group=group,
-        tranche=tranche if of_row is None else of_row,
+        tranche=tranche if row_tranche is None else row_tranche,
         agreement=agreement,
         groups=groups,
     )
@@ -179,18 +178,17 @@ def _numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
     if name not in frame.columns:
         return [None] * frame.height
     numbers = frame[name].cast(pl.Float64, strict=False)
-    strange = (frame[name].is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
-    if len(strange):
+    invalid = (frame[name].is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
+    if len(invalid):
         raise InvalidInput(
-            f"Row {strange[0] + 1:,}: {name} is {format_value(frame[name][strange[0]])}, which is no number. Write it "
-            "like "
-            "2 or 0.5, or leave it empty."
+            f"Row {invalid[0] + 1:,}: {name} is {format_value(frame[name][invalid[0]])}, which is not a number. Write "
+            "it like 2 or 0.5, or leave it empty."
         )
     return numbers.to_list()
 
 
 def _agreements(frame: pl.DataFrame) -> list[float | None]:
-    """Return the share of raters who chose as each pair says, told or counted from what each of them said."""
+    """Return the share of raters who agree with each pair: the column, or counted from the strengths."""
     if AGREEMENT in frame.columns or STRENGTHS not in frame.columns:
         return _numbers(frame, AGREEMENT)
     return [
@@ -201,12 +199,12 @@ def _agreements(frame: pl.DataFrame) -> list[float | None]:
 
 def _agreement(row: int, text: str) -> float | None:
     try:
-        said = [float(one["strength"]) for one in json.loads(text)]
+        strengths = [float(vote["strength"]) for vote in json.loads(text)]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise InvalidInput(
             f'Row {row:,}: strengths is {format_value(text)}; write it like [{{"rater_id": "ann", "strength": 2}}, …].'
         ) from None
-    return sum(one > 0 for one in said) / len(said) if len(said) > 1 else None
+    return sum(strength > 0 for strength in strengths) / len(strengths) if len(strengths) > 1 else None
 
 
 def _texts(frame: pl.DataFrame, name: str) -> list[str | None]:
@@ -214,7 +212,7 @@ def _texts(frame: pl.DataFrame, name: str) -> list[str | None]:
 
 
 def group_columns(frame: pl.DataFrame) -> list[str]:
-    """Return the columns that have groups of raters."""
+    """Return the columns with groups of raters."""
     return [name for name in frame.columns if name.startswith(RATER_PREFIX) and name not in (RATER, FLAG)]
 
 

@@ -37,7 +37,7 @@ TWIN: Final[Mapping[str, pl.DataType]] = {
     "context": _TURNS,
     "chosen_answer": pl.String(),
     "rejected_answer": pl.String(),
-    "asked": pl.String(),
+    "criterion": pl.String(),
     "strengths": _STRENGTHS,
     "edited_by": pl.String(),
     "chosen_model": pl.String(),
@@ -47,74 +47,74 @@ TWIN: Final[Mapping[str, pl.DataType]] = {
     "tranche": pl.String(),
     "split": pl.String(),
 }
-"""Columns of a twin: those of the published file, and what it has no place for."""
+"""Columns of a twin: those of the published file, and those that it cannot hold."""
 
 
 def write_pairs(released: ReleasedPairs, folder: Path) -> tuple[str, ...]:
-    """Write pairs as a folder, which is there whole or not at all.
+    """Write pairs as a folder, atomically.
 
     Each tranche is a folder with ``train.jsonl.gz`` and ``test.jsonl.gz``, as in hh-rlhf, and a Parquet twin of each.
-    Tranches that hh-rlhf does not have are in a folder ``not-in-hh-rlhf``. ``pairs.json`` says by which policy the
-    pairs were made, and how many were left out.
+    Tranches that hh-rlhf does not have are in a folder ``not-in-hh-rlhf``. ``pairs.json`` holds the policy and
+    the numbers of pairs written and left out.
 
     Parameters
     ----------
     released
-        The pairs: one or more.
+        One pair or more.
     folder
-        Where to write; it may not be there yet.
+        New folder.
 
     Returns
     -------
     tuple of str
-        What was left out, and what the reader should know.
+        Notes on pairs that were left out or are ambiguous.
 
     Raises
     ------
     InvalidInput
         There is no pair.
     Conflict
-        The folder is there already.
+        The folder exists already.
     Unavailable
-        It cannot be written.
+        The folder cannot be written.
     """
     if not released.pairs:
-        left = "; ".join(f"{count:,}: {why}" for why, count in released.dropped.items())
+        dropped = "; ".join(f"{count:,}: {why}" for why, count in released.dropped.items())
         raise InvalidInput(
-            f"There is no pair to write{f' ({left})' if left else ''}. Loosen the policy, or collect more."
+            f"There is no pair to write{f' ({dropped})' if dropped else ''}. Loosen the policy, or collect more."
         )
     if folder.exists():
         raise Conflict(f"{folder} is there already. Name a new folder.")
-    part = folder.with_name(f".{folder.name}.part")
+    temporary = folder.with_name(f".{folder.name}.part")
     try:
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir()
-        for place, pairs in _files(released).items():
-            _write_file(pairs, part / place)
-        write_atomically(_policy(released), part / POLICY)
-        part.rename(folder)
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        for stem, pairs in _files(released).items():
+            _write_file(pairs, temporary / stem)
+        write_atomically(_policy(released), temporary / POLICY)
+        temporary.rename(folder)
     except OSError as error:
         raise Unavailable(f"{folder} cannot be written: {error.strerror or error}.") from None
     finally:
         with suppress(OSError):
-            shutil.rmtree(part, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
     return (*released.notes(), *_ambiguous(released))
 
 
 def _files(released: ReleasedPairs) -> dict[str, list[ReleasedPair]]:
-    """Return the pairs of each file, by its place in the folder without the end of its name."""
-    found: dict[str, list[ReleasedPair]] = {}
+    """Return the pairs of each file by its path in the folder, without extension."""
+    files: dict[str, list[ReleasedPair]] = {}
     for pair in released.pairs:
-        place = f"{pair.tranche}/{pair.split}"
-        found.setdefault(place if pair.is_standard else f"{OTHER}/{place}", []).append(pair)
-    return found
+        stem = f"{pair.tranche}/{pair.split}"
+        files.setdefault(stem if pair.is_standard else f"{OTHER}/{stem}", []).append(pair)
+    return files
 
 
-def _write_file(pairs: list[ReleasedPair], place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_lines(map(_published, pairs), place.with_suffix(".jsonl.gz"))
+def _write_file(pairs: list[ReleasedPair], stem: Path) -> None:
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    write_lines(map(_published, pairs), stem.with_suffix(".jsonl.gz"))
     tables = (_twin(pairs[start : start + BATCH]) for start in range(0, len(pairs), BATCH))
-    table_stream.write_parts(tables, TWIN, place.with_suffix(".parquet"))
+    table_stream.write_parts(tables, TWIN, stem.with_suffix(".parquet"))
 
 
 def _published(pair: ReleasedPair) -> dict[str, str]:
@@ -124,24 +124,23 @@ def _published(pair: ReleasedPair) -> dict[str, str]:
 def _twin(pairs: list[ReleasedPair]) -> pl.DataFrame:
     chosen, rejected = zip(*map(transcripts_of, pairs), strict=True)
     turns = [[(turn.speaker, turn.text) for turn in pair.context] for pair in pairs]
-    said = [[(each.rater_id, each.strength) for each in pair.strengths] for pair in pairs]
+    strengths = [[(each.rater_id, each.strength) for each in pair.strengths] for pair in pairs]
     columns = {name: [read(pair) for pair in pairs] for name, read in _FLAT.items()}
-    nested = {"context": _lists(turns, _TURNS), "strengths": _lists(said, _STRENGTHS)}
+    nested = {"context": _lists(turns, _TURNS), "strengths": _lists(strengths, _STRENGTHS)}
     table = pl.DataFrame({CHOSEN: chosen, REJECTED: rejected, **columns, **nested})
     return table.select(pl.col(name).cast(dtype) for name, dtype in TWIN.items())
 
 
 def _lists(rows: list[list[tuple[Any, ...]]], dtype: pl.List) -> pl.Series:
-    """Return lists of structs; many times as quick as from dictionaries."""
+    """Return a column of lists of structs; many times faster than from dictionaries."""
     fields = dict(cast("pl.Struct", dtype.inner).to_schema())
     flat = pl.DataFrame([values for row in rows for values in row], schema=fields, orient="row")
-    place = pl.DataFrame({"place": range(len(rows)), "n": [len(row) for row in rows]})
-    each = place.filter(pl.col("n") > 0).select(pl.col("place").repeat_by("n")).explode("place")
-    grouped = (
-        flat.select(pl.struct(pl.all()).alias("held")).hstack(each).group_by("place", maintain_order=True).agg("held")
-    )
-    held = place.join(grouped, on="place", how="left", maintain_order="left")["held"]
-    return held.fill_null(pl.Series([[]], dtype=dtype)) if held.null_count() else held
+    counts = pl.DataFrame({"row": range(len(rows)), "n": [len(row) for row in rows]})
+    row_indices = counts.filter(pl.col("n") > 0).select(pl.col("row").repeat_by("n")).explode("row")
+    structs = flat.select(pl.struct(pl.all()).alias("struct")).hstack(row_indices)
+    grouped = structs.group_by("row", maintain_order=True).agg("struct")
+    lists = counts.join(grouped, on="row", how="left", maintain_order="left")["struct"]
+    return lists.fill_null(pl.Series([[]], dtype=dtype)) if lists.null_count() else lists
 
 
 def extra_columns(pair: ReleasedPair) -> dict[str, Any]:
@@ -152,7 +151,7 @@ def extra_columns(pair: ReleasedPair) -> dict[str, Any]:
         "context": [{"speaker": turn.speaker, "text": turn.text} for turn in pair.context],
         "chosen_answer": pair.chosen,
         "rejected_answer": pair.rejected,
-        "asked": pair.asked,
+        "criterion": pair.criterion,
         "strengths": [{"rater_id": each.rater_id, "strength": each.strength} for each in pair.strengths],
         "edited_by": pair.edited_by,
         "chosen_model": pair.chosen_model,
@@ -174,29 +173,29 @@ _FLAT: Final[Mapping[str, Callable[[ReleasedPair], object]]] = {
     "rejected_answer": attrgetter("rejected"),
     "tranche": attrgetter("tranche"),
 }
-"""What a twin has of a pair that is neither a transcript nor a list."""
+"""Columns of a twin that are neither transcripts nor lists."""
 
 
 def _policy(released: ReleasedPairs) -> bytes:
-    counts = {place: len(pairs) for place, pairs in _files(released).items()}
-    told = {
+    counts = {stem: len(pairs) for stem, pairs in _files(released).items()}
+    policy = {
         "schema_version": 1,
         "policy": asdict(released.policy),
         "in_words": list(released.policy.sentences()),
         "pairs": counts,
         "left_out": dict(released.dropped),
     }
-    return (json.dumps(told, ensure_ascii=False, indent=2) + "\n").encode()
+    return (json.dumps(policy, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def _ambiguous(released: ReleasedPairs) -> tuple[str, ...]:
-    """Say how many transcripts are read as other turns than they are made of."""
+    """Describe how many transcripts are read back as other turns."""
     count = sum(not _is_plain(pair) for pair in released.pairs)
     if not count:
         return ()
     return (
-        f"{count:,} pairs hold what begins a turn of hh-rlhf inside one, so its files are read as other turns there. "
-        "The twins have the turns as they were.",
+        f"In {count:,} pair{'s' * (count > 1)} a turn contains text that begins a turn in hh-rlhf, so its files are "
+        "read back as other turns there. The twins keep the turns.",
     )
 
 

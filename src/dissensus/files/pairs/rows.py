@@ -1,4 +1,4 @@
-"""Streaming reader of pairs, without filtering."""
+"""Streaming reader of pairs, without exclusions."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from dissensus.pipeline.release import ReleasedPair
 from dissensus.schema.hints import format_value
 from dissensus.text.messages import parse_messages
 from dissensus.text.pasted import parse_transcript
-from dissensus.text.transcripts import continued_hh, is_hh, join_hh, parse_hh, write_hh
+from dissensus.text.transcripts import append_response_hh, is_hh, join_hh, parse_hh, write_hh
 from dissensus.text.turns import Turns
 
 CHOSEN, REJECTED, PROMPT, MARGIN = "chosen", "rejected", "prompt", "margin"
@@ -25,7 +25,7 @@ INSTRUCTIONS: Final = "instructions of the bot, which transcripts do not hold, a
 
 
 class PairTurns(NamedTuple):
-    """Turns of a pair: those before that both share, and the rest of each."""
+    """Turns of a pair: the shared ones, and the rest of each side."""
 
     shared: Turns
     chosen: Turns
@@ -37,25 +37,25 @@ class PairRow(NamedTuple):
 
     chosen: str  # transcript as hh-rlhf writes it
     rejected: str
-    strength: float | None = None  # None where unknown
-    others: Mapping[str, object] = {}  # all other columns
-    given: tuple[Turns, Turns] | None = None  # turns of both, where they are known without parsing
+    strength: float | None = None  # None if unknown
+    extra: Mapping[str, object] = {}  # all other columns
+    parsed_turns: tuple[Turns, Turns] | None = None  # of both sides; saves parsing the transcripts
 
     @property
     def turns(self) -> tuple[Turns, Turns]:
-        """The turns of both."""
-        return self.given or (parse_hh(self.chosen), parse_hh(self.rejected))
+        """Turns of both sides."""
+        return self.parsed_turns or (parse_hh(self.chosen), parse_hh(self.rejected))
 
     @property
     def parts(self) -> PairTurns:
-        """The turns that both share, and the rest of each, of which neither is nothing."""
+        """The shared turns, and the rest of each side, which is never empty."""
         chosen, rejected = self.turns
-        most = min(len(chosen), len(rejected)) - 1
-        shared = next((place for place in range(most) if chosen[place] != rejected[place]), most)
-        return PairTurns(chosen[:shared], chosen[shared:], rejected[shared:])
+        limit = min(len(chosen), len(rejected)) - 1
+        n_shared = next((index for index in range(limit) if chosen[index] != rejected[index]), limit)
+        return PairTurns(chosen[:n_shared], chosen[n_shared:], rejected[n_shared:])
 
     def faults(self) -> Iterator[str]:
-        """Say why the answers cannot be compared."""
+        """Yield the reasons why the answers cannot be compared."""
         chosen, rejected = self.turns
         if "human" in (chosen[-1][0], rejected[-1][0]):
             yield HUMAN
@@ -69,21 +69,21 @@ class PairRow(NamedTuple):
 
 @dataclass(slots=True)
 class PairReadLog:
-    """Observations made while pairs are read."""
+    """Log of reading pairs."""
 
-    # row numbers from 1 of pairs that cannot be compared, by reason
+    # One-based row numbers of pairs with a fault, by fault.
     faults: dict[str, list[int]] = field(default_factory=dict)
     columns: dict[str, None] = field(default_factory=dict)  # besides the transcripts
-    rows: int = 0  # number read
+    n_rows: int = 0
 
     def note(self, why: str) -> None:
-        """Note something about the row that is read."""
-        self.faults.setdefault(why, []).append(self.rows)
+        """Log a fault of the current row."""
+        self.faults.setdefault(why, []).append(self.n_rows)
 
-    def notes(self, *, kept: bool = True) -> Iterator[str]:
-        """Say it in words."""
+    def notes(self, *, in_output: bool = True) -> Iterator[str]:
+        """Describe the faults, for pairs that the output keeps or leaves out."""
         for why, rows in self.faults.items():
-            ending = "; kept all the same" if kept and why != INSTRUCTIONS else ""
+            ending = "; kept all the same" if in_output and why != INSTRUCTIONS else ""
             yield f"{_rows(rows)}: {why}{ending}."
 
 
@@ -93,62 +93,62 @@ def _rows(rows: Sequence[int]) -> str:
     return f"{len(rows):,} pair{s} (row{s} {', '.join(f'{row:,}' for row in rows[:5])}{more})"
 
 
-def stream_pairs(source: Any, seen: PairReadLog | None = None) -> Iterator[PairRow]:
-    """Stream the pairs of a file or table; an error names the row. Observations go to `seen`."""
-    seen = PairReadLog() if seen is None else seen
+def stream_pairs(source: Any, log: PairReadLog | None = None) -> Iterator[PairRow]:
+    """Stream the pairs of a file or table, and log their faults; errors name the row."""
+    log = PairReadLog() if log is None else log
     if is_path(source) and content.detect_format(Path(source)) == "json":
-        yield from _read(stream_records(Path(source)), f"{source}, record ", seen)
+        yield from _read(stream_records(Path(source)), f"{source}, record ", log)
         return
     with name_source(source):
-        yield from _read(to_frame(source).iter_rows(named=True), "Row ", seen)
+        yield from _read(to_frame(source).iter_rows(named=True), "Row ", log)
 
 
-def _read(found: Iterator[Mapping[str, Any]], where: str, seen: PairReadLog) -> Iterator[PairRow]:
-    for record in found:
-        seen.rows += 1
+def _read(records: Iterator[Mapping[str, Any]], where: str, log: PairReadLog) -> Iterator[PairRow]:
+    for record in records:
+        log.n_rows += 1
         try:
-            row = parse_pair_row(record, seen)
+            row = parse_pair_row(record, log)
         except InvalidInput as error:
-            raise InvalidInput(f"{where}{seen.rows:,}: {error}") from None
+            raise InvalidInput(f"{where}{log.n_rows:,}: {error}") from None
         for why in row.faults():
-            seen.note(why)
+            log.note(why)
         yield row
 
 
-def parse_pair_row(record: Mapping[str, Any], seen: PairReadLog) -> PairRow:
+def parse_pair_row(record: Mapping[str, Any], log: PairReadLog) -> PairRow:
     """Parse the pair in a record."""
     missing = [side for side in (CHOSEN, REJECTED) if record.get(side) is None]
     if missing:
         raise InvalidInput(f"{missing[0]} is missing. A pair has 'chosen' and 'rejected', each a transcript.")
     prompt = record.get(PROMPT)
-    sides = [_transcript(prompt, record[side], seen) for side in (CHOSEN, REJECTED)]
+    sides = [_transcript(prompt, record[side], log) for side in (CHOSEN, REJECTED)]
     name = STRENGTH if record.get(STRENGTH) is not None else MARGIN
-    seen.columns |= {key: None for key in record if key not in (CHOSEN, REJECTED, PROMPT)}
-    others = {key: value for key, value in record.items() if key not in (CHOSEN, REJECTED, PROMPT, name)}
-    return PairRow(sides[0], sides[1], _number(name, record.get(name)), others)
+    log.columns |= {key: None for key in record if key not in (CHOSEN, REJECTED, PROMPT)}
+    extra = {key: value for key, value in record.items() if key not in (CHOSEN, REJECTED, PROMPT, name)}
+    return PairRow(sides[0], sides[1], _number(name, record.get(name)), extra)
 
 
-def _transcript(prompt: object, said: object, seen: PairReadLog) -> str:
+def _transcript(prompt: object, message: object, log: PairReadLog) -> str:
     if prompt is None or prompt == "":
-        if isinstance(said, str) and is_hh(said):
-            return said
-        return write_hh(_turns(said, seen))
-    if isinstance(prompt, str) and isinstance(said, str) and not prompt.startswith("["):
-        return continued_hh(prompt, said) if is_hh(prompt) else write_hh((("human", prompt), ("bot", said)))
-    return write_hh((*_turns(prompt, seen), *_turns(said, seen)))
+        if isinstance(message, str) and is_hh(message):
+            return message
+        return write_hh(_turns(message, log))
+    if isinstance(prompt, str) and isinstance(message, str) and not prompt.startswith("["):
+        return append_response_hh(prompt, message) if is_hh(prompt) else write_hh((("human", prompt), ("bot", message)))
+    return write_hh((*_turns(prompt, log), *_turns(message, log)))
 
 
-def _turns(said: object, seen: PairReadLog) -> Turns:
-    if isinstance(said, str) and not said.startswith("["):
-        return parse_transcript(said)
+def _turns(messages: object, log: PairReadLog) -> Turns:
+    if isinstance(messages, str) and not messages.startswith("["):
+        return parse_transcript(messages)
     try:
-        chat = parse_messages(json.loads(said) if isinstance(said, str) else said)
+        chat = parse_messages(json.loads(messages) if isinstance(messages, str) else messages)
     except (ValueError, RecursionError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(f"{format_value(said)} is no list of messages.") from None
-    if chat.instructions is not None and seen.rows not in seen.faults.get(INSTRUCTIONS, [])[-1:]:
-        seen.note(INSTRUCTIONS)
+        raise InvalidInput(f"{format_value(messages)} is not a list of messages.") from None
+    if chat.instructions is not None and log.n_rows not in log.faults.get(INSTRUCTIONS, [])[-1:]:
+        log.note(INSTRUCTIONS)
     return chat.turns
 
 
@@ -161,7 +161,7 @@ def _number(name: str, value: object) -> float | None:
         number = None
     if number is None or number - number != 0:
         raise InvalidInput(
-            f"{name} is {format_value(value)}, which is no number. Write it like 2 or 0.5, or leave it empty."
+            f"{name} is {format_value(value)}, which is not a number. Write it like 2 or 0.5, or leave it empty."
         )
     return number
 
@@ -173,10 +173,10 @@ def transcripts_of(pair: ReleasedPair) -> tuple[str, str]:
 
 
 def to_pair_rows(
-    pairs: Iterable[ReleasedPair], others: Callable[[ReleasedPair], Mapping[str, object]]
+    pairs: Iterable[ReleasedPair], extra_columns: Callable[[ReleasedPair], Mapping[str, object]]
 ) -> Iterator[PairRow]:
     """Yield released pairs as rows, with additional columns."""
     for pair in pairs:
         context: Turns = tuple((turn.speaker, turn.text) for turn in pair.context)
-        given: tuple[Turns, Turns] = ((*context, ("bot", pair.chosen)), (*context, ("bot", pair.rejected)))
-        yield PairRow(*transcripts_of(pair), pair.strength, others(pair), given)
+        turns: tuple[Turns, Turns] = ((*context, ("bot", pair.chosen)), (*context, ("bot", pair.rejected)))
+        yield PairRow(*transcripts_of(pair), pair.strength, extra_columns(pair), turns)

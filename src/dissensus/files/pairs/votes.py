@@ -1,4 +1,4 @@
-"""Reader of individual votes: exported preferences and the groups of raters."""
+"""Reader of individual votes: exported preferences, and the groups of raters."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,27 +13,27 @@ from dissensus.files.raw import content
 from dissensus.files.raw.json_stream import stream_records
 from dissensus.files.raw.table_reader import name_source, to_frame
 from dissensus.preference.data.pairs import Pair, Purpose
-from dissensus.preference.data.votes import ASKED_FOR, People, collect_votes
+from dissensus.preference.data.votes import PURPOSE_OF, People, collect_votes
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.records.conversation import Turn
 from dissensus.schema.records.preference import Edit, Pick, Preference
 
-_NEEDED: Final = ("preference_id", "conversation_id", "context", "a", "b", "asked", "picks")
-_TELLING: Final = {"a", "b", "asked", "picks"}
+_NEEDED: Final = ("preference_id", "conversation_id", "context", "a", "b", "criterion", "picks")
+_TELLING: Final = {"a", "b", "criterion", "picks"}
 
 
 def holds_preferences(path: Path) -> bool:
-    """Tell whether a file holds preferences with what each rater picked, by the keys of its first record."""
+    """Return whether a file holds preferences with the picks of raters, by the keys of its first record."""
     return content.detect_format(path) == "json" and set(next(stream_records(path), {})) >= _TELLING
 
 
 def read_preferences(path: Path) -> Iterator[Preference]:
-    """Stream the preferences of a campaign export; an error names the record.
+    """Stream the preferences of a campaign export; errors name the record.
 
     Raises
     ------
     DissensusError
-        The file cannot be read, or a record is none; the message has its number.
+        The file cannot be read, or a record is not a preference; the message has its number.
     """
     for number, record in enumerate(stream_records(path), start=1):
         try:
@@ -48,18 +48,18 @@ def read_people(source: Any) -> People:
     Parameters
     ----------
     source
-        Path of a file, or a table, with ``rater_id`` and columns whose names begin with ``rater_``, a row for each
-        rater; other columns are not looked at, and what is empty is not known.
+        Path of a file, or a table, with one row per rater, ``rater_id``, and columns whose names begin with ``rater_``.
+        Other columns are ignored; empty values are unknown.
 
     Returns
     -------
     mapping
-        By rater, their group on each axis.
+        Group of each rater on each axis.
 
     Raises
     ------
     DissensusError
-        The file cannot be read, has no such columns, or a rater twice.
+        The file cannot be read, lacks these columns, or has a rater twice.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def read_people(source: Any) -> People:
             zip(*(to_text_column(frame[name]) for name in (RATER, *axes)), strict=True), 1
         ):
             if not rater or rater in people:
-                why = f"{format_value(rater)} is there twice" if rater else "it is empty"
+                why = f"{format_value(rater)} appears twice" if rater else "it is empty"
                 raise InvalidInput(f"Row {row:,}: rater_id: {why}. Give one row for each rater.")
             people[rater] = {axis: group for axis, group in zip(axes, groups, strict=True) if group}
     return people
@@ -87,27 +87,27 @@ def read_people(source: Any) -> People:
 def read_pair_files(
     paths: Sequence[Path], *, purpose: Purpose | None = None, people: People | None = None
 ) -> ReadPairs:
-    """Read the pairs of several files, one after the other: pairs, or preferences, of which each pick is a pair."""
-    found = join_pairs([_read(path, purpose, people or {}) for path in paths])
+    """Read and concatenate files of pairs, or of preferences, where each pick is a pair."""
+    pairs = join_pairs([_read(path, purpose, people or {}) for path in paths])
     if not people:
-        return found
-    raters = {pair.rater for pair in found.pairs} - {None}
+        return pairs
+    raters = {pair.rater for pair in pairs.pairs} - {None}
     unknown = len(raters - set(people))
     if unknown == len(raters):
         raise InvalidInput(
             f"None of {len(raters):,} raters of the pairs is in the table of raters; one of its {len(people):,} is "
-            f"{format_value(next(iter(people)))}. Every export has other ids: give the table of the same one."
+            f"{format_value(next(iter(people)))}. Each export has its own ids: give the table of the same export."
         )
     note = f"{unknown:,} of {len(raters):,} raters are not in the table of raters, so their groups are not known."
-    return found._replace(remarks=(note,) if unknown else ())
+    return pairs._replace(remarks=(note,) if unknown else ())
 
 
 def detect_purpose(path: Path) -> Purpose | None:
-    """Return what people chose by: what they were asked, or what the name says; None where that is both or nothing."""
+    """Return the purpose of pairs, from the question or the file name; None if both or neither."""
     if not holds_preferences(path):
         return purpose_from_name(path)
-    found = {ASKED_FOR[one.asked] for one in read_preferences(path)}
-    return found.pop() if len(found) == 1 else None
+    purposes = {PURPOSE_OF[preference.criterion] for preference in read_preferences(path)}
+    return purposes.pop() if len(purposes) == 1 else None
 
 
 def _read(path: Path, purpose: Purpose | None, people: People) -> ReadPairs:
@@ -115,12 +115,12 @@ def _read(path: Path, purpose: Purpose | None, people: People) -> ReadPairs:
         if purpose is None:
             raise InvalidInput(
                 f"In {path} people were asked what is more helpful, and what is more or less harmful. "
-                "Say --purpose helpful or --purpose harmless."
+                "Give --purpose helpful or --purpose harmless."
             )
         with name_source(path):
             return ReadPairs(*collect_votes(read_preferences(path), people, purpose=purpose))
-    found = read_pairs(path)
-    return found._replace(pairs=tuple(_add_groups(pair, people) for pair in found.pairs)) if people else found
+    pairs = read_pairs(path)
+    return pairs._replace(pairs=tuple(_add_groups(pair, people) for pair in pairs.pairs)) if people else pairs
 
 
 def _add_groups(pair: Pair, people: People) -> Pair:
@@ -145,7 +145,7 @@ def _preference(record: Mapping[str, Any]) -> Preference:
             }
         )
     except TypeError:
-        written = format_value(json.dumps({name: record[name] for name in ("context", "picks")}, ensure_ascii=False))
+        excerpt = format_value(json.dumps({name: record[name] for name in ("context", "picks")}, ensure_ascii=False))
         raise InvalidInput(
-            f"{written} is no context with picks: a turn has speaker and text, a pick rater_id, side, strength."
+            f"{excerpt} is not a context with picks: a turn has speaker and text, a pick rater_id, side, strength."
         ) from None

@@ -17,30 +17,29 @@ from dissensus.text.messages import write_messages
 
 LINES: Final = (".jsonl", ".jsonl.gz")
 BATCH: Final = 5_000
-"""Pairs that are held as a table at a time while they are written."""
+"""Pairs per table while writing."""
 
 NO_INPUT: Final = "nothing comes before the answers, and an Inspect sample has an input"
 DIFFERENT_CONTEXTS: Final = "the contexts of the two differ, and an Inspect sample has one input"
 
 SkippedCounts = dict[str, int]
-"""How many pairs a file has no place for, by reason."""
+"""Numbers of records that a file cannot hold, by reason."""
 
 
 def write_hh_rlhf(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False) -> None:
-    """Write pairs as hh-rlhf has them: an object a line, with the two transcripts and nothing else."""
+    """Write pairs in the form of hh-rlhf: JSON Lines with the two transcripts."""
     write_lines(({CHOSEN: row.chosen, REJECTED: row.rejected} for row in rows), path, overwrite=overwrite)
 
 
 def write_trl(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False) -> None:
-    """Write pairs as TRL trains on them: chat messages that both share, the rest of each, and a margin.
+    """Write pairs in the form of TRL: shared chat messages, the rest of each side, and a margin.
 
-    The margin is the strength, 0 where nobody said one; without any strength in the first pair there is none, and TRL
-    trains without margins.
+    The margin is the strength, or 0 if that is missing. No margins are written if the first pair has no strength.
     """
-    given = iter(rows)
-    first = list(islice(given, 1))
-    margins = any(row.strength is not None or STRENGTH in row.others for row in first)
-    write_lines((_trl(row, margins=margins) for row in chain(first, given)), path, overwrite=overwrite)
+    iterator = iter(rows)
+    first = list(islice(iterator, 1))
+    margins = any(row.strength is not None or STRENGTH in row.extra for row in first)
+    write_lines((_trl(row, margins=margins) for row in chain(first, iterator)), path, overwrite=overwrite)
 
 
 def _trl(row: PairRow, *, margins: bool) -> dict[str, object]:
@@ -51,51 +50,51 @@ def _trl(row: PairRow, *, margins: bool) -> dict[str, object]:
 
 
 def write_inspect(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False) -> SkippedCounts:
-    """Write pairs as samples of Inspect: the conversation so far as input, the chosen answer as target."""
-    lost: SkippedCounts = {}
-    write_lines(_samples(rows, lost), path, overwrite=overwrite)
-    return lost
+    """Write pairs as Inspect samples: the context as input, the chosen answer as target."""
+    skipped: SkippedCounts = {}
+    write_lines(_samples(rows, skipped), path, overwrite=overwrite)
+    return skipped
 
 
-def _samples(rows: Iterable[PairRow], lost: SkippedCounts) -> Iterator[dict[str, object]]:
+def _samples(rows: Iterable[PairRow], skipped: SkippedCounts) -> Iterator[dict[str, object]]:
     for number, row in enumerate(rows, start=1):
         shared, chosen, rejected = row.parts
         why = NO_INPUT if not shared else DIFFERENT_CONTEXTS if len(chosen) > 1 or len(rejected) > 1 else None
         if why is not None:
-            lost[why] = lost.get(why, 0) + 1
+            skipped[why] = skipped.get(why, 0) + 1
             continue
         yield {
-            "id": str(row.others.get("pair_id") or number),
+            "id": str(row.extra.get("pair_id") or number),
             "input": write_messages(shared),
             "target": chosen[-1][1],
-            "metadata": {REJECTED: rejected[-1][1], STRENGTH: row.strength, **row.others},
+            "metadata": {REJECTED: rejected[-1][1], STRENGTH: row.strength, **row.extra},
         }
 
 
 def write_table(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False) -> None:
-    """Write pairs as a table, or as JSON Lines, with everything that is known of them."""
+    """Write pairs with all their columns as a table, or as JSON Lines."""
     table_writer.check_overwrite(path, overwrite=overwrite)
-    given = iter(rows)
-    first = list(islice(given, 1))
-    every = chain(first, given)
+    iterator = iter(rows)
+    first = list(islice(iterator, 1))
+    all_rows = chain(first, iterator)
     extension = table_writer.extension_of(path)
     if extension in LINES:
-        write_lines(map(_whole, every), path, overwrite=overwrite)
-    elif extension == ".parquet" and not any(row.others for row in first):
+        write_lines(map(_to_record, all_rows), path, overwrite=overwrite)
+    elif extension == ".parquet" and not any(row.extra for row in first):
         columns = {CHOSEN: pl.String(), REJECTED: pl.String(), STRENGTH: pl.Float64()}
-        table_stream.write_parts(_tables(every, columns), columns, path, overwrite=overwrite)
+        table_stream.write_parts(_tables(all_rows, columns), columns, path, overwrite=overwrite)
     else:
         table_writer.write_frame(
-            _flat(pl.from_dicts(list(map(_whole, every)), infer_schema_length=None), extension), path
+            _flat(pl.from_dicts(list(map(_to_record, all_rows)), infer_schema_length=None), extension), path
         )
 
 
-def _whole(row: PairRow) -> dict[str, Any]:
-    return {CHOSEN: row.chosen, REJECTED: row.rejected, STRENGTH: row.strength, **row.others}
+def _to_record(row: PairRow) -> dict[str, Any]:
+    return {CHOSEN: row.chosen, REJECTED: row.rejected, STRENGTH: row.strength, **row.extra}
 
 
 def _flat(table: pl.DataFrame, extension: str) -> pl.DataFrame:
-    """Return a table whose lists are JSON, where the encoding has none."""
+    """Return a table with lists as JSON, except for Parquet."""
     if extension == ".parquet":
         return table
     nested = [column for column in table if column.dtype.is_nested()]
@@ -106,19 +105,19 @@ def _flat(table: pl.DataFrame, extension: str) -> pl.DataFrame:
 
 
 def _tables(rows: Iterable[PairRow], columns: Mapping[str, pl.DataType]) -> Iterator[pl.DataFrame]:
-    given = iter(rows)
-    while batch := list(islice(given, BATCH)):
+    iterator = iter(rows)
+    while batch := list(islice(iterator, BATCH)):
         yield pl.DataFrame([row[: len(columns)] for row in batch], schema=dict(columns), orient="row")
 
 
 def write_lines(values: Iterable[Mapping[str, object]], path: Path, *, overwrite: bool = False) -> None:
-    """Write an object a line, with the spaces of hh-rlhf and letters as they are."""
+    """Write JSON Lines with the spacing of hh-rlhf, without ASCII escapes."""
     table_writer.extension_of(path, LINES)
     table_writer.check_overwrite(path, overwrite=overwrite)
-    given = iter(values)
-    first = list(islice(given, 1))
+    iterator = iter(values)
+    first = list(islice(iterator, 1))
     if not first:
         raise InvalidInput(f"There is nothing to write to {path}.")
     with open_for_writing(path) as out:
-        for value in chain(first, given):
+        for value in chain(first, iterator):
             out.write((json.dumps(value, ensure_ascii=False) + "\n").encode())

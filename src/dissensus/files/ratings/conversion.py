@@ -24,7 +24,7 @@ from dissensus.schema.questionnaire.shipped import published_questionnaires
 
 
 class LongTable(NamedTuple):
-    """A file as a long table, the kind it was of, and what the reader should know."""
+    """A long table, the kind of its file, and notes."""
 
     table: pl.DataFrame
     kind: str
@@ -32,7 +32,7 @@ class LongTable(NamedTuple):
 
 
 class WrittenFile(NamedTuple):
-    """The kind of a file that was written, and what it does not hold."""
+    """Kind of a written file, and notes on what it does not hold."""
 
     kind: str
     notes: Notes
@@ -50,34 +50,34 @@ def read_long(  # noqa: PLR0913 - options are keyword-only
     item_columns: str | None = None,
     annotators: str | os.PathLike[str] | None = None,
 ) -> LongTable:
-    r"""Read a file of any kind as a long table, one row a rating.
+    r"""Read a file of any kind as a long table, one row per rating.
 
     Parameters
     ----------
     path
         The file.
     kind
-        ``long``, ``wide``, ``lewidi``, ``dices-350`` or ``dices-990``. By default its content tells.
+        ``long``, ``wide``, ``lewidi``, ``dices-350`` or ``dices-990``; detected by default.
     item, rater
-        Column with the ids of items, or of raters, where they are not called ``item_id`` and ``rater_id``.
+        Columns with the ids of items and raters; default ``item_id`` and ``rater_id``.
     answer
         Column with the answers of a long table, if it is not named ``Q…``.
     question
-        What those answers, or the answers of a wide table or of LeWiDi entries, are called; by default ``Q_label``.
+        Name of those answers, or of the answers of a wide table or of LeWiDi entries; default ``Q_label``.
     rater_columns, item_columns
-        How the columns of a wide table are named, if they are raters, or if they are items: ``label_{rater_id}``.
+        Template of the column names of a wide table whose columns are raters, or items: ``label_{rater_id}``.
     annotators
         LeWiDi file with the attributes of the raters.
 
     Returns
     -------
-    Long
-        The table, its kind and notes. From text files all columns are text as it is written, and empty text is null.
+    LongTable
+        The table, its kind and notes. From text files all columns are text as written, and empty text is null.
 
     Raises
     ------
     DissensusError
-        The file cannot be read, contradicts itself, or its rows could be items or raters.
+        The file cannot be read or contradicts itself, or its rows may be items or raters.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def read_long(  # noqa: PLR0913 - options are keyword-only
     >>> table["Q_label"].to_list()
     ['fine', 'fine', 'rude']
     """
-    said = RatingsFileOptions(
+    options = RatingsFileOptions(
         item=item,
         rater=rater,
         answer=answer,
@@ -100,8 +100,8 @@ def read_long(  # noqa: PLR0913 - options are keyword-only
         item_columns=item_columns,
         annotators=None if annotators is None else Path(annotators),
     )
-    read = _read(Path(path), kind, said)
-    check_options(said, get_kind(read.kind).reads, f"{path} is {read.kind}")
+    read = _read(Path(path), kind, options)
+    check_options(options, get_kind(read.kind).reads, f"{path} is {read.kind}")
     return read
 
 
@@ -114,28 +114,28 @@ def write_long(
     rater_columns: str | None = None,
     overwrite: bool = False,
 ) -> WrittenFile:
-    """Write a long table, one row a rating, as a file of any kind.
+    """Write a long table, one row per rating, as a file of any kind.
 
     Parameters
     ----------
     table
         A pandas, polars or Arrow table with the columns of the data contract.
     path
-        Where to write; the end of the name says how: csv, tsv, jsonl, json (these also gzipped) or parquet.
+        Target; the extension determines the format: csv, tsv, jsonl, json (these also gzipped) or parquet.
     kind
-        By default the name tells: ``*.wide.csv`` is wide, ``*.lewidi.json`` LeWiDi, ``*.dices-350.csv`` and
+        By default taken from the name: ``*.wide.csv`` is wide, ``*.lewidi.json`` LeWiDi, ``*.dices-350.csv`` and
         ``diverse_safety_adversarial_dialog_350.csv`` are official, everything else is long.
     question
-        The question that a wide table or LeWiDi entries hold; by default ``Q_overall``, else the only one.
+        Question of a wide table or of LeWiDi entries; default ``Q_overall``, else the only one.
     rater_columns
-        How to name the columns of a wide table, by default ``rater_{rater_id}``. Attributes of raters that stand in it,
-        as in ``label_{rater_id}_{rater_gender}``, are kept in the names.
+        Template of the column names of a wide table; default ``rater_{rater_id}``. Rater attributes in it, as in
+        ``label_{rater_id}_{rater_gender}``, are kept in the names.
     overwrite
-        Whether a file that is there already may be replaced.
+        True to replace an existing file.
 
     Returns
     -------
-    Written
+    WrittenFile
         The kind, and notes on what the file does not hold.
 
     Raises
@@ -143,10 +143,10 @@ def write_long(
     DissensusError
         The kind cannot hold the table, or the file cannot be written, as for `write_frame`.
     """
-    said = RatingsFileOptions(question=question, rater_columns=rater_columns)
+    options = RatingsFileOptions(question=question, rater_columns=rater_columns)
     target = _target(Path(path), kind, overwrite=overwrite)
-    check_options(said, get_kind(target).writes, f"{path} is {target}")
-    return _write(to_polars(table), Path(path), target, said, overwrite=overwrite)
+    check_options(options, get_kind(target).writes, f"{path} is {target}")
+    return _write(to_polars(table), Path(path), target, options, overwrite=overwrite)
 
 
 def convert_ratings(
@@ -155,39 +155,39 @@ def convert_ratings(
     *,
     source_kind: str | None = None,
     target_kind: str | None = None,
-    said: RatingsFileOptions = RatingsFileOptions(),  # noqa: B008 - frozen
+    options: RatingsFileOptions = RatingsFileOptions(),  # noqa: B008 - frozen
     overwrite: bool = False,
 ) -> tuple[LongTable, WrittenFile]:
-    """Read one file and write the other; what the person says may be about either."""
+    """Convert a ratings file; each option applies to the source or the target."""
     written_kind = _target(target, target_kind, overwrite=overwrite)
-    read = _read(source, source_kind, said)
+    read = _read(source, source_kind, options)
     allowed = get_kind(read.kind).reads | get_kind(written_kind).writes
-    check_options(said, allowed, f"{source} is {read.kind} and {target} {written_kind}")
-    return read, _write(read.table, target, written_kind, said, overwrite=overwrite)
+    check_options(options, allowed, f"{source} is {read.kind} and {target} {written_kind}")
+    return read, _write(read.table, target, written_kind, options, overwrite=overwrite)
 
 
-def _read(path: Path, kind: str | None, said: RatingsFileOptions) -> LongTable:
-    held = _content(path)
+def _read(path: Path, kind: str | None, options: RatingsFileOptions) -> LongTable:
+    raw = _content(path)
     if kind is None:
-        kind = detect_kind(held, said)
+        kind = detect_kind(raw, options)
     with name_source(path):
-        table, notes = get_kind(kind).read(held, said)
-    if kind in published_questionnaires() and content.detect_format(path) == "csv" and isinstance(held, pl.DataFrame):
-        notes = (*notes, *_describe_formatting(held, path))
+        table, notes = get_kind(kind).read(raw, options)
+    if kind in published_questionnaires() and content.detect_format(path) == "csv" and isinstance(raw, pl.DataFrame):
+        notes = (*notes, *_describe_formatting(raw, path))
     return LongTable(table, kind, notes)
 
 
-def _write(table: pl.DataFrame, path: Path, kind: str, said: RatingsFileOptions, *, overwrite: bool) -> WrittenFile:
-    held, notes = get_kind(kind).write(table, said)
-    table_writer.write_content(held, path, overwrite=overwrite)
+def _write(table: pl.DataFrame, path: Path, kind: str, options: RatingsFileOptions, *, overwrite: bool) -> WrittenFile:
+    encoded, notes = get_kind(kind).write(table, options)
+    table_writer.write_content(encoded, path, overwrite=overwrite)
     return WrittenFile(kind, notes)
 
 
 def _content(path: Path) -> Content:
     if content.detect_format(path) == "json":
-        whole = json_table.one_object(content.read_content(path), path)
-        if lewidi.is_lewidi(whole):
-            return whole
+        value = json_table.one_object(content.read_content(path), path)
+        if lewidi.is_lewidi(value):
+            return value
     frame = long.normalise(read_frame(path))
     if frame.is_empty():
         raise InvalidInput(f"{path} has no row with a value.")
@@ -195,7 +195,7 @@ def _content(path: Path) -> Content:
 
 
 def _target(path: Path, kind: str | None, *, overwrite: bool) -> str:
-    """Return the kind of a file to write, once it is clear that it can be written."""
+    """Return the kind of file to write; raise if it cannot be written."""
     if kind is None:
         extension = table_writer.extension_of(path)
         kind = kind_from_name(path.name.lower().removesuffix(extension))
@@ -204,17 +204,20 @@ def _target(path: Path, kind: str | None, *, overwrite: bool) -> str:
     return kind
 
 
-def check_options(said: RatingsFileOptions, allowed: frozenset[str], what: str) -> None:
-    """Refuse what the person said where it says nothing."""
-    beside = {"question"} if said.answer is not None and "answer" in allowed else set()
-    unused = [name for name, value in asdict(said).items() if value is not None and name not in allowed | beside]
+def check_options(options: RatingsFileOptions, allowed: frozenset[str], context: str) -> None:
+    """Raise if an option has no effect."""
+    implied = {"question"} if options.answer is not None and "answer" in allowed else set()
+    unused = [name for name, value in asdict(options).items() if value is not None and name not in allowed | implied]
     if unused:
         raise InvalidInput(
-            f"--{unused[0].replace('_', '-')} says nothing here: {what}. Leave it out, or name the kind."
+            f"--{unused[0].replace('_', '-')} has no effect here: {context}. Leave it out, or name the kind."
         )
 
 
 def _describe_formatting(frame: pl.DataFrame, path: Path) -> Notes:
     if delimited.dump(frame, separator=",") == content.read_content(path):
         return ()
-    return (f"{path} has other quotes or line ends than we write, so going back gives its cells, not its bytes.",)
+    return (
+        f"{path} has other quotes or line ends than we write, so converting back gives the same cells, not the same "
+        "bytes.",
+    )

@@ -30,7 +30,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     source
         Path of a file, or a pandas, polars or Arrow table: one row per rating.
     items
-        Path or table with one row per item, whose columns are joined to `Ratings.items`.
+        Path or table with one row per item, joined to `Ratings.items`.
     raters
         Path or table with one row per rater, whose ``rater_*`` columns are joined to `Ratings.raters`.
     item, rater, answer, questions, rater_attributes, categories
@@ -39,7 +39,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     DissensusError
-        One of its kinds, as for `read_frame` and `Ratings.from_frame`.
+        As for `read_frame` and `Ratings.from_frame`.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def validate(
     rater_attributes: Sequence[str] = (),
     categories: Sequence[str] | None = None,
 ) -> Validation:
-    """List everything that is wrong with a table of ratings, and stop at nothing.
+    """List all problems of a table of ratings.
 
     Parameters
     ----------
@@ -92,15 +92,15 @@ def validate(
     Returns
     -------
     Validation
-        With every problem: row, column, value, what is allowed and what to do. A file that cannot be read at all has
-        that as its only problem.
+        Every problem with row, column, value, allowed values and remedy. A file that cannot be read has that as its
+        only problem.
 
     Notes
     -----
-    Errors are what `read_ratings` refuses: ids that are missing, a rater who rates an item twice, answers that are not
-    on the scale, an item with two texts, a rater with two ages, times that are no times; and overall answers that
-    contradict the questions they are made from. Warnings are what can be read and may surprise: missing demographics,
-    rows without an answer, one conversation under two ids.
+    Errors are what `read_ratings` rejects: missing ids, duplicate ratings, answers that are not on the scale, an item
+    with two texts, a rater with two ages, invalid times; and overall answers that contradict the questions they are
+    made from. Warnings are readable but suspicious: missing demographics, rows without an answer, one conversation
+    under two ids.
 
     Examples
     --------

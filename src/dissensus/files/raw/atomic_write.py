@@ -13,7 +13,7 @@ def write_atomically(data: bytes, path: Path) -> None:
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
-            target.write_bytes(data)  # a device or a pipe has no place that could be taken
+            target.write_bytes(data)  # a device or a pipe cannot be replaced
             return
         _replace(data, target)
     except (OSError, ValueError) as error:
@@ -27,7 +27,7 @@ def check_folder(path: Path) -> None:
 
 
 def _unavailable(path: Path, reason: object) -> Unavailable:
-    return Unavailable(f"{path} cannot be written: {reason}. Name a file in a folder that is there.")
+    return Unavailable(f"{path} cannot be written: {reason}. Name a file in an existing folder.")
 
 
 def _replace(data: bytes, target: Path) -> None:
@@ -40,18 +40,18 @@ def _replace(data: bytes, target: Path) -> None:
             part.unlink(missing_ok=True)
 
 
-def check_distinct(read: list[Path], written: list[Path]) -> None:
+def check_distinct(inputs: list[Path], outputs: list[Path]) -> None:
     """Raise if an output file is also an input, or named twice."""
-    for place, path in enumerate(written):
-        if any(_same(path, other) for other in read):
+    for index, path in enumerate(outputs):
+        if any(_same(path, other) for other in inputs):
             raise InvalidInput(f"{path} is read here, and writing to it would destroy it. Name another file.")
-        if any(_same(path, other) for other in written[:place]):
-            raise InvalidInput(f"{path} is named for two things that are written. Name two files.")
+        if any(_same(path, other) for other in outputs[:index]):
+            raise InvalidInput(f"{path} is named for two outputs. Name two files.")
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(path: Path, other: Path) -> bool:
     with suppress(OSError, ValueError):
-        if one.exists() and other.exists():
-            return one.is_file() and one.samefile(other)
-        return one.resolve() == other.resolve()
+        if path.exists() and other.exists():
+            return path.is_file() and path.samefile(other)
+        return path.resolve() == other.resolve()
     return False

@@ -44,22 +44,20 @@ _FOREIGN = {
 def detect_format(path: Path) -> str:
     """Detect the format of a file by its extension, and check that it is a regular file."""
     if _UNNAMEABLE.search(str(path)):
-        raise InvalidInput(
-            f"{format_value(path)} has control characters in its name, or some that are no text. Rename it."
-        )
+        raise InvalidInput(f"{format_value(path)} has control characters in its name, or invalid Unicode. Rename it.")
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(f"There is no file {path}.") from None
     except PermissionError:
-        raise NotAllowed(f"{path} may not be looked at. Change the permissions of its folder.") from None
+        raise NotAllowed(f"{path} is not accessible. Change the permissions of its folder.") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InvalidInput(f"{format_value(path)} is no path of a file: {reason}.") from None
+        raise InvalidInput(f"{format_value(path)} is not the path of a file: {reason}.") from None
     if stat.S_ISDIR(mode):
         raise InvalidInput(f"{path} is a folder. Name a file in it.")
     if not stat.S_ISREG(mode):
-        raise InvalidInput(f"{path} is a pipe or a device. Save what comes out of it to a file, and name that.")
+        raise InvalidInput(f"{path} is a pipe or a device. Save its output to a file, and name that file.")
     extension = next((end for end in EXTENSIONS if path.name.lower().endswith(end)), None)
     if extension is None:
         raise InvalidInput(f"{path}: files end in one of {', '.join(EXTENSIONS)}. Rename or convert it.")
@@ -75,7 +73,7 @@ def open_checked(path: Path) -> Iterator[tuple[BinaryIO, int]]:
             limits.check_bytes(size, path)
             yield file, size
     except PermissionError:
-        raise NotAllowed(f"{path} may not be read. Change its permissions.") from None
+        raise NotAllowed(f"{path} is not readable. Change its permissions.") from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from None
 
@@ -95,14 +93,14 @@ def decompress(data: bytes, path: Path) -> bytes:
         data = _gunzip(data, path)
     if not data or data.isspace():
         raise InvalidInput(f"{path} is empty.")
-    foreign = next((what for magic, what in _FOREIGN.items() if data.startswith(magic)), None)
+    foreign = next((description for magic, description in _FOREIGN.items() if data.startswith(magic)), None)
     if foreign is not None:
         raise InvalidInput(f"{path} holds {foreign}.")
     nul = data.find(0)
     if nul >= 0:
         raise InvalidInput(
-            f"{_describe_offset(data, nul, path)} is NUL, which is in no text. Is the file UTF-16, or damaged? Save it "
-            "as UTF-8."
+            f"{_describe_offset(data, nul, path)} is NUL, which text does not contain. Is the file UTF-16, or damaged? "
+            "Save it as UTF-8."
         )
     return data
 
@@ -127,8 +125,8 @@ def check_lines(data: bytes, path: Path) -> None:
         if last < 0:
             line = data.count(end, 0, start) + 1
             raise InvalidInput(
-                f"{path}, line {line:,}: longer than {limits.MAX_ROW / 2**20:.0f} MiB, the most that is read. "
-                "Does each row have a line of its own?"
+                f"{path}, line {line:,}: longer than {limits.MAX_ROW / 2**20:.0f} MiB, the maximum. "
+                "Is each row on a separate line?"
             )
         start = last + 1
 
@@ -143,14 +141,14 @@ def _describe_offset(data: bytes, offset: int, path: Path) -> str:
 
 
 def _gunzip(data: bytes, path: Path) -> bytes:
-    held = BytesIO()
+    buffer = BytesIO()
     try:
         with gzip.open(BytesIO(data)) as stream:
             while chunk := stream.read(_CHUNK):
-                held.write(chunk)
-                limits.check_bytes(held.tell(), path, "unpacks to something")
+                buffer.write(chunk)
+                limits.check_bytes(buffer.tell(), path, "unpacks to something")
     except EOFError:
         raise InvalidInput(f"{path} is cut short: its gzip data end early. Copy or download it again.") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InvalidInput(f"{path} has damaged gzip data ({error}). Copy or download it again.") from None
-    return held.getvalue()
+    return buffer.getvalue()

@@ -21,21 +21,21 @@ from dissensus.schema.hints import format_value
 _ZLIB = (b"x\x01", b"x^")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 CHUNK = 2**20
-"""Bytes that are looked at together, which fit the processor's cache."""
+"""Bytes that are surveyed at a time; they fit the processor cache."""
 
 BATCH = 2**20
 """Cells that are held as Python objects at a time."""
 
 PADDING = 8
-"""Cells a byte, where whole rows have one or less, for lines that are blank or stand inside quotes."""
+"""Maximum cells per byte; complete rows have one or less, but blank and quoted lines are counted too."""
 
 
 def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
     """Return the rows of separated text, all as text, with null for empty fields.
 
-    Polars is fast, and lenient with short rows and odd quotes; where either might be there, or it cannot read on,
-    the standard library goes through the lines, and reads them or names the one that is wrong. Rows without a single
-    value, which spreadsheets leave at the end, are left out.
+    Polars is fast, but lenient with short rows and irregular quotes. If either is possible, or if polars fails, the
+    standard library reads the lines or names the invalid one. Empty rows, which spreadsheets leave at the end, are
+    dropped.
     """
     check_lines(data, path)
     header = _header(data, path, separator)
@@ -50,7 +50,7 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
 
 
 def _header(data: bytes, path: Path, separator: str) -> list[str]:
-    # The limit is one of the process, and too low for long conversations: raise it, never lower it.
+    # The limit of the process is too low for long conversations. Other code may have raised it: never lower it.
     csv.field_size_limit(max(csv.field_size_limit(), limits.MAX_ROW))
     lines = TextIOWrapper(BytesIO(data), "utf-8-sig", newline="")
     try:
@@ -75,15 +75,15 @@ def _header(data: bytes, path: Path, separator: str) -> list[str]:
 
 
 def _parse_with_polars(data: bytes, separator: str, header: list[str]) -> pl.DataFrame | None:
-    """Return what polars reads; None where it cannot, would misread, or must not try."""
+    """Parse with polars; None if it fails, would misread, or could exhaust memory."""
     lines, regular = _survey(data, separator)
-    # It takes a lone \r for text, a quote amid text for one that opens a field, and "x^" for the mark of zlib.
+    # Polars reads a lone \r as text, a quote inside text as an opening one, and "x^" as the magic number of zlib.
     if not regular or data.startswith(_ZLIB) or (b"\r" in data and _LONE_RETURN.search(data)):
         return None
-    # It pads short rows, so that a small file could fill any memory.
+    # Polars pads short rows, so a small file could exhaust memory.
     if lines * len(header) > min(limits.max_cells(), PADDING * len(data)):
         return None
-    # It forgives a separator too many at the end of a last line that does not end.
+    # Polars accepts a superfluous separator at the end of an unterminated last line.
     ended = data if data.endswith(b"\n") else data + b"\n"
     try:
         frame = pl.read_csv(ended, separator=separator, infer_schema=False)
@@ -93,14 +93,14 @@ def _parse_with_polars(data: bytes, separator: str, header: list[str]) -> pl.Dat
 
 
 def _survey(data: bytes, separator: str) -> tuple[int, bool]:
-    """Count line ends, and tell whether quotes stand around whole fields and are doubled inside them.
+    """Count line ends, and return whether all quotes enclose whole fields or are doubled inside them.
 
-    If they do, those that open a field, or come second in a pair, alternate with those that close one, or come
-    first: there is the edge of a field or the twin before each of the former, and after each of the latter.
+    If so, quotes that open a field or come second in a pair alternate with quotes that close a field or come first.
+    Before each of the former, and after each of the latter, there is a field edge or another quote.
     """
     text = np.frombuffer(data.removeprefix(codecs.BOM_UTF8), np.uint8)
-    beside = np.zeros(256, np.bool_)
-    beside[list(f'{separator}\r\n"'.encode())] = True
+    is_edge = np.zeros(256, np.bool_)
+    is_edge[list(f'{separator}\r\n"'.encode())] = True
     lines, inside, regular = 0, 0, True
     for start in range(0, len(text), CHUNK):
         part = text[start : start + CHUNK]
@@ -108,7 +108,7 @@ def _survey(data: bytes, separator: str) -> tuple[int, bool]:
         quotes = np.flatnonzero(part == ord('"')) + start
         before, after = quotes[inside::2] - 1, quotes[1 - inside :: 2] + 1
         inside ^= len(quotes) & 1
-        regular = regular and all(beside[text[at[(at >= 0) & (at < len(text))]]].all() for at in (before, after))
+        regular = regular and all(is_edge[text[at[(at >= 0) & (at < len(text))]]].all() for at in (before, after))
     return lines, regular and not inside
 
 
@@ -126,7 +126,7 @@ def _parse_with_csv(data: bytes, path: Path, separator: str) -> pl.DataFrame:
 
 
 def _rows(data: bytes, path: Path, separator: str) -> Iterator[list[str]]:
-    """Yield the header and the rows, blank lines left out; each row is as long as the header."""
+    """Yield the header and the rows without blank lines; raise for rows of another length."""
     reader = csv.reader(TextIOWrapper(BytesIO(data), "utf-8-sig", newline=""), delimiter=separator, strict=True)
     width, line = 0, 1
     try:
@@ -155,7 +155,7 @@ def _reason(error: csv.Error) -> str:
 
 
 def dump(frame: pl.DataFrame, *, separator: str) -> bytes:
-    r"""Return a table of text as separated text: quotes where they must be, lines ended by \n, nulls left empty."""
+    r"""Return a table of text as separated text: minimal quotes, lines ended by \n, nulls empty."""
     buffer = BytesIO()
     frame.write_csv(buffer, separator=separator, quote_style="necessary", line_terminator="\n")
     return buffer.getvalue()

@@ -14,7 +14,7 @@ BLANK = " \t\n\r"
 
 
 class UnusableJsonError(ValueError):
-    """JSON that would lose a value, or is not valid by the letter."""
+    """JSON with duplicate names or with NaN or infinities."""
 
 
 def strict_decoder(subject: str, *, numbers_as_text: bool = False) -> json.JSONDecoder:
@@ -41,7 +41,7 @@ def describe_decode_error(error: Exception) -> str:
 
 
 def is_unclosed(error: Exception, text: str) -> bool:
-    """Tell whether text may be invalid only because it ends."""
+    """Return whether text may be invalid only because it is truncated."""
     if not isinstance(error, json.JSONDecodeError):
         return False
     return error.pos + 1 >= len(text) or error.msg.startswith("Unterminated string")
@@ -55,9 +55,9 @@ def check_object(value: object, message: str) -> JsonObject:
 
 
 def max_row_size() -> str:
-    """Return the longest object or line that is read, in words."""
-    return f"{limits.MAX_ROW / 2**20:.0f} MiB, the most that is read"
+    """Return the maximum size of an object or line, in words."""
+    return f"{limits.MAX_ROW / 2**20:.0f} MiB, the maximum"
 
 
 def _reject_constant(name: str) -> object:
-    raise UnusableJsonError(f"{name} is no JSON; write null for a value that is missing")
+    raise UnusableJsonError(f"{name} is not valid JSON; write null for a missing value")

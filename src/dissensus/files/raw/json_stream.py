@@ -30,11 +30,11 @@ _BLANKS: Final = re.compile(rf"[{BLANK}]*+")
 
 
 def stream_records(path: Path, *, progress: Progress | None = None) -> Iterator[Record]:
-    """Yield the objects of a JSON array, or of a file with one a line, compressed or not.
+    """Yield the objects of a JSON array or of JSON Lines, compressed or not.
 
-    What the file is is told from its first character, not from its name: the published attempts are called .jsonl and
-    are one array. `progress` is called with the share of the file that objects took, before each of them, and with 1
-    at the end.
+    The form is detected from the first character, not from the name: the published attempts are called .jsonl and are
+    one array. `progress` is called with the share of the file that was read, before each object, and with 1 at the
+    end.
     """
     content.detect_format(path)
     with content.open_checked(path) as (file, size):
@@ -47,23 +47,23 @@ def stream_records(path: Path, *, progress: Progress | None = None) -> Iterator[
             raise InvalidInput(f"{path} has damaged gzip data ({error}). Copy or download it again.") from None
         except UnicodeDecodeError as error:
             raise InvalidInput(
-                f"{path} is not UTF-8 text: it has the byte 0x{error.object[error.start]:02x} where none can be. "
+                f"{path} is not UTF-8 text: it has the invalid byte 0x{error.object[error.start]:02x}. "
                 "Save it as UTF-8."
             ) from None
         finally:
-            stream.text.detach()  # so that the file is closed once, and here
+            stream.text.detach()  # the context manager closes the file
 
 
 class _CountedText:
-    """Text of a file, decompressed if it is compressed; too much of it is refused."""
+    """Decompressed text of a file, within the size limit."""
 
     def __init__(self, file: BinaryIO, path: Path, size: int) -> None:
-        packed = cast("BufferedReader", file).peek(2).startswith(_GZIP)
-        stream = gzip.GzipFile(fileobj=file) if packed else file
+        is_gzip = cast("BufferedReader", file).peek(2).startswith(_GZIP)
+        stream = gzip.GzipFile(fileobj=file) if is_gzip else file
         self.text = TextIOWrapper(cast("BinaryIO", stream), "utf-8-sig", newline="\n")
         self.path = path
-        self.seen = 0
-        self.used = 0
+        self.n_read = 0  # characters
+        self.n_used = 0
         self._file, self._size = file, size
 
     def read(self, size: int) -> str:
@@ -74,29 +74,29 @@ class _CountedText:
 
     @property
     def share(self) -> float:
-        """Bytes of the file that were read, in as far as the text that they are was used, over all of them."""
-        return self._file.tell() / self._size * (self.used / self.seen)
+        """Share of the file whose text was used."""
+        return self._file.tell() / self._size * (self.n_used / self.n_read)
 
     def _count(self, text: str) -> str:
-        self.seen += len(text)
-        limits.check_bytes(self.seen, self.path, "holds text that is")
+        self.n_read += len(text)
+        limits.check_bytes(self.n_read, self.path, "holds text that is")
         return text
 
 
 def _read(stream: _CountedText, path: Path) -> Iterator[Record]:
-    window, place = _skip_blanks("", 0, stream)
+    window, position = _skip_blanks("", 0, stream)
     if not window:
         raise InvalidInput(f"{path} is empty.")
-    if window[place] == "[":
-        yield from _read_array(window, place + 1, stream, path)
+    if window[position] == "[":
+        yield from _read_array(window, position + 1, stream, path)
     else:
-        yield from _read_lines(window[place:], stream, path)
+        yield from _read_lines(window[position:], stream, path)
 
 
 def _read_with_progress(stream: _CountedText, path: Path, progress: Progress) -> Iterator[Record]:
     share = 0.0
     for record in _read(stream, path):
-        share = max(share, stream.share)  # what compresses better than all before would take a little back
+        share = max(share, stream.share)  # better compressed text would decrease it
         progress(share)
         yield record
     progress(1.0)
@@ -107,15 +107,15 @@ def _read_lines(window: str, stream: _CountedText, path: Path) -> Iterator[Recor
     for line in _split_lines(window, stream):
         if len(line) > limits.MAX_ROW:
             raise _too_long_error(path, number + 1)
-        stream.used = min(stream.seen, stream.used + len(line) + (not line.endswith("\n")))
+        stream.n_used = min(stream.n_read, stream.n_used + len(line) + (not line.endswith("\n")))
         if line.strip(BLANK):
             number += 1
             yield _check_record(_decode(line, path, number), path, number)
 
 
 def _split_lines(window: str, stream: _CountedText) -> Iterator[str]:
-    *whole, line = window.split("\n")
-    yield from whole
+    *lines, line = window.split("\n")
+    yield from lines
     line += stream.line()
     while line:
         yield line
@@ -129,56 +129,55 @@ def _decode(line: str, path: Path, number: int) -> object:
         raise _decode_error(error, path, number) from None
 
 
-def _read_array(window: str, place: int, stream: _CountedText, path: Path) -> Iterator[Record]:
+def _read_array(window: str, position: int, stream: _CountedText, path: Path) -> Iterator[Record]:
     number, closed = 0, False
     while not closed:
         number += 1
-        window, place = _skip_blanks(window, place, stream)
-        if window[place : place + 1] == "]" and number == 1:
+        window, position = _skip_blanks(window, position, stream)
+        if window[position : position + 1] == "]" and number == 1:
             break
-        value, window, place = _read_value(window, place, stream, path, number)
-        stream.used = stream.seen - (len(window) - place)
+        value, window, position = _read_value(window, position, stream, path, number)
+        stream.n_used = stream.n_read - (len(window) - position)
         yield _check_record(value, path, number)
-        window, place = _skip_blanks(window, place, stream)
-        mark = window[place : place + 1]
+        window, position = _skip_blanks(window, position, stream)
+        mark = window[position : position + 1]
         if mark not in (",", "]"):
             raise InvalidInput(
                 f"{path}, record {number:,}: after it comes {_describe_character(mark)} where a comma or the end of "
                 "the array is due."
             )
-        closed, place = mark == "]", place + (mark == ",")
-    if _skip_blanks(window, place + 1, stream)[0]:
-        raise InvalidInput(f"{path}: something comes after the end of the array.")
+        closed, position = mark == "]", position + (mark == ",")
+    if _skip_blanks(window, position + 1, stream)[0]:
+        raise InvalidInput(f"{path}: text follows the end of the array.")
 
 
-def _skip_blanks(window: str, place: int, stream: _CountedText) -> tuple[str, int]:
-    """Return the window and the place of the next character in it that is not blank; no window at the end."""
+def _skip_blanks(window: str, position: int, stream: _CountedText) -> tuple[str, int]:
+    """Return the window and the position of the next character that is not blank; an empty window at the end."""
     while True:
-        found = _BLANKS.match(window, place)
-        place = found.end() if found else place
-        if place < len(window):
-            return window, place
-        window, place = stream.read(_STEP), 0
+        match = _BLANKS.match(window, position)
+        position = match.end() if match else position
+        if position < len(window):
+            return window, position
+        window, position = stream.read(_STEP), 0
         if not window:
-            return window, place
+            return window, position
 
 
-def _read_value(window: str, place: int, stream: _CountedText, path: Path, number: int) -> tuple[object, str, int]:
-    """Return the value that begins at a place, reading on as long as it may only be cut."""
-    if window[place : place + 1] != "{":
-        raise InvalidInput(
-            f"{path}, record {number:,}: it begins with {_describe_character(window[place : place + 1])} instead of {{."
-        )
+def _read_value(window: str, position: int, stream: _CountedText, path: Path, number: int) -> tuple[object, str, int]:
+    """Return the value at a position, the window and the end; read on while the value may be truncated."""
+    first = window[position : position + 1]
+    if first != "{":
+        raise InvalidInput(f"{path}, record {number:,}: it begins with {_describe_character(first)} instead of {{.")
     while True:
         try:
-            value, end = _DECODER.raw_decode(window, place)
+            value, end = _DECODER.raw_decode(window, position)
         except (ValueError, RecursionError) as error:
-            if len(window) - place > limits.MAX_ROW:
+            if len(window) - position > limits.MAX_ROW:
                 raise _too_long_error(path, number) from None
-            more = stream.read(max(_STEP, len(window) - place)) if isinstance(error, json.JSONDecodeError) else ""
-            if not more:
+            text = stream.read(max(_STEP, len(window) - position)) if isinstance(error, json.JSONDecodeError) else ""
+            if not text:
                 raise _decode_error(error, path, number) from None
-            window, place = window[place:] + more, 0
+            window, position = window[position:] + text, 0
         else:
             return value, window, end
 

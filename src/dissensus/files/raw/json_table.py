@@ -1,4 +1,4 @@
-"""JSON Lines and arrays of objects: tables of text, with numbers as written."""
+"""JSON Lines and arrays of objects as tables of text, with numbers as written."""
 
 import json
 import re
@@ -28,10 +28,10 @@ BATCH = 2**20
 """Cells that are held as Python objects at a time."""
 
 WHOLE = 2**26
-"""Bytes of a file that is one object, all of which are held as Python objects."""
+"""Maximum bytes of a file that is one object, which is held in memory as Python objects."""
 
 FEW = 2**22
-"""Bytes of a file that is read again as one object, to say what it is."""
+"""Maximum bytes of a file that is read again as one object, for a better message."""
 
 _ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\n\r]*\[")
 _FIRST = re.compile(r"[ \t\n\r]*\[[ \t\n\r]*(\]?)")
@@ -43,15 +43,15 @@ class _NotJsonError(InvalidInput):
 
 
 def parse(data: bytes, path: Path) -> pl.DataFrame:
-    """Return one row per object, all values as text, with null for what is null or not there."""
+    """Return one row per object, all values as text, with null for null and missing values."""
     try:
         return _rows(data, path)
     except _NotJsonError:
         if len(data) > FEW or one_object(data, path) is None:
             raise
     raise InvalidInput(
-        f"{path} is one JSON object, not one a row. If it is a LeWiDi file, `dissensus convert` turns it into one "
-        "rating a row."
+        f"{path} is one JSON object, not one per row. If it is a LeWiDi file, `dissensus convert` turns it into one "
+        "rating per row."
     )
 
 
@@ -76,7 +76,7 @@ def _rows(data: bytes, path: Path) -> pl.DataFrame:
 
 
 def one_object(data: bytes, path: Path) -> Row | None:
-    """Return the object that a file is as a whole; None where it is an array, is large, or has one object a line."""
+    """Return the single object of a file; None for arrays, JSON Lines and large files."""
     if len(data) > WHOLE:
         return None
     text = decode_utf8(data, path)
@@ -91,7 +91,7 @@ def one_object(data: bytes, path: Path) -> Row | None:
 
 
 def _batches(rows: Iterator[Row]) -> Iterator[tuple[list[Row], list[str]]]:
-    """Yield rows in turn with all their keys, few enough for a small table."""
+    """Yield batches of rows with all their keys, of at most `BATCH` cells."""
     batch: list[Row] = []
     keys: Row = {}
     for row in rows:
@@ -119,23 +119,23 @@ def _lines(data: bytes, path: Path) -> Iterator[Row]:
 
 
 def _elements(data: bytes, path: Path) -> Iterator[Row]:
-    """Yield the elements of an array; a window of its text is held at a time, with two longest rows or more ahead."""
+    """Yield the elements of an array, decoded from a window of text that extends at least two longest rows ahead."""
     stream = TextIOWrapper(BytesIO(data), "utf-8-sig", newline="")
-    number, start, place = 0, 0, 0
+    number, start, position = 0, 0, 0
     try:
         text = stream.read(3 * limits.MAX_ROW)
-        found = _FIRST.match(text)
-        while found and not found[1]:
-            number, place = number + 1, found.end()
-            value, place = _DECODER.raw_decode(text, place)
+        match = _FIRST.match(text)
+        while match and not match[1]:
+            number, position = number + 1, match.end()
+            value, position = _DECODER.raw_decode(text, position)
             yield _row(value, f"{path}, element {number:,}")
-            if place > limits.MAX_ROW:
-                text, start, place = text[place:] + stream.read(place), start + place, 0
-            found = _NEXT.match(text, place)
-        if not found:
-            raise JSONDecodeError("Expecting ',' delimiter", text, place)
-        if (text[found.end() :] + stream.read()).strip():
-            raise JSONDecodeError("Extra data", text, found.end())
+            if position > limits.MAX_ROW:
+                text, start, position = text[position:] + stream.read(position), start + position, 0
+            match = _NEXT.match(text, position)
+        if not match:
+            raise JSONDecodeError("Expecting ',' delimiter", text, position)
+        if (text[match.end() :] + stream.read()).strip():
+            raise JSONDecodeError("Extra data", text, match.end())
     except UnicodeDecodeError:
         decode_utf8(data, path)
         raise
@@ -144,18 +144,18 @@ def _elements(data: bytes, path: Path) -> Iterator[Row]:
             raise InvalidInput(
                 f"{path}, element {number:,}: a quote or a bracket is not closed within {max_row_size()}."
             ) from None
-        before = decode_utf8(data, path)[: start + (error.pos if isinstance(error, JSONDecodeError) else place)]
+        before = decode_utf8(data, path)[: start + (error.pos if isinstance(error, JSONDecodeError) else position)]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise _decode_error(error, path, line, column) from None
 
 
 def _row(value: object, where: str) -> Row:
-    """Return an object, with text for all that it holds."""
+    """Return an object with all its values as text."""
     row = check_object(value, f'{where} is not an object with values. Each row is one like {{"item_id": "1", …}}.')
-    for key, held in row.items():
-        if held is not None and held.__class__ is not str:
+    for key, cell in row.items():
+        if cell is not None and cell.__class__ is not str:
             try:
-                row[key] = json.dumps(held, ensure_ascii=False)
+                row[key] = json.dumps(cell, ensure_ascii=False)
             except RecursionError:
                 raise InvalidInput(f"{where}: the values are nested too deeply.") from None
     return row
@@ -169,7 +169,7 @@ def _is_text(row: Row) -> bool:
 
 
 def _decode(text: str, path: Path, line: int) -> object:
-    """Return parsed JSON whose numbers are text; `line` is where the text begins in the file."""
+    """Decode JSON with numbers as text; `line` is the line of the file where the text begins."""
     try:
         return _DECODER.decode(text)
     except JSONDecodeError as error:
@@ -188,7 +188,7 @@ _DECODER = strict_decoder("an object", numbers_as_text=True)
 
 
 def dump(frame: pl.DataFrame, *, lines: bool) -> bytes:
-    """Return a table of text as one object a line, or as one array; every object has every column."""
+    """Return a table of text as JSON Lines, or as one array; every object has every column."""
     buffer = BytesIO()
     if lines:
         frame.write_ndjson(buffer)

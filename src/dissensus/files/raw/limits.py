@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_value
 
 VARIABLE: Final = "DISSENSUS_MAX_GIB"
-"""Environment variable: GiB of text that one file may hold. All limits on memory follow from it."""
+"""Environment variable with the maximum GiB of text in a file; memory limits follow from it."""
 
 DEFAULT_GIB: Final = 1.0
 MAX_COLUMNS: Final = 10_000
@@ -24,58 +24,54 @@ REMEDY: Final = f"If you trust it, allow more with the environment variable {VAR
 
 
 def max_text_bytes() -> int:
-    """Return how many bytes of text a file may hold."""
-    given = os.environ.get(VARIABLE, "") or str(DEFAULT_GIB)
+    """Return the maximum number of bytes of text in a file."""
+    text = os.environ.get(VARIABLE, "") or str(DEFAULT_GIB)
     try:
-        gib = float(given)
+        gib = float(text)
     except ValueError:
         gib = math.nan
     if not 0 < gib < math.inf:
         raise InvalidInput(
-            f"The environment variable {VARIABLE} is {format_value(given)}. Give a number of GiB, such as 4."
+            f"The environment variable {VARIABLE} is {format_value(text)}. Give a number of GiB, such as 4."
         )
     return math.ceil(gib * 2**30)
 
 
 def max_cells() -> int:
-    """Return how many cells a table may have; one takes sixteen bytes in memory, and one or more as text."""
+    """Return the maximum number of cells of a table; a cell takes sixteen bytes in memory, and one or more as text."""
     return max_text_bytes() // 4
 
 
 def max_memory() -> int:
-    """Return how many bytes of memory a file may need while it is read, beside those of the program."""
+    """Return the maximum number of bytes of memory for reading a file, besides those of the program."""
     return 2**30 + 10 * max_text_bytes()
 
 
 def check_bytes(count: int, path: Path, state: str = "is") -> None:
-    """Make sure that there is not too much text."""
+    """Raise if there is too much text."""
     if count > max_text_bytes():
-        raise InvalidInput(
-            f"{path} {state} larger than {max_text_bytes() / 2**30:.3g} GiB, the most that is read. {REMEDY}"
-        )
+        raise InvalidInput(f"{path} {state} larger than {max_text_bytes() / 2**30:.3g} GiB, the maximum. {REMEDY}")
 
 
 def check_cells(rows: int, columns: int, path: Path) -> None:
-    """Make sure that a table does not have too many cells."""
+    """Raise if a table has too many cells."""
     if rows * columns > max_cells():
         raise InvalidInput(
-            f"{path} has {rows:,} rows or more, of {columns:,} columns: over {max_cells():,} cells, the most that is "
-            f"read. {REMEDY}"
+            f"{path} has {rows:,} rows or more, of {columns:,} columns: over {max_cells():,} cells, the maximum. "
+            f"{REMEDY}"
         )
 
 
 def check_columns(names: Sequence[str], path: Path) -> None:
-    """Make sure that columns are not too many, and that their names are not texts."""
+    """Raise if there are too many columns, or if their names are too long."""
     if len(names) > MAX_COLUMNS:
         raise InvalidInput(
             f"{path} has {len(names):,} columns or more, and at most {MAX_COLUMNS:,} are read. Is it a table with one "
-            "row "
-            "per rating?"
+            "row per rating?"
         )
     longest = max(names, key=len, default="")
     if len(longest) > MAX_NAME_LENGTH:
         raise InvalidInput(
             f"{path}: the column {format_value(longest)} has a name of {len(longest):,} characters, and at most "
-            f"{MAX_NAME_LENGTH:,} are "
-            "read. Does the table begin with its header?"
+            f"{MAX_NAME_LENGTH:,} are read. Does the table begin with its header?"
         )

@@ -14,13 +14,13 @@ from dissensus.files.raw import limits, parquet_probe
 from dissensus.files.raw.content import open_checked
 
 BASE_TIMEOUT: Final = 30
-"""Seconds that reading may take, beside one for each `MIN_BYTES_PER_SECOND` bytes of the file."""
+"""Seconds that a probe may take, besides one per `MIN_BYTES_PER_SECOND` bytes of the file."""
 
 MIN_BYTES_PER_SECOND: Final = 2**22
 
 
 def read(path: Path) -> pl.DataFrame:
-    """Return the table that a Parquet file holds, with the types that it has there."""
+    """Read a Parquet file, with its types."""
     _probe(path, BASE_TIMEOUT + _check_ends(path) / MIN_BYTES_PER_SECOND)
     try:
         return pl.read_parquet(path, glob=False)
@@ -29,7 +29,7 @@ def read(path: Path) -> pl.DataFrame:
 
 
 def _check_ends(path: Path) -> int:
-    """Make sure that a file begins and ends as Parquet files do, and return its size."""
+    """Check the magic bytes at both ends of a file, and return its size."""
     with open_checked(path) as (file, size):
         start = file.read(4)
         file.seek(max(0, size - 4))
@@ -37,7 +37,7 @@ def _check_ends(path: Path) -> int:
     if not size:
         raise InvalidInput(f"{path} is empty.")
     if start != b"PAR1":
-        raise InvalidInput(f"{path} is not a Parquet file: it does not begin with PAR1. Is it named right?")
+        raise InvalidInput(f"{path} is not a Parquet file: it does not begin with PAR1. Is its name correct?")
     if end != b"PAR1":
         raise InvalidInput(
             f"{path} is cut short: it does not end with PAR1 as Parquet files do. Copy or download it again."
@@ -46,12 +46,12 @@ def _check_ends(path: Path) -> int:
 
 
 def _probe(path: Path, seconds: float) -> None:
-    """Read a file in another process, and raise what that one finds or dies of."""
-    # -P and our own path: a polars.py in the current folder is not what is meant
+    """Read a file in a subprocess, and raise if that fails or crashes."""
+    # -P and an explicit path, so that a polars.py in the current folder is not imported.
     command = [sys.executable, "-P", "-m", parquet_probe.__name__, os.fspath(path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        done = subprocess.run(  # noqa: S603 - our own module
+        result = subprocess.run(  # noqa: S603 - our own module
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -63,15 +63,14 @@ def _probe(path: Path, seconds: float) -> None:
     except subprocess.TimeoutExpired:
         raise InvalidInput(f"{path} takes more than {seconds:.0f} s to read. Is it damaged? Write it again.") from None
     except OSError as error:
-        raise Unavailable(f"No process can be started to look at {path}: {error.strerror or error}.") from None
-    if done.returncode == 0:
+        raise Unavailable(f"No process can be started to read {path}: {error.strerror or error}.") from None
+    if result.returncode == 0:
         return
-    if done.returncode == parquet_probe.REFUSED:
-        raise InvalidInput(done.stdout.decode())
-    if done.returncode == 1:
-        raise Unavailable(f"{path} cannot be looked at: {sys.executable} does not run {parquet_probe.__name__}.")
+    if result.returncode == parquet_probe.REFUSED:
+        raise InvalidInput(result.stdout.decode())
+    if result.returncode == 1:
+        raise Unavailable(f"{path} cannot be checked: {sys.executable} does not run {parquet_probe.__name__}.")
     raise InvalidInput(
         f"{path} is a damaged Parquet file, or one that needs more than {limits.max_memory() / 2**30:.3g} GiB of "
-        "memory. "
-        f"Copy or download it again. {limits.REMEDY}"
+        f"memory. Copy or download it again. {limits.REMEDY}"
     )

@@ -1,7 +1,7 @@
-"""Probe a Parquet file in a subprocess that may crash.
+"""Probe of a Parquet file, for a subprocess that may crash.
 
-Run as ``python -m dissensus.files.raw.parquet_probe FILE``. Exits with 0 where the file can be read, and with `REFUSED`
-where it is clear that it cannot be, and why, which is then on standard output.
+Run as ``python -m dissensus.files.raw.parquet_probe FILE``. Exits with 0 if the file can be read, and with `REFUSED`
+and a message on standard output if it is known to be invalid.
 """
 
 import os
@@ -18,17 +18,17 @@ from dissensus.files.raw import limits
 from dissensus.schema.hints import format_value
 
 REFUSED: Final = 65
-"""Exit status for input that cannot be used, as sysexits.h has it."""
+"""Exit status for invalid input, EX_DATAERR of sysexits.h."""
 
 
 def describe_damage(path: Path, error: BaseException) -> str:
-    """Say what polars finds wrong with a file."""
+    """Describe the damage that polars found in a file."""
     reason = format_value(next(iter(str(error).splitlines()), type(error).__name__))
     return f"{path} is a damaged Parquet file ({reason}). Copy or download it again."
 
 
 def check(path: Path) -> None:
-    """Make sure that a file can be read and is not too large; may end the process."""
+    """Raise if a file cannot be read or is too large; may crash the process."""
     try:
         columns = list(pl.read_parquet_schema(path))
         limits.check_columns(columns, path)
@@ -42,14 +42,14 @@ def check(path: Path) -> None:
 
 
 def bound_memory() -> None:
-    """Let this process have no more memory than a file may need, where the system can do that, and leave no dump."""
+    """Limit the memory of this process where the system supports it, and disable core dumps."""
     try:
         import resource
     except ImportError:  # Windows
         return
-    for kind, most in ((resource.RLIMIT_DATA, limits.max_memory()), (resource.RLIMIT_CORE, 0)):
+    for kind, limit in ((resource.RLIMIT_DATA, limits.max_memory()), (resource.RLIMIT_CORE, 0)):
         hard = resource.getrlimit(kind)[1]
-        resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+        resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def main() -> None:
         os._exit(REFUSED)
     except MemoryError:
         os.abort()
-    os._exit(0)  # without the time that it takes to tidy up a table
+    os._exit(0)  # skip the slow deallocation of the table
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def to_frame(source: Any) -> pl.DataFrame:
 
 
 def is_path(source: Any) -> bool:
-    """Tell whether a source is the path of a file."""
+    """Return whether a source is the path of a file."""
     return isinstance(source, (str, os.PathLike))
 
 

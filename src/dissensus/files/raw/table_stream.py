@@ -1,4 +1,4 @@
-"""Streaming table writer, in constant memory and atomic."""
+"""Streaming table writer: constant memory, atomic."""
 
 import gzip
 import os
@@ -15,16 +15,17 @@ from dissensus.files.raw import delimited, json_table, table_writer
 from dissensus.schema.ratings import cells
 
 EXTENSIONS: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
-FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet take text for a formula."""
+FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""First characters that make a spreadsheet interpret text as a formula."""
+
 NUMBER: Final = r"^[+-]?\d+(\.\d+)?$"
-"""What it takes for a number, which runs nothing."""
+"""Numbers, which are harmless despite their sign."""
 
 
 def write_parts(
     parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], path: Path, *, overwrite: bool = False
 ) -> None:
-    """Write the parts of a table to a file, in the encoding that its name says."""
+    """Write the parts of a table to a file, in the format of its extension."""
     extension = table_writer.extension_of(path, EXTENSIONS)
     table_writer.check_overwrite(path, overwrite=overwrite)
     with replace_atomically(path) as part:
@@ -33,15 +34,12 @@ def write_parts(
 
 @contextmanager
 def replace_atomically(path: Path) -> Iterator[Path]:
-    """Yield a temporary path, synced and renamed to the target on success.
-
-    It may be read by whoever runs this alone.
-    """
+    """Yield a temporary path that only the owner may read; sync it and rename it to the target on success."""
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         if target.exists() and not target.is_file():
-            raise InvalidInput(f"{path} is a folder or a device, which no file can replace. Name a file.")
+            raise InvalidInput(f"{path} is a folder or a device, which a file cannot replace. Name a file.")
         part.touch(mode=0o600)
         yield part
         with part.open("rb") as file:
@@ -49,7 +47,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
         part.replace(target)
     except OSError as error:
         reason = error.strerror or error
-        raise Unavailable(f"{path} cannot be written: {reason}. Name a file in a folder that is there.") from None
+        raise Unavailable(f"{path} cannot be written: {reason}. Name a file in an existing folder.") from None
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -57,13 +55,12 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def open_for_writing(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
-    """Open a file for atomic writing, compressed if its name says so."""
+    """Open a file for atomic writing, compressed if its name ends in .gz."""
     with replace_atomically(path) as part, part.open("wb") as file:
         if not path.name.lower().endswith(".gz"):
             yield file
             return
-        # without a name and a time, so that the same lines give the same bytes; a higher level takes twice the time
-        # for a twentieth less
+        # Without name and time for reproducible bytes. Higher levels take twice the time and save 5 %.
         with gzip.GzipFile(filename="", mode="wb", compresslevel=4, fileobj=file, mtime=0) as packed:
             yield packed
 
@@ -79,7 +76,7 @@ def _write(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], pat
 
 
 def _open_gzip(file: BinaryIO) -> gzip.GzipFile:
-    # without a name and a time, so that the same table gives the same bytes
+    # Without name and time for reproducible bytes.
     return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
 
 
@@ -120,18 +117,18 @@ def _parquet(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], p
 
     try:
         lazy = register_io_source(source, schema=dict(schema))
-        # A file that is open, not its name: after a failure Polars may still write a little, and would make it anew.
+        # An open file, not a path: after a failure polars may go on writing, and would create the file again.
         with path.open("wb") as file:
             lazy.sink_parquet(file, engine="streaming", row_group_size=10_000)
     except Exception:
-        # Polars words what happens in a source in its own way.
+        # Polars wraps exceptions of a source in its own.
         if failed:
             raise failed[0] from None
         raise
 
 
 def escape_formulas(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Escape texts that spreadsheets take for formulas with an apostrophe, and count them.
+    """Escape texts that spreadsheets interpret as formulas with an apostrophe, and count them.
 
     Examples
     --------

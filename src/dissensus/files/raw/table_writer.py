@@ -1,4 +1,4 @@
-"""Table writer: text as it is, typed Parquet where that is lossless, atomic."""
+"""Table writer: unchanged text, typed Parquet where that is lossless, atomic."""
 
 import json
 import os
@@ -23,36 +23,36 @@ from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
 
 Entries = Mapping[str, Mapping[str, object]]
-"""A JSON object whose values are objects, which is no table."""
+"""A JSON object whose values are objects."""
 
 
 def write_frame(table: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    r"""Write a table to a file: csv, tsv, jsonl, json (these also gzipped) or parquet, as its name says.
+    r"""Write a table to a file: csv, tsv, jsonl, json (these also gzipped) or parquet, by extension.
 
     Parameters
     ----------
     table
         A pandas, polars or Arrow table.
     path
-        Where to write. The file is there whole or not at all, and the same table gives the same bytes.
+        Target. It is written atomically, and the same table gives the same bytes.
     overwrite
-        Whether a file that is there already may be replaced.
+        True to replace an existing file.
 
     Raises
     ------
     InvalidInput
-        The name ends in something else, or a column holds lists or other values that text files cannot hold.
+        The name has another extension, or a column holds lists or other values that text files cannot hold.
     Conflict
-        The file is there already.
+        The file exists already.
     Unavailable
-        It cannot be written.
+        The file cannot be written.
 
     Notes
     -----
-    Text files hold text: numbers and dates as they are written out, nothing where a value is missing or an empty
-    text, which `read_frame` and `read_long` read as missing. Fields are quoted only where they must be. In Parquet ids
-    are text, answers an Enum of their scale where it is known, and ``answer_time_ms`` whole numbers, each only if all
-    values of the column come back from that as the same text.
+    Text files hold numbers and dates as text, and nothing for missing values and empty texts, which `read_frame` and
+    `read_long` read as missing. Fields are quoted only if necessary. In Parquet ids are text, answers an Enum of
+    their scale if it is known, and ``answer_time_ms`` whole numbers, each only if all values of the column convert
+    back to the same text.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def write_frame(table: Any, path: str | os.PathLike[str], *, overwrite: bool = F
 
 
 def write_content(content: pl.DataFrame | Entries, path: Path, *, overwrite: bool) -> None:
-    """Write a table or entries to a file, in the encoding that its name says."""
+    """Write a table or entries to a file, in the format of its extension."""
     check_overwrite(path, overwrite=overwrite)
     extension = extension_of(path)
     encode = _ENCODERS[extension.removesuffix(".gz")]
@@ -77,7 +77,7 @@ def write_content(content: pl.DataFrame | Entries, path: Path, *, overwrite: boo
 
 def check_overwrite(path: Path, *, overwrite: bool) -> None:
     """Raise if the file exists and must not be overwritten."""
-    with suppress(ValueError):  # no possible path, which writing tells
+    with suppress(ValueError):  # an invalid path; writing raises for it
         if path.exists() and not overwrite:
             raise Conflict(
                 f"{path} is there already. Name another file, or replace it with --force (in Python: overwrite=True)."
@@ -85,7 +85,7 @@ def check_overwrite(path: Path, *, overwrite: bool) -> None:
 
 
 def extension_of(path: Path, allowed: Collection[str] = tuple(EXTENSIONS)) -> str:
-    """Return how the name of a file ends, among what is allowed."""
+    """Return the extension of a file name; raise if it is not allowed."""
     extension = next((end for end in EXTENSIONS if path.name.lower().endswith(end)), None)
     if extension not in allowed:
         raise InvalidInput(f"{path} cannot be written: name a file that ends in one of {', '.join(allowed)}.")
@@ -94,7 +94,7 @@ def extension_of(path: Path, allowed: Collection[str] = tuple(EXTENSIONS)) -> st
 
 def _gzip(data: bytes) -> bytes:
     buffer = BytesIO()
-    # without a name and a time, so that the same table gives the same bytes
+    # Without name and time for reproducible bytes.
     with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=buffer, mtime=0) as file:
         file.write(data)
     return buffer.getvalue()
@@ -108,14 +108,16 @@ def _encode_delimited(frame: pl.DataFrame, separator: str) -> bytes:
 
 
 def _nul_error(frame: pl.DataFrame) -> InvalidInput:
-    """Word the error for the one character that JSON can write and separated text cannot."""
+    """Locate a NUL, which JSON can hold and separated text cannot."""
     where = "The name of a column"
     for column in frame:
         rows = column.str.contains("\0", literal=True).fill_null(value=False).arg_true()
         if len(rows):
             where = f"Column {format_value(column.name)}, row {rows[0] + 1:,},"
             break
-    return InvalidInput(f"{where} has a NUL character, which no text holds. Take it out, or write .jsonl or .parquet.")
+    return InvalidInput(
+        f"{where} has a NUL character, which text does not contain. Remove it, or write .jsonl or .parquet."
+    )
 
 
 def _json(frame: pl.DataFrame, lines: bool) -> bytes:
@@ -133,7 +135,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _typed(column: pl.Series) -> pl.Series:
-    """Return a column in the type that its name asks for, or as it is if its text would change."""
+    """Return a column in the type for its name; unchanged if its text would change."""
     if column.name in (names.ITEM_ID, names.RATER_ID):
         return column.cast(pl.String) if column.dtype.is_integer() else column
     if column.dtype != pl.String:

@@ -1,4 +1,4 @@
-"""Dawid–Skene, MACE and GLAD as crowd-kit fits them: codes in, arrays out."""
+"""Adapter to crowd-kit's Dawid–Skene, MACE and GLAD."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,12 +14,12 @@ from dissensus.errors import Unavailable, UndefinedEstimate
 
 Codes = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
-# Another step of the algorithm moves no probability by more than this once it has converged.
+# Largest change of a probability in another step of a converged algorithm.
 CONVERGED = 1e-4
 
 
 class LabelMatrix(NamedTuple):
-    """Item, rater and answer of each rating: codes from 0 without gaps, in the order of the items."""
+    """Item, rater and answer of each rating, sorted by item: codes from 0 without gaps."""
 
     item: Codes
     rater: Codes
@@ -30,14 +30,14 @@ class LabelMatrix(NamedTuple):
 class LabelModelFit:
     """A fitted model."""
 
-    probability: Floats  # Of each answer to be the true one, shape (I, K)
-    # Numbers that the model has for each rater and for each item, by name
-    of_raters: dict[str, Floats] = field(default_factory=dict)
-    of_items: dict[str, Floats] = field(default_factory=dict)
-    # Probability of each answer of a rater: whatever is true, shape (R, K), or given the true answer, (R, K, K)
-    given: Floats | None = None
-    # Steps made; whether more would change nothing, and the log-likelihood; None where they cannot be known
+    probability: Floats  # Probability of each answer to be the true one, shape (I, K)
+    # Parameters of raters and of items, by name
+    rater_parameters: dict[str, Floats] = field(default_factory=dict)
+    item_parameters: dict[str, Floats] = field(default_factory=dict)
+    # Probability of each answer of a rater, shape (R, K), or given the true answer, shape (R, K, K)
+    answer_probability: Floats | None = None
     iterations: int
+    # None if the model does not provide it
     converged: bool | None = None
     log_likelihood: float | None = None
 
@@ -45,84 +45,89 @@ class LabelModelFit:
 def fit_label_model(
     fit: Callable[..., LabelModelFit], answers: LabelMatrix, iterations: int, seed: int
 ) -> tuple[LabelModelFit, tuple[str, ...]]:
-    """Fit a model to codes in the order of their first appearance, and return it in our order, with warnings.
+    """Fit a model, and return it with the warnings of crowd-kit.
 
-    crowd-kit 1.4 reads MACE's counts in the order of the codes and all else in the order of appearance: only where the
-    two are one, every rater keeps his or her own numbers.
+    crowd-kit 1.4 indexes the counts of MACE by code and everything else by first appearance, so codes are renumbered
+    by appearance for the fit.
     """
     rater, answer = _order_by_appearance(answers.rater), _order_by_appearance(answers.answer)
     coded = LabelMatrix(answers.item, rater[answers.rater], answer[answers.answer])
-    with _collect_warnings() as said:
-        found = fit(coded, iterations, seed)
-    given = found.given
-    if given is not None:
-        given = given[rater][..., answer] if given.ndim == 2 else given[rater][:, answer][..., answer]
-    of_raters = {name: values[rater] for name, values in found.of_raters.items()}
-    return replace(found, probability=found.probability[:, answer], of_raters=of_raters, given=given), tuple(said)
+    with _collect_warnings() as messages:
+        model = fit(coded, iterations, seed)
+    table = model.answer_probability
+    if table is not None:
+        table = table[rater][..., answer] if table.ndim == 2 else table[rater][:, answer][..., answer]
+    model = replace(
+        model,
+        probability=model.probability[:, answer],
+        rater_parameters={name: values[rater] for name, values in model.rater_parameters.items()},
+        answer_probability=table,
+    )
+    return model, tuple(messages)
 
 
 def fit_dawid_skene(answers: LabelMatrix, iterations: int, _seed: int) -> LabelModelFit:
-    """Fit one confusion matrix a rater; the algorithm starts from the shares of the answers, and draws nothing."""
-    # The loss that crowd-kit 1.4 stops by counts the prior once a rating, not once an item, and may fall: it would stop
-    # after two steps. Without a tolerance all steps are made, and convergence is judged here.
+    """Fit a confusion matrix for each rater; deterministic, starting from the shares of the answers."""
+    # The stopping criterion of crowd-kit 1.4 counts the prior once per rating instead of once per item, so it may stop
+    # after two steps. Without a tolerance it makes all steps, and convergence is checked here.
     model = _crowdkit().DawidSkene(n_iter=iterations, tol=-np.inf).fit(_frame(answers))
     n_items, n_raters, n_answers = (int(codes.max()) + 1 for codes in answers)
-    given = np.zeros((n_raters, n_answers, n_answers))
+    confusion = np.zeros((n_raters, n_answers, n_answers))
     rows = model.errors_.index.to_frame()
-    given[rows["worker"], :, rows["label"]] = model.errors_[range(n_answers)].to_numpy()
+    confusion[rows["worker"], :, rows["label"]] = model.errors_[range(n_answers)].to_numpy()
     probability = _probability(model, n_items, n_answers)
     with np.errstate(divide="ignore"):
-        prior, rating = np.log(model.priors_[range(n_answers)].to_numpy()), np.log(given)
-    following, log_likelihood = _expectation(answers.item, prior, rating[answers.rater, :, answers.answer])
+        prior, rating = np.log(model.priors_[range(n_answers)].to_numpy()), np.log(confusion)
+    next_probability, log_likelihood = _expectation(answers.item, prior, rating[answers.rater, :, answers.answer])
     return LabelModelFit(
         probability=probability,
-        given=given,
+        answer_probability=confusion,
         iterations=iterations,
-        converged=bool(np.abs(following - probability).max() < CONVERGED),
+        converged=bool(np.abs(next_probability - probability).max() < CONVERGED),
         log_likelihood=log_likelihood,
     )
 
 
 def fit_mace(answers: LabelMatrix, iterations: int, seed: int) -> LabelModelFit:
-    """Fit one competence a rater, and what he or she answers without it, by variational Bayes from one random start."""
-    # Its restarts all draw the same start.
+    """Fit a competence and a habit for each rater, by variational Bayes from one random start."""
+    # All restarts of crowd-kit draw the same start.
     start = int(np.random.SeedSequence(seed).generate_state(1)[0])
     model = _crowdkit().MACE(n_restarts=1, n_iter=iterations, random_state=start)
     too_small = UndefinedEstimate(
         f"MACE multiplies a probability for each rating of an item, and of {np.bincount(answers.item).max():,} the "
-        "product is too small for a number of the machine. Use dawid-skene, which adds logarithms."
+        "product underflows. Use dawid-skene, which adds logarithms."
     )
     try:
         model.fit(_frame(answers))
-    except ValueError:  # from looking for the largest of probabilities that are none
+    except ValueError:  # the maximum of probabilities that are NaN
         raise too_small from None
     n_items, _, n_answers = (int(codes.max()) + 1 for codes in answers)
     probability = _probability(model, n_items, n_answers)
     if np.isnan(probability).any():
         raise too_small
-    # Variational Bayes leaves rows that sum to less than 1.
-    knowing, given = (table / table.sum(axis=1, keepdims=True) for table in (model.spamming_, model.thetas_))
+    # Rows of variational Bayes sum to less than 1.
+    knowing, habit = (table / table.sum(axis=1, keepdims=True) for table in (model.spamming_, model.thetas_))
     return LabelModelFit(
         probability=probability,
-        of_raters={"competence": knowing[:, 1]},
-        given=given,
+        rater_parameters={"competence": knowing[:, 1]},
+        answer_probability=habit,
         iterations=iterations,
     )
 
 
 def fit_glad(answers: LabelMatrix, iterations: int, _seed: int) -> LabelModelFit:
-    """Fit one ability a rater and one difficulty an item; the algorithm draws nothing."""
+    """Fit an ability for each rater and a difficulty for each item; deterministic."""
     model = _crowdkit().GLAD(n_iter=iterations).fit(_frame(answers))
     n_items, n_raters, n_answers = (int(codes.max()) + 1 for codes in answers)
     ability, ease = model.alphas_[range(n_raters)].to_numpy(), np.exp(model.betas_[range(n_items)].to_numpy())
-    knows = ability[answers.rater] * ease[answers.item]
-    right, wrong = -np.logaddexp(0, -knows), -np.logaddexp(0, knows) - np.log(n_answers - 1)
+    logit = ability[answers.rater] * ease[answers.item]
+    right, wrong = -np.logaddexp(0, -logit), -np.logaddexp(0, logit) - np.log(n_answers - 1)
     rating = np.where(answers.answer[:, None] == np.arange(n_answers), right[:, None], wrong[:, None])
     _, log_likelihood = _expectation(answers.item, np.full(n_answers, -np.log(n_answers)), rating)
     return LabelModelFit(
         probability=_probability(model, n_items, n_answers),
-        of_raters={"ability": ability},
-        of_items={"difficulty": 1 / ease},
+        rater_parameters={"ability": ability},
+        item_parameters={"difficulty": 1 / ease},
         iterations=len(model.loss_history_),
         converged=len(model.loss_history_) < iterations,
         log_likelihood=log_likelihood,
@@ -130,9 +135,9 @@ def fit_glad(answers: LabelMatrix, iterations: int, _seed: int) -> LabelModelFit
 
 
 def _expectation(item: Codes, prior: Floats, rating: Floats) -> tuple[Floats, float]:
-    """Return the probability of each answer to be the true one, and the log-likelihood.
+    """Return the probability of each true answer, and the log-likelihood.
 
-    `rating` is the log-probability of each rating under each true answer, shape (N, K), `prior` that of each answer.
+    `rating` is the log-probability of each rating given each true answer, shape (N, K); `prior` that of each answer.
     """
     joint = np.tile(prior, (int(item.max()) + 1, 1))
     np.add.at(joint, item, rating)
@@ -146,7 +151,7 @@ def _probability(model: Any, n_items: int, n_answers: int) -> Floats:
 
 
 def _order_by_appearance(codes: Codes) -> Codes:
-    """Return the place of each code in the order of their first appearance."""
+    """Return the rank of each code by first appearance."""
     return np.asarray(np.unique(codes, return_index=True)[1].argsort().argsort())
 
 
@@ -168,10 +173,10 @@ def _crowdkit() -> Any:
 
 @contextmanager
 def _collect_warnings() -> Iterator[list[str]]:
-    """Collect the warnings of a library that are about the numbers; those about its own code are for its authors."""
-    said: list[str] = []
+    """Collect numerical warnings of crowd-kit, and suppress the others, such as deprecations."""
+    messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield said
-    numeric = (one for one in caught if issubclass(one.category, (RuntimeWarning, UserWarning)))
-    said += dict.fromkeys(f"crowd-kit: {one.message}." for one in numeric)
+        yield messages
+    numerical = (warning for warning in caught if issubclass(warning.category, (RuntimeWarning, UserWarning)))
+    messages += dict.fromkeys(f"crowd-kit: {warning.message}." for warning in numerical)

@@ -34,22 +34,22 @@ class GoldAgainstCrowd:
     Parameters
     ----------
     summary
-        The whole pool, whose ``group`` is null, and each group: ``group``, ``n_raters`` (null where it is not known who
-        answered), ``n_items``, how many of them are ``both_safe``, ``both_unsafe``, ``gold_only`` (only gold is
-        unsafe), ``crowd_only`` (only the crowd is) and ``tied``, the share ``differ`` of `gold_only` and `crowd_only`
-        together, and ``alpha``, the agreement beyond chance of the two labels (Krippendorff's, nominal), null with a
-        ``reason`` where it is undefined. Tied items are counted by the rule; only if that keeps them apart, the five
-        counts sum to `n_items`, else the first four do.
+        One row for the whole pool, whose ``group`` is null, and one for each group: ``group``, ``n_raters`` (null if
+        raters are unknown), ``n_items``, the numbers of items that are ``both_safe``, ``both_unsafe``, ``gold_only``
+        (unsafe by gold only), ``crowd_only`` (unsafe by the crowd only) and ``tied``, the share ``disagreement`` of
+        `gold_only` and `crowd_only` together, and ``alpha``, Krippendorff's nominal alpha of the two labels, null with
+        a ``reason`` if undefined. With ties apart, the five counts sum to `n_items`; otherwise tied items are also
+        included in the first four, which then sum to `n_items`.
     confusion
-        One row for each group, label of the crowd (safe, tied, unsafe), of gold, and with platinum of that:
-        ``group``, ``crowd``, ``gold``, ``platinum``, ``n_items`` and its ``share`` of the items of the group. Ties are
-        apart here, whatever the rule.
+        One row for each group and combination of labels of the crowd (safe, tied, unsafe), gold and, if compared,
+        platinum: ``group``, ``crowd``, ``gold``, ``platinum``, ``n_items`` and its ``share`` of the items of the group.
+        Ties are always apart here.
     rule
-        How answers became safe and unsafe, in words.
+        Description of the rule for safe and unsafe.
     question, gold, platinum, by, ties
-        What was asked for.
+        Options of the comparison.
     notes
-        What was left out.
+        Items left out.
     """
 
     summary: pl.DataFrame
@@ -89,7 +89,7 @@ def gold_against_crowd(
     unsafe: str | Sequence[str] = "Yes",
     ties: Ties = "apart",
 ) -> GoldAgainstCrowd:
-    """Compare the labels of experts with the plurality of the raters, of everybody and of each group.
+    """Compare the labels of experts with the plurality of the raters, of the whole pool and of each group.
 
     The crowd calls an item unsafe if its most frequent answer is an unsafe one (Aroyo et al. 2023, section 4). It is
     tied if both a safe and an unsafe answer are the most frequent.
@@ -99,18 +99,18 @@ def gold_against_crowd(
     ratings
         The ratings, with the gold labels among the attributes of their items.
     question
-        The question that gold answers too.
+        The question; gold labels are answers to it.
     gold
         Attribute of the items with the label of the experts, on the scale of the question.
     platinum
         The same with the label of an earlier crowd, for a comparison of three.
     by
         An axis or crossed axes: the plurality of each group of raters; or an attribute of the items, such as
-        degree_of_harm: the plurality of everybody on the items of each kind.
+        degree_of_harm: the plurality of the whole pool on the items of each kind.
     unsafe
         The unsafe answer, or several; all others are safe.
     ties
-        How tied items enter `summary`: as safe, as unsafe, or apart from both.
+        Counting of tied items in `summary`: as safe, as unsafe, or apart from both.
 
     Returns
     -------
@@ -121,13 +121,13 @@ def gold_against_crowd(
     NotFound
         No item attribute or axis has that name.
     InvalidInput
-        No rated item has a gold label, a label is not on the scale, or an unknown answer or tie rule.
+        No rated item has a gold label, a label is not on the scale, or an answer or tie rule is unknown.
 
     Notes
     -----
-    Items without gold (or platinum, if asked for) are left out, and `notes` count them. An item that a group did not
-    rate is not counted for it; neither are raters without a known group, or items without a known attribute. An item on
-    which two safe answers are tied is safe. With ties apart, alpha is that of the items that are not tied.
+    Items without gold (or platinum, if compared) are left out and counted in `notes`. A group does not count the items
+    that it did not rate; raters without a known group and items without a known attribute are not counted either. An
+    item on which two safe answers are tied is safe. With ties apart, alpha excludes tied items.
 
     Examples
     --------
@@ -137,26 +137,26 @@ def gold_against_crowd(
     ...     "Q_overall": ["Yes", "No", "Yes", "Yes", "No", "No"],
     ...     "safety_gold": ["Yes", "Yes", "Yes", "No", "No", "Yes"],
     ... })
-    >>> found = gold_against_crowd(Ratings.from_frame(frame), "Q_overall")
-    >>> found.summary.select("both_unsafe", "gold_only", "crowd_only", "tied").row(0)
+    >>> comparison = gold_against_crowd(Ratings.from_frame(frame), "Q_overall")
+    >>> comparison.summary.select("both_unsafe", "gold_only", "crowd_only", "tied").row(0)
     (1, 1, 0, 1)
     """
-    question = ratings.asked(question)
+    question = ratings.resolve_question(question)
     unsafe = (unsafe,) if isinstance(unsafe, str) else tuple(unsafe)
     _check(ratings, question, unsafe, ties)
-    ratings = ratings.answering(question)
-    wanted = {"gold": gold} if platinum is None else {"gold": gold, "platinum": platinum}
-    labels = [read_expert_labels(ratings, question, name, unsafe).alias(role) for role, name in wanted.items()]
+    ratings = ratings.select_question(question)
+    columns = {"gold": gold} if platinum is None else {"gold": gold, "platinum": platinum}
+    labels = [read_expert_labels(ratings, question, name, unsafe).alias(role) for role, name in columns.items()]
     experts = pl.DataFrame([ratings.items[ITEM_ID], *labels])
-    known = experts.drop_nulls()
-    if known.is_empty():
-        raise InvalidInput(f"No rated item has {' and '.join(wanted.values())}; there is nothing to compare with.")
-    ratings = ratings.of_items(experts[ITEM_ID].is_in(known[ITEM_ID].implode()))
+    labelled = experts.drop_nulls()
+    if labelled.is_empty():
+        raise InvalidInput(f"No rated item has {' and '.join(columns.values())}; there is nothing to compare with.")
+    ratings = ratings.select_items(experts[ITEM_ID].is_in(labelled[ITEM_ID].implode()))
     by = resolve_name(ratings, by)
     crowd, sizes = compute_crowd_labels(ratings, question, by, unsafe)
-    joined = crowd.join(known, on=ITEM_ID, how="inner", maintain_order="left")
-    left_out = experts.height - known.height
-    note = f"{left_out:,} of {experts.height:,} items have no {' and '.join(wanted.values())} and are left out."
+    joined = crowd.join(labelled, on=ITEM_ID, how="inner", maintain_order="left")
+    n_dropped = experts.height - labelled.height
+    note = f"{n_dropped:,} of {experts.height:,} items have no {' and '.join(columns.values())} and are left out."
     return GoldAgainstCrowd(
         summary=_summary(joined, sizes, ties),
         confusion=_confusion(joined, list(sizes)),
@@ -166,7 +166,7 @@ def gold_against_crowd(
         platinum=platinum,
         by=by,
         ties=ties,
-        notes=(note,) if left_out else (),
+        notes=(note,) if n_dropped else (),
     )
 
 
@@ -178,7 +178,7 @@ def _check(ratings: Ratings, question: str, unsafe: Sequence[str], ties: str) ->
         if answer not in scale:
             hint = suggest(answer, scale)
             raise InvalidInput(
-                f"{format_value(answer)} is no answer to {question}; its answers are {format_list(scale)}.{hint}"
+                f"{format_value(answer)} is not an answer to {question}; its answers are {format_list(scale)}.{hint}"
             )
     if not set() < set(unsafe) < set(scale):
         raise InvalidInput(
@@ -195,7 +195,7 @@ def _summary(labels: pl.DataFrame, sizes: dict[str | None, int | None], ties: Ti
 
 
 def _count_labels(labels: pl.DataFrame, ties: Ties) -> dict[str, Any]:
-    """Return how often gold and crowd call the items of one group what."""
+    """Count the items of one group by the labels of gold and crowd."""
     gold, crowd = (labels["gold"] == "unsafe").to_numpy(), labels["crowd"].cast(pl.String)
     tied = int((crowd == "tied").sum())
     if ties != "apart":
@@ -210,33 +210,33 @@ def _count_labels(labels: pl.DataFrame, ties: Ties) -> dict[str, Any]:
         "gold_only": gold_only,
         "crowd_only": crowd_only,
         "tied": tied,
-        "differ": (gold_only + crowd_only) / labels.height if labels.height else None,
+        "disagreement": (gold_only + crowd_only) / labels.height if labels.height else None,
         "alpha": alpha,
         "reason": reason,
     }
 
 
-def _alpha(one: Booleans, other: Booleans) -> tuple[float | None, str | None]:
-    """Return the agreement of two labels beyond chance, or why it is undefined."""
-    unsafe = one.astype(np.int64) + other
+def _alpha(first: Booleans, second: Booleans) -> tuple[float | None, str | None]:
+    """Return Krippendorff's alpha of two labels, or the reason why it is undefined."""
+    n_unsafe = first.astype(np.int64) + second
     try:
-        return krippendorff_alpha(np.stack([2 - unsafe, unsafe], axis=1)).estimate, None
+        return krippendorff_alpha(np.stack([2 - n_unsafe, n_unsafe], axis=1)).estimate, None
     except UndefinedEstimate as error:
         return None, str(error)
 
 
 def _confusion(labels: pl.DataFrame, groups: Sequence[str | None]) -> pl.DataFrame:
-    """Return how many items have each combination of labels, those that do not occur too."""
+    """Count the items with each combination of labels, including combinations that do not occur."""
     roles = [name for name in ("crowd", "gold", "platinum") if name in labels.columns]
     grid = pl.DataFrame({"group": pl.Series(groups, dtype=pl.String)})
     for role in roles:
         kind = CROWD if role == "crowd" else SAFE_UNSAFE
         grid = grid.join(pl.DataFrame({role: pl.Series(kind.categories, dtype=kind)}), how="cross")
     keys = ["group", *roles]
-    found = labels.group_by(keys).agg(n_items=pl.len())
-    counted = grid.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    counts = labels.group_by(keys).agg(n_items=pl.len())
+    complete = grid.join(counts, on=keys, how="left", nulls_equal=True, maintain_order="left")
     n_items = pl.col("n_items").fill_null(0)
-    return counted.with_columns(n_items, share=n_items / n_items.sum().over("group"))
+    return complete.with_columns(n_items, share=n_items / n_items.sum().over("group"))
 
 
 def _rule(scale: Sequence[str], unsafe: Sequence[str], ties: Ties) -> str:
@@ -252,7 +252,7 @@ _SUMMARY = {
     "group": pl.String,
     "n_raters": pl.UInt32,
     **dict.fromkeys(("n_items", "both_safe", "both_unsafe", "gold_only", "crowd_only", "tied"), pl.UInt32),
-    "differ": pl.Float64,
+    "disagreement": pl.Float64,
     "alpha": pl.Float64,
     "reason": pl.String,
 }
@@ -267,12 +267,12 @@ def gold_page(comparison: GoldAgainstCrowd) -> Page:
 
 
 def gold_summary(comparison: GoldAgainstCrowd) -> str:
-    """Return what was compared, and the rule."""
+    """Return a line on the comparison and its rule."""
     return f"{comparison.question} against {comparison.gold}. {comparison.rule}"
 
 
 def gold_blocks(comparison: GoldAgainstCrowd) -> Iterator[Grid]:
-    """Yield the whole pool, the groups if there are any, and with platinum all that the three labels do together."""
+    """Yield the whole pool, the groups if any, and the combinations of three labels if platinum was compared."""
     rows = comparison.summary.rows(named=True)
     yield Grid(("whole pool", *HEADINGS), (_display_row(rows[0]),))
     if comparison.by is not None:
@@ -282,8 +282,8 @@ def gold_blocks(comparison: GoldAgainstCrowd) -> Iterator[Grid]:
 
 
 def gold_footnotes(comparison: GoldAgainstCrowd) -> Iterator[str]:
-    """Yield what a reader needs to read the tables."""
-    yield "Only gold, only crowd: the items that it alone calls unsafe, with their share (%)."
+    """Yield the notes below the tables."""
+    yield "Only gold, only crowd: items that only this label calls unsafe, with their share (%)."
     yield from (
         f"{UNKNOWN} {reason}" for reason in comparison.summary["reason"].drop_nulls().unique(maintain_order=True)
     )

@@ -26,16 +26,15 @@ def soft_labels(ratings: Ratings, question: str | None = None, *, by: str | None
     Returns
     -------
     DataFrame
-        ``item_id``, ``group`` (with `by`), ``n_ratings`` and one share a category, in the order of the scale. Items
-        that a group did not rate have no row for it. Raters without a known group are left out.
+        ``item_id``, ``group`` (with `by`), ``n_ratings`` and one share per category, in the order of the scale. A group
+        has no rows for items that it did not rate. Raters without a known group are left out.
 
     Raises
     ------
     InvalidInput
-        It is not clear which question is meant, nobody's group is known, or an answer is called like a column of the
-        result.
+        The question is ambiguous, no rater has a known group, or an answer has the name of a column of the result.
     NotFound
-        A question or axis that is not there.
+        An unknown question or axis.
 
     Examples
     --------
@@ -45,13 +44,13 @@ def soft_labels(ratings: Ratings, question: str | None = None, *, by: str | None
     >>> soft_labels(ratings, "Q_overall").row(0, named=True)
     {'item_id': '1', 'n_ratings': 4, 'No': 0.75, 'Unsure': 0.25, 'Yes': 0.0}
     """
-    question = ratings.asked(question)
+    question = ratings.resolve_question(question)
     counts = count_item_answers(ratings, question, by)
     return counts.with_columns(counts[answer] / counts["n_ratings"] for answer in ratings.scale(question))
 
 
 def plurality(ratings: Ratings, question: str | None = None, *, by: str | None = None) -> pl.DataFrame:
-    """Return the most frequent answers to each item, of the whole pool or of each group; ties are reported.
+    """Return the most frequent answers to each item, of the whole pool or of each group.
 
     Parameters
     ----------
@@ -61,12 +60,12 @@ def plurality(ratings: Ratings, question: str | None = None, *, by: str | None =
     Returns
     -------
     DataFrame
-        ``item_id``, ``group`` (with `by`), ``n_ratings``, ``answers`` (list, in the order of the scale: more than one
-        is a tie), ``share`` of each of them, and ``tied``.
+        ``item_id``, ``group`` (with `by`), ``n_ratings``, ``answers`` (list, in the order of the scale; more than one
+        if tied), ``share`` of each of them, and ``tied``.
 
     Notes
     -----
-    A tie is never broken here. Who needs one label must choose a rule, and say so.
+    Ties are reported, not broken. If you need a single label, choose a rule and report it.
 
     Examples
     --------
@@ -76,34 +75,34 @@ def plurality(ratings: Ratings, question: str | None = None, *, by: str | None =
     >>> plurality(ratings, "Q_overall").row(0)
     ('1', 2, ['No', 'Yes'], 0.5, True)
     """
-    question = ratings.asked(question)
+    question = ratings.resolve_question(question)
     counts, scale = count_item_answers(ratings, question, by), ratings.scale(question)
-    given = build_count_matrix(counts, scale)
-    top = given.max(axis=1)
-    wins = given == top[:, None]
-    winners = [[answer for answer, won in zip(scale, row, strict=True) if won] for row in wins.tolist()]
+    matrix = build_count_matrix(counts, scale)
+    top = matrix.max(axis=1)
+    is_top = matrix == top[:, None]
+    winners = [[answer for answer, wins in zip(scale, row, strict=True) if wins] for row in is_top.tolist()]
     return select_key_columns(counts, scale).with_columns(
         pl.Series("answers", winners, dtype=pl.List(pl.String)),
-        pl.Series("share", top / given.sum(axis=1)),
-        pl.Series("tied", wins.sum(axis=1) > 1),
+        pl.Series("share", top / matrix.sum(axis=1)),
+        pl.Series("tied", is_top.sum(axis=1) > 1),
     )
 
 
 def count_item_answers(ratings: Ratings, question: str, by: str | None = None) -> pl.DataFrame:
-    """Return how many raters gave each answer to each item, by group: item_id, group, n_ratings, one column each."""
+    """Count the answers to each item, by group: item_id, group, n_ratings, and one column per answer."""
     scale = ratings.scale(question)
     check_name_clashes(scale, ["item_id", "n_ratings"] if by is None else ["item_id", "group", "n_ratings"])
-    item, rater, answer = ratings.coded(question)
+    item, rater, answer = ratings.codes(question)
     groups: tuple[str, ...] = ("",)
     group = np.zeros(item.size, dtype=np.int32)
     if by is not None:
         codes, groups = ratings.group_codes(by)
         if not groups:
-            raise InvalidInput(f"No rater has a known {ratings.axis_name(by)}, so there is no group to give labels of.")
+            raise InvalidInput(f"No rater has a known {ratings.axis_name(by)}, so there are no groups.")
         group = codes[rater]
     cell = group.astype(np.int64) + item.astype(np.int64) * len(groups)
-    used, place = np.unique(cell[group >= 0], return_inverse=True)
-    counts = count_answers(place, answer[group >= 0], n_items=len(used), n_categories=len(scale))
+    used, row = np.unique(cell[group >= 0], return_inverse=True)
+    counts = count_answers(row, answer[group >= 0], n_items=len(used), n_categories=len(scale))
     columns = [ratings.items["item_id"].gather(used // len(groups))]
     if by is not None:
         columns.append(pl.Series("group", groups).gather(used % len(groups)))
@@ -112,7 +111,7 @@ def count_item_answers(ratings: Ratings, question: str, by: str | None = None) -
 
 
 def build_count_matrix(counts: pl.DataFrame, scale: Sequence[str]) -> NDArray[np.int64]:
-    """Return the columns of `count_item_answers` that count answers, whatever these are called."""
+    """Return the columns of `count_item_answers` that count answers as a matrix."""
     return np.column_stack([counts[answer].to_numpy().astype(np.int64) for answer in scale])
 
 
@@ -122,6 +121,6 @@ def select_key_columns(counts: pl.DataFrame, scale: Sequence[str]) -> pl.DataFra
 
 
 def check_name_clashes(scale: Collection[str], columns: Collection[str]) -> None:
-    """Refuse answers that are named as columns of the result."""
+    """Refuse answers with the name of a column of the result."""
     if clash := set(scale) & set(columns):
         raise InvalidInput(f"The answer {min(clash)!r} is also the name of a column of the result; rename the answer.")

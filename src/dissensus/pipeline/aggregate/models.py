@@ -28,36 +28,37 @@ FITS: dict[str, tuple[Callable[..., LabelModelFit], int]] = {
     "mace": (fit_mace, 50),
     "glad": (fit_glad, 100),
 }
-# Probabilities this near to the largest are tied with it: they differ by rounding, or by MACE's random start.
+# Probabilities within this distance of the largest are tied; they differ by rounding or by the random start of MACE.
 TIED = 1e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelModel:
-    """Labels of items and skills of raters, as a model of one true answer an item has them.
+    """Labels of items and skills of raters by a model of one true answer per item.
 
     Parameters
     ----------
     labels
-        One row an item: ``item_id``, ``n_ratings``, the probability of each answer to be the true one, in the order of
-        the scale, ``answers`` (list: the most probable; more than one is a tie), ``tied``, and for GLAD ``difficulty``.
+        One row per item: ``item_id``, ``n_ratings``, the probability of each answer to be the true one, in the order of
+        the scale, ``answers`` (list of the most probable; more than one if tied), ``tied``, and for GLAD
+        ``difficulty``.
     raters
-        One row a rater: ``rater_id``, ``n_ratings`` and, for Dawid–Skene in one row for each ``truth``, the probability
-        of each answer given the true one; for MACE ``competence``, the probability to know what is true, and the
-        probability of each answer without it; for GLAD ``ability``, which is negative for those who tend to err.
+        One row per rater: ``rater_id``, ``n_ratings`` and, for Dawid–Skene with one row for each ``truth``, the
+        probability of each answer given the true one; for MACE ``competence``, the probability of knowing the true
+        answer, and the probability of each answer otherwise; for GLAD ``ability``, negative for raters who tend to err.
     method, question
-        What was asked for.
+        Options of the fit.
     version
         Version of crowd-kit.
     iterations
-        Steps made.
+        Number of steps.
     converged
-        Whether another step would change nothing, or for GLAD whether it stopped before its last step; None for MACE,
-        which does not say.
+        True if another step would change nothing, or for GLAD if it stopped before its last step; None for MACE, which
+        does not report it.
     log_likelihood
-        Of the answers, natural; None for MACE, whose variational numbers have none.
+        Natural log-likelihood of the answers; None for MACE, a variational fit.
     notes
-        What was left out, and what crowd-kit warned of.
+        Items left out, and warnings of crowd-kit.
     """
 
     labels: pl.DataFrame
@@ -88,10 +89,10 @@ def label_model(
     seed: int = 0,
     iterations: int | None = None,
 ) -> LabelModel:
-    """Fit a model of one true answer an item, through crowd-kit (``pip install 'dissensus[crowd]'``).
+    """Fit a model of one true answer per item, through crowd-kit (``pip install 'dissensus[crowd]'``).
 
-    These models take disagreement for error: who answers unlike the others loses weight. Where people differ because
-    they are different, that silences a minority; see the documentation before using a label from here.
+    These models treat disagreement as error: raters who differ from the others lose weight. If raters differ because
+    their views do, this silences minorities; see the documentation before you use these labels.
 
     Parameters
     ----------
@@ -99,12 +100,12 @@ def label_model(
         As for `soft_labels`.
     method
         dawid-skene: every rater has a confusion matrix (Dawid and Skene 1979). mace: every rater either knows the true
-        answer or answers by a habit (Hovy et al. 2013; variational Bayes). glad: raters have an ability and items a
+        answer or answers by habit (Hovy et al. 2013; variational Bayes). glad: raters have an ability and items a
         difficulty (Whitehill et al. 2009).
     seed
-        Seed of the random start of MACE; the other two draw nothing.
+        Seed of the random start of MACE; the other two are deterministic.
     iterations
-        Steps of the algorithm; by default 100, for MACE 50. GLAD stops before when it has converged.
+        Steps of the algorithm; by default 100, for MACE 50. GLAD stops earlier if it has converged.
 
     Returns
     -------
@@ -115,15 +116,14 @@ def label_model(
     Unavailable
         crowd-kit is not installed.
     InvalidInput
-        An unknown method, a bad seed or number of steps, or it is not known who gave which answer.
+        An unknown method, an invalid seed or number of steps, or ratings without raters.
     UndefinedEstimate
-        One rater, one answer throughout, no item with two ratings, or too many ratings of an item for MACE.
+        Only one rater or one answer, no item with two ratings, or too many ratings of an item for MACE.
 
     Notes
     -----
-    Items without an answer have no label, and a note counts them. An answer of the scale that nobody gave has
-    probability 0. Ties are reported, never broken. The same ratings and seed give the same result, in whatever order
-    the rows were.
+    Items without an answer have no label and are counted in a note. Answers that nobody gave have probability 0. Ties
+    are reported, not broken. The result does not depend on the order of the rows.
 
     References
     ----------
@@ -145,27 +145,27 @@ def label_model(
     >>> model.raters.filter(rater_id="d", truth="Yes").select(pl.col("No", "Yes").round(3)).row(0)
     (1.0, 0.0)
     """
-    question = ratings.asked(question)
+    question = ratings.resolve_question(question)
     fit, default = _fit(method)
     steps = default if iterations is None else iterations
     check_whole("seed", seed)
     check_whole("iterations", steps, 1)
     ratings.require_raters("A model of raters")
-    answered = ratings.answering(question)
+    answered = ratings.select_question(question)
     answers, used = _answers(answered, question)
-    found, said = fit_label_model(fit, answers, steps, seed)
-    without = ratings.n_items - answered.n_items
-    left_out = f"{without:,} of {ratings.n_items:,} items have no answer to {question} and get no label."
+    model, messages = fit_label_model(fit, answers, steps, seed)
+    n_dropped = ratings.n_items - answered.n_items
+    note = f"{n_dropped:,} of {ratings.n_items:,} items have no answer to {question} and get no label."
     return LabelModel(
-        labels=_labels(answered, answers, found, question, used),
-        raters=_raters(answered, answers, found, question, used),
+        labels=_labels(answered, answers, model, question, used),
+        raters=_raters(answered, answers, model, question, used),
         method=method,
         question=question,
         version=version("crowd-kit"),
-        iterations=found.iterations,
-        converged=found.converged,
-        log_likelihood=found.log_likelihood,
-        notes=((left_out,) if without else ()) + said,
+        iterations=model.iterations,
+        converged=model.converged,
+        log_likelihood=model.log_likelihood,
+        notes=((note,) if n_dropped else ()) + messages,
     )
 
 
@@ -176,22 +176,22 @@ def _fit(method: str) -> tuple[Callable[..., LabelModelFit], int]:
 
 
 def _answers(ratings: Ratings, question: str) -> tuple[LabelMatrix, list[str]]:
-    """Return the answers as codes of those that were given, and these in the order of the scale."""
-    item, rater, answer = ratings.coded(question)
-    given, code = np.unique(answer, return_inverse=True)
+    """Return the ratings with answers coded without gaps, and the used answers in the order of the scale."""
+    item, rater, answer = ratings.codes(question)
+    used, code = np.unique(answer, return_inverse=True)
     scale = ratings.scale(question)
     if ratings.n_raters < 2:
         raise UndefinedEstimate("A label model compares raters, and there is one. Use soft labels or the plurality.")
-    if len(given) < 2:
-        raise UndefinedEstimate(f"Everybody answered {scale[given[0]]} throughout; there is nothing to model.")
+    if len(used) < 2:
+        raise UndefinedEstimate(f"All answers are {scale[used[0]]}; there is nothing to model.")
     if np.bincount(item).max() < 2:
         raise UndefinedEstimate("A label model compares raters on the same item, and no item has two ratings.")
-    return LabelMatrix(item, rater, code), [scale[k] for k in given]
+    return LabelMatrix(item, rater, code), [scale[k] for k in used]
 
 
 def _labels(ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question: str, used: list[str]) -> pl.DataFrame:
     scale = list(ratings.scale(question))
-    check_name_clashes(scale, ["item_id", "n_ratings", "answers", "tied", *fit.of_items])
+    check_name_clashes(scale, ["item_id", "n_ratings", "answers", "tied", *fit.item_parameters])
     top = fit.probability >= fit.probability.max(axis=1, keepdims=True) - TIED
     winners = [[name for name, wins in zip(used, row, strict=True) if wins] for row in top.tolist()]
     return pl.DataFrame(
@@ -201,31 +201,33 @@ def _labels(ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question
             **_columns(scale, used, fit.probability),
             "answers": pl.Series(winners, dtype=pl.List(pl.String)),
             "tied": top.sum(axis=1) > 1,
-            **fit.of_items,
+            **fit.item_parameters,
         }
     )
 
 
 def _raters(ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question: str, used: list[str]) -> pl.DataFrame:
     scale = list(ratings.scale(question))
-    check_name_clashes(scale, ["rater_id", "n_ratings", "truth", *fit.of_raters])
-    about = pl.DataFrame(
+    check_name_clashes(scale, ["rater_id", "n_ratings", "truth", *fit.rater_parameters])
+    raters = pl.DataFrame(
         {
             "rater_id": ratings.raters["rater_id"],
             "n_ratings": np.bincount(answers.rater).astype(np.uint32),
-            **fit.of_raters,
+            **fit.rater_parameters,
         }
     )
-    if fit.given is None:
-        return about
-    if fit.given.ndim == 2:
-        return about.with_columns(**_columns(scale, used, fit.given))
+    if fit.answer_probability is None:
+        return raters
+    if fit.answer_probability.ndim == 2:
+        return raters.with_columns(**_columns(scale, used, fit.answer_probability))
     truths = pl.DataFrame({"truth": used})
-    confusion = fit.given.reshape(-1, len(used))
-    return about.join(truths, how="cross", maintain_order="left_right").with_columns(**_columns(scale, used, confusion))
+    confusion = fit.answer_probability.reshape(-1, len(used))
+    return raters.join(truths, how="cross", maintain_order="left_right").with_columns(
+        **_columns(scale, used, confusion)
+    )
 
 
 def _columns(scale: list[str], used: list[str], values: np.ndarray) -> dict[str, pl.Series]:
-    """Return one column an answer, 0 where nobody gave it."""
-    known = dict(zip(used, values.T, strict=True))
-    return {name: pl.Series(name, known.get(name, np.zeros(len(values)))) for name in scale}
+    """Return one column per answer, 0 for unused answers."""
+    columns = dict(zip(used, values.T, strict=True))
+    return {name: pl.Series(name, columns.get(name, np.zeros(len(values)))) for name in scale}

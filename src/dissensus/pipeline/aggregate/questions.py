@@ -23,20 +23,20 @@ def worst_answer(ratings: Ratings, questions: Sequence[str]) -> pl.Series:
 
     Returns
     -------
-    Series of Enum, one value a rating
-        In the order of ``ratings.answers``: the last answer on the scale that was given to any of the questions.
+    Series of Enum, one value per rating
+        In the order of ``ratings.answers``: the last answer on the scale among the answers to the questions.
 
     Raises
     ------
     InvalidInput
-        No question, or scales that differ.
+        No questions, or questions with different scales.
     NotFound
         A question that was not read.
 
     Notes
     -----
-    Source: Aroyo et al. (2023), section 4. Where an answer is missing, the aggregate is the top of the scale if any
-    other answer is, and missing otherwise: what was not answered might have been worse.
+    Source: Aroyo et al. (2023), section 4. If an answer is missing, the aggregate is the top of the scale if another
+    answer is, and missing otherwise, since the missing answer might have been worse.
 
     Examples
     --------
@@ -48,13 +48,13 @@ def worst_answer(ratings: Ratings, questions: Sequence[str]) -> pl.Series:
     ['Yes', 'Unsure', 'No']
     """
     if not questions:
-        raise InvalidInput("Name the questions to aggregate; none was given.")
+        raise InvalidInput("questions is empty; give the questions to aggregate.")
     scale = ratings.scale(questions[0])
     for question in questions:
         if ratings.scale(question) != scale:
             raise InvalidInput(
                 f"{question} has the scale {', '.join(ratings.scale(question))} and {questions[0]} has "
-                f"{', '.join(scale)}; the rule needs one scale."
+                f"{', '.join(scale)}; the rule needs a common scale."
             )
     return take_worst(ratings.answers.select(questions)).alias("worst_answer")
 
@@ -67,19 +67,19 @@ def overall_answers(ratings: Ratings, questionnaire: Questionnaire | None = None
     ratings
         The ratings, with all granular questions read (``questions="all"``).
     questionnaire
-        Tells which questions enter which overall; by default the shipped one whose questions were read.
+        Questionnaire with the questions of each overall; by default the shipped one whose questions were read.
 
     Returns
     -------
     DataFrame
-        ``item_id``, ``rater_id`` and one column for each overall, one row a rating.
+        ``item_id``, ``rater_id`` and one column for each overall, one row per rating.
 
     Raises
     ------
     NotFound
-        A granular question was not read, or the questions read are those of no shipped questionnaire.
+        A granular question was not read, or no shipped questionnaire has the questions that were read.
     InvalidInput
-        It is not known who gave which answer.
+        Ratings without raters.
     """
     ratings.require_raters("An overall answer of each rater")
     questionnaire = questionnaire or _questionnaire_of(ratings)
@@ -109,14 +109,14 @@ def _questionnaire_of(ratings: Ratings) -> Questionnaire:
             return questionnaire
     nearest = min(shipped, key=lambda questionnaire: len(_missing(ratings, questionnaire)))
     raise NotFound(
-        "The DICES rule makes overall answers from granular questions, and those read "
-        f"({format_list(ratings.questions, 5)}) are not all that a questionnaire has. Questionnaires here are "
+        "The DICES rule makes overall answers from granular questions, and no questionnaire has all of its granular "
+        f"questions among those read ({format_list(ratings.questions, 5)}). Shipped questionnaires are "
         f"{format_list(published_questionnaires())}; {nearest.name} would also need "
         f"{format_list(_missing(ratings, nearest), 3)}."
     )
 
 
 def _missing(ratings: Ratings, questionnaire: Questionnaire) -> list[str]:
-    """Return the granular questions that the overalls need and that were not read."""
+    """Return the granular questions of the overalls that were not read."""
     needed = dict.fromkeys(name for parts in questionnaire.overalls.values() for name in parts)
     return [name for name in needed if name not in ratings.questions]

@@ -17,27 +17,27 @@ from dissensus.pipeline.aggregate.labels import (
 )
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.replication import subsampled
+from dissensus.stats.replication import subsample_labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResampledLabels:
-    """Labels of items, had only some of their raters rated them.
+    """Distribution of item labels over subsamples of their raters.
 
     Parameters
     ----------
     labels
         One row for each number of raters and each item: ``raters_per_item``, ``item_id``, ``group`` (with `by`),
-        ``n_ratings`` (of all raters), the share of each answer, and of each answer ``ANSWER_sd``, ``ANSWER_low``,
-        ``ANSWER_high`` (its share over the draws) and ``ANSWER_plurality`` (probability that it alone is the most
-        frequent); then the probabilities ``tied`` (several are) and ``same_plurality`` (the most frequent answers are
-        those of all raters), and ``distance``, the expected total variation distance to the soft label of all raters.
+        ``n_ratings`` (of all raters), the share of each answer, and for each answer ``ANSWER_sd``, ``ANSWER_low``,
+        ``ANSWER_high`` (of its share over the draws) and ``ANSWER_plurality`` (probability of being the only most
+        frequent answer); then the probabilities ``tied`` (of a tie) and ``same_plurality`` (of the same most frequent
+        answers as all raters), and ``distance``, the expected total variation distance to the soft label of all raters.
     curve
-        One row for each number of raters, and each group: ``raters_per_item``, ``group`` (with `by`), ``n_items``,
-        ``n_left_out`` (items with fewer ratings), and over the items the means ``distance``, ``changed`` (expected
-        share of items whose most frequent answers are others) and ``tied``; null where no item has enough ratings.
+        One row for each number of raters and each group: ``raters_per_item``, ``group`` (with `by`), ``n_items``,
+        ``n_left_out`` (items with fewer ratings), and the means over items ``distance``, ``changed`` (expected share of
+        items with different most frequent answers) and ``tied``; null if no item has enough ratings.
     question, level
-        What was asked for.
+        Options of the computation.
     """
 
     labels: pl.DataFrame
@@ -63,19 +63,19 @@ def resampled_labels(
     by: str | None = None,
     level: float = 0.95,
 ) -> ResampledLabels:
-    """Work out the labels of items if only some of their raters had rated them.
+    """Compute the distribution of labels if only some of the raters of each item had rated it.
 
-    For each item the raters are drawn without replacement from those who rated it, all sets of them with the same
-    probability. Everything is exact (see `subsampled`), nothing is drawn: there is no seed.
+    The raters of each item are drawn without replacement, with the same probability for each set. The results are exact
+    (see `subsample_labels`), without simulation or seed.
 
     Parameters
     ----------
     ratings, question, by
         As for `soft_labels`.
     raters_per_item
-        How many raters to draw, or several such numbers for a curve.
+        Number of raters to draw, or several numbers for a curve.
     level
-        Probability that the interval of a share holds it.
+        Probability of the interval of a share.
 
     Returns
     -------
@@ -84,20 +84,20 @@ def resampled_labels(
     Raises
     ------
     InvalidInput
-        A number of raters below 1, or above what any item has.
+        A number of raters below 1, or above the number of ratings of every item.
 
     Notes
     -----
-    Items with fewer ratings than are to be drawn are left out and counted: drawing a rater twice would make up
-    agreement. Ties are never broken.
+    Items with fewer ratings than `raters_per_item` are left out and counted, since drawing a rater twice would inflate
+    agreement. Ties are not broken.
 
     Examples
     --------
     >>> ratings = Ratings.from_frame(pl.DataFrame({
     ...     "item_id": ["1"] * 4, "rater_id": ["a", "b", "c", "d"], "Q_overall": ["No", "No", "Yes", "No"],
     ... }), categories=["No", "Yes"])
-    >>> found = resampled_labels(ratings, "Q_overall", [1, 2])
-    >>> found.curve.select("raters_per_item", "distance", "changed").rows()
+    >>> resampled = resampled_labels(ratings, "Q_overall", [1, 2])
+    >>> resampled.curve.select("raters_per_item", "distance", "changed").rows()
     [(1, 0.375, 0.25), (2, 0.25, 0.5)]
     """
     sizes = _sizes(raters_per_item)
@@ -107,7 +107,7 @@ def resampled_labels(
     for size in sizes:
         if size > most:
             raise InvalidInput(
-                f"{size:,} raters of each item cannot be drawn: no item has more than {most:,} ratings"
+                f"{size:,} raters per item cannot be drawn: no item has more than {most:,} ratings"
                 f"{'' if by is None else ' of one group'}. Give a smaller number."
             )
     tables = [_labels(counts.filter(pl.col("n_ratings") >= size), size, scale, level) for size in sizes]
@@ -120,51 +120,50 @@ def resampled_labels(
 
 
 def _sizes(raters_per_item: int | Iterable[int]) -> list[int]:
-    """Return the numbers of raters, each once, in increasing order."""
-    given = raters_per_item if isinstance(raters_per_item, Iterable) else [raters_per_item]
+    """Return the distinct numbers of raters in increasing order."""
     sizes = set()
-    for size in given:
+    for size in raters_per_item if isinstance(raters_per_item, Iterable) else [raters_per_item]:
         try:
             sizes.add(index(size))
         except TypeError:
             raise InvalidInput(f"raters_per_item is {format_value(size)}; give whole numbers of raters.") from None
     if not sizes or min(sizes) < 1:
         raise InvalidInput(
-            f"raters_per_item is {raters_per_item}; give one whole number of raters or more, each from 1."
+            f"raters_per_item is {raters_per_item}; give one or more whole numbers of raters, 1 or more each."
         )
     return sorted(sizes)
 
 
 def _labels(counts: pl.DataFrame, size: int, scale: Sequence[str], level: float) -> pl.DataFrame:
-    """Return the rows of one number of raters."""
-    found = subsampled(build_count_matrix(counts, scale), size, level=level)
-    columns = {"tied": found.tied, "same_plurality": found.same, "distance": found.distance}
+    """Return the rows for one number of raters."""
+    sample = subsample_labels(build_count_matrix(counts, scale), size, level=level)
+    columns = {"tied": sample.tied, "same_plurality": sample.same, "distance": sample.distance}
     spread = {
         f"{answer}_{name}": values[:, k]
         for k, answer in enumerate(scale)
-        for name, values in (("sd", found.sd), ("low", found.low), ("high", found.high), ("plurality", found.alone))
+        for name, values in (("sd", sample.sd), ("low", sample.low), ("high", sample.high), ("plurality", sample.alone))
     }
     check_name_clashes(scale, ["raters_per_item", *columns, *spread])
     size_column = pl.lit(size, dtype=pl.UInt32).alias("raters_per_item")
     shares = [counts[answer] / counts["n_ratings"] for answer in scale]
-    others = [pl.Series(name, values) for name, values in {**spread, **columns}.items()]
-    return select_key_columns(counts, scale).select(size_column, pl.all()).with_columns(*shares, *others)
+    series = [pl.Series(name, values) for name, values in {**spread, **columns}.items()]
+    return select_key_columns(counts, scale).select(size_column, pl.all()).with_columns(*shares, *series)
 
 
 def _curve(counts: pl.DataFrame, labels: pl.DataFrame, size: int, by: str | None) -> pl.DataFrame:
-    """Return the means over the items, of each group if there are groups, for one number of raters."""
-    of_row = ["item_id"] if by is None else ["item_id", "group"]
-    rows = counts.select(of_row).join(labels, on=of_row, how="left", maintain_order="left")
-    of_groups = [rows] if by is None else rows.sort("group", maintain_order=True).partition_by("group")
+    """Return the means over items for one number of raters, by group if there are groups."""
+    keys = ["item_id"] if by is None else ["item_id", "group"]
+    rows = counts.select(keys).join(labels, on=keys, how="left", maintain_order="left")
+    parts = [rows] if by is None else rows.sort("group", maintain_order=True).partition_by("group")
     return pl.concat(
         part.select(
             pl.lit(size, dtype=pl.UInt32).alias("raters_per_item"),
-            *(pl.first(key) for key in of_row[1:]),
+            *(pl.first(key) for key in keys[1:]),
             pl.col("distance").count().alias("n_items"),
             pl.col("distance").null_count().alias("n_left_out"),
             pl.mean("distance"),
             (1 - pl.mean("same_plurality")).alias("changed"),
             pl.mean("tied"),
         )
-        for part in of_groups
+        for part in parts
     )

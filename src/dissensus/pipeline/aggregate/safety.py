@@ -16,24 +16,20 @@ CROWD = pl.Enum(["safe", "tied", "unsafe"])
 
 
 def read_expert_labels(ratings: Ratings, question: str, name: str, unsafe: Sequence[str]) -> pl.Series:
-    """Return whether experts call each item safe or unsafe, null where they say nothing."""
+    """Return the expert label of each item as safe or unsafe, null if missing."""
     attributes = ratings.items.columns[1:]
     if name not in attributes:
-        have = (
-            f"Attributes of items here are {format_list(attributes)}."
-            if attributes
-            else "Items have no attributes here."
-        )
+        available = f"Attributes of items are {format_list(attributes)}." if attributes else "Items have no attributes."
         raise NotFound(
-            f"The items have no {format_value(name)}.{suggest(name, attributes)} {have} A table with one row "
-            "an item can be joined: --items FILE (in Python: items=...)."
+            f"The items have no {format_value(name)}.{suggest(name, attributes)} {available} A table with one row per "
+            "item can be joined: --items FILE (in Python: items=...)."
         )
     scale, values = ratings.scale(question), ratings.items[name]
     wrong = (~values.is_in(scale)).fill_null(value=False).arg_true()
     if len(wrong):
         row = int(wrong[0])
         raise InvalidInput(
-            f"Item {format_value(ratings.items[ITEM_ID][row])} has {name} {format_value(values[row])}, which is no "
+            f"Item {format_value(ratings.items[ITEM_ID][row])} has {name} {format_value(values[row])}, which is not an "
             f"answer to {question}; its answers are {format_list(scale)}.{suggest(values[row], scale)}"
             f"{count_rest(len(wrong) - 1, 'such item')}"
         )
@@ -45,7 +41,7 @@ def _safe_or_unsafe(unsafe: pl.Series) -> pl.Series:
 
 
 def resolve_name(ratings: Ratings, by: str | None) -> str | None:
-    """Return the attribute of items, or the axis, that is meant."""
+    """Return the name of an attribute of items, or the full name of an axis."""
     if by is None or by in ratings.items.columns[1:]:
         return by
     try:
@@ -59,25 +55,25 @@ def resolve_name(ratings: Ratings, by: str | None) -> str | None:
 def compute_crowd_labels(
     ratings: Ratings, question: str, by: str | None, unsafe: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str | None, int | None]]:
-    """Return the label of the crowd for each item, of the whole pool and of each group, and the raters of each."""
+    """Return the crowd label of each item, by the whole pool and by each group, and the number of raters of each."""
     pool = _crowd_label(count_item_answers(ratings, question), ratings.scale(question), unsafe)
-    everybody = pool.with_columns(group=pl.lit(None, dtype=pl.String))
+    pool_rows = pool.with_columns(group=pl.lit(None, dtype=pl.String))
     sizes: dict[str | None, int | None] = {None: ratings.n_raters or None}
     if by is None:
-        return everybody, sizes
+        return pool_rows, sizes
     if by in ratings.items.columns:
         kinds = ratings.items.select(ITEM_ID, group=pl.col(by)).drop_nulls()
-        own = pool.join(kinds, on=ITEM_ID, how="inner", maintain_order="left")
-        sizes |= _raters_by_kind(ratings, by)
+        group_rows = pool.join(kinds, on=ITEM_ID, how="inner", maintain_order="left")
+        sizes |= _count_raters_by_kind(ratings, by)
     else:
         codes, names = ratings.group_codes(by)
-        own = _crowd_label(count_item_answers(ratings, question, by), ratings.scale(question), unsafe)
+        group_rows = _crowd_label(count_item_answers(ratings, question, by), ratings.scale(question), unsafe)
         sizes |= dict(zip(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True))
-    return pl.concat([everybody, own], how="diagonal"), sizes
+    return pl.concat([pool_rows, group_rows], how="diagonal"), sizes
 
 
-def _raters_by_kind(ratings: Ratings, by: str) -> dict[str | None, int | None]:
-    """Return how many raters rated items of each kind; None where it is not known who rated."""
+def _count_raters_by_kind(ratings: Ratings, by: str) -> dict[str | None, int | None]:
+    """Count the raters of items of each kind; None if raters are unknown."""
     kind = ratings.items[by].gather(ratings.answers["item"])
     rated = pl.DataFrame({"kind": kind, "rater": ratings.answers["rater"]}).drop_nulls("kind")
     counts = rated.group_by("kind").agg(pl.col("rater").n_unique()).sort("kind")
@@ -85,10 +81,10 @@ def _raters_by_kind(ratings: Ratings, by: str) -> dict[str | None, int | None]:
 
 
 def _crowd_label(counts: pl.DataFrame, scale: Sequence[str], unsafe: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of `count_item_answers` with the label of the crowd."""
-    given, is_unsafe = build_count_matrix(counts, scale), np.isin(scale, unsafe)
-    wins = given == given.max(axis=1, keepdims=True)
-    some_safe, some_unsafe = wins[:, ~is_unsafe].any(axis=1), wins[:, is_unsafe].any(axis=1)
+    """Return the rows of `count_item_answers` with the crowd label."""
+    matrix, is_unsafe = build_count_matrix(counts, scale), np.isin(scale, unsafe)
+    is_top = matrix == matrix.max(axis=1, keepdims=True)
+    some_safe, some_unsafe = is_top[:, ~is_unsafe].any(axis=1), is_top[:, is_unsafe].any(axis=1)
     label = np.where(some_safe & some_unsafe, "tied", np.where(some_unsafe, "unsafe", "safe"))
-    about = select_key_columns(counts, scale).drop("n_ratings")
-    return about.with_columns(pl.Series("crowd", label, dtype=pl.String).cast(CROWD))
+    keys = select_key_columns(counts, scale).drop("n_ratings")
+    return keys.with_columns(pl.Series("crowd", label, dtype=pl.String).cast(CROWD))

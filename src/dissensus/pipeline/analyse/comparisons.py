@@ -17,33 +17,33 @@ Codes = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class AxisComparison:
-    """The groups of one axis, or of crossed axes, and the comparisons asked for."""
+    """Groups of an axis or of crossed axes, and their comparisons."""
 
     name: str | None  # Full name, or None for the whole pool as one group
-    codes: Codes  # Group of each rater, shape (R,); negative where unknown
+    codes: Codes  # Group of each rater, shape (R,); negative if unknown
     groups: tuple[str, ...]  # Names of the groups, in the order of the codes
-    # Codes of the group of each comparison and of what it is compared with, shape (C,); negative for the rest
+    # Codes of the two groups of each comparison, shape (C,); a negative outside means the rest
     inside: Codes
     outside: Codes
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.intp]:
-        """Raters in each group."""
+        """Number of raters in each group."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.groups))
 
     @cached_property
     def n_unknown(self) -> int:
-        """Raters without a group."""
+        """Number of raters without a group."""
         return int((self.codes < 0).sum())
 
     def against(self, comparison: int) -> str:
-        """Return the name of what a comparison is with."""
+        """Return the name of the reference group of a comparison."""
         outside = self.outside[comparison]
         return REST if outside < 0 else self.groups[outside]
 
 
 def build_pool_comparison(n_raters: int) -> AxisComparison:
-    """Return everybody as one group, compared with nobody."""
+    """Return the whole pool as one group without a reference group."""
     return AxisComparison(
         None, np.zeros(n_raters, np.int32), ("everybody",), np.array([0], np.int32), np.array([-1], np.int32)
     )
@@ -53,10 +53,10 @@ def compare_axis(ratings: Ratings, name: str, against: str) -> AxisComparison:
     """Return the comparisons on an axis: each group with the rest, or with the group named `against`."""
     codes, groups = ratings.group_codes(name)
     if len(groups) < 2:
-        found = f"only {groups[0]!r}" if groups else "no known value"
+        values = f"only {groups[0]!r}" if groups else "no known value"
         raise InvalidInput(
-            f"Axis {name} has {found}, so there is nobody to compare with. Name another axis, or none to "
-            "get the statistics of the whole pool."
+            f"Axis {name} has {values}, so there is nobody to compare with. Give another axis, or none for the "
+            "statistics of the whole pool."
         )
     if against not in (REST, *groups):
         raise InvalidInput(f"Axis {name} has no group {against!r}. Its groups are {', '.join(groups)}; or say {REST}.")
@@ -66,9 +66,9 @@ def compare_axis(ratings: Ratings, name: str, against: str) -> AxisComparison:
 
 
 def build_exchangeable_strata(ratings: Ratings, within: str | None, axes: Sequence[AxisComparison]) -> Codes:
-    """Return strata within which raters change places: those asked for, and the axes on which they are known.
+    """Return the strata within which raters are exchanged.
 
-    A rater without a known group takes no part in an axis, and must not lend answers to one who does.
+    Raters with and without a known group on an axis are not exchanged, since the latter are left out of the axis.
     """
     strata = np.zeros(ratings.n_raters, np.int32) if within is None else assign_strata(ratings, within)
     for axis in axes:
@@ -80,8 +80,8 @@ def build_exchangeable_strata(ratings: Ratings, within: str | None, axes: Sequen
 def assign_strata(ratings: Ratings, attributes: str) -> Codes:
     """Return the stratum of each rater by one attribute, or by several joined with ``*``.
 
-    An attribute of items, such as phase, is one of raters if each rater rated items of one value. Raters whose stratum
-    is unknown change places among themselves alone.
+    An attribute of items, such as phase, can be used if each rater rated items of a single value. Raters of unknown
+    stratum form a stratum.
     """
     strata = np.zeros(ratings.n_raters, dtype=np.int64)
     for name in attributes.split("*"):
@@ -101,12 +101,13 @@ def _assign_item_strata(ratings: Ratings, column: str) -> Codes:
     rater_of_rating = ratings.answers["rater"].to_numpy().astype(np.int64)
     pairs = np.unique(rater_of_rating[of_rating >= 0] * max(1, len(values)) + of_rating[of_rating >= 0])
     rater, value = np.divmod(pairs, max(1, len(values)))
-    twice = np.flatnonzero(rater[1:] == rater[:-1])
-    if twice.size:
-        who, first, second = ratings.raters["rater_id"][int(rater[twice[0]])], value[twice[0]], value[twice[0] + 1]
+    repeated = np.flatnonzero(rater[1:] == rater[:-1])
+    if repeated.size:
+        row = int(repeated[0])
+        rater_id, first, second = ratings.raters["rater_id"][int(rater[row])], value[row], value[row + 1]
         raise InvalidInput(
-            f"Rater {who} rated items whose {column} is {values[int(first)]!r} and items whose {column} is "
-            f"{values[int(second)]!r}, so it does not tell raters apart. Permute within an attribute of raters, or "
+            f"Rater {rater_id} rated items whose {column} is {values[int(first)]!r} and items whose {column} is "
+            f"{values[int(second)]!r}, so it is not an attribute of raters. Permute within an attribute of raters, or "
             f"analyse one {column} at a time with --where."
         )
     strata = np.full(ratings.n_raters, -1, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Divergence of soft labels between groups, beside permutation replicates."""
+"""Divergence of soft labels between groups, with permutation tests."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -40,12 +40,12 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     seed: int = 0,
     progress: Progress | None = None,
 ) -> GroupDivergence:
-    r"""Measure how far apart the soft labels of the groups of an axis are.
+    r"""Measure the mean divergence between the soft labels of the groups of an axis.
 
     .. math:: \frac{2}{G(G-1)} \sum_{g<h} \frac{1}{I_{gh}} \sum_i D(p_{ig}, p_{ih})
 
-    over the pairs of groups and the items that both rated; each pair is returned too, beside what chance gives groups
-    of these sizes.
+    over the pairs of groups and the items that both rated; the result also has each pair, and the divergence by chance
+    of groups of these sizes.
 
     Parameters
     ----------
@@ -54,21 +54,21 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     axis
         An axis or crossed axes.
     measure
-        total_variation, jensen_shannon, kullback_leibler, cross_entropy or wasserstein; the logarithmic ones that can
-        be infinite mix 1 % of the uniform distribution into both sides, and those that are not symmetric take the
-        first group of each pair as the truth.
+        total_variation, jensen_shannon, kullback_leibler, cross_entropy or wasserstein. Those that can be infinite mix
+        1 % of the uniform distribution into both sides, and those that are not symmetric take the first group of each
+        pair as the truth.
     groups
         Groups to compare; all by default.
     question
         The question, if more than one was read.
     permutations
-        Permutations for the null; 0 for none. Raters outside `groups` take no part.
+        Number of permutations; 0 for no test. Raters outside `groups` are excluded.
     permute_within
-        Attribute within whose values alone raters change places.
+        Attribute within whose values raters are exchanged.
     seed
-        Seed of the permutations; the same seed gives the same result on any number of threads.
+        Seed of the permutations; the result does not depend on the number of threads.
     progress
-        Called with the share of the permutations that is done, from 0 to 1.
+        Called with the completed share of the permutations, from 0 to 1.
 
     Returns
     -------
@@ -83,17 +83,17 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
 
     Notes
     -----
-    Shares of few raters differ by chance, the more the fewer they are: the estimate is biased upwards, and only its
-    distance from `null_mean`, made with groups of the same sizes, speaks of the groups. Permutations move raters over
-    all groups that are compared, so the null of a pair is that no group differs from another; name two `groups` to test
-    them by themselves. Total variation is compiled, and 20 to 100 times as fast as the others.
+    Shares of few raters differ by chance, so the estimate is biased upwards. Only its difference from `null_mean`, from
+    groups of the same sizes, is due to the groups. Permutations exchange raters over all compared groups, so the null
+    hypothesis of a pair is that no group differs from another; give two `groups` to test one pair alone. Total
+    variation is compiled, and 20 to 100 times as fast as the others.
 
     Examples
     --------
     >>> import dissensus as ds
     >>> ratings = ds.simulate_ratings(n_items=40, raters_per_cell=6, seed=1)
-    >>> found = ds.group_divergence(ratings, "gender", permutations=99)
-    >>> round(found.estimate, 3), round(found.null_mean, 3), found.p
+    >>> divergence = ds.group_divergence(ratings, "gender", permutations=99)
+    >>> round(divergence.estimate, 3), round(divergence.null_mean, 3), divergence.p
     (0.139, 0.144, 0.72)
     >>> print(ds.group_divergence(ratings, "age", permutations=99))
     Q_overall: total variation between the soft labels of 3 groups, .179 on average over 3 pairs (.176 by
@@ -111,23 +111,23 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
         raise InvalidInput(f"measure is {measure!r}; choose one of {', '.join(MEASURES)}.")
     check_whole("permutations", permutations)
     check_whole("seed", seed)
-    asked = ratings.asked(question)
-    ratings = ratings.answering(asked)
+    question = ratings.resolve_question(question)
+    ratings = ratings.select_question(question)
     name = ratings.axis_name(axis)
     codes, chosen = _choose_groups(*ratings.group_codes(name), name, groups)
-    item, rater, answer = ratings.coded(asked)
-    design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(ratings.scale(asked)))
+    item, rater, answer = ratings.codes(question)
+    design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(ratings.scale(question)))
     observed, n_items = (part[0] for part in measures.mean_pairwise(design, codes[None], MEASURES[measure]))
     if not n_items.any():
         raise UndefinedEstimate(f"No item was rated by two groups of {name}.")
-    # Raters of other groups stay where they are, so that those compared keep their sizes among themselves.
+    # Raters of other groups are not exchanged, so that the compared groups keep their sizes.
     within = np.where(codes < 0, -1, 0 if permute_within is None else assign_strata(ratings, permute_within))
     seeds = np.random.SeedSequence(seed).spawn(permutations)
     pair_null = _replicates(design, codes, within, seeds, measure=measure, progress=progress)
     estimate, null = float(_mean(observed, axis=0)), _mean(pair_null, axis=1)
     return GroupDivergence(
         axis=name,
-        question=asked,
+        question=question,
         measure=measure,
         groups=chosen,
         n_raters=tuple(np.bincount(codes[codes >= 0]).tolist()),
@@ -153,9 +153,9 @@ def _choose_groups(
             raise InvalidInput(f"Axis {axis} has no group {group!r}.{hint} Its groups are {', '.join(names)}.")
     if len(chosen) < 2:
         raise InvalidInput(f"Divergence needs two groups or more; axis {axis} offers {', '.join(names)}.")
-    place = np.full(len(names) + 1, -1, dtype=np.int32)
-    place[[names.index(group) for group in chosen]] = np.arange(len(chosen))
-    return place[codes], chosen
+    new_code = np.full(len(names) + 1, -1, dtype=np.int32)
+    new_code[[names.index(group) for group in chosen]] = np.arange(len(chosen))
+    return new_code[codes], chosen
 
 
 def _replicates(
@@ -170,18 +170,18 @@ def _replicates(
     """Return the divergence of each pair in each permutation, shape (B, P)."""
     n_groups = int(codes.max()) + 1
     null = np.empty((len(seeds), n_groups * (n_groups - 1) // 2))
-    # A chunk also ends after so many ratings that progress is reported every few seconds.
-    walked = design.items.size * (1 if measure == "total_variation" else 64)
-    for chunk in chunks(len(seeds), max(8 * design.n_raters + 24 * null.shape[1], walked)):
-        drawn = shuffles([seeds[b] for b in chunk], design.n_raters, within)
-        null[chunk.start : chunk.stop], _ = measures.mean_pairwise(design, codes[drawn], MEASURES[measure])
+    # The cost in ratings limits the size of chunks too, so that progress is reported every few seconds.
+    cost = design.items.size * (1 if measure == "total_variation" else 64)
+    for chunk in chunks(len(seeds), max(8 * design.n_raters + 24 * null.shape[1], cost)):
+        permutations = shuffles([seeds[b] for b in chunk], design.n_raters, within)
+        null[chunk.start : chunk.stop], _ = measures.mean_pairwise(design, codes[permutations], MEASURES[measure])
         if progress is not None:
             progress(chunk.stop / len(seeds))
     return null
 
 
 def _pairs(
-    groups: tuple[str, ...], observed: Floats, n_items: measures.Wholes, null: Floats
+    groups: tuple[str, ...], observed: Floats, n_items: measures.Int64Array, null: Floats
 ) -> tuple[PairDivergence, ...]:
     p = permutation_p(observed, null)
     columns = zip(observed, n_items, _mean(null, axis=0), p, benjamini_hochberg(p), strict=True)
@@ -199,7 +199,7 @@ def _pairs(
 
 
 def _count_shared_items(design: Design, codes: Codes) -> int:
-    """Count the items that two groups or more rated."""
+    """Count the items rated by two or more groups."""
     rated = np.zeros((design.n_items, int(codes.max()) + 1), dtype=bool)
     group = codes[design.raters]
     rated[design.items[group >= 0], group[group >= 0]] = True
@@ -207,7 +207,7 @@ def _count_shared_items(design: Design, codes: Codes) -> int:
 
 
 def _mean(values: Floats, *, axis: int) -> Floats:
-    """Return the means of what is defined, NaN where nothing is."""
+    """Return the means over an axis, ignoring NaN."""
     defined = ~np.isnan(values)
     n = defined.sum(axis=axis)
     total = np.where(defined, values, 0.0).sum(axis=axis)

@@ -41,16 +41,16 @@ class PairDivergence:
     groups
         The two groups; a measure that is not symmetric takes the first as the truth.
     estimate
-        The mean over the items that both rated; None where there is none.
+        Mean over the items that both rated; None if there are none.
     n_items
         Items that both rated.
     null_mean
-        Mean of the permutation replicates of this pair: the divergence that two groups of these sizes show by chance.
-        None without permutations, as the p-values are.
+        Mean of the permutation replicates of this pair: the divergence of two groups of these sizes by chance. None
+        without permutations.
     p
-        Two-sided permutation p-value.
+        Two-sided permutation p-value; None without permutations.
     p_adjusted
-        The same after Benjamini and Hochberg over the pairs.
+        P-value adjusted over the pairs by Benjamini and Hochberg; None without permutations.
     """
 
     groups: tuple[str, str]
@@ -68,25 +68,25 @@ class GroupDivergence:
     Parameters
     ----------
     axis, question, measure
-        What was compared, and how.
+        Axis, question and measure of the comparison.
     groups, n_raters
-        The groups, and the raters in each.
+        The groups, and the number of raters in each.
     pairs
-        Every two groups, in the order of `groups`.
+        All pairs of groups, in the order of `groups`.
     estimate
-        Mean over the pairs that share an item.
+        Mean over the pairs with shared items.
     n_items
-        Items that at least one pair shares.
+        Items shared by at least one pair.
     null
         Permutation replicates of `estimate`, shape (B,), with groups of the same sizes.
     pair_null
-        Permutation replicates of each pair, shape (B, P); NaN where a replicate's pair shares no item.
+        Permutation replicates of each pair, shape (B, P); NaN for a pair without shared items.
     null_mean
-        Mean of `null`: the divergence that groups of these sizes show by chance; None without permutations.
+        Mean of `null`: the divergence of groups of these sizes by chance; None without permutations.
     p
         Two-sided permutation p-value of `estimate`; None without permutations.
     permute_within, seed
-        How the permutations were drawn.
+        Strata and seed of the permutations.
     """
 
     axis: str
@@ -119,9 +119,11 @@ class GroupDivergence:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one row a pair."""
-        about = {"axis": self.axis, "measure": self.measure}
-        rows = [asdict(pair) | about | dict(zip(("group", "other"), pair.groups, strict=True)) for pair in self.pairs]
+        """Return one row per pair."""
+        constants = {"axis": self.axis, "measure": self.measure}
+        rows = [
+            asdict(pair) | constants | dict(zip(("group", "other"), pair.groups, strict=True)) for pair in self.pairs
+        ]
         return pl.DataFrame(rows, schema=_SCHEMA)
 
     def __str__(self) -> str:
@@ -131,20 +133,24 @@ class GroupDivergence:
         return _page(self).as_html()
 
 
-def _page(found: GroupDivergence) -> Page:
-    by_chance = ("by chance", "p", "adjusted") if found.null.size else ()
-    head = (escape_unprintable(found.axis), "raters", "items", "distance", *by_chance)
-    size = dict(zip(found.groups, found.n_raters, strict=True))
-    lines = tuple(_line(pair, size, tested=bool(by_chance)) for pair in found.pairs)
-    return Page(_summary(found), (Grid(head, lines),), tuple(_notes(found)))
+def _page(divergence: GroupDivergence) -> Page:
+    by_chance = ("by chance", "p", "adjusted") if divergence.null.size else ()
+    head = (escape_unprintable(divergence.axis), "raters", "items", "distance", *by_chance)
+    size = dict(zip(divergence.groups, divergence.n_raters, strict=True))
+    lines = tuple(_line(pair, size, tested=bool(by_chance)) for pair in divergence.pairs)
+    return Page(_summary(divergence), (Grid(head, lines),), tuple(_notes(divergence)))
 
 
-def _summary(found: GroupDivergence) -> str:
-    tested = f" ({format_short(found.null_mean, 3)} by chance, p {format_short(found.p, 3)})" if found.null.size else ""
+def _summary(divergence: GroupDivergence) -> str:
+    tested = (
+        f" ({format_short(divergence.null_mean, 3)} by chance, p {format_short(divergence.p, 3)})"
+        if divergence.null.size
+        else ""
+    )
     return (
-        f"{escape_unprintable(found.question)}: {NAMES[found.measure]} between the soft labels of "
-        f"{len(found.groups)} groups, "
-        f"{format_short(found.estimate, 3)} on average over {_format_count(len(found.pairs), 'pair')}{tested}"
+        f"{escape_unprintable(divergence.question)}: {NAMES[divergence.measure]} between the soft labels of "
+        f"{len(divergence.groups)} groups, "
+        f"{format_short(divergence.estimate, 3)} on average over {_format_count(len(divergence.pairs), 'pair')}{tested}"
     )
 
 
@@ -155,17 +161,16 @@ def _line(pair: PairDivergence, size: dict[str, int], *, tested: bool) -> tuple[
     return (name, raters, f"{pair.n_items:,}", *(format_short(value, 3) for value in values))
 
 
-def _notes(found: GroupDivergence) -> Iterator[str]:
-    if found.null.size:
-        within = f" within {escape_unprintable(found.permute_within)}" if found.permute_within else ""
+def _notes(divergence: GroupDivergence) -> Iterator[str]:
+    if divergence.null.size:
+        within = f" within {escape_unprintable(divergence.permute_within)}" if divergence.permute_within else ""
         yield (
-            f"By chance: mean of {_format_count(found.null.size, 'permutation')} of the raters{within}, groups "
-            "of the same "
-            f"sizes, seed {found.seed}; p two-sided, adjusted by Benjamini–Hochberg over the pairs."
+            f"By chance: mean of {_format_count(divergence.null.size, 'permutation')} of the raters{within}, groups of "
+            f"the same sizes, seed {divergence.seed}; p two-sided, adjusted by Benjamini–Hochberg over the pairs."
         )
-    if any(pair.estimate is None for pair in found.pairs):
+    if any(pair.estimate is None for pair in divergence.pairs):
         yield "– no item was rated by both groups."
 
 
-def _format_count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'s' * (n != 1)}"
+def _format_count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"

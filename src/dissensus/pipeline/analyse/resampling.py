@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.comparisons import AxisComparison
 from dissensus.pipeline.analyse.settings import AnalysisSettings
-from dissensus.stats.bootstrap import interval, resampled, two_way_interval
+from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
 from dissensus.stats.design import Design, chunks, statistics
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.result import Estimate
@@ -20,7 +20,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False)
 class GroupTable:
-    """One axis on its way: estimates (C, M), intervals (2, C, M), observed (C, M) and null (B, C, M) by the kernels."""
+    """Results of one axis: estimates (C, M), intervals (2, C, M), and observed (C, M) and null (B, C, M) by kernels."""
 
     axis: AxisComparison
     estimates: list[dict[str, Estimate | UndefinedEstimate]]
@@ -30,7 +30,7 @@ class GroupTable:
 
 
 class ProgressTicks:
-    """Progress over all replicates of all axes."""
+    """Counter of completed replicates of all axes."""
 
     def __init__(self, report: Progress | None, settings: AnalysisSettings) -> None:
         self._report = report
@@ -38,7 +38,7 @@ class ProgressTicks:
         self._done = 0
 
     def __call__(self, replicates: int) -> None:
-        """Count replicates that are done."""
+        """Count completed replicates, and report the share."""
         self._done += replicates
         if self._report is not None:
             self._report(self._done / max(1, self._total))
@@ -51,22 +51,21 @@ def compute_intervals(
     settings: AnalysisSettings,
     tick: ProgressTicks,
 ) -> Floats:
-    """Return the lower and upper ends, shape (2, C, M); each axis resamples raters within its groups."""
+    """Return the lower and upper ends, shape (2, C, M); raters are resampled within the groups of the axis."""
     axis = table.axis
     group = axis.codes[None]
     parts: dict[str, list[Floats]] = {"both": [], "raters": [], "items": []}
     for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(axis.inside))):
-        chosen = [seeds[b] for b in chunk]
-        raters, items = resampled(chosen, axis.codes, design.n_items, settings.resample)
+        raters, items = draw_resamples([seeds[b] for b in chunk], axis.codes, design.n_items, settings.resample)
         if settings.resample == "both":
             parts["both"].append(_resample(design, axis, group, raters, items))
         if settings.resample != "items":
             parts["raters"].append(_resample(design, axis, group, raters, None))
         if settings.resample != "raters":
             parts["items"].append(_resample(design, axis, group, None, items))
-        tick(len(chosen))
+        tick(len(chunk))
     observed = statistics(design, group, axis.inside, axis.outside)[0]
-    replicates = {name: np.concatenate(drawn) for name, drawn in parts.items() if drawn}
+    replicates = {name: np.concatenate(arrays) for name, arrays in parts.items() if arrays}
     if settings.resample == "both":
         ends = two_way_interval(
             observed, replicates["both"], replicates["raters"], replicates["items"], level=settings.level
@@ -93,20 +92,20 @@ def compute_tests(
     within: npt.NDArray[np.int32],
     tick: ProgressTicks,
 ) -> list[GroupTable]:
-    """Add the replicates of the null: every axis sees the same permutations, so crossings stay intact."""
+    """Add permutation replicates; all axes share the permutations, so crossings stay intact."""
     null: list[list[Floats]] = [[] for _ in tables]
     most = max(len(table.axis.inside) for table in tables)
     for chunk in chunks(len(seeds), 8 * design.n_raters + design.row_bytes(most)):
-        drawn = shuffles([seeds[b] for b in chunk], design.n_raters, within)
-        for table, collected in zip(tables, null, strict=True):
+        permutations = shuffles([seeds[b] for b in chunk], design.n_raters, within)
+        for table, replicates in zip(tables, null, strict=True):
             axis = table.axis
-            collected.append(statistics(design, axis.codes[drawn], axis.inside, axis.outside))
-            tick(len(drawn))
+            replicates.append(statistics(design, axis.codes[permutations], axis.inside, axis.outside))
+            tick(len(permutations))
     return [
         replace(
             table,
             observed=statistics(design, table.axis.codes[None], table.axis.inside, table.axis.outside)[0],
-            null=np.concatenate(collected),
+            null=np.concatenate(replicates),
         )
-        for table, collected in zip(tables, null, strict=True)
+        for table, replicates in zip(tables, null, strict=True)
     ]

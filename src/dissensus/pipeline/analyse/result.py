@@ -13,8 +13,8 @@ from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 
 SCHEMA_VERSION = 1
-# With fewer raters than this the 95 % intervals of simulated pools held the estimand less than 93 % of the time, or
-# were not tried: docs/generated/calibration.md, made by `make calibration`.
+# Smallest number of raters at which 95 % intervals of simulated pools have at least 93 % coverage; smaller pools fall
+# below or were not simulated. See docs/generated/calibration.md, made by `make calibration`.
 CALIBRATED_FROM = {
     "irr": 9,
     "xrr": 13,
@@ -54,23 +54,23 @@ class Row:
     axis, group
         The group; both None for the whole pool, and `group` None for a statistic of an axis (`dsi`).
     against
-        What it is compared with: "rest" or another group; None for statistics within a group.
+        Reference group: "rest" or another group; None for statistics within a group.
     metric
         irr, xrr, negentropy, cross_negentropy, plurality_size, voting_agreement, gai or dsi.
     estimate, ci_low, ci_high
-        The value and its confidence interval; None where undefined or not asked for.
+        The value and its confidence interval; None if undefined or not requested.
     p, p_adjusted
-        Raw and adjusted permutation p-values; None where there is no test.
+        Raw and adjusted permutation p-values; None without a test.
     direction
-        above or below the median of the permutations; None where there is no test or it equals the median.
+        above or below the median of the permutations; None without a test or if equal to the median.
     n_raters, n_items
-        Raters in the group, None where it is not known who answered, and items that entered the statistic.
+        Raters in the group, None if raters are unknown, and items that entered the statistic.
     ties
-        Items whose most frequent answer is tied, where ties matter.
+        Items with a tie for the most frequent answer; None if ties do not matter.
     reason
-        Why something is None.
+        Reason why a value is None.
     warning
-        What to keep in mind when reading the row.
+        Caveat about the row.
     """
 
     axis: str | None
@@ -91,7 +91,7 @@ class Row:
 
     @property
     def stars(self) -> str:
-        """``*`` for p < .05, ``**`` if it stays so after adjustment, as GRASP prints them."""
+        """``*`` for p < .05, ``**`` for adjusted p < .05, as printed by GRASP."""
         if self.p_adjusted is not None and self.p_adjusted < 0.05:
             return "**"
         return "*" if self.p is not None and self.p < 0.05 else ""
@@ -108,17 +108,17 @@ class Analysis:
     rows
         Statistics of each group of each axis.
     settings
-        What was asked for; with the same ratings and version it gives the same result.
+        Settings that reproduce the result with the same ratings and version.
     n_raters, n_items, n_ratings
-        Size of the pool that was analysed; no number of raters where it is not known who answered.
+        Size of the pool; `n_raters` is None if raters are unknown.
     categories
         The answers in order.
     notes, warnings
-        How the ratings were read, and what to keep in mind.
+        Notes on the ratings, and caveats.
     null
-        Permutation replicates, shape (B, rows): the distribution of each row under the null hypothesis.
+        Permutation replicates of each row under the null hypothesis, shape (B, rows).
     version
-        Version of Dissensus that made it.
+        Version of Dissensus.
     """
 
     overall: tuple[Row, ...]
@@ -154,11 +154,11 @@ class Analysis:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one line per row, the whole pool first, with settings, size, notes and version in columns."""
+        """Return one line per row, the whole pool first, with settings, sizes, notes and version in columns."""
         settings = asdict(self.settings)
         settings["axes"] = " ".join(self.settings.axes)
         frame = pl.DataFrame([asdict(row) for row in (*self.overall, *self.rows)], schema=_ROW_SCHEMA)
-        about = {f"setting_{name}": value for name, value in settings.items()} | {
+        constants = {f"setting_{name}": value for name, value in settings.items()} | {
             "pool_raters": self.n_raters,
             "pool_items": self.n_items,
             "pool_ratings": self.n_ratings,
@@ -167,7 +167,7 @@ class Analysis:
             "warnings": " ".join(self.warnings),
             "dissensus_version": self.version,
         }
-        return frame.with_columns(pl.lit(value).alias(name) for name, value in about.items())
+        return frame.with_columns(pl.lit(value).alias(name) for name, value in constants.items())
 
     def __str__(self) -> str:
         return analysis_page(self).as_text()
@@ -177,7 +177,7 @@ class Analysis:
 
 
 def select_defined(value: float) -> float | None:
-    """Return None for NaN, which no row holds."""
+    """Return None for NaN."""
     return None if np.isnan(value) else float(value)
 
 
@@ -209,7 +209,7 @@ class DisplayBlock:
 
 
 def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
-    """Yield the whole pool, then one block an axis: name and raters of each group, and its cells."""
+    """Yield a block for the whole pool, then one for each axis."""
     pool = {row.metric: row for row in analysis.overall}
     cells = tuple(_cell(pool[metric]) for metric in WITHIN)
     headings = tuple(HEADINGS[metric] for metric in WITHIN)
@@ -224,7 +224,7 @@ def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
 
 
 def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
-    """Yield what a reader needs to read the table, and what to keep in mind."""
+    """Yield the notes and warnings below the table."""
     settings = analysis.settings
     tested = sum(row.p is not None for row in analysis.rows)
     if tested:
@@ -235,12 +235,12 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
             f"({tested} tests in all); {settings.permutations:,} permutations{stratum}, {rule}, seed {settings.seed}."
         )
     if settings.bootstrap:
-        what = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
-        yield f"[ ] {100 * settings.level:g} % intervals, {settings.bootstrap:,} bootstrap replicates of {what}."
+        units = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
+        yield f"[ ] {100 * settings.level:g} % intervals, {settings.bootstrap:,} bootstrap replicates of {units}."
     if any(_small(row, analysis) for row in analysis.rows):
         yield f"{FEW} fewer than {settings.min_raters} raters: read with care."
-    shown = [*(row for row in analysis.overall if row.metric in WITHIN), *analysis.rows]
-    reasons = dict.fromkeys(row.reason for row in shown if row.estimate is None and row.reason)
+    rows = [*(row for row in analysis.overall if row.metric in WITHIN), *analysis.rows]
+    reasons = dict.fromkeys(row.reason for row in rows if row.estimate is None and row.reason)
     yield from (f"{UNKNOWN} {reason}" for reason in reasons)
     narrow = dict.fromkeys(row.metric for row in (*analysis.overall, *analysis.rows) if row.warning)
     if narrow:
@@ -253,7 +253,7 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
 
 
 def analysis_summary(analysis: Analysis) -> str:
-    """Return one line on what was analysed."""
+    """Return one line on the question and the size of the pool."""
     return (
         f"{analysis.settings.question}: {analysis.n_ratings:,} ratings of {analysis.n_items:,} items by "
         f"{_number(analysis.n_raters, 'unknown')} raters; answers {', '.join(analysis.categories)}"

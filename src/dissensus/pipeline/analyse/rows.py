@@ -1,4 +1,4 @@
-"""Rows of the analysis table: estimates, or the reason why one is missing."""
+"""Rows of the analysis table: estimates, or reasons why they are missing."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -31,17 +31,17 @@ ACROSS: dict[str, Callable[..., Estimate]] = {
 
 
 def compute_estimates(design: Design, axis: AxisComparison) -> list[dict[str, Estimate | UndefinedEstimate]]:
-    """Return the statistics of each comparison by the estimators on counts, or the error that says why not."""
+    """Return the estimates of each comparison, or the errors of undefined ones."""
     counts = design.counts(axis.codes)
     total = counts.sum(axis=0)
-    found = []
+    estimates = []
     for g, h in zip(axis.inside, axis.outside, strict=True):
-        rest = total - counts[g] if h < 0 else counts[h]
+        reference = total - counts[g] if h < 0 else counts[h]
         values = {name: _estimate_or_error(function, counts[g]) for name, function in WITHIN.items()}
         if axis.name is not None and g != h:
-            values |= {name: _estimate_or_error(function, counts[g], rest) for name, function in ACROSS.items()}
-        found.append(values)
-    return found
+            values |= {name: _estimate_or_error(function, counts[g], reference) for name, function in ACROSS.items()}
+        estimates.append(values)
+    return estimates
 
 
 def _estimate_or_error(
@@ -64,7 +64,7 @@ def build_rows(table: GroupTable) -> Iterator[Row]:
 
 
 def _row(
-    axis: AxisComparison, c: int, metric: str, found: Estimate | UndefinedEstimate | None, ends: Floats | None
+    axis: AxisComparison, c: int, metric: str, estimate: Estimate | UndefinedEstimate | None, ends: Floats | None
 ) -> Row:
     n_raters = int(axis.sizes[axis.inside[c]])
     blank = Row(
@@ -76,19 +76,19 @@ def _row(
         n_raters=n_raters,
         n_items=0,
     )
-    if found is None:
-        what = "name an axis" if axis.name is None else "this is the one that others are compared with"
-        return replace(blank, reason=f"compares groups; {what}")
-    if isinstance(found, UndefinedEstimate):
-        return replace(blank, reason=str(found))
+    if estimate is None:
+        reason = "name an axis" if axis.name is None else "this is the reference group"
+        return replace(blank, reason=f"compares groups; {reason}")
+    if isinstance(estimate, UndefinedEstimate):
+        return replace(blank, reason=str(estimate))
     low, high = (None, None) if ends is None else (select_defined(ends[0]), select_defined(ends[1]))
     enough = CALIBRATED_FROM[metric]
     few = low is not None and n_raters < enough
     return replace(
         blank,
-        estimate=found.estimate,
-        n_items=found.n_items,
-        ties=found.ties,
+        estimate=estimate.estimate,
+        n_items=estimate.n_items,
+        ties=estimate.ties,
         ci_low=low,
         ci_high=high,
         warning=f"intervals of {metric} are too narrow with fewer than {enough} raters" if few else None,
@@ -104,9 +104,9 @@ def _dsi(table: GroupTable) -> Row:
         return replace(blank, reason="compares groups; name an axis")
     if axis.outside[0] >= 0:
         return replace(blank, reason="DSI compares each group with the rest, not with one group.")
-    defined = [found for values in table.estimates if isinstance(found := values["gai"], Estimate)]
+    defined = [value for values in table.estimates if isinstance(value := values["gai"], Estimate)]
     if not defined:
         return replace(blank, reason="DSI is undefined: no group has a defined GAI.")
     top = max(defined, key=float)
-    reason = "a maximum of noisy values has no honest interval" if table.intervals is not None else None
+    reason = "a maximum of noisy values has no valid interval" if table.intervals is not None else None
     return replace(blank, against=axis.against(0), estimate=top.estimate, n_items=top.n_items, reason=reason)

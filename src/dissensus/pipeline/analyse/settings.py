@@ -16,7 +16,7 @@ Adjust = Literal["bh", "max-t"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysisSettings:
-    """All that determines an analysis besides the ratings; see `analyse`."""
+    """Settings that determine an analysis, apart from the ratings; see `analyse`."""
 
     question: str
     axes: tuple[str, ...]

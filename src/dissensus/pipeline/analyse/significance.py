@@ -1,4 +1,4 @@
-"""P-values, raw and adjusted, and directions of all rows."""
+"""Raw and adjusted p-values and directions of all rows."""
 
 from dataclasses import replace
 
@@ -12,24 +12,27 @@ from dissensus.stats.significance import ROUNDING, benjamini_hochberg, max_t, me
 
 
 def add_significance(rows: list[Row], tables: list[GroupTable], settings: AnalysisSettings) -> tuple[list[Row], Floats]:
-    """Add p-values, raw and adjusted, and directions; return the replicates of all rows beside them."""
+    """Add p-values and directions; return the rows and their permutation replicates."""
     if settings.permutations == 0 or not rows:
         return rows, np.empty((0, len(rows)))
     observed = np.concatenate([_flatten(table.observed) for table in tables[1:]])
     null = np.concatenate([_flatten(table.null) for table in tables[1:]], axis=-1)
     observed = np.where([row.estimate is None for row in rows], np.nan, observed)
-    p, middle = permutation_p(observed, null, method=settings.method), medians(null)
+    p, null_medians = permutation_p(observed, null, method=settings.method), medians(null)
     adjusted = np.full(len(rows), np.nan)
     for members in _families(rows, settings.family):
         if settings.adjust == "bh":
             adjusted[members] = benjamini_hochberg(p[members])
-        else:  # a skewed statistic may lie far out by its standard deviation and not by its ranks
+        else:  # the statistic may be skewed: extreme in standard deviations, but not in ranks
             adjusted[members] = np.maximum(p[members], max_t(observed[members], null[:, members]))
     tested = [
         _clear_test(row)
         if np.isnan(p[r])
         else replace(
-            row, p=float(p[r]), p_adjusted=select_defined(adjusted[r]), direction=_direction(observed[r], middle[r])
+            row,
+            p=float(p[r]),
+            p_adjusted=select_defined(adjusted[r]),
+            direction=_direction(observed[r], null_medians[r]),
         )
         for r, row in enumerate(rows)
     ]
@@ -46,7 +49,7 @@ def _flatten(values: Floats | None) -> Floats:
 
 
 def _families(rows: list[Row], family: Family) -> list[list[int]]:
-    """Return the places of the rows that are adjusted together."""
+    """Return the indices of the rows that are adjusted together."""
     members: dict[tuple[str | None, str | None], list[int]] = {}
     for r, row in enumerate(rows):
         key = (row.axis if "axis" in family else None, row.metric if "metric" in family else None)
@@ -58,7 +61,7 @@ def _clear_test(row: Row) -> Row:
     return row if row.estimate is None else replace(row, reason="every permutation replicate is undefined")
 
 
-def _direction(observed: float, middle: float) -> str | None:
-    if abs(observed - middle) <= ROUNDING * (1 + abs(observed)):
+def _direction(observed: float, median: float) -> str | None:
+    if abs(observed - median) <= ROUNDING * (1 + abs(observed)):
         return None
-    return "above" if observed > middle else "below"
+    return "above" if observed > median else "below"

@@ -61,26 +61,26 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     against
         Compare each group with "rest", everybody else on the axis, or with one named group.
     permutations
-        Permutations of the raters' demographic rows; 0 for no test.
+        Number of permutations of the raters' demographic rows; 0 for no test.
     permute_within
-        Attribute within whose values alone raters change places, where the design sampled raters by it.
+        Attribute within whose values raters are exchanged, if the design sampled raters by it.
     method
-        "two-sided", or "grasp" for the published rule, which rejects about twice as often as it says.
+        "two-sided", or "grasp" for the published rule, which rejects about twice as often as its level.
     adjust, family
         "bh" for the false discovery rate or "max-t" for the family-wise error rate, over all tests of the "table", or
         those of each "metric", "axis" or "axis-metric".
     bootstrap
-        Bootstrap replicates; 0 for no intervals.
+        Number of bootstrap replicates; 0 for no intervals.
     resample
-        Whether raters and items are samples ("both"), or "raters" or "items" alone.
+        Units that are samples: "both" raters and items, "raters" or "items".
     level
         Confidence level of the intervals.
     seed
-        The same seed gives the same result on any number of threads.
+        Seed of permutations and bootstrap; the result does not depend on the number of threads.
     min_raters
         Groups with fewer raters are marked.
     progress
-        Called with the share that is done, from 0 to 1.
+        Called with the completed share, from 0 to 1.
 
     Returns
     -------
@@ -89,15 +89,14 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     InvalidInput
-        An option that is not one of its choices, an axis with a single group, a group that is not there.
+        An invalid option, an axis with a single group, or an unknown group.
     NotFound
-        An axis or question that is not there.
+        An unknown axis or question.
 
     Notes
     -----
-    A statistic that the data do not determine is None in its row, with the reason. Raters whose value on an axis is
-    unknown take no part in its comparisons, and a note counts them. There is no interval for GAI's maximum, DSI: a
-    maximum of noisy values has no honest one.
+    An undefined statistic is None in its row, with the reason. Raters of unknown value on an axis are left out of its
+    comparisons and counted in a note. There is no interval for DSI, since a maximum of noisy values has no valid one.
 
     Examples
     --------
@@ -109,7 +108,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     ('rater_gender', 'Man', 'rest', 0.091, 18)
     """
     settings = AnalysisSettings(
-        question=ratings.asked(question),
+        question=ratings.resolve_question(question),
         axes=resolve_axes(ratings, by, cross),
         against=against,
         permutations=permutations,
@@ -127,27 +126,27 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
 
 
 def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Progress | None = None) -> Analysis:
-    """Measure what the settings ask for; see `analyse`."""
+    """Run an analysis by its settings; see `analyse`."""
     if settings.against != REST and not settings.axes:
-        raise InvalidInput(f"against is {settings.against!r}, and no axis is named whose groups it would be one of.")
+        raise InvalidInput(f"against is {settings.against!r}, but no axis is given. Give the axis of this group.")
     if not ratings.has_raters:
-        _refuse_what_needs_raters(ratings, settings)
-    ratings = ratings.answering(settings.question)
-    item, rater, answer = ratings.coded(settings.question)
+        _refuse_rater_options(ratings, settings)
+    ratings = ratings.select_question(settings.question)
+    item, rater, answer = ratings.codes(settings.question)
     categories = ratings.scale(settings.question)
     n_raters = ratings.n_raters if ratings.has_raters else item.size
     design = Design(item, rater, answer, ratings.n_items, n_raters, len(categories))
     axes = [compare_axis(ratings, name, settings.against) for name in settings.axes]
     pool = build_pool_comparison(design.n_raters)
     tick = ProgressTicks(progress, settings)
-    for_permutation, for_bootstrap = np.random.SeedSequence(settings.seed).spawn(2)
+    permutation_seed, bootstrap_seed = np.random.SeedSequence(settings.seed).spawn(2)
     within = build_exchangeable_strata(ratings, settings.permute_within, axes)
     tables = [GroupTable(axis, compute_estimates(design, axis)) for axis in (pool, *axes)]
     if settings.bootstrap:
-        seeds = for_bootstrap.spawn(settings.bootstrap)
+        seeds = bootstrap_seed.spawn(settings.bootstrap)
         tables = [replace(table, intervals=compute_intervals(design, table, seeds, settings, tick)) for table in tables]
     if settings.permutations and axes:
-        seeds = for_permutation.spawn(settings.permutations)
+        seeds = permutation_seed.spawn(settings.permutations)
         tables = [tables[0], *compute_tests(design, tables[1:], seeds, within, tick)]
     overall = build_rows(tables[0])
     if not ratings.has_raters:
@@ -168,16 +167,16 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
     )
 
 
-def _refuse_what_needs_raters(ratings: Ratings, settings: AnalysisSettings) -> None:
+def _refuse_rater_options(ratings: Ratings, settings: AnalysisSettings) -> None:
     if settings.permutations or settings.permute_within:
         ratings.require_raters("A permutation test")
     if settings.bootstrap and settings.resample != "items":
         ratings.require_raters("Resampling raters (--resample items leaves them alone)")
 
 
-def resolve_axes(ratings: Ratings, *asked: str | Sequence[str]) -> tuple[str, ...]:
-    """Return full names, each axis and each crossing once, whatever the order of its parts."""
-    texts = [text for part in asked for text in ([part] if isinstance(part, str) else part)]
+def resolve_axes(ratings: Ratings, *axes: str | Sequence[str]) -> tuple[str, ...]:
+    """Return full names without repetition; the order of the parts of a crossing does not matter."""
+    texts = [text for part in axes for text in ([part] if isinstance(part, str) else part)]
     names = [ratings.axis_name(text) for text in texts]
     return tuple({frozenset(name.split("*")): name for name in reversed(names)}.values())[::-1]
 
@@ -185,8 +184,8 @@ def resolve_axes(ratings: Ratings, *asked: str | Sequence[str]) -> tuple[str, ..
 def _notes(axes: list[AxisComparison]) -> Iterator[str]:
     for axis in axes:
         if axis.n_unknown:
-            who = "1 rater without a" if axis.n_unknown == 1 else f"{axis.n_unknown} raters without a"
-            yield f"Left out of the comparisons on {axis.name}: {who} known value."
+            raters = "1 rater" if axis.n_unknown == 1 else f"{axis.n_unknown} raters"
+            yield f"Left out of the comparisons on {axis.name}: {raters} without a known value."
 
 
 def _warnings(design: Design, settings: AnalysisSettings, axes: list[AxisComparison], within: Codes) -> Iterator[str]:
@@ -196,7 +195,7 @@ def _warnings(design: Design, settings: AnalysisSettings, axes: list[AxisCompari
     if settings.permutations == 0:
         return
     if not settings.axes:
-        yield "Permutations compare groups, and no axis was named, so nothing was tested."
+        yield "Permutations compare groups, and no axis was given, so nothing was tested."
         return
     if settings.permutations < 39 and settings.method == "two-sided":
         least = 2 / (settings.permutations + 1)
@@ -204,11 +203,11 @@ def _warnings(design: Design, settings: AnalysisSettings, axes: list[AxisCompari
     share = design.items.size / (design.n_items * design.n_raters)
     if settings.permute_within is None and share < 0.9:
         yield (
-            f"Raters rated {100 * share:.2g} % of the items on average, and permutations moved them freely. If an "
-            "attribute, such as phase or locale, decided who rates what, restrict them: --permute-within COLUMN."
+            f"Raters rated {100 * share:.2g} % of the items on average, and permutations were unrestricted. If an "
+            "attribute, such as phase or locale, determined the assignment, restrict them: --permute-within COLUMN."
         )
     for axis in axes:
         if len(np.unique(np.stack([within, axis.codes]), axis=1)[0]) == len(np.unique(within)):
-            yield f"Within the strata everybody has the same {axis.name}: no shuffle changes it, and every p is 1."
+            yield f"Within each stratum all raters have the same {axis.name}: permutations change nothing, and p is 1."
     if settings.method == "grasp":
-        yield "The grasp rule picks its side after looking: at 5 % it rejects a true null nearly 10 % of the time."
+        yield "The grasp rule chooses its side by the data: at 5 % it rejects a true null nearly 10 % of the time."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dissensus.pipeline.collect.chat import (
     Exchange,
-    Place,
+    Position,
     ResponseCandidate,
     ResponsePick,
     build_conversation,
@@ -15,98 +15,100 @@ from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode, ChatSettings
 from dissensus.schema.campaign.chatbot import BestOfNSettings
 from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.item import Item
-from dissensus.schema.records.preference import SIDES, Edit, Phase, Preference, Side
-from dissensus.schema.records.preference import Pick as Said
+from dissensus.schema.records.preference import SIDES, Edit, Phase, Pick, Preference, Side
 from dissensus.text.transcripts import join_hh
 
-BETWEEN = " + "
-"""Between the types of several models in one conversation."""
+SEPARATOR = " + "
+"""Separator of the types of several models in one conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletedChat:
     """A conversation that has ended."""
 
-    id: str  # Its id in files
-    rater_id: str  # Who had it: their id, and their number among the red-teamers of these files
-    member: int
+    id: str  # Id in files
+    rater_id: str
+    member: int  # Number of the rater among the red-teamers of a file
     exchanges: tuple[Exchange, ...]
-    intent: str | None = None  # What they were going to try; None where they did not say
-    success: int | None = None  # How well it went, from 0 to 4; None where they did not say
+    intent: str | None = None  # Intent stated before the conversation
+    success: int | None = None  # Self-rated success, from 0 to 4
 
 
-def to_preferences(talked: CompletedChat, chat: ChatSettings) -> Iterator[Preference]:
-    """Yield what was picked in a conversation, as it was picked and asked."""
-    for number, exchange in enumerate(talked.exchanges):
+def to_preferences(completed: CompletedChat, chat: ChatSettings) -> Iterator[Preference]:
+    """Yield the picks of a conversation as preferences."""
+    for index, exchange in enumerate(completed.exchanges):
         mode, pick = chat.mode(exchange.mode), exchange.pick
-        if mode is None or mode.compared is None or pick is None:
+        if mode is None or mode.criterion is None or pick is None:
             continue
-        a, b = (one.text or "" for one in exchange.candidates)
-        types = [_model(chat, one)[0] for one in exchange.candidates]
+        a, b = (candidate.text or "" for candidate in exchange.candidates)
+        types = [_describe_model(chat, candidate)[0] for candidate in exchange.candidates]
         yield Preference(
-            preference_id=f"{talked.id}-{number + 1}",
-            conversation_id=talked.id,
-            context=build_conversation(talked.exchanges[:number], exchange.said).turns,
+            preference_id=f"{completed.id}-{index + 1}",
+            conversation_id=completed.id,
+            context=build_conversation(completed.exchanges[:index], exchange.message).turns,
             a=a,
             b=b,
-            asked=mode.compared,
-            picks=(Said(talked.rater_id, _side(pick.place), abs(pick.strength)),),
+            criterion=mode.criterion,
+            picks=(Pick(completed.rater_id, _to_side(pick.position), abs(pick.strength)),),
             levels=MAX_STRENGTH,
-            edits=_edits(talked.rater_id, mode, pick),
+            edits=_list_edits(completed.rater_id, mode, pick),
             models=(types[0], types[1]),
             ranked_by=_ranked_by(exchange),
             phase=_phase(chat, exchange),
         )
 
 
-def to_attempt(talked: CompletedChat, chat: ChatSettings) -> Attempt | None:
-    """Return a conversation as a red-team attempt, None where none of its modes asks for an intent or a success.
+def to_attempt(completed: CompletedChat, chat: ChatSettings) -> Attempt | None:
+    """Return a conversation as a red-team attempt; None if no mode of it asks for an intent or a success.
 
-    Models are those whose responses the conversation went on with; of several all types are named.
+    Models are those whose responses continued the conversation; the types of several are joined.
     """
-    modes = [chat.mode(exchange.mode) for exchange in talked.exchanges]
+    modes = [chat.mode(exchange.mode) for exchange in completed.exchanges]
     if not any(mode is not None and (mode.intent or mode.success) for mode in modes):
         return None
-    types, sizes = _models(talked, chat)
+    types, sizes = _describe_models(completed, chat)
     return Attempt(
-        transcript=join_hh((turn.speaker, turn.text) for turn in build_conversation(talked.exchanges).turns),
+        transcript=join_hh((turn.speaker, turn.text) for turn in build_conversation(completed.exchanges).turns),
         min_harmlessness_score_transcript=None,
         num_params=sizes,
         model_type=types,
-        rating=talked.success,
-        task_description=talked.intent or "",
+        rating=completed.success,
+        task_description=completed.intent or "",
         task_description_harmlessness_score=None,
-        red_team_member_id=talked.member,
+        red_team_member_id=completed.member,
         is_upworker=None,
         tags=None,
     )
 
 
-def to_item(talked: CompletedChat, chat: ChatSettings) -> Item | None:
-    """Return a conversation up to the last response as an item to be rated, None where there was no response.
+def to_item(completed: CompletedChat, chat: ChatSettings) -> Item | None:
+    """Return a conversation up to the last response as an item to be rated; None without a response.
 
-    Its attributes say the mode in which it began, with what it was had, and what was tried.
+    Its attributes are the mode in which it began, the models and the intent.
     """
-    answered = max((number for number, one in enumerate(talked.exchanges, 1) if one.response is not None), default=0)
-    if not answered:
+    exchanges = completed.exchanges
+    n_answered = max((number for number, one in enumerate(exchanges, 1) if one.response is not None), default=0)
+    if not n_answered:
         return None
-    types, sizes = _models(talked, chat)
-    said = {"item_model_type": types, "item_num_params": sizes, "item_intent": talked.intent}
-    known = {name: value for name, value in said.items() if value}
-    return Item(
-        talked.id, build_conversation(talked.exchanges[:answered]), {"phase": talked.exchanges[0].mode, **known}
-    )
+    types, sizes = _describe_models(completed, chat)
+    optional = {"item_model_type": types, "item_num_params": sizes, "item_intent": completed.intent}
+    attributes = {"phase": exchanges[0].mode, **{name: value for name, value in optional.items() if value}}
+    return Item(completed.id, build_conversation(exchanges[:n_answered]), attributes)
 
 
-def _models(talked: CompletedChat, chat: ChatSettings) -> tuple[str, str | None]:
-    """Return types and sizes of the chatbots whose responses a conversation went on with."""
-    models = {_model(chat, one.candidates[one.continues]) for one in talked.exchanges if one.continues is not None}
-    types, sizes = ({model[place] for model in models} for place in range(2))
-    return BETWEEN.join(sorted(types)), BETWEEN.join(sorted(filter(None, sizes))) or None
+def _describe_models(completed: CompletedChat, chat: ChatSettings) -> tuple[str, str | None]:
+    """Return types and sizes of the models whose responses continued a conversation."""
+    models = {
+        _describe_model(chat, exchange.candidates[exchange.continues])
+        for exchange in completed.exchanges
+        if exchange.continues is not None
+    }
+    types, sizes = {model[0] for model in models}, {model[1] for model in models}
+    return SEPARATOR.join(sorted(types)), SEPARATOR.join(sorted(filter(None, sizes))) or None
 
 
-def _model(chat: ChatSettings, candidate: ResponseCandidate) -> tuple[str, str]:
-    """Return type and size of the model that gave a response: of what a line did not choose, those of who was asked."""
+def _describe_model(chat: ChatSettings, candidate: ResponseCandidate) -> tuple[str, str]:
+    """Return type and size of a response's model: of the underlying chatbot if no registered model ranked it."""
     chatbot = chat.chatbot(candidate.chatbot)
     if chatbot is None:
         return "", ""
@@ -115,30 +117,30 @@ def _model(chat: ChatSettings, candidate: ResponseCandidate) -> tuple[str, str]:
         and chatbot.registered_model is not None
         and candidate.ranked_by is None
     ):
-        chatbot = chatbot.source.of
+        chatbot = chatbot.source.chatbot
     return chatbot.model_type, chatbot.num_params
 
 
 def _ranked_by(exchange: Exchange) -> tuple[str | None, str | None]:
-    a, b = (one.ranked_by for one in exchange.candidates)
+    a, b = (candidate.ranked_by for candidate in exchange.candidates)
     return a, b
 
 
 def _phase(chat: ChatSettings, exchange: Exchange) -> Phase | None:
-    """Return how a line chose a response, going on or by one version; None where types of models tell the phase."""
-    chose = [chat.chatbot(one.chatbot) for one in exchange.candidates if one.ranked_by is not None]
-    lines = [
-        chatbot.registered_model for chatbot in chose if chatbot is not None and chatbot.registered_model is not None
+    """Return the phase if a registered model ranked a response; None where types of models tell the phase."""
+    chatbots = [chat.chatbot(candidate.chatbot) for candidate in exchange.candidates if candidate.ranked_by is not None]
+    models = [
+        chatbot.registered_model for chatbot in chatbots if chatbot is not None and chatbot.registered_model is not None
     ]
-    if any(line.version is None for line in lines):
+    if any(model.version is None for model in models):
         return "online"
-    return "rejection-sampled" if lines else None
+    return "rejection-sampled" if models else None
 
 
-def _side(place: Place | None) -> Side | None:
-    return None if place is None else SIDES[place]
+def _to_side(position: Position | None) -> Side | None:
+    return None if position is None else SIDES[position]
 
 
-def _edits(rater_id: str, mode: ChatMode, pick: ResponsePick) -> tuple[Edit, ...]:
-    side = _side(choose_better_response(mode, pick))
+def _list_edits(rater_id: str, mode: ChatMode, pick: ResponsePick) -> tuple[Edit, ...]:
+    side = _to_side(choose_better_response(mode, pick))
     return () if pick.edit is None or side is None else (Edit(rater_id, side, pick.edit),)

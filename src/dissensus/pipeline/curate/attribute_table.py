@@ -27,22 +27,20 @@ def join_attributes(
     {'safety_gold': 'Yes'}
     """
     require_column(item, table.columns, "item")
-    ids, owners = (
-        cells.read_ids(table[item], raise_failed_check),
-        pl.Series([one.item_id for one in items], dtype=pl.String),
-    )
+    ids = cells.read_ids(table[item], raise_failed_check)
+    owners = pl.Series([one.item_id for one in items], dtype=pl.String)
     codes = to_row_indices(ids.replace_strict(owners, pl.Series(range(len(owners))), default=-1, return_dtype=pl.Int64))
     if not (codes >= 0).any():
         raise InvalidInput(
-            f"No item is in the table of labels: ids are {format_list(owners.to_list(), 3)}, and there "
+            f"No item is in the table of labels: ids of items are {format_list(owners.to_list(), 3)}, ids in the table "
             f"{format_list(ids.to_list(), 3)}."
         )
-    known = [name for name in columns if name in table.columns]
+    names = [name for name in columns if name in table.columns]
     values = pl.DataFrame(
-        [cells.read_attribute(table[name], codes, owners, "item", raise_failed_check) for name in known]
+        [cells.read_attribute(table[name], codes, owners, "item", raise_failed_check) for name in names]
     )
-    rows = values.iter_rows(named=True) if known else ({} for _ in items)
-    return tuple(_add_attributes(one, row) for one, row in zip(items, rows, strict=True))
+    rows = values.iter_rows(named=True) if names else ({} for _ in items)
+    return tuple(_add_attributes(owner, row) for owner, row in zip(items, rows, strict=True))
 
 
 def _add_attributes(item: Item, row: Mapping[str, str | None]) -> Item:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.numbers import check_number, check_whole
-from dissensus.text.near_duplicates import LEAST
+from dissensus.text.near_duplicates import MIN_THRESHOLD
 from dissensus.text.personal_data import KINDS, Kind
 
 Rule = Literal["equal", "proportional"]
@@ -16,31 +16,31 @@ Allocation: TypeAlias = Rule | Mapping[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePlan:
-    """All that determines a sample besides the items; see `curate`.
+    """Settings of a sample; see `curate`.
 
     Parameters
     ----------
     n
-        Items wanted in all; to be left out where the allocation has a number for each stratum.
+        Sample size; omit it if the allocation has a number for each stratum.
     by
-        Attributes of items whose values divide them into strata; none for a simple random sample.
+        Attributes of items that define the strata; none for a simple random sample.
     allocation
-        How many of each stratum: ``proportional`` to what is left of it after screening, ``equal``, or a number for
-        each stratum by its name. Names of several values are joined in the order of `by`, as ``Yes × No``. Strata that
-        are not named are not drawn from.
+        ``proportional`` to the sizes of strata after screening, ``equal``, or a number for each stratum by its name.
+        Values of several attributes are joined in the order of `by`, as ``Yes × No``. Strata without a number are not
+        sampled.
     fill
-        Whether the other strata give what a stratum has too few of.
+        Fill shortfalls of a stratum from the others.
     duplicates
-        Jaccard similarity from which an item repeats an earlier one and is left out; None for all to stay.
+        Jaccard similarity from which an item counts as a duplicate of an earlier one; None to keep all.
     personal_data
-        Kinds of personal data whose look leaves an item out; see `find_personal_data`.
+        Kinds of personal data for which items are excluded; see `find_personal_data`.
     seed
-        Of the draw.
+        Seed of the draw.
 
     Raises
     ------
     InvalidInput
-        One of them cannot be.
+        A setting is out of range or contradicts another.
 
     Examples
     --------
@@ -61,10 +61,10 @@ class SamplePlan:
 
     def __post_init__(self) -> None:
         for name in ("by", "personal_data"):
-            object.__setattr__(self, name, _names(name, getattr(self, name)))
+            object.__setattr__(self, name, _check_names(name, getattr(self, name)))
         if isinstance(self.allocation, Mapping):
             object.__setattr__(self, "allocation", dict(self.allocation))
-            object.__setattr__(self, "n", _total(dict(self.allocation), self.by, self.n))
+            object.__setattr__(self, "n", _sum_allocation(dict(self.allocation), self.by, self.n))
         elif self.allocation not in get_args(Rule):
             raise InvalidInput(
                 f"allocation is {format_value(self.allocation)}; choose one of {', '.join(get_args(Rule))}, or give a "
@@ -75,7 +75,7 @@ class SamplePlan:
         check_whole("n", self.n, 1)
         check_whole("seed", self.seed)
         if self.duplicates is not None:
-            check_number("duplicates", self.duplicates, LEAST, 1)
+            check_number("duplicates", self.duplicates, MIN_THRESHOLD, 1)
         unknown = next((kind for kind in self.personal_data if kind not in KINDS), None)
         if unknown is not None:
             hint = suggest(unknown, KINDS)
@@ -90,14 +90,14 @@ class SamplePlan:
         Raises
         ------
         InvalidInput
-            It is something else, has other keys, or a value cannot be.
+            It is not a mapping, has unknown keys, or a value is invalid.
         """
         if not isinstance(values, Mapping):
             raise InvalidInput(f"A plan is an object with names and values, not {format_value(values)}.")
-        known = [field.name for field in fields(cls)]
-        unknown = [name for name in values if name not in known]
+        names = [field.name for field in fields(cls)]
+        unknown = [name for name in values if name not in names]
         if unknown:
-            raise InvalidInput(f"A plan has no {format_list(unknown)}; it has {format_list(known)}.")
+            raise InvalidInput(f"A plan has no {format_list(unknown)}; it has {format_list(names)}.")
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,21 +106,21 @@ class SamplePlan:
         return values | {"by": list(self.by), "personal_data": list(self.personal_data)}
 
 
-def _names(what: str, given: object) -> tuple[str, ...]:
-    """Return names of which there are several, one or none."""
-    names = [given] if isinstance(given, str) else given
+def _check_names(field: str, value: object) -> tuple[str, ...]:
+    """Return one or several names as a tuple, or raise."""
+    names = [value] if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"{what} is {format_value(given)}; give names as texts in a list.")
+        raise InvalidInput(f"{field} is {format_value(value)}; give names as texts in a list.")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InvalidInput(f"{what} names {format_value(twice)} twice. Name it once.")
+        raise InvalidInput(f"{field} names {format_value(twice)} twice. Name it once.")
     return tuple(names)
 
 
-def _total(allocation: dict[str, int], by: Sequence[str], n: int) -> int:
-    """Return how many items an allocation by name asks for."""
+def _sum_allocation(allocation: dict[str, int], by: Sequence[str], n: int) -> int:
+    """Return the sample size of an allocation by name."""
     if not by:
-        raise InvalidInput("The allocation names strata, and nothing says what divides the items. Give by as well.")
+        raise InvalidInput("The allocation names strata, but no attribute defines them. Give by as well.")
     for stratum, number in allocation.items():
         check_whole(f"The number of {format_value(stratum)}", number, 1)
     total = sum(allocation.values())

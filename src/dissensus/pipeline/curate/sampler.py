@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.curate import allocation
 from dissensus.pipeline.curate.manifest import (
     LISTED,
     count_strata,
@@ -17,44 +16,46 @@ from dissensus.pipeline.curate.manifest import (
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.screening import Progress, SampleCandidate, list_candidates, screen_items
 from dissensus.pipeline.curate.selection import Selection
+from dissensus.pipeline.curate.strata import allocate_equally, allocate_proportionally, fill_strata
 from dissensus.schema.hints import count_rest, format_list, format_value, suggest
 from dissensus.schema.records.item import Item
 
 
 def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None = None) -> Selection:
-    """Choose the items that are to be rated.
+    """Draw a stratified sample of items.
 
-    Items are divided into strata, screened for personal data and then for duplicates, and drawn from each stratum at
-    random, as many as the plan allots it.
+    Items are divided into strata and screened for personal data, then for duplicates. The planned number is drawn at
+    random from each stratum.
 
     Parameters
     ----------
     items
         The corpus, each item once; from a file by `read_items`.
     plan
-        How many items, of which strata, screened by what, and the seed.
+        Sample size, strata, screens and seed.
     progress
-        Called with the share that is done, from 0 to 1.
+        Called with the share of the work that is done, from 0 to 1.
 
     Returns
     -------
     Selection
-        The sample, and for every item whether it was chosen or why not. The same items in another order give the same.
+        The sample, and the outcome of every item. It does not depend on the order of the items.
 
     Raises
     ------
     NotFound
         No item has an attribute that the plan names.
     InvalidInput
-        There are no items, or one twice; there is no stratum that the plan names; or fewer items are left than wanted.
+        There are no items, or two with one id; a stratum of the plan does not exist; or too few items are left.
 
     Notes
     -----
-    Items are ranked by SHA-256 of ``seed:item_id``, and the first of each stratum are chosen. So a rank depends on the
-    seed and the item's own id alone: more strata or items change no other, and of a stratum a larger sample holds the
-    smaller.
+    Items are ranked by SHA-256 of ``seed:item_id``, and the first of each stratum are chosen. A rank depends on the
+    seed and the id alone: further strata or items do not change other draws, and a larger sample of a stratum contains
+    a smaller one.
 
-    Of a group of duplicates the first by id may be drawn. An item without a value that divides is left out.
+    Of a group of duplicates the first by id may be drawn. Items without a value of a stratifying attribute are left
+    out.
 
     Examples
     --------
@@ -64,45 +65,45 @@ def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None
     ...     Item(str(number), Conversation.from_turns([("bot", f"Answer {number}")]), {"degree_of_harm": degree})
     ...     for number, degree in enumerate(harm)
     ... ]
-    >>> found = curate(corpus, SamplePlan(n=2, by="degree_of_harm", allocation="equal"))
-    >>> found.strata.select("stratum", "n_items", "n_wanted", "n_chosen").rows()
+    >>> selection = curate(corpus, SamplePlan(n=2, by="degree_of_harm", allocation="equal"))
+    >>> selection.strata.select("stratum", "n_items", "n_wanted", "n_chosen").rows()
     [('Benign', 3, 1, 1), ('Extreme', 2, 1, 1)]
-    >>> [item.item_id for item in found.sample]
+    >>> [item.item_id for item in selection.sample]
     ['2', '4']
     """
     pool = list_candidates(_sort_items(items), plan.by)
-    strata = _strata(pool, plan)
-    left = screen_items(pool, plan, strata, progress=progress)
-    if len(left) < plan.n:
-        raise _too_few(plan, len(left), len(pool))
-    sizes = Counter(one.stratum for one in left)
-    room = [sizes[stratum] for stratum in strata]
-    wanted = _wanted(plan, room)
-    given = allocation.fill_strata(wanted, room) if plan.fill else list(map(min, wanted, room))
-    _draw(left, dict(zip(strata, given, strict=True)), plan.seed)
+    strata = _list_strata(pool, plan)
+    candidates = screen_items(pool, plan, strata, progress=progress)
+    if len(candidates) < plan.n:
+        raise _too_few(plan, len(candidates), len(pool))
+    counts = Counter(candidate.stratum for candidate in candidates)
+    available = [counts[stratum] for stratum in strata]
+    targets = _allocate(plan, available)
+    sizes = fill_strata(targets, available) if plan.fill else list(map(min, targets, available))
+    _draw(candidates, dict(zip(strata, sizes, strict=True)), plan.seed)
     table = tabulate_outcomes(pool)
-    counted = count_strata(table, dict(zip(strata, wanted, strict=True)))
+    strata_table = count_strata(table, dict(zip(strata, targets, strict=True)))
     return Selection(
         plan=plan,
-        strata=counted,
+        strata=strata_table,
         items=table,
-        sample=tuple(one.item for one in pool if one.outcome == "chosen"),
-        digest=digest_items([one.item for one in pool]),
-        notes=tuple(describe_shortfalls(plan, counted)),
+        sample=tuple(candidate.item for candidate in pool if candidate.outcome == "chosen"),
+        digest=digest_items([candidate.item for candidate in pool]),
+        notes=tuple(describe_shortfalls(plan, strata_table)),
         version=version("dissensus"),
     )
 
 
 def _sort_items(items: Iterable[Item]) -> list[Item]:
     """Return the items in the order of their ids."""
-    given = [_check_item(item) for item in items]
-    if not given:
+    corpus = [_check_item(item) for item in items]
+    if not corpus:
         raise InvalidInput("There are no items to choose from.")
-    twice = [item_id for item_id, count in Counter(item.item_id for item in given).items() if count > 1]
+    twice = [item_id for item_id, count in Counter(item.item_id for item in corpus).items() if count > 1]
     if twice:
-        others = count_rest(len(twice) - 1, "such id")
-        raise InvalidInput(f"Several items have the id {format_value(twice[0])}. Each needs one of its own.{others}")
-    return sorted(given, key=lambda item: item.item_id)
+        rest = count_rest(len(twice) - 1, "such id")
+        raise InvalidInput(f"Several items have the id {format_value(twice[0])}. Each needs a different one.{rest}")
+    return sorted(corpus, key=lambda item: item.item_id)
 
 
 def _check_item(item: object) -> Item:
@@ -111,50 +112,50 @@ def _check_item(item: object) -> Item:
     return item
 
 
-def _strata(pool: Sequence[SampleCandidate], plan: SamplePlan) -> list[str]:
-    """Return the names of the strata that are drawn from, in order."""
-    there = sorted({one.stratum for one in pool if one.stratum is not None})
-    if not there:
+def _list_strata(pool: Sequence[SampleCandidate], plan: SamplePlan) -> list[str]:
+    """Return the names of the strata of the sample, in order."""
+    names = sorted({candidate.stratum for candidate in pool if candidate.stratum is not None})
+    if not names:
         raise InvalidInput(f"No item has a value of each of {format_list(plan.by)}. Name fewer attributes.")
     if isinstance(plan.allocation, Mapping):
-        unknown = [name for name in plan.allocation if name not in there]
+        unknown = [stratum for stratum in plan.allocation if stratum not in names]
         if unknown:
-            told = " ".join(
-                f"There is no stratum {format_value(name)}.{suggest(name, there)}" for name in unknown[:LISTED]
+            faults = " ".join(
+                f"There is no stratum {format_value(stratum)}.{suggest(stratum, names)}" for stratum in unknown[:LISTED]
             )
-            others = count_rest(len(unknown) - LISTED, "such name") if len(unknown) > LISTED else ""
-            raise InvalidInput(f"{told}{others} The strata of {' and '.join(plan.by)} are {format_list(there)}.")
+            rest = count_rest(len(unknown) - LISTED, "such name") if len(unknown) > LISTED else ""
+            raise InvalidInput(f"{faults}{rest} The strata of {' and '.join(plan.by)} are {format_list(names)}.")
         return list(plan.allocation)
-    if plan.allocation == "equal" and len(there) > plan.n:
+    if plan.allocation == "equal" and len(names) > plan.n:
         raise InvalidInput(
-            f"{' and '.join(plan.by)} make {len(there):,} strata, more than the {plan.n:,} items that are wanted, "
+            f"{' and '.join(plan.by)} make {len(names):,} strata, more than the {plan.n:,} items that are wanted, "
             "so that no equal number of each can be drawn. Ask for more, or name an attribute with fewer values."
         )
-    return there
+    return names
 
 
-def _too_few(plan: SamplePlan, left: int, n_items: int) -> InvalidInput:
-    others = "" if left == n_items else "; screens and strata leave out the others"
+def _too_few(plan: SamplePlan, n_left: int, n_items: int) -> InvalidInput:
+    reason = "" if n_left == n_items else "; screens and strata leave out the others"
     return InvalidInput(
-        f"{plan.n:,} items are wanted, and {left:,} of {n_items:,} may be drawn{others}. "
+        f"{plan.n:,} items are wanted, and {n_left:,} of {n_items:,} may be drawn{reason}. "
         "Ask for fewer, or leave out less."
     )
 
 
-def _wanted(plan: SamplePlan, room: list[int]) -> list[int]:
-    """Return how many items of each stratum are wanted."""
+def _allocate(plan: SamplePlan, available: list[int]) -> list[int]:
+    """Return the planned number of items of each stratum."""
     if isinstance(plan.allocation, Mapping):
         return list(plan.allocation.values())
-    divide = allocation.allocate_equally if plan.allocation == "equal" else allocation.allocate_proportionally
-    return divide(plan.n, room)
+    allocate = allocate_equally if plan.allocation == "equal" else allocate_proportionally
+    return allocate(plan.n, available)
 
 
-def _draw(left: Sequence[SampleCandidate], given: Mapping[str, int], seed: int) -> None:
-    """Settle who is drawn: of each stratum those that rank first."""
-    drawn = Counter[str | None]()
-    for one in sorted(left, key=lambda one: _rank(seed, one.item.item_id)):
-        drawn[one.stratum] += 1
-        one.outcome = "chosen" if drawn[one.stratum] <= given[str(one.stratum)] else "not drawn"
+def _draw(candidates: Sequence[SampleCandidate], sizes: Mapping[str, int], seed: int) -> None:
+    """Set the outcomes: the first in rank of each stratum are chosen."""
+    n_drawn = Counter[str | None]()
+    for candidate in sorted(candidates, key=lambda candidate: _rank(seed, candidate.item.item_id)):
+        n_drawn[candidate.stratum] += 1
+        candidate.outcome = "chosen" if n_drawn[candidate.stratum] <= sizes[str(candidate.stratum)] else "not drawn"
 
 
 def _rank(seed: int, item_id: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Screens that leave items out of a sample, with reasons."""
+"""Screens that exclude items from a sample, with reasons."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from dissensus.schema.records.item import Item
 from dissensus.text.near_duplicates import near_duplicates
 from dissensus.text.personal_data import Kind, find_personal_data
 
-SLOWEST: Final = 0.8
-"""Share of all the work that looking for personal data takes."""
+PERSONAL_DATA_SHARE: Final = 0.8
+"""Share of the work taken by the search for personal data."""
 
 Progress: TypeAlias = Callable[[float], None]
 
 
 @dataclass(slots=True)
 class SampleCandidate:
-    """An item on its way: its stratum, and once that is settled what becomes of it."""
+    """An item with its stratum, and its outcome once settled."""
 
     item: Item
     stratum: str | None
@@ -36,66 +36,65 @@ def list_candidates(items: Sequence[Item], by: Sequence[str]) -> list[SampleCand
     """Return items with their strata, None where a value is missing."""
     for name in by:
         _require(name, items)
-    known: dict[str, tuple[str, ...]] = {}
-    found = []
+    values_of: dict[str, tuple[str, ...]] = {}
+    candidates = []
     for item in items:
         values = tuple(item.attributes[name] for name in by if name in item.attributes)
         stratum = (CROSSED.join(values) if by else ALL_ITEMS) if len(values) == len(by) else None
-        if stratum is not None and known.setdefault(stratum, values) != values:
+        if stratum is not None and values_of.setdefault(stratum, values) != values:
             raise InvalidInput(
-                f"Two strata are called {format_value(stratum)}: {format_list(known[stratum])}, and "
+                f"Two strata are called {format_value(stratum)}: {format_list(values_of[stratum])}, and "
                 f"{format_list(values)}. "
                 "Rename a value."
             )
-        found.append(SampleCandidate(item, stratum))
-    return found
+        candidates.append(SampleCandidate(item, stratum))
+    return candidates
 
 
 def screen_items(
     pool: Sequence[SampleCandidate], plan: SamplePlan, strata: Collection[str], *, progress: Progress | None = None
 ) -> list[SampleCandidate]:
-    """Settle those that may not be drawn, and return the others.
+    """Set the outcomes of excluded items and return the others.
 
-    An item is only a duplicate of one that might be drawn itself, so that no text is lost with another that has
-    personal data.
+    Personal data is screened first, so that an item is only a duplicate of one that may be drawn.
     """
-    for one in pool:
-        if one.stratum is None:
-            one.outcome = "missing value"
-        elif one.stratum not in strata:
-            one.outcome = "not asked for"
-    left = [one for one in pool if one.outcome is None]
+    for candidate in pool:
+        if candidate.stratum is None:
+            candidate.outcome = "missing value"
+        elif candidate.stratum not in strata:
+            candidate.outcome = "not asked for"
+    candidates = [candidate for candidate in pool if candidate.outcome is None]
     if plan.personal_data:
-        left = _without_personal_data(left, plan.personal_data, progress)
-    return left if plan.duplicates is None else _without_duplicates(left, plan.duplicates)
+        candidates = _without_personal_data(candidates, plan.personal_data, progress)
+    return candidates if plan.duplicates is None else _without_duplicates(candidates, plan.duplicates)
 
 
 def _require(name: str, items: Sequence[Item]) -> None:
     if any(name in item.attributes for item in items):
         return
     names = sorted({name for item in items for name in item.attributes})
-    have = f"Attributes of items here are {format_list(names)}." if names else "Items have no attributes here."
-    raise NotFound(f"The items have no {format_value(name)}. {have}{suggest(name, names)}")
+    available = f"Attributes of items here are {format_list(names)}." if names else "Items have no attributes here."
+    raise NotFound(f"The items have no {format_value(name)}. {available}{suggest(name, names)}")
 
 
 def _without_personal_data(
     pool: list[SampleCandidate], kinds: Collection[Kind], progress: Progress | None
 ) -> list[SampleCandidate]:
-    for number, one in enumerate(pool, start=1):
-        spans = [span for turn in one.item.conversation.turns for span in find_personal_data(turn.text)]
-        one.personal_data = sorted({span.kind for span in spans if span.kind in kinds})
-        if one.personal_data:
-            one.outcome = "personal data"
+    for number, candidate in enumerate(pool, start=1):
+        spans = [span for turn in candidate.item.conversation.turns for span in find_personal_data(turn.text)]
+        candidate.personal_data = sorted({span.kind for span in spans if span.kind in kinds})
+        if candidate.personal_data:
+            candidate.outcome = "personal data"
         if progress is not None:
-            progress(SLOWEST * number / len(pool))
-    return [one for one in pool if one.outcome is None]
+            progress(PERSONAL_DATA_SHARE * number / len(pool))
+    return [candidate for candidate in pool if candidate.outcome is None]
 
 
 def _without_duplicates(pool: list[SampleCandidate], threshold: float) -> list[SampleCandidate]:
-    texts = ["\n".join(turn.text for turn in one.item.conversation.turns) for one in pool]
-    # Seeded apart from the draw: what is a duplicate does not depend on who is drawn.
-    found = near_duplicates(texts, threshold=threshold, seed=0)
-    for place in np.flatnonzero(found.repeats):
-        pool[place].outcome = "exact duplicate" if found.exact[place] else "near duplicate"
-        pool[place].duplicate_of = pool[found.first[place]].item.item_id
-    return [one for one in pool if one.outcome is None]
+    texts = ["\n".join(turn.text for turn in candidate.item.conversation.turns) for candidate in pool]
+    # A fixed seed: duplicates do not depend on the draw.
+    duplicates = near_duplicates(texts, threshold=threshold, seed=0)
+    for index in np.flatnonzero(duplicates.repeats):
+        pool[index].outcome = "exact duplicate" if duplicates.exact[index] else "near duplicate"
+        pool[index].duplicate_of = pool[duplicates.first[index]].item.item_id
+    return [candidate for candidate in pool if candidate.outcome is None]

@@ -1,4 +1,4 @@
-"""Result of curation: the sample, the fate of every item, and their display."""
+"""Result of curation: the sample, the outcome of every item, and their display."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ Outcome = Literal[
 OUTCOMES: Final = pl.Enum(get_args(Outcome))
 
 ALL_ITEMS: Final = "all items"
-"""The one stratum where nothing divides the items."""
+"""Name of the only stratum of a simple random sample."""
 HEADINGS = {
     "n_items": "items",
     "n_personal_data": "personal data",
@@ -30,33 +30,33 @@ HEADINGS = {
     "n_chosen": "chosen",
 }
 EXAMPLES: Final = 3
-"""Items that are named for each reason for which some are left out."""
+"""Items listed for each reason of exclusion."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Selection:
-    """A sample of items, and what became of every item; printed as a table.
+    """A sample of items with the outcome of every item; printed as a table.
 
     Parameters
     ----------
     plan
-        What was asked for.
+        The plan of the sample.
     strata
         One row for each stratum, in the order of the allocation, else of their names, and last those with a missing
-        value, whose ``stratum`` is null: ``n_items``, of which ``n_personal_data`` and ``n_duplicates`` were left out,
-        so that ``n_left`` could be drawn; ``n_wanted``, null where the stratum was not asked for, and ``n_chosen``.
+        value, whose ``stratum`` is null: ``n_items``, of which ``n_personal_data`` and ``n_duplicates`` were excluded,
+        so that ``n_left`` could be drawn; ``n_wanted``, null for strata outside the allocation, and ``n_chosen``.
     items
         One row for each item, in the order of their ids: ``item_id``, ``stratum``, ``outcome`` (chosen, not drawn,
         exact duplicate, near duplicate, personal data, missing value, not asked for), the item that it is a
-        ``duplicate_of``, and the kinds of ``personal_data`` that it seems to hold.
+        ``duplicate_of``, and the kinds of ``personal_data`` found in it.
     sample
         The chosen items, in the order of their ids.
     digest
-        SHA-256 of all items that were given, in hexadecimal: the same for the same items in any order.
+        SHA-256 of all items, in hexadecimal; it does not depend on their order.
     notes
-        What to keep in mind.
+        Shortfalls, and items outside the allocation.
     version
-        Version of Dissensus that made it.
+        Version of Dissensus that drew the sample.
     """
 
     plan: SamplePlan
@@ -73,7 +73,7 @@ class Selection:
         return self.plan.n - len(self.sample)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, but for the texts of the sample."""
+        """Return everything except the texts as plain values."""
         return {
             "schema_version": SCHEMA_VERSION,
             "dissensus_version": self.version,
@@ -98,35 +98,35 @@ class Selection:
 
 
 def sample_page(selection: Selection) -> Page:
-    """Return the strata, and the whole."""
+    """Return the strata and their total as a page."""
     plan = selection.plan
-    shown = [name for name in HEADINGS if _asked(name, plan)]
-    head = (escape_unprintable(" × ".join(plan.by)) or "stratum", *(HEADINGS[name] for name in shown))
+    columns = [name for name in HEADINGS if _has_column(plan, name)]
+    head = (escape_unprintable(" × ".join(plan.by)) or "stratum", *(HEADINGS[name] for name in columns))
     rows = selection.strata.rows(named=True) if plan.by else []
-    lines = [(_name(row), *(_number(row[name]) for name in shown)) for row in rows]
-    total = [f"{selection.strata[name].sum():,}" for name in shown]
-    grid = Grid(head, (*lines, (ALL_ITEMS, *total)))
+    body = [(_name_stratum(row), *(_format_count(row[name]) for name in columns)) for row in rows]
+    total = [f"{selection.strata[name].sum():,}" for name in columns]
+    grid = Grid(head, (*body, (ALL_ITEMS, *total)))
     return Page(_summary(selection), (grid,), tuple(_notes(selection)))
 
 
-def _asked(name: str, plan: SamplePlan) -> bool:
-    asked: Mapping[str, object] = {"n_personal_data": plan.personal_data, "n_duplicates": plan.duplicates}
-    return bool(asked.get(name, True))
+def _has_column(plan: SamplePlan, name: str) -> bool:
+    screens: Mapping[str, object] = {"n_personal_data": plan.personal_data, "n_duplicates": plan.duplicates}
+    return bool(screens.get(name, True))
 
 
-def _name(row: Mapping[str, Any]) -> str:
+def _name_stratum(row: Mapping[str, Any]) -> str:
     return "(missing value)" if row["stratum"] is None else escape_unprintable(row["stratum"])
 
 
-def _number(value: int | None) -> str:
+def _format_count(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
 def _summary(selection: Selection) -> str:
     plan = selection.plan
-    how = f"{plan.allocation} over" if isinstance(plan.allocation, str) else "by number of each of"
+    allocation = f"{plan.allocation} over" if isinstance(plan.allocation, str) else "by number of each of"
     n_strata = selection.strata["n_wanted"].count()
-    strata = f", {how} {n_strata:,} strata" if plan.by else ""
+    strata = f", {allocation} {n_strata:,} strata" if plan.by else ""
     return f"{len(selection.sample):,} of {selection.items.height:,} items{strata}, seed {plan.seed}."
 
 
@@ -134,7 +134,7 @@ def _notes(selection: Selection) -> Iterator[str]:
     plan = selection.plan
     if plan.personal_data:
         kinds = "any kind" if set(plan.personal_data) == set(KINDS) else ", ".join(plan.personal_data)
-        yield f"Personal data: items that look as if they held some, of {kinds}."
+        yield f"Personal data: items that appear to contain {kinds}."
     if plan.duplicates is not None:
         share = f"{plan.duplicates:g}".removeprefix("0")
         yield f"Duplicates: items that share {share} or more of their words, in runs of three, with an earlier one."
@@ -143,24 +143,24 @@ def _notes(selection: Selection) -> Iterator[str]:
 
 
 class ExclusionCounts(NamedTuple):
-    """Items that could not be drawn for one reason, and some of them by their ids."""
+    """Number of items excluded for one reason, with the ids of some."""
 
-    why: str
+    reason: str
     n_items: int
     examples: tuple[str, ...]
 
 
 def count_exclusions(selection: Selection) -> tuple[ExclusionCounts, ...]:
-    """Return what could not be drawn, and why; never what an item says."""
-    could = pl.col("outcome").is_in(["chosen", "not drawn"])
-    parts = selection.items.filter(~could).sort("outcome", "item_id").partition_by("outcome", maintain_order=True)
+    """Return the excluded items by reason, without their texts."""
+    is_candidate = pl.col("outcome").is_in(["chosen", "not drawn"])
+    excluded = selection.items.filter(~is_candidate).sort("outcome", "item_id")
     return tuple(
-        ExclusionCounts(part["outcome"][0], part.height, tuple(map(_example, part.head(EXAMPLES).to_dicts())))
-        for part in parts
+        ExclusionCounts(part["outcome"][0], part.height, tuple(map(_describe_item, part.head(EXAMPLES).to_dicts())))
+        for part in excluded.partition_by("outcome", maintain_order=True)
     )
 
 
-def _example(row: Mapping[str, Any]) -> str:
+def _describe_item(row: Mapping[str, Any]) -> str:
     name = escape_unprintable(row["item_id"])
     if row["duplicate_of"] is not None:
         return f"{name} repeats {escape_unprintable(row['duplicate_of'])}"

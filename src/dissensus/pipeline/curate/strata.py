@@ -1,4 +1,4 @@
-"""Candidate attributes for strata, with value counts."""
+"""Strata of a sample: candidate attributes with value counts, and allocation."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ class StratumAttribute:
     """An attribute of items."""
 
     name: str
-    counts: tuple[tuple[str, int], ...]  # Its values, each with the number of items that have it, most first
+    counts: tuple[tuple[str, int], ...]  # Values with their numbers of items, most frequent first
     n_missing: int  # Items without a value
 
     @property
@@ -23,14 +23,15 @@ class StratumAttribute:
 
 
 def list_stratum_attributes(items: Sequence[Item]) -> tuple[StratumAttribute, ...]:
-    """Return the attributes of items, in the order in which they are met.
+    """Return the attributes of items, in the order of their first occurrence.
 
     Examples
     --------
     >>> from dissensus.schema.records.conversation import Conversation
-    >>> talk = Conversation.from_turns([("bot", "Hi")])
-    >>> (found,) = list_stratum_attributes([Item(number, talk, {"harm": harm}) for number, harm in zip("1234", "BEEB")])
-    >>> found.name, found.counts, found.divides
+    >>> conversation = Conversation.from_turns([("bot", "Hi")])
+    >>> items = [Item(number, conversation, {"harm": harm}) for number, harm in zip("1234", "BEEB")]
+    >>> (attribute,) = list_stratum_attributes(items)
+    >>> attribute.name, attribute.counts, attribute.divides
     ('harm', (('B', 2), ('E', 2)), True)
     """
     names = dict.fromkeys(name for item in items for name in item.attributes)
@@ -39,5 +40,54 @@ def list_stratum_attributes(items: Sequence[Item]) -> tuple[StratumAttribute, ..
 
 def _summarise_attribute(name: str, items: Sequence[Item]) -> StratumAttribute:
     counts = Counter(item.attributes[name] for item in items if name in item.attributes)
-    in_order = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return StratumAttribute(name, tuple(in_order), len(items) - counts.total())
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return StratumAttribute(name, tuple(ordered), len(items) - counts.total())
+
+
+def allocate_proportionally(n: int, available: Sequence[int]) -> list[int]:
+    """Divide n in proportion to the sizes of strata by largest remainders; ties to the larger, then the earlier.
+
+    Examples
+    --------
+    >>> allocate_proportionally(10, [500, 300, 200]), allocate_proportionally(3, [10, 10])
+    ([5, 3, 2], [2, 1])
+    """
+    total = sum(available)
+    sizes = [n * size // total for size in available]
+    by_remainder = sorted(
+        range(len(available)), key=lambda stratum: (-(n * available[stratum] % total), -available[stratum])
+    )
+    for stratum in by_remainder[: n - sum(sizes)]:
+        sizes[stratum] += 1
+    return sizes
+
+
+def allocate_equally(n: int, available: Sequence[int]) -> list[int]:
+    """Divide n evenly, with the remainder to the largest strata; ties to the earlier.
+
+    Examples
+    --------
+    >>> allocate_equally(11, [5, 90, 40])
+    [3, 4, 4]
+    """
+    share, remainder = divmod(n, len(available))
+    sizes = [share] * len(available)
+    for stratum in sorted(range(len(available)), key=lambda stratum: -available[stratum])[:remainder]:
+        sizes[stratum] += 1
+    return sizes
+
+
+def fill_strata(targets: Sequence[int], available: Sequence[int]) -> list[int]:
+    """Return the sample size of each stratum, with shortfalls spread evenly over the others.
+
+    Examples
+    --------
+    >>> fill_strata([4, 4, 4], [1, 5, 9])
+    [1, 5, 6]
+    """
+    sizes = [min(pair) for pair in zip(targets, available, strict=True)]
+    while short := min(sum(targets), sum(available)) - sum(sizes):
+        room = [stratum for stratum, size in enumerate(available) if size > sizes[stratum]][:short]
+        for stratum in room:
+            sizes[stratum] += min(max(1, short // len(room)), available[stratum] - sizes[stratum])
+    return sizes

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 CELL: Final = "cell"
-"""The axis of the cells of a quota."""
+"""Axis of the cells of a quota."""
 EDGES_S: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 480, 720, 1200, 1800, 3600)
-"""Where the bars of answer times begin and end, in seconds; about as far apart as factors. Two more are beyond them."""
+"""Bin edges of answer times, in seconds, about logarithmic. Two more bins lie below and above."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quartiles:
-    """The middle of some answer times, in milliseconds: a quarter is below `low`, a half below `median`."""
+    """Quartiles of answer times, in milliseconds."""
 
     low: float
     median: float
@@ -23,10 +23,10 @@ class Quartiles:
 class PoolAgreement:
     """Krippendorff's alpha of some raters."""
 
-    estimate: float | None  # Unrounded; None where it is undefined
-    low: float | None = None  # Ends of the 95 % interval; None where there is none
+    estimate: float | None  # Unrounded; None if undefined
+    low: float | None = None  # Ends of the 95 % interval
     high: float | None = None
-    reason: str | None = None  # Why it is undefined
+    reason: str | None = None  # Reason if undefined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,31 +34,30 @@ class RaterMeasure:
     """Another coefficient of agreement of all raters."""
 
     name: str
-    n_items: int  # Items with the ratings that it takes
-    agreement: PoolAgreement  # The coefficient, with its interval for other items
+    n_items: int  # Items with the required number of ratings
+    agreement: PoolAgreement  # Estimate with an interval for other items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFigures:
-    """Some raters: all of them, or those of one group of an axis."""
+    """Figures of all raters, or of those in one group of an axis."""
 
-    axis: str  # Which group of what; both empty for all raters
+    axis: str  # Axis and group; both empty for all raters
     group: str
-    n_raters: int  # Who rated something, and how many items in all
+    n_raters: int  # Raters with a rating
     n_ratings: int
-    fewest: int  # Ratings of the item that has the fewest of this group, and of the one that has the most
-    most: int
-    # How often each answer was given, by question or overall, in the order of its scale
-    answers: Mapping[str, tuple[int, ...]]
-    times: Quartiles | None  # Of all their answer times; None where there are none
-    agreement: PoolAgreement  # About the question that agreement is measured by
+    min_ratings: int  # Least and largest number of ratings of an item by this group
+    max_ratings: int
+    answers: Mapping[str, tuple[int, ...]]  # Counts of answers in the order of the scale, by question or overall
+    times: Quartiles | None  # Quartiles of answer times; None without any
+    agreement: PoolAgreement  # Agreement on the primary question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeBucket:
-    """An hour or a day: when it began, in seconds since 1970, ratings that came in it, and by how many raters."""
+    """Ratings in an hour or a day."""
 
-    start: int
+    start: int  # Seconds since 1970
     n_ratings: int
     n_raters: int
 
@@ -69,38 +68,36 @@ class FlaggedRater:
 
     rater_id: str
     number: int
-    n_ratings: int  # Items that they rated
-    median_ms: float | None  # Half of their answer times are below it
-    reasons: tuple[str, ...]  # The criteria that they meet, in words
-    # How often they gave the answer that most others gave; None where nobody else rated their items. It flags nobody.
+    n_ratings: int
+    median_ms: float | None  # Median answer time
+    reasons: tuple[str, ...]  # Criteria met, in words
+    # Voting agreement with the others; None if nobody else rated their items. Not a criterion of flagging.
     agreement: float | None
-    own_groups: Mapping[str, float]  # The same beside others of their own group, by axis
+    group_agreement: Mapping[str, float]  # Voting agreement with others of their own group, by axis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignFigures:
-    """A campaign under way in figures."""
+    """Figures of a running campaign."""
 
-    scales: Mapping[str, tuple[str, ...]]  # What is counted, each with its answers in order
-    # The question that agreement, gold and the criterion of one label are about; None where there is none
-    counted: str | None
-    n_items: int  # Items that are to be rated
-    loads: tuple[tuple[int, int], ...]  # Number of items have each number of ratings, from the fewest on
-    hours: tuple[TimeBucket, ...]  # When ratings came, those with any alone; hours of the last two days that have some
-    days: tuple[TimeBucket, ...]
-    # Ratings by how long they took: below the first of `EDGES_S`, between each two, and from the last on
-    times: tuple[int, ...]
-    pool: GroupFigures  # All raters, and those of each group of each axis
-    groups: tuple[GroupFigures, ...]
-    measures: tuple[RaterMeasure, ...]  # Of the question that agreement is measured by, where its answers are steps
-    # Items by what experts call them, in rows, and what most raters do, in columns, both in the order of the scale; the
-    # last column has those where answers are tied. None where no item has a gold label.
+    scales: Mapping[str, tuple[str, ...]]  # Scales of questions and overalls
+    primary_question: str | None  # Question of agreement, gold and the one-label criterion; None without any
+    n_items: int  # Items to be rated
+    loads: tuple[tuple[int, int], ...]  # Numbers of ratings in ascending order, each with its number of items
+    hours: tuple[TimeBucket, ...]  # Nonempty hours, at most the last 48
+    days: tuple[TimeBucket, ...]  # Nonempty days
+    times: tuple[int, ...]  # Histogram of answer times with the edges `EDGES_S`, open at both ends
+    pool: GroupFigures  # Figures of all raters
+    groups: tuple[GroupFigures, ...]  # Figures of each group of each axis
+    measures: tuple[RaterMeasure, ...]  # Coefficients of the primary question, if its answers are steps
+    # Items by gold label, in rows, and plurality, in columns, both in the order of the scale; ties in the last column.
+    # None without gold labels.
     gold: tuple[tuple[int, ...], ...] | None
-    flagged: tuple[FlaggedRater, ...]  # Raters who meet a criterion, in the order in which they came
+    flagged: tuple[FlaggedRater, ...]  # In the order of entry
 
     @property
     def axes(self) -> dict[str, tuple[GroupFigures, ...]]:
-        """The groups of each axis."""
+        """Groups of each axis."""
         return {
             name: tuple(group for group in self.groups if group.axis == name)
             for name in dict.fromkeys(group.axis for group in self.groups)

@@ -18,30 +18,30 @@ UNCHANGED: Final = "an edit that changes nothing"
 
 
 def released_pairs(preferences: Iterable[Preference], policy: PairPolicy | None = None) -> ReleasedPairs:
-    """Return the pairs that preferences make.
+    """Return chosen and rejected pairs from preferences.
 
-    The chosen answer is always the better one: the more helpful, or the less harmful. Where raters were asked for the
-    more harmful answer, what they picked is therefore rejected.
+    The chosen answer is always the better one: the more helpful or the less harmful. If raters were asked for the more
+    harmful answer, the one they picked is therefore rejected.
 
     Parameters
     ----------
     preferences
-        What was asked, and what was picked.
+        Comparisons with the picks of raters.
     policy
-        What is done with several raters, ties and weak picks; `PairPolicy` says what is done by default.
+        Rules for several raters, ties and weak picks; the defaults of `PairPolicy` if omitted.
 
     Returns
     -------
     ReleasedPairs
-        A pair for each preference that the policy keeps, and one for each edit; and how many there are not, by reason.
+        A pair for each preference that the policy keeps and for each edit, and counts of the others by reason.
 
     Notes
     -----
-    A pair is of the phase that its preference names. Where it names none, an answer of a model of the type ``rlhf``
-    makes it ``online``, else one of ``rejection sampling`` makes it ``rejection-sampled``, else it is ``base``.
+    A pair has the phase of its preference. Without one, an answer of a model of the type ``rlhf`` makes it ``online``,
+    else one of ``rejection sampling`` makes it ``rejection-sampled``, else it is ``base``.
 
-    A conversation is for testing where a hash of the seed and its id is low enough, so it stays where it is while more
-    are collected.
+    A conversation is in the test split if a hash of the seed and its id is small enough, so that it keeps its split
+    while more are collected.
 
     Examples
     --------
@@ -49,7 +49,8 @@ def released_pairs(preferences: Iterable[Preference], policy: PairPolicy | None 
     >>> from dissensus.schema.records.preference import Pick
     >>> preference = Preference(
     ...     preference_id="p-1", conversation_id="c-1", context=(Turn("human", "Be rude."),), a="No, thank you.",
-    ...     b="Go away.", asked="more harmful", picks=(Pick("ann", "b", 3), Pick("ben", "a", 2), Pick("cho", "a", 1)),
+    ...     b="Go away.", criterion="more harmful",
+    ...     picks=(Pick("ann", "b", 3), Pick("ben", "a", 2), Pick("cho", "a", 1)),
     ... )
     >>> (pair,) = released_pairs([preference]).pairs
     >>> pair.chosen, pair.rejected, pair.strength, pair.tranche
@@ -66,11 +67,11 @@ def released_pairs(preferences: Iterable[Preference], policy: PairPolicy | None 
 def _pairs(preference: Preference, policy: PairPolicy, dropped: Counter[str]) -> Iterator[ReleasedPair]:
     if preference.a == preference.b:
         dropped[SAME] += 1
-    elif isinstance(found := _choose_better(preference, policy), str):
-        # an edit alone is no preference that was left out
-        dropped[found] += not (found == NOBODY and preference.edits)
+    elif isinstance(choice := _choose_better(preference, policy), str):
+        # an edit without picks is not a dropped preference
+        dropped[choice] += not (choice == NOBODY and preference.edits)
     else:
-        yield _pair(preference, policy, *found)
+        yield _build_pair(preference, policy, *choice)
     for number, edit in enumerate(preference.edits if policy.edits else (), start=1):
         if edit.text == preference.answer(edit.side):
             dropped[UNCHANGED] += 1
@@ -79,24 +80,24 @@ def _pairs(preference: Preference, policy: PairPolicy, dropped: Counter[str]) ->
 
 
 def _choose_better(preference: Preference, policy: PairPolicy) -> tuple[Side, float] | str:
-    """Return the better answer and by how much, or why there is none."""
+    """Return the better answer and the mean strength, or the reason without one."""
     if not preference.picks:
         return NOBODY
     least = policy.least(preference.levels)
-    said = [preference.towards_b(pick) for pick in preference.picks if pick.strength >= least]
-    if not said:
+    strengths = [preference.towards_b(pick) for pick in preference.picks if pick.strength >= least]
+    if not strengths:
         return WEAKEST
-    if policy.disagreement == "unanimous" and min(said) < 0 < max(said):
+    if policy.disagreement == "unanimous" and min(strengths) < 0 < max(strengths):
         return DISAGREE
-    mean = sum(said) / len(said)
+    mean = sum(strengths) / len(strengths)
     if mean:
         return ("b" if mean > 0 else "a"), abs(mean)
     if policy.ties == "drop":
         return TIE
-    return ("a" if _share(policy.seed, preference.preference_id) < 0.5 else "b"), 0.0
+    return ("a" if _hash_to_unit(policy.seed, preference.preference_id) < 0.5 else "b"), 0.0
 
 
-def _pair(preference: Preference, policy: PairPolicy, better: Side, strength: float) -> ReleasedPair:
+def _build_pair(preference: Preference, policy: PairPolicy, better: Side, strength: float) -> ReleasedPair:
     sign = 1 if better == "b" else -1
     chosen, rejected = (1, 0) if better == "b" else (0, 1)
     return ReleasedPair(
@@ -108,7 +109,7 @@ def _pair(preference: Preference, policy: PairPolicy, better: Side, strength: fl
         purpose=_purpose(preference),
         phase=_phase(preference, preference.models),
         split=_split(preference, policy),
-        asked=preference.asked,
+        criterion=preference.criterion,
         strength=strength,
         strengths=tuple(RaterStrength(pick.rater_id, sign * preference.towards_b(pick)) for pick in preference.picks),
         edited_by=None,
@@ -120,8 +121,8 @@ def _pair(preference: Preference, policy: PairPolicy, better: Side, strength: fl
 
 
 def _build_edited_pair(preference: Preference, policy: PairPolicy, edit: Edit, number: int) -> ReleasedPair:
-    place = SIDES.index(edit.side)
-    model = preference.models[place]
+    index = SIDES.index(edit.side)
+    model = preference.models[index]
     return ReleasedPair(
         pair_id=f"{preference.preference_id}:edit-{number}",
         conversation_id=preference.conversation_id,
@@ -131,18 +132,18 @@ def _build_edited_pair(preference: Preference, policy: PairPolicy, edit: Edit, n
         purpose=_purpose(preference),
         phase=_phase(preference, (model,)),
         split=_split(preference, policy),
-        asked=preference.asked,
+        criterion=preference.criterion,
         strength=None,
         strengths=(),
         edited_by=edit.rater_id,
         chosen_model=model,
         rejected_model=model,
-        rejected_ranked_by=preference.ranked_by[place],
+        rejected_ranked_by=preference.ranked_by[index],
     )
 
 
 def _purpose(preference: Preference) -> Purpose:
-    return "helpful" if preference.asked == "more helpful" else "harmless"
+    return "helpful" if preference.criterion == "more helpful" else "harmless"
 
 
 def _phase(preference: Preference, models: tuple[str, ...]) -> Phase:
@@ -154,9 +155,9 @@ def _phase(preference: Preference, models: tuple[str, ...]) -> Phase:
 
 
 def _split(preference: Preference, policy: PairPolicy) -> Split:
-    return "test" if _share(policy.seed, preference.conversation_id) < policy.test_share else "train"
+    return "test" if _hash_to_unit(policy.seed, preference.conversation_id) < policy.test_share else "train"
 
 
-def _share(seed: int, name: str) -> float:
-    """Return a number from 0 to 1 that hangs on seed and name alone."""
+def _hash_to_unit(seed: int, name: str) -> float:
+    """Return a number from 0 to 1 determined by seed and name."""
     return int.from_bytes(hashlib.sha256(f"{seed}\n{name}".encode()).digest()[:6], "big") / 2**48

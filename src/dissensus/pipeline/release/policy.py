@@ -25,19 +25,19 @@ class PairPolicy:
     Parameters
     ----------
     disagreement
-        ``strength``: the side with the larger sum of strengths is chosen. ``unanimous``: where raters disagree, there
-        is no pair.
+        ``strength``: the side with the larger sum of strengths is chosen. ``unanimous``: pairs on which raters disagree
+        are dropped.
     ties
         ``drop`` them, or ``random``: choose one side at random, with strength 0.
     keep_weakest
-        Whether picks of the weakest strength, and those of neither answer, count; in the HH paper they do not. Where
-        there is but one strength it always counts.
+        Count picks of the weakest strength, and those of neither answer; the HH paper does not. A single strength
+        always counts.
     edits
-        Whether an edited answer makes a pair with what it was before.
+        Make pairs of an edited answer and its original.
     test_share
-        Share of conversations that go to the test split.
+        Share of conversations in the test split.
     seed
-        Decides which, and ties at random.
+        Seed of the split and of random ties.
 
     Examples
     --------
@@ -64,11 +64,11 @@ class PairPolicy:
         check_whole("seed", self.seed)
 
     def least(self, levels: int) -> int:
-        """Return the least strength of a pick that counts, where there are so many."""
+        """Return the least strength that counts, given the number of strengths."""
         return 0 if self.keep_weakest else min(2, levels)
 
     def sentences(self) -> tuple[str, ...]:
-        """Say it in words, for who reads the data."""
+        """Return the policy in words, for readers of the data."""
         weakest = (
             "Picks of every strength count, and of neither answer as 0."
             if self.keep_weakest
@@ -83,8 +83,8 @@ class PairPolicy:
         return (_WORDS[self.disagreement], _WORDS[self.ties], weakest, edits, split)
 
 
-def _check_among(name: str, given: object, allowed: tuple[str, ...]) -> None:
-    if given not in allowed:
+def _check_among(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
         raise InvalidInput(
-            f"{name} is {format_value(given)}; it is one of {format_list(allowed)}.{suggest(str(given), allowed)}"
+            f"{name} is {format_value(value)}; give one of {format_list(allowed)}.{suggest(str(value), allowed)}"
         )

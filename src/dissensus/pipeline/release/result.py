@@ -15,7 +15,7 @@ Split: TypeAlias = Literal["train", "test"]
 
 @dataclass(frozen=True, slots=True)
 class RaterStrength:
-    """By how much one rater said that the chosen answer is the better one; below 0 where they said the contrary."""
+    """Strength of one rater's preference for the chosen answer; below 0 for the rejected one."""
 
     rater_id: str
     strength: int
@@ -28,29 +28,29 @@ class ReleasedPair:
     Parameters
     ----------
     pair_id, conversation_id
-        Id of the preference that it was made of, with an ending for an edit, and of the conversation.
+        Id of the preference, with a suffix for an edit, and of the conversation.
     context
         The turns before.
     chosen, rejected
         The better answer, more helpful or less harmful, and the other.
     purpose
-        ``helpful`` or ``harmless``, as what was asked.
+        ``helpful`` or ``harmless``, according to the question.
     phase
         ``base``, ``rejection-sampled`` or ``online``.
     split
         ``train`` or ``test``, the same for all pairs of a conversation.
-    asked
-        What raters were asked for.
+    criterion
+        The criterion in the question.
     strength
-        The mean over the picks that count, of how much better the chosen answer is; None for an edit.
+        Mean strength of the picks that count, in favour of the chosen answer; None for an edit.
     strengths
-        What each rater said, those that do not count among them.
+        Strengths of all raters, including those that do not count.
     edited_by
-        Who edited the chosen answer; None where both are of a chatbot.
+        Rater who edited the chosen answer; None if both are responses of a chatbot.
     chosen_model, rejected_model
         Types of the models.
     chosen_ranked_by, rejected_ranked_by
-        Versions of a preference model that chose them among several; None where none did.
+        Versions of the preference model that chose each among several, if any.
     """
 
     pair_id: str
@@ -61,7 +61,7 @@ class ReleasedPair:
     purpose: Purpose
     phase: Phase
     split: Split
-    asked: Criterion
+    criterion: Criterion
     strength: float | None
     strengths: tuple[RaterStrength, ...]
     edited_by: str | None
@@ -72,7 +72,7 @@ class ReleasedPair:
 
     @property
     def tranche(self) -> str:
-        """The folder that it belongs to, such as ``harmless-base``."""
+        """Folder of the pair, such as ``harmless-base``."""
         return f"{self.purpose}-{self.phase}"
 
     @property
@@ -90,9 +90,9 @@ class ReleasedPairs:
     pairs
         All of them.
     dropped
-        How many preferences, or edits, made no pair, by reason.
+        Number of preferences and edits that yielded no pair, by reason.
     policy
-        By which they were made.
+        The policy applied.
     """
 
     pairs: tuple[ReleasedPair, ...]
@@ -100,9 +100,9 @@ class ReleasedPairs:
     policy: PairPolicy
 
     def notes(self) -> Iterator[str]:
-        """Say what was left out and why, and what hh-rlhf has no place for."""
-        for why, count in self.dropped.items():
-            yield f"{count:,} left out: {why}."
-        other = sorted({pair.tranche for pair in self.pairs if not pair.is_standard})
-        if other:
-            yield f"hh-rlhf has no tranche {format_list(other)}, so these pairs are in a folder of their own."
+        """Yield notes on dropped preferences, by reason, and on tranches that hh-rlhf does not have."""
+        for reason, count in self.dropped.items():
+            yield f"{count:,} left out: {reason}."
+        extra = sorted({pair.tranche for pair in self.pairs if not pair.is_standard})
+        if extra:
+            yield f"hh-rlhf has no tranche {format_list(extra)}, so these pairs are in a separate folder."

@@ -4,15 +4,18 @@ from itertools import product
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.simulate.latent import SCALE, draw_answers
+from dissensus.pipeline.simulate.latent import SCALE, code_answers, compute_latent
 from dissensus.schema.ratings.table import Ratings
 
 AXES = {
     "rater_gender": ("Man", "Woman"),
     "rater_age": ("18-29", "30-49", "50+"),
 }
+# Cut points that give about the shares of answers in DICES-350: .61 No, .06 Unsure, .33 Yes.
+CUTS = np.array([0.28, 0.44])
 
 
 def simulate_ratings(
@@ -44,7 +47,7 @@ def simulate_ratings(
     item_sd, rater_sd
         Standard deviations of item and rater effects; the noise has 1.
     group_sd
-        Standard deviation of what each age group sees in an item beyond the others; 0 for no difference.
+        Standard deviation of the age group by item effects; 0 for no difference.
     share_rated
         Probability that a rater rates an item.
     seed
@@ -75,7 +78,7 @@ def simulate_ratings(
     answers = draw_answers(rng, age, n_items, item_sd=item_sd, rater_sd=rater_sd, group_sd=group_sd)
     rater, item = np.nonzero(rng.random(answers.shape) < share_rated)
     if rater.size == 0:
-        raise InvalidInput(f"With share_rated {share_rated} nobody rated anything; raise it.")
+        raise InvalidInput(f"With share_rated {share_rated} there are no ratings; raise it.")
     width = len(str(max(n_items, len(cells))))
     frame = pl.DataFrame(
         {
@@ -86,3 +89,24 @@ def simulate_ratings(
         }
     )
     return Ratings.from_frame(frame)
+
+
+def draw_answers(
+    rng: np.random.Generator,
+    group: NDArray[np.integer],
+    n_items: int,
+    *,
+    item_sd: float = 0.75,
+    rater_sd: float = 0.65,
+    group_sd: float = 0.0,
+) -> NDArray[np.int16]:
+    """Return answer codes, shape (R, I), for raters of the given groups; see `simulate_ratings`."""
+    of_rater = rng.normal(0, rater_sd, group.size)
+    of_item = rng.normal(0, item_sd, n_items)
+    of_group = rng.normal(0, group_sd, (int(group.max()) + 1, n_items))
+    rater, item = np.arange(group.size)[:, None], np.arange(n_items)
+    latent = compute_latent(of_rater, of_item, [(group, of_group)], rater, item) + rng.normal(
+        size=(group.size, n_items)
+    )
+    sigma = np.sqrt(1 + item_sd**2 + rater_sd**2 + group_sd**2)
+    return code_answers(latent, CUTS * sigma)

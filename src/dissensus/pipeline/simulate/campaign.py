@@ -15,13 +15,13 @@ from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.numbers import check_number, check_share, check_weights
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
-# Near a kilobyte each, in memory and on disk.
-MOST_RATINGS = 5_000_000
+# A rating takes nearly a kilobyte, in memory and on disk.
+MAX_RATINGS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationDesign:
-    """Everything that a campaign is drawn from, besides the seed.
+    """Settings of a simulated campaign, except the seed.
 
     Parameters
     ----------
@@ -30,20 +30,20 @@ class SimulationDesign:
     items, pool, questions, effects, careless
         Settings of each.
     times
-        Settings of the answer times; None where the file has none.
+        Settings of the answer times; None for a file without times.
     answers
-        Shares of No, Unsure and Yes among the overall answers of the raters who judge.
+        Shares of No, Unsure and Yes among the overall answers, without straight-liners and clickers.
     per_item
-        Ratings of an item on average, balanced over the cells of the pool; None where everybody rates everything.
+        Mean number of ratings of an item, balanced over the cells of the pool; None for the full design.
     dropout
         Share of raters who stop before their last item.
     missing
-        Share of ratings that are left blank.
+        Share of blank ratings.
 
     Raises
     ------
     InvalidInput
-        A setting that cannot be; the message says what is allowed.
+        A setting is out of range or contradicts another.
 
     Examples
     --------
@@ -80,19 +80,21 @@ class SimulationDesign:
                 f"{self.careless.count} careless raters (speeders, straight-liners, clickers) are asked of a pool of "
                 f"{self.pool.size}. Ask for fewer, or for a larger pool."
             )
-        if max(self.n_ratings, self.pool.size) > MOST_RATINGS:
+        if max(self.n_ratings, self.pool.size) > MAX_RATINGS:
             raise InvalidInput(
                 f"{self.n_ratings:,} ratings by {self.pool.size:,} raters are too many to draw at once; "
-                f"at most {MOST_RATINGS:,} are possible. Ask for fewer items or raters, or fewer ratings per item."
+                f"at most {MAX_RATINGS:,} are possible. Ask for fewer items or raters, or fewer ratings per item."
             )
 
     @property
     def n_ratings(self) -> int:
-        """Number of ratings if nobody stops."""
+        """Number of ratings without dropout."""
         return round((self.pool.size if self.per_item is None else self.per_item) * self.items.count)
 
     def _check_questions(self) -> None:
-        counting = [question.name for question in load_questionnaire(self.questionnaire).questions if question.counts]
+        counting = [
+            question.name for question in load_questionnaire(self.questionnaire).questions if question.in_overall
+        ]
         _check_each("questions", self.questions.weights, counting)
         for topic in self.items.topics:
             _check_each(f"questions of the topic {topic.name}", topic.questions, counting)
@@ -106,8 +108,8 @@ class SimulationDesign:
         _check_each("answers of straight-liners", self.careless.answers, SCALE)
 
 
-def _check_each(what: str, given: Iterable[str], known: Sequence[str]) -> None:
-    for name in given:
-        if name not in known:
-            hint = suggest(name, known)
-            raise InvalidInput(f"There is no {name!r} among the {what}.{hint} There are {format_list(known, 30)}.")
+def _check_each(kind: str, names: Iterable[str], allowed: Sequence[str]) -> None:
+    for name in names:
+        if name not in allowed:
+            hint = suggest(name, allowed)
+            raise InvalidInput(f"There is no {name!r} among the {kind}.{hint} There are {format_list(allowed, 30)}.")

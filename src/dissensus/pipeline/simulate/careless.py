@@ -7,26 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.simulate.latent import SCALE, Codes
+from dissensus.pipeline.simulate.latent import SCALE, Codes, deal_values
 from dissensus.pipeline.simulate.pool import Pool
-from dissensus.pipeline.simulate.scores import deal_values
 from dissensus.schema.numbers import MAX_COUNT, check_share, check_weights, check_whole
 
 CAREFUL, SPEEDER, STRAIGHT_LINER, CLICKER = range(4)
 KINDS = ("careful", "speeder", "straight-liner", "clicker")
-LOOKS = -1
+NO_ANSWER = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Careless:
     """Settings of the raters who do not judge."""
 
-    speeders: int = 0  # Number of answer as they would anyhow, but in a fraction of the time
-    straight_liners: int = 0  # Number of give one answer nearly throughout
-    clickers: int = 0  # Number of answer at random
-    pace: float = 0.3  # Time of a speeder as a share of what an average rater takes
-    constancy: float = 0.99  # Share of ratings that a straight-liner gives without looking
-    # What straight-liners answer, with weights
+    speeders: int = 0  # Raters who answer carefully, but in a fraction of the time
+    straight_liners: int = 0  # Raters who give one answer nearly throughout
+    clickers: int = 0  # Raters who answer at random
+    pace: float = 0.3  # Time of a speeder relative to an average rater
+    constancy: float = 0.99  # Share of a straight-liner's ratings with that one answer
+    # Answers of straight-liners, with weights
     answers: Mapping[str, float] = field(default_factory=lambda: {"No": 2, "Yes": 1})
 
     def __post_init__(self) -> None:
@@ -45,34 +44,34 @@ class Careless:
 
 @dataclass(frozen=True, slots=True)
 class CarelessKinds:
-    """Careless raters by kind, and the code that a straight-liner gives (or LOOKS)."""
+    """Kind of each rater and the answer code of each straight-liner (NO_ANSWER for others)."""
 
     kind: Codes
-    given: Codes
+    answer: Codes
 
 
 def draw_careless_raters(rng: np.random.Generator, careless: Careless, pool: Pool, cell: Codes) -> CarelessKinds:
-    """Draw who is careless: first from the cells that say so, then from everywhere."""
+    """Draw careless raters, first from the cells that require some, then from all."""
     first = np.zeros(cell.size, dtype=bool)
-    for code, each in enumerate(pool.cells):
-        first[np.flatnonzero(cell == code)[: each.careless]] = True
+    for code, pool_cell in enumerate(pool.cells):
+        first[np.flatnonzero(cell == code)[: pool_cell.careless]] = True
     order = rng.permutation(cell.size)
     chosen = order[np.argsort(~first[order], kind="stable")][: careless.count]
     kind = np.full(cell.size, CAREFUL)
     kind[chosen] = rng.permutation(
         np.repeat([SPEEDER, STRAIGHT_LINER, CLICKER], [careless.speeders, careless.straight_liners, careless.clickers])
     )
-    given = np.full(cell.size, LOOKS)
-    codes = np.array([SCALE.index(answer) for answer in careless.answers])
-    given[kind == STRAIGHT_LINER] = codes[deal_values(rng, list(careless.answers.values()), careless.straight_liners)]
-    return CarelessKinds(kind, given)
+    answer = np.full(cell.size, NO_ANSWER)
+    codes = np.array([SCALE.index(name) for name in careless.answers])
+    answer[kind == STRAIGHT_LINER] = codes[deal_values(rng, list(careless.answers.values()), careless.straight_liners)]
+    return CarelessKinds(kind, answer)
 
 
 def disturb_answers(
     rng: np.random.Generator, answer: NDArray[np.int16], rater: Codes, kinds: CarelessKinds, constancy: float
 ) -> NDArray[np.int16]:
-    """Return the answers with those that careless raters give without looking."""
+    """Return the answers, with those of straight-liners and clickers replaced."""
     blind = (kinds.kind[rater] == STRAIGHT_LINER) & (rng.random(answer.size) < constancy)
     guess = rng.integers(len(SCALE), size=answer.size)
-    found = np.where(blind, kinds.given[rater], answer)
-    return np.where(kinds.kind[rater] == CLICKER, guess, found).astype(np.int16)
+    disturbed = np.where(blind, kinds.answer[rater], answer)
+    return np.where(kinds.kind[rater] == CLICKER, guess, disturbed).astype(np.int16)

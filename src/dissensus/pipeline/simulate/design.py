@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from dissensus.pipeline.simulate.latent import Codes
-from dissensus.pipeline.simulate.scores import deal_values
+from dissensus.pipeline.simulate.latent import Codes, deal_values
 
 Pairs = tuple[Codes, Codes]
 
 
 def draw_design(rng: np.random.Generator, n_items: int, cell: Codes, per_item: float | None, dropout: float) -> Pairs:
-    """Draw the rater and the item of every rating: rater after rater, each in an order of their own."""
+    """Draw the rater and the item of every rating, sorted by rater, items in random order."""
     if per_item is None:
         rater = np.repeat(np.arange(cell.size), n_items)
         item = rng.permuted(np.tile(np.arange(n_items), (cell.size, 1)), axis=1).ravel()
@@ -21,8 +20,8 @@ def draw_design(rng: np.random.Generator, n_items: int, cell: Codes, per_item: f
 def draw_balanced(rng: np.random.Generator, n_items: int, cell: Codes, n_ratings: int) -> Pairs:
     """Spread ratings evenly over items and, within each item, over cells in proportion to their raters.
 
-    Ratings of items differ by one at most; so do those that an item gets from a cell and its exact share of them, and
-    those of two raters of one cell.
+    The numbers of ratings of two items, and of two raters of one cell, differ by at most one; the number that an item
+    gets from a cell differs from the exact share by less than one.
     """
     sizes = deal_values(rng, np.ones(n_items).tolist(), n_ratings)
     replication = np.bincount(sizes, minlength=n_items)
@@ -30,13 +29,13 @@ def draw_balanced(rng: np.random.Generator, n_items: int, cell: Codes, n_ratings
     load = np.zeros(cell.size, dtype=np.int64)
     chosen = []
     for n in replication:
-        # cells take their shares by systematic sampling: each whole number next to the exact share, n in all
+        # systematic sampling: whole numbers next to the exact shares of cells, with sum n
         quota = np.diff(np.floor(edges * n / cell.size + rng.random()).astype(np.int64))
         order = np.lexsort((rng.random(cell.size), load, cell))
         rank = np.arange(cell.size) - edges[cell[order]]
-        taken = order[rank < quota[cell[order]]]
-        load[taken] += 1
-        chosen.append(taken)
+        raters = order[rank < quota[cell[order]]]
+        load[raters] += 1
+        chosen.append(raters)
     rater = np.concatenate(chosen)
     item = np.repeat(np.arange(n_items), replication)
     order = np.lexsort((rng.random(rater.size), rater))
@@ -44,17 +43,17 @@ def draw_balanced(rng: np.random.Generator, n_items: int, cell: Codes, n_ratings
 
 
 def index_ratings(rater: Codes) -> Codes:
-    """Return where each rating stands among those of its rater, from 0."""
+    """Return the zero-based index of each rating among those of its rater."""
     begins = np.flatnonzero(np.diff(rater, prepend=-1))
     return np.arange(rater.size) - np.repeat(begins, np.diff(begins, append=rater.size))
 
 
 def _drop_raters_out(rng: np.random.Generator, rater: Codes, item: Codes, share: float) -> Pairs:
     """Let a share of the raters stop after at least one rating and before the last."""
-    begun, n_ratings = np.unique(rater, return_counts=True)
+    starters, n_ratings = np.unique(rater, return_counts=True)
     stops = np.zeros(rater.max() + 1, dtype=np.int64)
-    stops[begun] = n_ratings
-    quitters = rng.choice(begun, round(share * begun.size), replace=False)
+    stops[starters] = n_ratings
+    quitters = rng.choice(starters, round(share * starters.size), replace=False)
     stops[quitters] = np.ceil(rng.random(quitters.size) * (stops[quitters] - 1)).clip(1)
-    kept = index_ratings(rater) < stops[rater]
-    return rater[kept], item[kept]
+    remains = index_ratings(rater) < stops[rater]
+    return rater[remains], item[remains]

@@ -15,11 +15,9 @@ from dissensus.schema.numbers import check_number, check_spread
 class GroupEffects:
     """Effects of the groups of one axis; groups not named have none."""
 
-    main: Mapping[str, float] = field(default_factory=dict)  # How much more unsafe a group finds everything
-    # How much more unsafe a group finds an item for each standard deviation of its severity
-    severity: Mapping[str, float] = field(default_factory=dict)
-    # Standard deviation of what a group alone sees in an item
-    item_sd: Mapping[str, float] = field(default_factory=dict)
+    main: Mapping[str, float] = field(default_factory=dict)  # Main effect of a group
+    severity: Mapping[str, float] = field(default_factory=dict)  # Effect per standard deviation of an item's severity
+    item_sd: Mapping[str, float] = field(default_factory=dict)  # Standard deviation of the group × item effects
 
     def __post_init__(self) -> None:
         for name in ("main", "severity"):
@@ -30,7 +28,7 @@ class GroupEffects:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups that see something of their own."""
+        """Groups with an effect."""
         return tuple(dict.fromkeys((*self.main, *self.severity, *self.item_sd)))
 
 
@@ -40,11 +38,11 @@ class SimulatedEffects:
 
     item_sd: float = 0.8  # Standard deviations of the effects of items and of raters
     rater_sd: float = 0.65
-    unsure_sd: float = 1.0  # Standard deviation of the logarithm of how wide a rater's band of Unsure is
-    # Correlations of an item's effect with its severity, and with what its gold label is cut from
+    unsure_sd: float = 1.0  # Standard deviation of the logarithm of the width of a rater's band of Unsure
+    # Correlations of an item's effect with its severity, and with the score from which its gold label is cut
     severity: float = 0.2
     gold: float = 0.6
-    groups: Mapping[str, GroupEffects] = field(default_factory=dict)  # What groups see, by axis
+    groups: Mapping[str, GroupEffects] = field(default_factory=dict)  # Effects of groups, by axis
 
     def __post_init__(self) -> None:
         for name in ("item_sd", "rater_sd", "unsure_sd"):
@@ -57,50 +55,50 @@ class SimulatedEffects:
 class DrawnGroups:
     """Drawn effects of the groups of one axis."""
 
-    axis: str  # The axis and its groups
+    axis: str
     groups: tuple[str, ...]
     code: Codes  # Group of each rater, shape (R,)
-    main: Floats  # As set, shape (G,)
-    severity: Floats
-    own: Floats  # What each group alone sees in each item, shape (G, I)
-    effect: Floats  # All of it together, shape (G, I)
+    main: Floats  # Shape (G,)
+    severity: Floats  # Shape (G,)
+    by_item: Floats  # Group × item effects, shape (G, I)
+    effect: Floats  # Sum of the three, shape (G, I)
 
 
 def draw_groups(
     rng: np.random.Generator, axis: str, effects: GroupEffects, of_raters: pl.Series, severity: Floats
 ) -> DrawnGroups:
-    """Draw what the groups of an axis see in items of these severities."""
+    """Draw the effects of the groups of an axis on items of these severities."""
     groups = tuple(of_raters.unique().sort())
     main, slope, spread = (
         np.array([float(values.get(group, 0)) for group in groups])
         for values in (effects.main, effects.severity, effects.item_sd)
     )
-    own = spread[:, None] * rng.normal(size=(len(groups), severity.size))
+    by_item = spread[:, None] * rng.normal(size=(len(groups), severity.size))
     return DrawnGroups(
         axis=axis,
         groups=groups,
         code=of_raters.cast(pl.Enum(groups)).to_physical().to_numpy().astype(np.int64),
         main=main,
         severity=slope,
-        own=own,
-        effect=main[:, None] + slope[:, None] * severity + own,
+        by_item=by_item,
+        effect=main[:, None] + slope[:, None] * severity + by_item,
     )
 
 
 def tabulate_group_effects(drawn: Sequence[DrawnGroups]) -> pl.DataFrame:
-    """Return the effects of every group in everything and in severity."""
+    """Return the main effect and the severity slope of every group."""
     schema = {"axis": pl.String(), "group": pl.String(), "main": pl.Float64(), "severity": pl.Float64()}
     rows = [row for one in drawn for row in zip(repeat(one.axis), one.groups, one.main, one.severity, strict=False)]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def tabulate_group_item_effects(drawn: Sequence[DrawnGroups], item_ids: pl.Series) -> pl.DataFrame:
-    """Return what each group alone sees in each item, of the groups that see anything."""
+    """Return the group × item effects, without groups that have none."""
     empty = pl.DataFrame({"axis": [""], "group": [""], item_ids.name: item_ids[:1], "effect": [0.0]}).clear()
     tables = [
-        item_ids.to_frame().select(pl.lit(one.axis).alias("axis"), pl.lit(group).alias("group"), pl.all(), effect=own)
+        item_ids.to_frame().select(pl.lit(one.axis).alias("axis"), pl.lit(group).alias("group"), pl.all(), effect=row)
         for one in drawn
-        for group, own in zip(one.groups, one.own, strict=True)
-        if own.any()
+        for group, row in zip(one.groups, one.by_item, strict=True)
+        if row.any()
     ]
     return pl.concat([empty, *tables])

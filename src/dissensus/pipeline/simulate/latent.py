@@ -1,6 +1,7 @@
 """Latent model of all simulations: cumulative probit with crossed rater, item and group effects."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,27 +10,6 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 SCALE = ("No", "Unsure", "Yes")
-# Cut points that give about the shares of answers in DICES-350: .61 No, .06 Unsure, .33 Yes.
-CUTS = np.array([0.28, 0.44])
-
-
-def draw_answers(
-    rng: np.random.Generator,
-    group: NDArray[np.integer],
-    n_items: int,
-    *,
-    item_sd: float = 0.75,
-    rater_sd: float = 0.65,
-    group_sd: float = 0.0,
-) -> NDArray[np.int16]:
-    """Return answer codes, shape (R, I), for raters of the given groups; see `simulate_ratings`."""
-    of_rater = rng.normal(0, rater_sd, group.size)
-    of_item = rng.normal(0, item_sd, n_items)
-    of_group = rng.normal(0, group_sd, (int(group.max()) + 1, n_items))
-    rater, item = np.arange(group.size)[:, None], np.arange(n_items)
-    seen = compute_latent(of_rater, of_item, [(group, of_group)], rater, item) + rng.normal(size=(group.size, n_items))
-    sigma = np.sqrt(1 + item_sd**2 + rater_sd**2 + group_sd**2)
-    return code_answers(seen, CUTS * sigma)
 
 
 def compute_latent(
@@ -39,9 +19,9 @@ def compute_latent(
     rater: NDArray[np.integer],
     item: NDArray[np.integer],
 ) -> Floats:
-    """Return how unsafe raters find items before any noise, in the shape of `rater` and `item` together.
+    """Return the latent value without noise, in the broadcast shape of `rater` and `item`.
 
-    Each of `of_groups` is the group of every rater on one axis, shape (R,), and what its groups see in items, (G, I).
+    Each of `of_groups` is the group of every rater on one axis, shape (R,), and the group × item effects, (G, I).
     """
     total: Floats = of_rater[rater] + of_item[item]
     for group, effect in of_groups:
@@ -49,17 +29,65 @@ def compute_latent(
     return total
 
 
-def code_answers(seen: Floats, cuts: Floats) -> NDArray[np.int16]:
-    """Return how many cuts, on the last axis, lie below what was seen."""
-    return np.asarray((seen[..., None] > cuts).sum(axis=-1), dtype=np.int16)
+def code_answers(latent: Floats, cuts: Floats) -> NDArray[np.int16]:
+    """Return the number of cuts, on the last axis, below each latent value."""
+    return np.asarray((latent[..., None] > cuts).sum(axis=-1), dtype=np.int16)
 
 
-def find_cuts(seen: Floats, width: Floats, unsure: float, yes: float) -> tuple[float, float]:
-    """Return a cut and a width that give the shares of Unsure and Yes that are asked for.
+def find_cuts(latent: Floats, width: Floats, unsure: float, yes: float) -> tuple[float, float]:
+    """Return the cut and the width that give these shares of Unsure and Yes.
 
-    Yes lies above the cut, and Unsure below it by up to the width, which each rating stretches by its own factor.
+    Yes lies above the cut, and Unsure below it by up to the width times the factor of the rating in `width`.
     """
-    cut = float(np.quantile(seen, 1 - yes))
-    below = seen <= cut
-    distance = (cut - seen[below]) / width[below]
+    cut = float(np.quantile(latent, 1 - yes))
+    below = latent <= cut
+    distance = (cut - latent[below]) / width[below]
     return cut, float(np.quantile(distance, unsure / (1 - yes)))
+
+
+def normal_scores(n: int) -> Floats:
+    """Return n quantiles of the normal distribution in order, scaled to a standard deviation of 1 (0 for n = 1)."""
+    scores = np.array([NormalDist().inv_cdf((rank + 0.5) / n) for rank in range(n)])
+    return scores / scores.std() if n > 1 else scores
+
+
+def shuffled_scores(rng: np.random.Generator, n: int) -> Floats:
+    """Draw n normal effects of mean 0 and standard deviation 1, exactly."""
+    return rng.permutation(normal_scores(n))
+
+
+def related_scores(rng: np.random.Generator, scores: Floats, correlation: float) -> Floats:
+    """Draw normal scores with about this correlation with the given ones."""
+    mixed = correlation * scores + np.sqrt(1 - correlation**2) * rng.normal(size=scores.size)
+    related = np.empty_like(scores)
+    related[np.argsort(mixed, kind="stable")] = normal_scores(scores.size)
+    return related
+
+
+def allot_counts(weights: Sequence[float], n: int) -> Codes:
+    """Share n among weights by largest remainders.
+
+    Examples
+    --------
+    >>> allot_counts([31, 22, 98, 199], 35)
+    array([ 3,  2, 10, 20])
+    """
+    ideal = np.array(weights, dtype=np.float64) / sum(weights) * n
+    counts = np.floor(ideal).astype(np.int64)
+    first = np.argsort(counts - ideal, kind="stable")[: n - counts.sum()]
+    counts[first] += 1
+    return counts
+
+
+def deal_values(rng: np.random.Generator, weights: Sequence[float], n: int) -> Codes:
+    """Draw n categories in random order, each as often as its weight allots."""
+    return rng.permutation(np.repeat(np.arange(len(weights)), allot_counts(weights, n)))
+
+
+def slice_values(scores: Floats, weights: Sequence[float]) -> Codes:
+    """Cut scores into ordered categories, each as large as its weight allots."""
+    categories = np.empty(scores.size, dtype=np.int64)
+    categories[np.argsort(scores, kind="stable")] = np.repeat(
+        np.arange(len(weights)), allot_counts(weights, scores.size)
+    )
+    return categories

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.simulate.latent import Codes
-from dissensus.pipeline.simulate.scores import deal_values
+from dissensus.pipeline.simulate.latent import Codes, deal_values
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.numbers import MAX_COUNT, check_weights, check_whole
 from dissensus.schema.ratings import columns as names
@@ -23,8 +22,8 @@ class PoolCell:
     """Raters who are alike on the axes of the pool."""
 
     values: tuple[str, ...]  # Their group on each axis
-    raters: int  # Number of they are
-    careless: int = 0  # Number of careless raters are taken from here first
+    raters: int  # Number of raters
+    careless: int = 0  # Careless raters drawn from this cell before others
 
     def __post_init__(self) -> None:
         check_whole(f"The number of raters of {', '.join(self.values)}", self.raters, most=MAX_COUNT)
@@ -40,22 +39,22 @@ class Detail:
     """An attribute of raters that depends on another."""
 
     of: str
-    values: Mapping[str, Mapping[str, float]]  # For each of its values, the weights of the values of this one
+    values: Mapping[str, Mapping[str, float]]  # Weights of the values, for each value of the other attribute
 
     def __post_init__(self) -> None:
         for value, weights in self.values.items():
-            check_weights(f"what {self.of} {value} is in detail", weights.values())
+            check_weights(f"the details of {self.of} {value}", weights.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
     """Settings of the raters."""
 
-    axes: tuple[str, ...]  # Attributes that the cells cross, as columns name them
+    axes: tuple[str, ...]  # Columns of the attributes that the cells cross
     cells: tuple[PoolCell, ...]  # The cells; `cross_axes` makes equal ones
-    # Attributes that depend on nothing else, with the weights of their values
+    # Independent attributes, with the weights of their values
     margins: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    details: Mapping[str, Detail] = field(default_factory=dict)  # Attributes that depend on one of these
+    details: Mapping[str, Detail] = field(default_factory=dict)  # Attributes that depend on an axis or a margin
 
     def __post_init__(self) -> None:
         for cell in self.cells:
@@ -70,7 +69,7 @@ class Pool:
         for name, detail in self.details.items():
             missing = [value for value in self.groups(detail.of) if value not in detail.values]
             if missing:
-                raise InvalidInput(f"{name} says nothing of raters whose {detail.of} is {format_list(missing)}.")
+                raise InvalidInput(f"{name} has no weights for raters whose {detail.of} is {format_list(missing)}.")
 
     @property
     def size(self) -> int:
@@ -83,12 +82,12 @@ class Pool:
             return tuple(dict.fromkeys(cell.values[self.axes.index(axis)] for cell in self.cells))
         if axis in self.margins:
             return tuple(self.margins[axis])
-        known = (*self.axes, *self.margins)
-        raise InvalidInput(f"The pool has no axis {axis!r}.{suggest(axis, known)} Its axes are {format_list(known)}.")
+        axes = (*self.axes, *self.margins)
+        raise InvalidInput(f"The pool has no axis {axis!r}.{suggest(axis, axes)} Its axes are {format_list(axes)}.")
 
 
 def cross_axes(axes: Mapping[str, Sequence[str]], raters: int) -> tuple[PoolCell, ...]:
-    """Return a cell of so many raters for every combination of the groups of some axes.
+    """Return a cell of equal size for every combination of the groups of some axes.
 
     Examples
     --------
@@ -109,8 +108,8 @@ def draw_attributes(rng: np.random.Generator, pool: Pool, cell: Codes) -> pl.Dat
     n = cell.size
     ids = FIRST_ID + rng.choice(IDS, n, replace=False)
     columns = {names.RATER_ID: pl.Series(ids).cast(pl.String)}
-    for place, axis in enumerate(pool.axes):
-        columns[axis] = pl.Series([each.values[place] for each in pool.cells]).gather(cell)
+    for index, axis in enumerate(pool.axes):
+        columns[axis] = pl.Series([pool_cell.values[index] for pool_cell in pool.cells]).gather(cell)
     for name, weights in pool.margins.items():
         columns[name] = pl.Series(list(weights)).gather(deal_values(rng, list(weights.values()), n))
     for name, detail in pool.details.items():
@@ -118,9 +117,9 @@ def draw_attributes(rng: np.random.Generator, pool: Pool, cell: Codes) -> pl.Dat
     return pl.DataFrame(columns)
 
 
-def _draw_detail(rng: np.random.Generator, detail: Detail, known: pl.Series) -> pl.Series:
-    values = np.empty(len(known), dtype=object)
+def _draw_detail(rng: np.random.Generator, detail: Detail, parent: pl.Series) -> pl.Series:
+    values = np.empty(len(parent), dtype=object)
     for value, weights in detail.values.items():
-        there = np.flatnonzero((known == value).to_numpy())
-        values[there] = np.array(list(weights), dtype=object)[deal_values(rng, list(weights.values()), there.size)]
+        index = np.flatnonzero((parent == value).to_numpy())
+        values[index] = np.array(list(weights), dtype=object)[deal_values(rng, list(weights.values()), index.size)]
     return pl.Series(values, dtype=pl.String)

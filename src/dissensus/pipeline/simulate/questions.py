@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.pipeline.simulate.items import Topic
-from dissensus.pipeline.simulate.latent import Codes, Floats
-from dissensus.pipeline.simulate.scores import allot_counts, shuffled_scores
+from dissensus.pipeline.simulate.latent import Codes, Floats, allot_counts, shuffled_scores
 from dissensus.schema.numbers import check_number, check_spread, check_weights
 
 YES = 2
-# Column totals are then right to a thousandth; the rest is the noise of the draw.
+# Enough for column totals to be exact to a thousandth.
 FITTING_STEPS = 20
 
 
@@ -20,16 +19,15 @@ FITTING_STEPS = 20
 class Questions:
     """Settings of the granular questions."""
 
-    # How often a question is the one that carries an overall Unsure or Yes, relative to the others
-    weights: Mapping[str, float]
-    affinity: float = 1.0  # Number of times likelier that is for the questions of the item's topics
-    # Number of other questions are answered Yes, and Unsure, on average, beside the one that is Yes
+    weights: Mapping[str, float]  # Relative frequency with which a question carries an overall Unsure or Yes
+    affinity: float = 1.0  # Factor of that frequency for the questions of the item's topics
+    # Mean number of other questions answered Yes, and Unsure, beside the one that is Yes
     also_yes: float = 0.0
     also_unsure: float = 0.0
-    also_unsure_alone: float = 0.0  # Number of others are answered Unsure where the overall answer is Unsure
+    also_unsure_alone: float = 0.0  # Mean number of others answered Unsure where the overall answer is Unsure
     # Answers to the question that does not count, with weights; the first names no problem
     comprehension: Mapping[str, float]
-    comprehension_sd: float = 0.0  # Standard deviation of the logarithm of how often a rater names one
+    comprehension_sd: float = 0.0  # Standard deviation, between raters, of the log odds of naming a problem
 
     def __post_init__(self) -> None:
         check_weights("questions.weights", self.weights.values())
@@ -43,10 +41,10 @@ class Questions:
 def draw_carriers(
     questions: Questions, counting: Sequence[str], topics: Sequence[Topic], has: NDArray[np.bool_], carried: Codes
 ) -> Floats:
-    """Return how likely each question is to carry an answer to each item, shape (I, Q), rows summing to 1.
+    """Return the probability that each question carries an answer to each item, shape (I, Q), rows summing to 1.
 
-    Questions of an item's topics are likelier, and yet over all answers that are carried (so many of each item, shape
-    (I,)) each question keeps its weight: iterative proportional fitting.
+    Questions of an item's topics are likelier. Iterative proportional fitting keeps the weight of each question over
+    all carried answers, of which `carried` has the number for each item, shape (I,).
     """
     base = np.array([questions.weights.get(name, 0.0) for name in counting], dtype=np.float64)
     about = np.array([[name in topic.questions for name in counting] for topic in topics])
@@ -62,21 +60,21 @@ def draw_carriers(
 def draw_questions(
     rng: np.random.Generator, questions: Questions, overall: NDArray[np.int16], item: Codes, shares: Floats
 ) -> NDArray[np.int8]:
-    """Draw answers to the granular questions, shape (N, Q), whose worst is the overall answer."""
+    """Draw answers to the granular questions, shape (N, Q), of which the worst is the overall answer."""
     answers = np.zeros((overall.size, shares.shape[1]), dtype=np.int8)
     row = np.flatnonzero(overall)
     likely, yes = shares[item[row]], (overall[row] == YES)[:, None]
     also_unsure = np.where(yes, questions.also_unsure, questions.also_unsure_alone)
-    found = (rng.random(likely.shape) < also_unsure * likely).astype(np.int8)
-    found[(rng.random(likely.shape) < questions.also_yes * likely) & yes] = YES
+    drawn = (rng.random(likely.shape) < also_unsure * likely).astype(np.int8)
+    drawn[(rng.random(likely.shape) < questions.also_yes * likely) & yes] = YES
     first = (rng.random((row.size, 1)) < likely.cumsum(axis=1)).argmax(axis=1)
-    found[np.arange(row.size), first] = overall[row]
-    answers[row] = found
+    drawn[np.arange(row.size), first] = overall[row]
+    answers[row] = drawn
     return answers
 
 
 def draw_comprehension(rng: np.random.Generator, questions: Questions, rater: Codes, n_raters: int) -> Codes:
-    """Draw the answers to the question that does not count: each exactly as often as allotted, some raters oftener."""
+    """Draw answers to the question that does not count, with exact totals and rates that differ by rater."""
     counts = allot_counts(list(questions.comprehension.values()), rater.size)
     leaning = questions.comprehension_sd * shuffled_scores(rng, n_raters)
     order = np.argsort(-(leaning[rater] + rng.gumbel(size=rater.size)), kind="stable")

@@ -10,15 +10,14 @@ from dissensus.pipeline.simulate.campaign import SimulationDesign
 from dissensus.pipeline.simulate.careless import (
     CLICKER,
     KINDS,
-    LOOKS,
+    NO_ANSWER,
     STRAIGHT_LINER,
     CarelessKinds,
     disturb_answers,
     draw_careless_raters,
 )
-from dissensus.pipeline.simulate.latent import SCALE, Codes, Floats, code_answers, find_cuts
+from dissensus.pipeline.simulate.latent import SCALE, Codes, Floats, code_answers, find_cuts, shuffled_scores
 from dissensus.pipeline.simulate.pool import draw_attributes, draw_cells
-from dissensus.pipeline.simulate.scores import shuffled_scores
 from dissensus.pipeline.simulate.times import draw_pace
 
 
@@ -27,17 +26,17 @@ class DrawnRaters:
     """Raters as they were drawn."""
 
     table: pl.DataFrame  # One row each, with the columns of the file
-    cell: Codes  # Cell of the pool that each is of, shape (R,)
-    kinds: CarelessKinds  # Who is careless, and how
-    # How unsafe each finds everything, and how wide their band of Unsure is, relative to others; shape (R,)
-    effect: Floats
-    width: Floats
-    # Logarithm of their time as a multiple of the pool's, shape (R,); None where there are no times
-    pace: Floats | None
+    cell: Codes  # Cell of the pool, shape (R,)
+    kinds: CarelessKinds
+    effect: Floats  # Shape (R,)
+    width: Floats  # Width of the band of Unsure relative to others, shape (R,)
+    pace: Floats | None  # Logarithm of their time as a multiple of the pool's, shape (R,); None without times
 
     def truth(self, rater: Codes) -> pl.DataFrame:
-        """Return what is true of each, and how many of these ratings are theirs."""
-        given = pl.Series([*SCALE, None]).gather(np.where(self.kinds.given == LOOKS, len(SCALE), self.kinds.given))
+        """Return one row for each rater: kind, effects and number of ratings."""
+        answer = pl.Series([*SCALE, None]).gather(
+            np.where(self.kinds.answer == NO_ANSWER, len(SCALE), self.kinds.answer)
+        )
         paces = [] if self.pace is None else [pl.Series("pace", np.exp(self.pace))]
         return self.table.select(
             "rater_id",
@@ -45,7 +44,7 @@ class DrawnRaters:
             pl.Series("effect", self.effect),
             pl.Series("unsure_width", self.width),
             *paces,
-            given.alias("answer"),
+            answer.alias("answer"),
             pl.Series("n_ratings", np.bincount(rater, minlength=self.cell.size)),
         )
 
@@ -66,16 +65,16 @@ def draw_raters(rng: np.random.Generator, campaign: SimulationDesign) -> DrawnRa
 
 
 def draw_overall(
-    rng: np.random.Generator, campaign: SimulationDesign, raters: DrawnRaters, rater: Codes, sight: Floats
+    rng: np.random.Generator, campaign: SimulationDesign, raters: DrawnRaters, rater: Codes, latent: Floats
 ) -> tuple[NDArray[np.int16], float, float]:
-    """Draw the overall answers from the latent values before noise; return them with the cut and the width."""
-    seen = sight + rng.normal(size=sight.size)
+    """Draw the overall answers from the latent values without noise; return them with the cut and the width."""
+    noisy = latent + rng.normal(size=latent.size)
     total = sum(campaign.answers.values())
     judges = ~np.isin(raters.kinds.kind[rater], (STRAIGHT_LINER, CLICKER))
     counted = judges if judges.any() else np.ones_like(judges)
     stretch = raters.width[rater]
     cut, width = find_cuts(
-        seen[counted], stretch[counted], campaign.answers["Unsure"] / total, campaign.answers["Yes"] / total
+        noisy[counted], stretch[counted], campaign.answers["Unsure"] / total, campaign.answers["Yes"] / total
     )
-    answer = code_answers(seen, np.stack([cut - width * stretch, np.full_like(stretch, cut)], axis=-1))
+    answer = code_answers(noisy, np.stack([cut - width * stretch, np.full_like(stretch, cut)], axis=-1))
     return disturb_answers(rng, answer, rater, raters.kinds, campaign.careless.constancy), cut, width

@@ -18,7 +18,7 @@ _FOLDER = files("dissensus.pipeline.simulate") / "presets"
 
 
 def presets() -> tuple[str, ...]:
-    """Return the names of the campaigns that ship with the package.
+    """Return the names of the shipped presets.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def presets() -> tuple[str, ...]:
 
 
 def preset(name: str) -> SimulationDesign:
-    """Return a campaign that ships with the package; `dataclasses.replace` changes what it is drawn from.
+    """Return the settings of a shipped campaign; `dataclasses.replace` changes them.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def preset(name: str) -> SimulationDesign:
     Raises
     ------
     NotFound
-        No campaign has that name; the message lists those there are.
+        There is no preset of that name.
 
     Notes
     -----
-    Their pools, items and marginals are those of Aroyo et al. (2023). What is not published is invented, and
-    docs/methods/simulation.md lists it.
+    Their pools, items and marginals are those of Aroyo et al. (2023). Unpublished values are invented, and listed in
+    docs/methods/simulation.md.
 
     Examples
     --------
@@ -53,9 +53,9 @@ def preset(name: str) -> SimulationDesign:
     >>> campaign.items.count, campaign.pool.size, campaign.n_ratings
     (990, 173, 72103)
     """
-    known = presets()
-    if name not in known:
-        raise NotFound(f"There is no preset {name!r}; there are {format_list(known)}.{suggest(name, known)}")
+    available = presets()
+    if name not in available:
+        raise NotFound(f"There is no preset {name!r}; there are {format_list(available)}.{suggest(name, available)}")
     return _parse(tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")))
 
 

@@ -1,9 +1,11 @@
 """Simulation of a campaign."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
 from importlib.metadata import version
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -17,23 +19,53 @@ from dissensus.pipeline.simulate.latent import compute_latent
 from dissensus.pipeline.simulate.raters import draw_overall, draw_raters
 from dissensus.pipeline.simulate.table import build_official_table, build_rating_columns, draw_answer_columns
 from dissensus.pipeline.simulate.times import draw_times
-from dissensus.pipeline.simulate.truth import Truth
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Truth:
+    """True parameters of a simulated campaign.
+
+    The same `campaign`, `seed` and `version` of the package give the same campaign.
+    """
+
+    campaign: SimulationDesign
+    seed: int
+    version: str
+    cut: float  # The latent value above which an answer is Yes
+    width: float  # Width of an average rater's band of Unsure below the cut
+    # One row each: ``rater_id``, ``kind`` (careful, speeder, straight-liner, clicker), ``effect``, ``unsure_width``
+    # (their band of Unsure as a multiple of `width`), ``pace`` (their time as a multiple of the pool's, if the campaign
+    # has times), ``answer`` (of a straight-liner) and ``n_ratings``
+    raters: pl.DataFrame
+    # One row each: ``item_id``, ``effect``, ``severity`` (a normal score), and degree of harm, topics and gold label,
+    # released or not
+    items: pl.DataFrame
+    groups: pl.DataFrame  # ``axis``, ``group``, ``main`` and ``severity``: the effects of each group
+    group_items: pl.DataFrame  # ``axis``, ``group``, ``item_id`` and ``effect``: group × item effects
+
+    def to_json(self) -> str:
+        """Return all fields as JSON."""
+        head = {"schema_version": SCHEMA_VERSION, "dissensus_version": self.version}
+        body = {field.name: _to_plain(getattr(self, field.name)) for field in fields(self) if field.name != "version"}
+        return json.dumps(head | body, ensure_ascii=False, indent=1)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
-    """A campaign that never was, and the truth about it.
+    """A simulated campaign with its true parameters.
 
     Parameters
     ----------
     frame
-        One row a rating, with the columns of the released file in its order and spelling.
+        One row per rating, with the columns of the released file in its order and spelling.
     truth
-        All that it was drawn from.
+        The parameters it was drawn from.
     """
 
     frame: pl.DataFrame
@@ -60,15 +92,15 @@ def simulate(campaign: SimulationDesign, *, seed: int = 0) -> Simulation:
     .. math:: \eta_{ri} = u_r + v_i + \sum_a \bigl(\beta_{g_a(r)} + \gamma_{g_a(r)} s_i + w_{g_a(r) i}\bigr)
               + \varepsilon_{ri}
 
-    with effects u of raters and v of items, and for each axis a what the rater's group g sees: in everything
-    (:math:`\beta`), in severity s (:math:`\gamma`) and in single items (w). The overall answer is Yes where
-    :math:`\eta > c`, else Unsure where :math:`\eta > c - \omega\,t_r`, with rater r's own width t, else No. Questions
-    that carry it are drawn next, so that every overall follows from its questions by the DICES rule.
+    with effects u of raters and v of items, and for each axis a the effects of the rater's group g: main
+    (:math:`\beta`), by severity s (:math:`\gamma`) and by item (w). The overall answer is Yes where
+    :math:`\eta > c`, else Unsure where :math:`\eta > c - \omega\,t_r`, with the width t of rater r, else No. The
+    questions are drawn next, so that every overall follows from its questions by the DICES rule.
 
     Parameters
     ----------
     campaign
-        What it is drawn from: a `preset`, or changed by `dataclasses.replace`.
+        The settings: a `preset`, which `dataclasses.replace` can change.
     seed
         The same campaign and seed give the same ratings.
 
@@ -80,16 +112,16 @@ def simulate(campaign: SimulationDesign, *, seed: int = 0) -> Simulation:
     Raises
     ------
     InvalidInput
-        A seed below 0. Settings are checked when they are made.
+        The seed is below 0.
 
     Notes
     -----
-    Effects of raters and items are shuffled normal scores, and c and :math:`\omega` are quantiles of the latent values
-    of those who judge: the standard deviations and the shares of answers asked for are those of the campaign, not of
-    campaigns on average. Two campaigns of one setting therefore differ less than two samples of one population; for
-    the size of tests and the coverage of intervals draw from `simulate_ratings`.
+    Effects of raters and items are shuffled normal scores, and c and :math:`\omega` are quantiles of the latent values,
+    without straight-liners and clickers: standard deviations and shares of answers are exact in each campaign, not on
+    average. Two campaigns of one setting therefore differ less than two samples of one population; for the size of
+    tests and the coverage of intervals draw from `simulate_ratings`.
 
-    A missing rating keeps its row, with blank answers and times. A rater who drops out has no rows from then on.
+    A missing rating keeps its row, with blank answers and times. A rater who drops out has no later rows.
 
     Examples
     --------
@@ -111,13 +143,13 @@ def simulate(campaign: SimulationDesign, *, seed: int = 0) -> Simulation:
         for axis, effects in campaign.effects.groups.items()
     ]
     rater, item = draw_design(streams[3], campaign.items.count, raters.cell, campaign.per_item, campaign.dropout)
-    sight = compute_latent(raters.effect, items.effect, [(group.code, group.effect) for group in groups], rater, item)
-    overall, cut, width = draw_overall(streams[4], campaign, raters, rater, sight)
+    latent = compute_latent(raters.effect, items.effect, [(group.code, group.effect) for group in groups], rater, item)
+    overall, cut, width = draw_overall(streams[4], campaign, raters, rater, latent)
     answers = draw_answer_columns(streams[5], campaign, overall, (rater, item), items.topics)
     times = None
     if campaign.times is not None and raters.pace is not None:
         times = draw_times(streams[6], campaign.times, raters.pace, rater, item, campaign.items.count)
-    own = build_rating_columns(answers, times, streams[7].random(rater.size) < campaign.missing)
+    rating_columns = build_rating_columns(answers, times, streams[7].random(rater.size) < campaign.missing)
     truth = Truth(
         campaign=campaign,
         seed=seed,
@@ -129,4 +161,19 @@ def simulate(campaign: SimulationDesign, *, seed: int = 0) -> Simulation:
         groups=tabulate_group_effects(groups),
         group_items=tabulate_group_item_effects(groups, items.truth[names.ITEM_ID]),
     )
-    return Simulation(build_official_table(questionnaire, raters.table, items.table, rater, item, own), truth)
+    return Simulation(
+        build_official_table(questionnaire, raters.table, items.table, rater, item, rating_columns), truth
+    )
+
+
+def _to_plain(value: Any) -> Any:
+    """Return settings and tables as dictionaries and lists."""
+    if isinstance(value, pl.DataFrame):
+        return value.to_dicts()
+    if is_dataclass(value):
+        return {field.name: _to_plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _to_plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_to_plain(item) for item in value]
+    return value.isoformat() if isinstance(value, date) else value

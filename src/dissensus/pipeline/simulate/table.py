@@ -23,17 +23,17 @@ def build_official_table(
     items: pl.DataFrame,
     rater: Codes,
     item: Codes,
-    own: pl.DataFrame,
+    rating_columns: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return the file: one row a rating, all columns of the questionnaire in order, blank where nothing was drawn.
+    """Return a table with one row per rating and all columns of the questionnaire in order; undrawn ones are blank.
 
-    Numbers are numbers and everything else is text. `own` has the columns of single ratings.
+    Numbers are numbers and everything else is text. `rating_columns` has the columns of single ratings.
     """
     columns = {
         "id": pl.Series(np.arange(rater.size)),
         **{series.name: series.gather(rater) for series in raters},
         **{series.name: series.gather(item) for series in items},
-        **{series.name: series for series in own},
+        **{series.name: series for series in rating_columns},
     }
     blank = pl.repeat(None, rater.size, dtype=pl.String, eager=True)
     return pl.DataFrame({name: columns.get(name, blank) for name in questionnaire.columns})
@@ -49,7 +49,7 @@ def draw_answer_columns(
     """Draw the questions that carry the overall answers; return the columns of all questions and overalls."""
     rater, item = pairs
     questionnaire = load_questionnaire(campaign.questionnaire)
-    counting = [question.name for question in questionnaire.questions if question.counts]
+    counting = [question.name for question in questionnaire.questions if question.in_overall]
     carried = np.bincount(item[overall > 0], minlength=campaign.items.count)
     shares = draw_carriers(campaign.questions, counting, campaign.items.topics, topics, carried)
     answers = draw_questions(rng, campaign.questions, overall, item, shares)
@@ -61,17 +61,17 @@ def _answer_columns(
     questionnaire: Questionnaire, answers: NDArray[np.int8], comprehension: Codes, values: Sequence[str]
 ) -> pl.DataFrame:
     """Return the columns of all questions and all overalls, as text."""
-    counting = [question for question in questionnaire.questions if question.counts]
-    other = [question.name for question in questionnaire.questions if not question.counts]
+    counting = [question for question in questionnaire.questions if question.in_overall]
+    other = [question.name for question in questionnaire.questions if not question.in_overall]
     granular = pl.DataFrame(
         {
-            question.name: pl.Series(question.scale, dtype=pl.Enum(question.scale)).gather(answers[:, place])
-            for place, question in enumerate(counting)
+            question.name: pl.Series(question.scale, dtype=pl.Enum(question.scale)).gather(answers[:, index])
+            for index, question in enumerate(counting)
         }
     )
     overalls = {name: take_worst(granular.select(parts)) for name, parts in questionnaire.overalls.items()}
-    understood = pl.Series(values).gather(comprehension)
-    return granular.with_columns(**overalls).cast(pl.String).with_columns(understood.alias(name) for name in other)
+    text = pl.Series(values).gather(comprehension)
+    return granular.with_columns(**overalls).cast(pl.String).with_columns(text.alias(name) for name in other)
 
 
 def build_rating_columns(

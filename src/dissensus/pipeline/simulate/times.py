@@ -8,12 +8,11 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.careless import SPEEDER
 from dissensus.pipeline.simulate.design import index_ratings
-from dissensus.pipeline.simulate.latent import Codes, Floats
-from dissensus.pipeline.simulate.scores import shuffled_scores
+from dissensus.pipeline.simulate.latent import Codes, Floats, shuffled_scores
 from dissensus.schema.numbers import MAX_COUNT, check_spread, check_whole
 
 DAY_MS = 86_400_000
-# What speeders differ among themselves: those of DICES-350 have medians from 33 to 45 seconds.
+# Speeders of DICES-350 have medians from 33 to 45 seconds.
 SPEEDER_SD = 0.1
 
 
@@ -22,7 +21,7 @@ class SimulatedTimes:
     """Settings of the answer times, which are log-normal."""
 
     median_s: float = 120.0  # Median of all ratings, in seconds
-    rater_sd: float = 0.45  # Standard deviations of the logarithm: between raters, between items, and of what is left
+    rater_sd: float = 0.45  # Standard deviations of the logarithm: between raters, between items, residual
     item_sd: float = 0.15
     rating_sd: float = 0.5
     start: date  # The first day, in UTC
@@ -39,7 +38,7 @@ class SimulatedTimes:
 
 
 def draw_pace(rng: np.random.Generator, times: SimulatedTimes, kind: Codes, pace: float) -> Floats:
-    """Draw the pace of each rater: their time as a share of the pool's, as a logarithm."""
+    """Draw the logarithm of each rater's time relative to the pool's."""
     score = shuffled_scores(rng, kind.size)
     return np.where(kind == SPEEDER, np.log(pace) + SPEEDER_SD * score, times.rater_sd * score)
 
@@ -47,22 +46,22 @@ def draw_pace(rng: np.random.Generator, times: SimulatedTimes, kind: Codes, pace
 def draw_times(
     rng: np.random.Generator, times: SimulatedTimes, pace: Floats, rater: Codes, item: Codes, n_items: int
 ) -> tuple[Codes, Codes]:
-    """Draw how many milliseconds each rating took, and when it was given, in seconds of Unix time."""
+    """Draw the answer time of each rating in milliseconds and its timestamp in seconds of Unix time."""
     slow = times.item_sd * shuffled_scores(rng, n_items)
     log = pace[rater] + slow[item] + times.rating_sd * rng.normal(size=rater.size)
-    taken = np.exp(log - np.median(log)) * times.median_s * 1000
-    # a rating left open for longer than a day is no rating any more
-    taken_ms = np.rint(taken.clip(1, DAY_MS)).astype(np.int64)
+    time_ms = np.exp(log - np.median(log)) * times.median_s * 1000
+    # no rating takes longer than a day
+    taken_ms = np.rint(time_ms.clip(1, DAY_MS)).astype(np.int64)
     return taken_ms, _draw_timestamps(rng, times, taken_ms, rater)
 
 
-def _draw_timestamps(rng: np.random.Generator, times: SimulatedTimes, taken: Codes, rater: Codes) -> Codes:
-    """Let each rater begin some time and pause after every sitting."""
-    place = index_ratings(rater)
-    pause = np.where(place % times.sitting == 0, rng.random(rater.size) * DAY_MS, 0)
-    pause[place == 0] *= times.days
-    step = taken + np.rint(pause).astype(np.int64)
+def _draw_timestamps(rng: np.random.Generator, times: SimulatedTimes, taken_ms: Codes, rater: Codes) -> Codes:
+    """Draw timestamps: each rater starts on a random day and pauses after every sitting."""
+    index = index_ratings(rater)
+    pause = np.where(index % times.sitting == 0, rng.random(rater.size) * DAY_MS, 0)
+    pause[index == 0] *= times.days
+    step = taken_ms + np.rint(pause).astype(np.int64)
     total = np.cumsum(step)
-    before = np.where(place == 0, total - step, 0)
+    before = np.where(index == 0, total - step, 0)
     midnight = datetime(times.start.year, times.start.month, times.start.day, tzinfo=UTC)
     return int(midnight.timestamp()) + (total - np.maximum.accumulate(before)) // 1000

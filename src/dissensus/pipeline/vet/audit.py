@@ -1,4 +1,4 @@
-"""Audit of a filter: removed raters, label shifts, and the same for random removal."""
+"""Audit of a rater filter: removal by group, label shifts, and random removals for comparison."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,31 +38,30 @@ def audit_filter(
     seed: int = 0,
     level: float = 0.95,
 ) -> FilterAudit:
-    """Tell whom a filter of raters removes, how far labels move, and whether chance would move them as far.
+    """Audit a filter of raters: its removals by group, its label shifts, and those of random removals.
 
-    Three questions about a filter before it is used: is removal independent of each demographic (`freeman_halton`,
-    `odds_ratio`); how far does the label of each item move (`label_shift`); do labels move further than if as many
-    raters were removed at random?
+    Tests whether removal is independent of each demographic (`freeman_halton`, `odds_ratio`), measures the shift of the
+    label of each item (`label_shift`), and compares the shifts with those of removing as many raters at random.
 
     Parameters
     ----------
     ratings
-        The ratings of everybody, before the filter.
+        All ratings, before the filter.
     raters
-        Ids of the raters to remove; by default those whom the ratings flag (``rater_flagged``).
+        Ids of the raters to remove; by default those flagged in the ratings (``rater_flagged``).
     question
-        The question whose labels are looked at, if more than one was read; ``Q_overall`` by default.
+        The question whose labels are compared, if more than one was read; ``Q_overall`` by default.
     by
         Axes to test; all by default.
     draws
-        Random removals; 0 for none.
+        Number of random removals; 0 for none.
     within
-        An axis: at random, as many raters of each of its groups are removed as were, so that what is left of a
-        difference is not the mix of these groups.
+        An axis whose groups lose the same numbers of raters at random as by the filter, so that a difference is not due
+        to the mix of these groups.
     seed
-        The same seed gives the same result on any number of threads.
+        Seed of the random removals; the result does not depend on the number of threads.
     level
-        Confidence level of the intervals, and share of the range of random removals.
+        Confidence level of the intervals, and of the central range of random removals.
 
     Returns
     -------
@@ -71,17 +70,16 @@ def audit_filter(
     Raises
     ------
     InvalidInput
-        Nobody is flagged or everybody, or the ratings were read without raters.
+        No rater or every rater is flagged, or the ratings were read without raters.
     NotFound
-        A rater, axis or question that is not there.
+        An unknown rater, axis or question.
 
     Notes
     -----
-    The null of the draws is that *who* is removed does not matter: raters are exchangeable, within groups of `within`
-    if given; those whose group is unknown change places among themselves. Raters whose group on an axis is unknown
-    take no part in its test. An axis with a single group, or where
-    everybody or nobody with a known group is removed, is left untested with the reason. Where raters rate different
-    items, removing as many raters does not remove as many ratings.
+    The null hypothesis of the draws is that raters are exchangeable, within the groups of `within` if given; raters of
+    unknown group are exchanged among themselves. Raters of unknown group on an axis are excluded from its test. An axis
+    is not tested if it has a single group, or if all or none of the raters of known group are removed; the reason is
+    reported. If raters rate different items, removing as many raters does not remove as many ratings.
 
     Examples
     --------
@@ -98,24 +96,24 @@ def audit_filter(
     """
     ratings.require_raters("The audit of a filter")
     _check(draws, seed, level)
-    ratings = ratings.answering(ratings.asked(question))
-    asked = ratings.questions[0]
+    question = ratings.resolve_question(question)
+    ratings = ratings.select_question(question)
     removed = (
         _mark_flagged(ratings)
         if raters is None
-        else _mark_named(ratings, [raters] if isinstance(raters, str) else raters)
+        else _mark_raters(ratings, [raters] if isinstance(raters, str) else raters)
     )
-    item, rater, answer = ratings.coded(asked)
-    scale = ratings.scale(asked)
+    item, rater, answer = ratings.codes(question)
+    scale = ratings.scale(question)
     design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(scale))
     items = _items(ratings, design, removed, scale)
     return FilterAudit(
         removed=tuple(ratings.raters[RATER_ID].filter(pl.Series(removed))),
         source="the file" if raters is None else "the caller",
-        axes=_adjust([_axis(ratings, axis, removed, seed, level) for axis in resolve_axes(ratings, by)]),
-        moves=tuple(_moves(design, removed, _random(ratings, removed, draws, within, seed), level)),
+        axes=_adjust([_audit_axis(ratings, axis, removed, seed, level) for axis in resolve_axes(ratings, by)]),
+        moves=tuple(_summarise_moves(design, removed, _draw_removals(ratings, removed, draws, within, seed), level)),
         items=items,
-        question=asked,
+        question=question,
         n_raters=ratings.n_raters,
         n_items=ratings.n_items,
         draws=draws,
@@ -136,18 +134,18 @@ def audit_flagged(
     within: str | None = None,
     seed: int = 0,
 ) -> FilterAudit | None:
-    """Audit the flags of the file, or where it has none those that vetting proposes; None where nobody is flagged.
+    """Audit the flags of the file, or those of vetting if the file has none; None if no rater is flagged.
 
     See `audit_filter` for the options.
     """
     run = partial(audit_filter, ratings, question=vetting.question, by=by, draws=draws, within=within, seed=seed)
     if vetting.raters["flagged_in_file"].any():
-        found = run()
+        audit = run()
     elif vetting.flagged:
-        found = replace(run(raters=vetting.flagged), source="the criteria")
+        audit = replace(run(raters=vetting.flagged), source="the criteria")
     else:
         return None
-    return replace(found, notes=tuple(note for note in found.notes if note not in vetting.notes))
+    return replace(audit, notes=tuple(note for note in audit.notes if note not in vetting.notes))
 
 
 def _check(draws: object, seed: object, level: float) -> None:
@@ -159,21 +157,21 @@ def _check(draws: object, seed: object, level: float) -> None:
 def _mark_flagged(ratings: Ratings) -> Bools:
     if FLAG not in ratings.raters.columns:
         raise InvalidInput(
-            f"It is not known which raters are flagged, so there is no filter to audit. A column {FLAG} in the ratings "
-            "or in a table of raters (--raters FILE) would tell, or the ids of the raters (in Python: raters=[...])."
+            f"No flags of raters are known, so there is no filter to audit. Give a column {FLAG} in the ratings or "
+            "in a table of raters (--raters FILE), or the ids of the raters (in Python: raters=[...])."
         )
     return _require_some(ratings.raters[FLAG].to_numpy())
 
 
-def _mark_named(ratings: Ratings, raters: Sequence[str]) -> Bools:
+def _mark_raters(ratings: Ratings, raters: Sequence[str]) -> Bools:
     ids = ratings.raters[RATER_ID]
-    for rater in (wanted := list(dict.fromkeys(raters))):
+    for rater in raters:
         if rater not in ids:
             hint = suggest(str(rater), ids.head(1000).to_list())
             raise NotFound(f"There is no rater {format_value(rater)} with an answer to {ratings.questions[0]}.{hint}")
-    if not wanted:
-        raise InvalidInput("raters names nobody, so there is no filter to audit. Give the ids of those to remove.")
-    return _require_some(ids.is_in(wanted).to_numpy())
+    if not raters:
+        raise InvalidInput("raters is empty, so there is no filter to audit. Give the ids of the raters to remove.")
+    return _require_some(ids.is_in(list(raters)).to_numpy())
 
 
 def _require_some(removed: Bools) -> Bools:
@@ -184,40 +182,41 @@ def _require_some(removed: Bools) -> Bools:
     return removed
 
 
-def _axis(ratings: Ratings, axis: str, removed: Bools, seed: int, level: float) -> AxisRemoval:
-    codes, groups = ratings.group_codes(axis)
-    known = codes >= 0
-    sizes = np.bincount(codes[known], minlength=len(groups))
-    gone = np.bincount(codes[known & removed], minlength=len(groups))
-    table = np.stack([gone, sizes - gone], axis=1)
-    counted = tuple(
-        GroupRemoval(group=group, n_removed=int(gone[g]), n_raters=int(sizes[g])) for g, group in enumerate(groups)
+def _audit_axis(ratings: Ratings, axis: str, removed: Bools, seed: int, level: float) -> AxisRemoval:
+    codes, names = ratings.group_codes(axis)
+    has_group = codes >= 0
+    sizes = np.bincount(codes[has_group], minlength=len(names))
+    n_removed = np.bincount(codes[has_group & removed], minlength=len(names))
+    table = np.stack([n_removed, sizes - n_removed], axis=1)
+    groups = tuple(
+        GroupRemoval(group=name, n_removed=int(n_removed[g]), n_raters=int(sizes[g])) for g, name in enumerate(names)
     )
-    found = AxisRemoval(axis=axis, groups=counted, n_unknown=int((~known).sum()))
+    removal = AxisRemoval(axis=axis, groups=groups, n_unknown=int((~has_group).sum()))
     try:
         test = freeman_halton(table, seed=seed)
     except UndefinedEstimate as reason:
-        return replace(found, reason=f"not tested: {reason}")
+        return replace(removal, reason=f"not tested: {reason}")
     rest = table.sum(axis=0) - table
-    pair = len(groups) == 2
+    pair = len(names) == 2
     with_odds = [
-        _add_odds(group, groups[1 - g] if pair else REST, table[g], rest[g], level) for g, group in enumerate(counted)
+        _add_odds(group, names[1 - g] if pair else REST, table[g], rest[g], level) for g, group in enumerate(groups)
     ]
-    return replace(found, p=test.p, method=test.method, groups=(with_odds[0], counted[1]) if pair else tuple(with_odds))
+    groups = (with_odds[0], groups[1]) if pair else tuple(with_odds)
+    return replace(removal, p=test.p, method=test.method, groups=groups)
 
 
 def _add_odds(
-    group: GroupRemoval, against: str, own: npt.NDArray[np.int64], others: npt.NDArray[np.int64], level: float
+    group: GroupRemoval, against: str, own: npt.NDArray[np.int64], rest: npt.NDArray[np.int64], level: float
 ) -> GroupRemoval:
-    """Add the odds ratio of being removed, of the group against others, and say why it has no two finite ends."""
-    odds = odds_ratio([own, others], level=level)
-    who = {"own": "of the group", "others": f"of {against}" if against != REST else "of the rest"}
+    """Add the odds ratio of being removed, and the reason if it is 0 or infinite."""
+    odds = odds_ratio([own, rest], level=level)
+    rest_name = "the rest" if against == REST else against
     reason = None
     if odds.estimate == 0:
-        reason = f"0: nobody {who['own']} is removed" if own[0] == 0 else f"0: everybody {who['others']} is removed"
+        reason = "0: nobody of the group is removed" if own[0] == 0 else f"0: everybody of {rest_name} is removed"
     elif np.isinf(odds.estimate):
-        alone = others[0] == 0
-        reason = f"infinite: {'nobody ' + who['others'] if alone else 'everybody ' + who['own']} is removed"
+        subject = f"nobody of {rest_name}" if rest[0] == 0 else "everybody of the group"
+        reason = f"infinite: {subject} is removed"
     return replace(
         group,
         against=against,
@@ -260,17 +259,17 @@ def _most_frequent(counts: npt.NDArray[np.int32], scale: tuple[str, ...]) -> pl.
     return pl.Series([[scale[k] for k in np.flatnonzero(row)] for row in tops], dtype=pl.List(pl.String))
 
 
-def _random(ratings: Ratings, removed: Bools, draws: int, within: str | None, seed: int) -> Bools:
-    """Return who is removed in each draw: as many raters, at random, within groups if asked, shape (B, R)."""
+def _draw_removals(ratings: Ratings, removed: Bools, draws: int, within: str | None, seed: int) -> Bools:
+    """Draw sets of as many raters to remove, optionally within the groups of an axis, shape (B, R)."""
     strata = None if within is None else ratings.group_codes(within)[0]
     if strata is not None and (strata < 0).all():
         raise InvalidInput(f"No rater has a known {ratings.axis_name(str(within))}, so none can be removed within it.")
     return np.asarray(removed[shuffles(np.random.SeedSequence(seed).spawn(draws), removed.size, strata)])
 
 
-def _moves(design: Design, removed: Bools, drawn: Bools, level: float) -> list[LabelMove]:
-    observed, null = moves(design, removed[None])[0], moves(design, drawn)
-    if not len(drawn):
+def _summarise_moves(design: Design, removed: Bools, random_removals: Bools, level: float) -> list[LabelMove]:
+    observed, null = moves(design, removed[None])[0], moves(design, random_removals)
+    if not len(random_removals):
         summaries = np.full((4, len(MOVES)), np.nan)
     else:
         ends = np.quantile(null, [0.5, (1 - level) / 2, (1 + level) / 2], axis=0)
@@ -280,11 +279,11 @@ def _moves(design: Design, removed: Bools, drawn: Bools, level: float) -> list[L
             measure=measure,
             observed=_none_if_nan(value),
             p=_none_if_nan(p),
-            null_median=_none_if_nan(middle),
+            null_median=_none_if_nan(median),
             null_low=_none_if_nan(low),
             null_high=_none_if_nan(high),
         )
-        for measure, value, (p, middle, low, high) in zip(MOVES, observed, summaries.T, strict=True)
+        for measure, value, (p, median, low, high) in zip(MOVES, observed, summaries.T, strict=True)
     ]
 
 
@@ -293,11 +292,11 @@ def _none_if_nan(value: float) -> float | None:
 
 
 def _notes(ratings: Ratings, items: pl.DataFrame) -> list[str]:
-    lost = int((items["n_after"] == 0).sum())
+    n_unrated = int((items["n_after"] == 0).sum())
     notes = []
-    if lost:
-        what = "item has no rating left and counts" if lost == 1 else "items have no rating left and count"
-        notes.append(f"{lost:,} {what} in no measure of how labels move.")
+    if n_unrated:
+        subject = "item has no rating left and is" if n_unrated == 1 else "items have no rating left and are"
+        notes.append(f"{n_unrated:,} {subject} left out of the label shifts.")
     if not ratings.axes:
-        notes.append("Nothing is known about the raters, so independence of demographics was not tested.")
+        notes.append("The ratings have no demographics, so independence of demographics was not tested.")
     return notes

@@ -11,9 +11,9 @@ import polars as pl
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 
 SCHEMA_VERSION = 1
-# Reasons that a note lists.
-LISTED = 8
-# Wording of each measure of how labels move, and the digits that it is shown with.
+# Largest number of reasons in a note.
+MAX_REASONS = 8
+# Name and displayed digits of each measure of label shifts.
 MEASURES = {
     "mean_total_variation": ("mean total variation", 5),
     "mean_jensen_shannon": ("mean Jensen–Shannon, nats", 6),
@@ -27,40 +27,40 @@ class GroupRemoval:
     """Removed raters of a group."""
 
     group: str
-    n_removed: int  # Raters removed, of how many
+    n_removed: int
     n_raters: int
-    # The group that the odds ratio compares with, or "rest"; None where there is no odds ratio
+    # Reference group of the odds ratio, or "rest"; None without an odds ratio
     against: str | None = None
-    # Conditional odds ratio of being removed, with its exact interval; see `odds_ratio`. 0 or infinite where nobody or
-    # everybody of one side was removed; None where there is none.
+    # Conditional odds ratio of being removed, with its exact interval; see `odds_ratio`. It is 0 or infinite if none or
+    # all raters of one side were removed.
     odds_ratio: float | None = None
     ci_low: float | None = None
     ci_high: float | None = None
-    reason: str | None = None  # Why the odds ratio is None, 0 or infinite
+    reason: str | None = None  # Reason for an odds ratio of None, 0 or infinity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisRemoval:
     """Test of independence between removal and the groups of an axis."""
 
-    axis: str  # The axis, and each of its groups
+    axis: str
     groups: tuple[GroupRemoval, ...]
-    # P-value of the exact test, and adjusted over the axes by Benjamini and Hochberg; None where nothing is tested
+    # P-value of the exact test, raw and adjusted over the axes by Benjamini and Hochberg; None if not tested
     p: float | None = None
     p_adjusted: float | None = None
-    method: str | None = None  # The test and how it was computed
-    n_unknown: int  # Raters whose group is not known; they take no part
-    reason: str | None = None  # Why nothing was tested
+    method: str | None = None  # Name of the test
+    n_unknown: int  # Raters of unknown group, excluded from the test
+    reason: str | None = None  # Reason for a missing test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelMove:
-    """Label shift on the whole, beside random removal of as many raters."""
+    """Label shift over all items, compared with random removals of as many raters."""
 
     measure: str  # mean_total_variation, mean_jensen_shannon, changed or disjoint; see `label_shift`
-    observed: float | None  # Its value; None where no item has a rater left
-    p: float | None  # How often chance moves labels as far or further, one-sided; None without draws
-    # Median and central range of the random removals, the range at the audit's level; None without draws
+    observed: float | None  # None if no item has a rating left
+    p: float | None  # One-sided p-value for larger shifts than by chance; None without draws
+    # Median and central range, at the level of the audit, of the random removals; None without draws
     null_median: float | None
     null_low: float | None
     null_high: float | None
@@ -75,22 +75,23 @@ class FilterAudit:
     removed
         Ids of the raters removed.
     source
-        Who removes them: the file, the caller, or the criteria of vetting.
+        Source of the flags: the file, the caller, or the criteria of vetting.
     axes
-        Whether removal is independent of each demographic.
+        Tests of the independence of removal and each demographic.
     moves
-        How far labels move, beside chance.
+        Label shifts, compared with chance.
     items
         One row per item: ``item_id``, ``n_before`` and ``n_after`` ratings, ``total_variation``, ``jensen_shannon``
-        (null where nobody is left), ``before`` and ``after`` (the most frequent answers), ``changed``, ``disjoint``.
+        (null without ratings after removal), ``before`` and ``after`` (the most frequent answers), ``changed``,
+        ``disjoint``.
     question, n_raters, n_items
-        What was looked at.
+        Question, and size of the pool.
     draws, within, seed, level
-        Random removals, the axis within whose groups they are drawn, their seed, and the confidence level.
+        Number of random removals, the axis within whose groups they are drawn, their seed, and the confidence level.
     notes
-        How the ratings were read, and what to keep in mind.
+        Notes on the ratings, and caveats.
     version
-        Version of Dissensus that made it.
+        Version of Dissensus.
     """
 
     removed: tuple[str, ...]
@@ -109,15 +110,15 @@ class FilterAudit:
     version: str
 
     def largest(self, measure: str) -> tuple[str, float] | None:
-        """Return the item that moves furthest by total_variation or jensen_shannon, and how far; the first of ties."""
-        known = self.items.drop_nulls(measure)
-        if known.is_empty():
+        """Return the item with the largest total_variation or jensen_shannon, and its value; the first of ties."""
+        items = self.items.drop_nulls(measure)
+        if items.is_empty():
             return None
-        row = known.row(int(known[measure].arg_max() or 0), named=True)
+        row = items.row(int(items[measure].arg_max() or 0), named=True)
         return str(row["item_id"]), float(row[measure])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values; what is infinite is None, and its reason says so."""
+        """Return everything as plain values; infinite values are None, with a reason."""
         values = {name: getattr(self, name) for name in ("question", "source", "n_raters", "n_items")}
         settings = {name: getattr(self, name) for name in ("draws", "within", "seed", "level")}
         return {
@@ -154,7 +155,7 @@ def _finite_or_none(value: float | None) -> float | None:
 
 
 def audit_page(audit: FilterAudit) -> Page:
-    """Return one block an axis, and one for the labels."""
+    """Return a page with a table for each axis, and one for the labels."""
     n = len(audit.removed)
     summary = (
         f"Filter of {n:,} of {audit.n_raters:,} raters, flagged by {audit.source}; {audit.question} of "
@@ -170,7 +171,7 @@ def _removal(axis: AxisRemoval, interval: str) -> Grid:
     lines = tuple(_group(group) for group in axis.groups)
     if axis.p is None:
         return Grid(head, lines, axis.reason or "")
-    unknown = f" {axis.n_unknown:,} raters of unknown group take no part." if axis.n_unknown else ""
+    unknown = f" {axis.n_unknown:,} raters of unknown group are excluded." if axis.n_unknown else ""
     adjusted = f"{format_short(axis.p_adjusted, 4)} after Benjamini–Hochberg over the axes"
     return Grid(head, lines, f"{axis.method} of independence: p {format_short(axis.p, 4)}, {adjusted}.{unknown}")
 
@@ -196,18 +197,19 @@ def _moves(audit: FilterAudit) -> Grid:
         cells = [_number(value, digits) for value in (move.observed, move.null_median)]
         spread = f"{_number(move.null_low, digits)} to {_number(move.null_high, digits)}" if audit.draws else UNKNOWN
         lines.append((wording, *cells, spread, format_short(move.p, 3)))
-    return Grid(("how labels move", "filter", "at random", percent, "p"), tuple(lines), _furthest(audit))
+    return Grid(("label shifts", "filter", "at random", percent, "p"), tuple(lines), _describe_largest(audit))
 
 
 def _number(value: float | None, digits: int) -> str:
     return UNKNOWN if value is None else f"{value:,.{digits}f}" if digits == 0 else format_short(value, digits)
 
 
-def _furthest(audit: FilterAudit) -> str:
-    found = audit.largest("total_variation")
-    if found is None:
+def _describe_largest(audit: FilterAudit) -> str:
+    largest = audit.largest("total_variation")
+    if largest is None:
         return ""
-    return f"largest total variation: {format_short(found[1], 5)}, item {escape_unprintable(found[0])}"
+    item_id, value = largest
+    return f"largest total variation: {format_short(value, 5)}, item {escape_unprintable(item_id)}"
 
 
 def _audit_notes(audit: FilterAudit) -> Iterator[str]:
@@ -215,10 +217,10 @@ def _audit_notes(audit: FilterAudit) -> Iterator[str]:
         within = f" within the groups of {audit.within}" if audit.within else ""
         yield (
             f"At random: {audit.draws:,} times {len(audit.removed):,} raters{within}, seed {audit.seed}; median. "
-            "p: how often chance moves labels as far or further."
+            "p: share of random removals with shifts as large or larger."
         )
     if any(group.reason for axis in audit.axes for group in axis.groups):
         reasons = list(dict.fromkeys(f"{g.group}, {g.reason}" for axis in audit.axes for g in axis.groups if g.reason))
-        rest = f"; and {len(reasons) - LISTED:,} more" * (len(reasons) > LISTED)
-        yield f"Odds ratios of 0 or infinity: {escape_unprintable('; '.join(reasons[:LISTED]))}{rest}."
+        more = f"; and {len(reasons) - MAX_REASONS:,} more" * (len(reasons) > MAX_REASONS)
+        yield f"Odds ratios of 0 or infinity: {escape_unprintable('; '.join(reasons[:MAX_REASONS]))}{more}."
     yield from (f"Note: {note}" for note in audit.notes)

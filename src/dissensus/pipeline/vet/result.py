@@ -13,8 +13,7 @@ from dissensus.stats.criteria import SHARES, Criteria
 
 SCHEMA_VERSION = 1
 AGREEMENT = "agreement_"
-"""Begins the columns of agreement with others: of the pool, and of the rater's own group on each axis."""
-
+"""Prefix of the columns of agreement with the pool, and with the rater's own group on each axis."""
 
 HEADINGS = {
     "median_time_ms": "median s",
@@ -30,14 +29,14 @@ HEADINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Vetting:
-    """Evidence on each rater, and who meets a criterion; printed as a table, in a notebook too.
+    """Evidence on each rater, and flags by criteria; printed as a table, in a notebook too.
 
-    Nobody is left out: what to do with a flag is for a person to decide.
+    No rater is left out: a person decides on flags.
 
     Parameters
     ----------
     raters
-        One row per rater, in the order of ``rater_id``; null where something is not known.
+        One row per rater, in the order of ``rater_id``; unknown values are null.
 
         ``n_ratings``, ``n_timed``
             Answers to the question, and items with a known time.
@@ -46,35 +45,36 @@ class Vetting:
         ``same_label``, ``most_frequent``, ``label_entropy``
             See `label_use`.
         ``non_comprehension``
-            Share of items about which the rater said that the conversation cannot be understood.
+            Share of conversations that the rater marked as impossible to understand.
         ``flat``
-            Share of items with one and the same answer to all granular questions; see `flat_items`.
+            Share of items with the same answer to all granular questions; see `flat_items`.
         ``agreement_pool``, ``agreement_AXIS``
-            With the plurality of the others, of the pool and of the rater's own group; see `plurality_agreement`.
+            Agreement with the plurality of the other raters of the pool and of the rater's own group; see
+            `plurality_agreement`.
         ``flagged_for``, ``rater_flagged``
-            The criteria that the rater meets, in words, and whether there is one.
+            Descriptions of the criteria that the rater meets; true if there are any.
         ``flagged_in_file``
-            What the table of ratings says of the rater; null where it says nothing.
+            Flag in the table of ratings; null if missing.
         ``unknown``
-            Why something is null.
+            Reasons for null values.
     question
-        The question whose answers were looked at.
+        The question whose answers were used.
     categories
         Its answers in order.
     criteria
-        When a rater is flagged.
+        Thresholds of the flags.
     pool_median_ms
         Median of all times of the pool; None if there are none.
     absent
-        Columns in which everything is null, with the reason.
+        Columns in which all values are null, with the reason.
     axes
         Axes on which raters were compared with their own group.
     n_items, n_ratings
-        Size of what was looked at.
+        Numbers of items and of ratings of the question.
     notes
-        How the ratings were read.
+        Notes on the ratings.
     version
-        Version of Dissensus that made it.
+        Version of Dissensus.
     """
 
     raters: pl.DataFrame
@@ -95,7 +95,7 @@ class Vetting:
         return tuple(self.raters.filter(FLAG)[RATER_ID])
 
     def flags(self) -> pl.DataFrame:
-        """Return ``rater_id`` and ``rater_flagged``, which `read_ratings` takes as its table of raters."""
+        """Return ``rater_id`` and ``rater_flagged``, a table of raters for `read_ratings`."""
         return self.raters.select(RATER_ID, FLAG)
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,14 +123,14 @@ class Vetting:
 
     def to_polars(self) -> pl.DataFrame:
         """Return one line per rater, lists joined by semicolons, with criteria, notes and version in columns."""
-        about = {f"criterion_{name}": value for name, value in asdict(self.criteria).items()} | {
+        constants = {f"criterion_{name}": value for name, value in asdict(self.criteria).items()} | {
             "question": self.question,
             "pool_median_ms": self.pool_median_ms,
             "notes": " ".join(self.notes),
             "dissensus_version": self.version,
         }
         lines = self.raters.with_columns(pl.col("flagged_for").list.join("; "))
-        return lines.with_columns(pl.lit(value).alias(name) for name, value in about.items())
+        return lines.with_columns(pl.lit(value).alias(name) for name, value in constants.items())
 
     def __str__(self) -> str:
         return vetting_page(self).as_text()
@@ -140,16 +140,16 @@ class Vetting:
 
 
 def vetting_page(vetting: Vetting) -> Page:
-    """Return the flagged raters below the middle of the pool."""
-    shown = [name for name in (*HEADINGS, *_agreements(vetting)) if name not in vetting.absent]
-    known = vetting.raters["flagged_in_file"].null_count() == 0
-    head = ("rater", "ratings", *(_heading(name) for name in shown), *(["file"] if known else []))
-    middle = vetting.raters.select(pl.col("n_ratings", *shown).median()).row(0, named=True)
-    lines = [("median of the pool", *_cells(middle, shown, vetting), *([""] if known else []))]
-    by_weight = vetting.raters.filter(FLAG).sort(pl.col("flagged_for").list.len(), descending=True, maintain_order=True)
-    for row in by_weight.iter_rows(named=True):
-        of_file = ["flagged" if row["flagged_in_file"] else ""] if known else []
-        lines.append((escape_unprintable(row[RATER_ID]), *_cells(row, shown, vetting), *of_file))
+    """Return a page with the median of the pool and the flagged raters."""
+    columns = [name for name in (*HEADINGS, *_agreements(vetting)) if name not in vetting.absent]
+    has_flags = vetting.raters["flagged_in_file"].null_count() == 0
+    head = ("rater", "ratings", *(_heading(name) for name in columns), *(["file"] if has_flags else []))
+    medians = vetting.raters.select(pl.col("n_ratings", *columns).median()).row(0, named=True)
+    lines = [("median of the pool", *_cells(medians, columns, vetting), *([""] if has_flags else []))]
+    n_criteria = pl.col("flagged_for").list.len()
+    for row in vetting.raters.filter(FLAG).sort(n_criteria, descending=True, maintain_order=True).iter_rows(named=True):
+        file_flag = ["flagged" if row["flagged_in_file"] else ""] if has_flags else []
+        lines.append((escape_unprintable(row[RATER_ID]), *_cells(row, columns, vetting), *file_flag))
     return Page(_summary(vetting), (Grid(head, tuple(lines)),), tuple(_notes(vetting)))
 
 
@@ -182,13 +182,13 @@ def _meets(row: dict[str, float | None], name: str, vetting: Vetting) -> bool:
 def _summary(vetting: Vetting) -> str:
     raters = vetting.raters
     n, in_file = len(vetting.flagged), int(raters["flagged_in_file"].sum())
-    both = raters.filter(pl.col(FLAG) & pl.col("flagged_in_file")).height
+    n_common = raters.filter(pl.col(FLAG) & pl.col("flagged_in_file")).height
     text = (
         f"{vetting.question}: {vetting.n_ratings:,} ratings of {vetting.n_items:,} items by {raters.height:,} raters. "
         f"{n:,} {'rater meets' if n == 1 else 'raters meet'} a criterion"
     )
-    known = raters["flagged_in_file"].null_count() == 0
-    return text + (f"; the file flags {in_file:,}, {both:,} of them among these." if known else ".")
+    has_flags = raters["flagged_in_file"].null_count() == 0
+    return text + (f"; the file flags {in_file:,}, {n_common:,} of them among these." if has_flags else ".")
 
 
 def _notes(vetting: Vetting) -> Iterator[str]:
@@ -197,11 +197,11 @@ def _notes(vetting: Vetting) -> Iterator[str]:
         f"{HEADINGS[name]} {format_short(getattr(criteria, name))}" for name in SHARES if name not in vetting.absent
     )
     yield f"* meets a criterion, from these shares and {criteria.min_ratings:,} ratings on: {limits}."
-    yield "Nobody is left out by that. What has no star flags nobody: whoever differs from the pool may be sincere."
+    yield "No rater is left out. Only starred measures flag raters: those who differ from the pool may be sincere."
     if vetting.pool_median_ms is not None:
         seconds = f"{vetting.pool_median_ms / 1000:.1f} s"
-        yield f"< shares of items answered in less than that part of {seconds}, the pool's median time."
+        yield f"< shares of items answered in less than that fraction of {seconds}, the pool's median time."
     for reason in dict.fromkeys(vetting.absent.values()):
-        which = [_heading(name) for name, why in vetting.absent.items() if why == reason]
-        yield f"{UNKNOWN} {', '.join(which)}: {reason}."
+        headings = [_heading(name) for name, absent_reason in vetting.absent.items() if absent_reason == reason]
+        yield f"{UNKNOWN} {', '.join(headings)}: {reason}."
     yield from (f"Note: {note}" for note in vetting.notes)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.preference.data.features import Kind, Vocabulary, count_features, log_length
-from dissensus.preference.data.pairs import Pair, answers, asked, dialogues
+from dissensus.preference.data.pairs import Pair, answers, dialogues, last_human_turns
 from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
 from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.fit.logistic import PairChoices
@@ -16,23 +16,22 @@ from dissensus.preference.models.encoder import Encoder, Progress, Vectors
 from dissensus.preference.models.linear import stack_features
 
 RATER: Final = "rater_id"
-"""Axis of which each rater is a group of their own."""
+"""Axis on which each rater is a group."""
 
 Labels = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Pairs as numbers."""
+    """Pairs as numeric features."""
 
-    counts: dict[Kind, FeatureRows]  # Runs of each kind, two rows a pair: chosen, rejected
-    log_lengths: Floats  # Of both answers of each pair, likewise
-    choices: PairChoices  # What each pair counts for
+    counts: dict[Kind, FeatureRows]  # N-gram counts by kind, two rows per pair: chosen, rejected
+    log_lengths: Floats  # Log lengths of the answers, in the same order
+    choices: PairChoices  # Training weight, share and margin of each pair
     dialogue: Integers
-    who: Mapping[str, Labels]  # By axis the group of the rater of each pair, None where it is not known
-    # What made vectors of both answers of each pair, and these; None where there are none
-    encoder: Encoder | None = None
-    vectors: Vectors | None = None
+    labels: Mapping[str, Labels]  # Group of each pair's rater by axis; None if unknown
+    encoder: Encoder | None = None  # Encoder of the vectors
+    vectors: Vectors | None = None  # Vectors of the answers, two rows per pair
 
     @classmethod
     def of(
@@ -43,61 +42,59 @@ class Examples:
         *,
         progress: Progress | None = None,
     ) -> Self:
-        """Return pairs as numbers, with vectors where there is an encoder."""
+        """Build examples from pairs, with vectors if there is an encoder."""
         texts = answers(pairs)
         kinds: tuple[Kind, ...] = ("characters", "words")
         counts = {kind: count_features(texts, kind) for kind in kinds}
         choices = (counting or Weighting()).choices(pairs)
-        vectors = None if encoder is None else Vectors.of(encoder, texts, asked(pairs), progress=progress)
+        vectors = None if encoder is None else Vectors.of(encoder, texts, last_human_turns(pairs), progress=progress)
         return cls(counts, log_length(texts), choices, dialogues(pairs), pair_labels(pairs), encoder, vectors)
 
     @property
     def lengths(self) -> Floats:
-        """Log length of the chosen less that of the rejected answer."""
+        """Log length of the chosen answer minus that of the rejected answer."""
         return self.log_lengths[0::2] - self.log_lengths[1::2]
 
     def take(self, pairs: Integers) -> "Examples":
-        """Return some of them."""
-        both = np.stack([2 * pairs, 2 * pairs + 1], axis=1).ravel()
-        counts = {kind: rows.take(both) for kind, rows in self.counts.items()}
-        who = {axis: labels[pairs] for axis, labels in self.who.items()}
+        """Return the examples of these pair indices."""
+        rows = np.stack([2 * pairs, 2 * pairs + 1], axis=1).ravel()
         return replace(
             self,
-            counts=counts,
-            log_lengths=self.log_lengths[both],
+            counts={kind: counts.take(rows) for kind, counts in self.counts.items()},
+            log_lengths=self.log_lengths[rows],
             choices=self.choices.take(pairs),
             dialogue=self.dialogue[pairs],
-            who=who,
-            vectors=None if self.vectors is None else self.vectors.take(both),
+            labels={axis: labels[pairs] for axis, labels in self.labels.items()},
+            vectors=None if self.vectors is None else self.vectors.take(rows),
         )
 
     def without_margins(self) -> "Examples":
-        """Return them as what is to be foretold: who chose, and not by how much."""
+        """Return the examples as prediction targets: choices without margins."""
         return replace(self, choices=self.choices.plain)
 
-    def known(self, kinds: Sequence[Kind]) -> dict[Kind, Vocabulary]:
-        """Return the vocabulary of all answers."""
+    def learn_vocabularies(self, kinds: Sequence[Kind]) -> dict[Kind, Vocabulary]:
+        """Return the vocabulary of all answers by kind."""
         return {kind: Vocabulary.learn(self.counts[kind]) for kind in kinds}
 
-    def parts(self, vocabularies: Mapping[Kind, Vocabulary]) -> dict[Kind, FeatureRows]:
-        """Return the features of each kind of the chosen less those of the rejected answer."""
-        return {kind: known.weigh(self.counts[kind]).differences() for kind, known in vocabularies.items()}
+    def differences_by_kind(self, vocabularies: Mapping[Kind, Vocabulary]) -> dict[Kind, FeatureRows]:
+        """Return feature differences, chosen minus rejected, by kind."""
+        return {kind: vocabulary.weigh(self.counts[kind]).differences() for kind, vocabulary in vocabularies.items()}
 
     def differences(self, vocabularies: Mapping[Kind, Vocabulary]) -> FeatureRows:
-        """Return all features of the chosen less those of the rejected answer."""
-        return stack_features(list(self.parts(vocabularies).values()), self.lengths)
+        """Return differences of all features, chosen minus rejected."""
+        return stack_features(list(self.differences_by_kind(vocabularies).values()), self.lengths)
 
     def rows(self, vocabularies: Mapping[Kind, Vocabulary], typical: float = 0.0) -> FeatureRows:
-        """Return the features of all answers, with log length beside what is typical."""
-        parts = [known.weigh(self.counts[kind]) for kind, known in vocabularies.items()]
+        """Return the features of all answers, with log length centred on a typical one."""
+        parts = [vocabulary.weigh(self.counts[kind]) for kind, vocabulary in vocabularies.items()]
         return stack_features(parts, self.log_lengths - typical)
 
 
 def pair_labels(pairs: Sequence[Pair]) -> dict[str, Labels]:
-    """Return by axis, `RATER` the last, the group of the rater of each pair."""
+    """Return the group of each pair's rater by axis, with `RATER` last."""
     cells = [pair.cells for pair in pairs]
-    axes = sorted({axis for one in cells for axis in one})
-    who = {axis: [one.get(axis) for one in cells] for axis in axes}
+    axes = sorted({axis for groups in cells for axis in groups})
+    labels = {axis: [groups.get(axis) for groups in cells] for axis in axes}
     if any(pair.rater is not None for pair in pairs):
-        who[RATER] = [pair.rater for pair in pairs]
-    return {axis: np.array(labels, dtype=np.object_) for axis, labels in who.items()}
+        labels[RATER] = [pair.rater for pair in pairs]
+    return {axis: np.array(values, dtype=np.object_) for axis, values in labels.items()}

@@ -14,26 +14,26 @@ from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
 Kind = Literal["characters", "words"]
 
 BITS: Final = 20
-"""Features are told apart by so many bits of their hash."""
+"""Bits of a feature hash."""
 
 CHARACTERS: Final = (2, 5)
-"""Lengths of the shortest and the longest run of characters."""
+"""Shortest and longest character n-gram."""
 
 WORDS: Final = 2
-"""Words of the longest run."""
+"""Longest word n-gram."""
 
-_AT_ONCE = 2_000
+_BATCH_SIZE = 2_000
 _SHIFT = np.uint64(64 - BITS)
 _WORD = re.compile(r"\w+")
 
 
-class _Hashed(NamedTuple):
+class _HashedRuns(NamedTuple):
     hashes: npt.NDArray[np.uint32]
     ends: Integers
 
 
 def count_features(texts: Sequence[str], kind: Kind) -> FeatureRows:
-    """Count the runs of each text, whatever its case and its white space.
+    """Count the n-grams of each text, ignoring case and white space.
 
     Examples
     --------
@@ -41,27 +41,27 @@ def count_features(texts: Sequence[str], kind: Kind) -> FeatureRows:
     >>> rows.values.tolist(), rows.ends.tolist()
     ([1.0, 2.0, 1.0], [0, 2, 3, 3])
     """
-    hash_some = {"characters": _characters, "words": _words}[kind]
-    parts = [_counts(hash_some, texts[begin : begin + _AT_ONCE]) for begin in range(0, len(texts), _AT_ONCE)]
-    return FeatureRows.one_after_the_other(parts, 1 << BITS)
+    hash_runs = {"characters": _hash_characters, "words": _hash_words}[kind]
+    parts = [_count_batch(hash_runs, texts[begin : begin + _BATCH_SIZE]) for begin in range(0, len(texts), _BATCH_SIZE)]
+    return FeatureRows.concatenate(parts, 1 << BITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """The features of one kind that training texts have, and how much each tells."""
+    """Features of one kind that occur in training texts, with their inverse document frequencies."""
 
-    hashes: npt.NDArray[np.int32]  # Hashes of the features, increasing
+    hashes: npt.NDArray[np.int32]  # Feature hashes, increasing
     idf: npt.NDArray[np.float32]  # Inverse document frequency of each, ln((1 + n) / (1 + df)) + 1
-    place: npt.NDArray[np.int32] = field(init=False, repr=False)
+    index: npt.NDArray[np.int32] = field(init=False, repr=False)  # Feature index by hash; -1 if not in training
 
     def __post_init__(self) -> None:
-        place = np.full(1 << BITS, -1, np.int32)
-        place[self.hashes] = np.arange(len(self.hashes), dtype=np.int32)
-        object.__setattr__(self, "place", place)
+        index = np.full(1 << BITS, -1, np.int32)
+        index[self.hashes] = np.arange(len(self.hashes), dtype=np.int32)
+        object.__setattr__(self, "index", index)
 
     @classmethod
     def learn(cls, counts: FeatureRows) -> Self:
-        """Return the vocabulary of counted texts."""
+        """Build the vocabulary of counted texts."""
         frequency = np.bincount(counts.columns, minlength=counts.width)
         hashes = np.flatnonzero(frequency)
         idf = np.log((1 + len(counts)) / (1 + frequency[hashes])) + 1
@@ -71,14 +71,11 @@ class Vocabulary:
         return len(self.hashes)
 
     def weigh(self, counts: FeatureRows) -> FeatureRows:
-        """Return (1 + ln count) · idf, each row scaled to length 1; features that training did not have are left out.
-
-        A text of which nothing is known has a row of zeros.
-        """
-        columns = self.place[counts.columns]
-        known = columns >= 0
-        columns, ends = columns[known], np.concatenate([[0], np.cumsum(known)])[counts.ends]
-        values = (1 + np.log(counts.values[known])) * self.idf[columns]
+        """Return (1 + ln count) · idf of known features, each row scaled to length 1, or zeros if none is known."""
+        columns = self.index[counts.columns]
+        mask = columns >= 0
+        columns, ends = columns[mask], np.concatenate([[0], np.cumsum(mask)])[counts.ends]
+        values = (1 + np.log(counts.values[mask])) * self.idf[columns]
         row = np.repeat(np.arange(len(counts)), np.diff(ends))
         length = np.sqrt(np.bincount(row, weights=np.square(values, dtype=np.float64), minlength=len(counts)))
         return FeatureRows((values / length[row]).astype(np.float32), columns, ends, len(self.hashes))
@@ -89,28 +86,28 @@ def log_length(texts: Sequence[str]) -> Floats:
     return np.log1p(np.array([len(text) for text in texts], dtype=np.float64))
 
 
-def _counts(hash_some: Callable[[Sequence[str]], _Hashed], texts: Sequence[str]) -> FeatureRows:
-    hashes, ends = hash_some(texts)
+def _count_batch(hash_runs: Callable[[Sequence[str]], _HashedRuns], texts: Sequence[str]) -> FeatureRows:
+    hashes, ends = hash_runs(texts)
     columns, counts = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
     filled = kernels.count_runs(hashes, ends, columns, counts)
     return FeatureRows(counts[: filled[-1]], columns[: filled[-1]], filled, 1 << BITS)
 
 
-def _characters(texts: Sequence[str]) -> _Hashed:
-    codes, starts = _codes([text.casefold().split() for text in texts])
+def _hash_characters(texts: Sequence[str]) -> _HashedRuns:
+    codes, starts = _code_points([text.casefold().split() for text in texts])
     low, high = CHARACTERS
     hashes = np.empty(len(codes) * (high - low + 1), np.uint32)
-    return _Hashed(hashes, kernels.hash_characters(codes, starts, low, high, _SHIFT, hashes))
+    return _HashedRuns(hashes, kernels.hash_characters(codes, starts, low, high, _SHIFT, hashes))
 
 
-def _words(texts: Sequence[str]) -> _Hashed:
-    codes, starts = _codes([_WORD.findall(text.casefold()) for text in texts])
+def _hash_words(texts: Sequence[str]) -> _HashedRuns:
+    codes, starts = _code_points([_WORD.findall(text.casefold()) for text in texts])
     hashes = np.empty(len(codes) * WORDS, np.uint32)
-    return _Hashed(hashes, kernels.hash_words(codes, starts, WORDS, _SHIFT, hashes))
+    return _HashedRuns(hashes, kernels.hash_words(codes, starts, WORDS, _SHIFT, hashes))
 
 
-def _codes(texts: Sequence[Sequence[str]]) -> tuple[npt.NDArray[np.uint32], Integers]:
-    """Return the code points of texts, one space before, between and after their words, and where each begins."""
+def _code_points(texts: Sequence[Sequence[str]]) -> tuple[npt.NDArray[np.uint32], Integers]:
+    """Return the code points of texts, with a space before, between and after their words, and their start indices."""
     spaced = [f" {' '.join(words)} " if words else "" for words in texts]
     starts = np.cumsum([0, *map(len, spaced)], dtype=np.int64)
     return np.frombuffer("".join(spaced).encode("utf-32-le", "surrogatepass"), np.uint32), starts

@@ -1,4 +1,4 @@
-"""Pairs of answers, one of which was chosen."""
+"""Preference pairs: two answers, one of which was chosen."""
 
 import hashlib
 import json
@@ -20,32 +20,32 @@ PURPOSES: Final[tuple[str, ...]] = get_args(Purpose)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two answers of a chatbot to the same conversation, of which one was chosen.
+    """Two chatbot answers to the same conversation, one of which was chosen.
 
     Parameters
     ----------
     context
-        The turns before, the same for both answers.
+        Turns before the answers, the same for both.
     chosen, rejected
-        The answers: two that differ, neither without a word.
+        The answers: different and not empty.
     strength
-        How much better the chosen one was, on the scale of the campaign; None where nobody said. Evaluation shows it;
-        training uses it where it is told to.
+        Strength of the preference on the scale of the campaign; None if unknown. Evaluation reports it; training uses
+        it if the weighting says so.
     weight
-        As how many pairs this one counts, more than 0.
+        Weight of the pair, above 0.
     rater, group
-        Who chose, and to which group they belong; None where it is not known.
+        Rater who chose, and the rater's group; None if unknown.
     groups
-        Their groups by axis, such as ``(("rater_gender", "Woman"),)``.
+        Groups of the rater by axis, such as ``(("rater_gender", "Woman"),)``.
     tranche
-        What it was collected with, such as ``helpful-online``; None where it is not known.
+        Collection phase, such as ``helpful-online``; None if unknown.
     agreement
-        Share of the raters who chose as the pair says, where several were asked; None where it is not known.
+        Share of the raters who made this choice if several compared the answers; None if unknown.
 
     Raises
     ------
     InvalidInput
-        The answers are the same, one is empty, or the weight, strength or agreement is none.
+        The answers are the same, one is empty, or the weight, strength or agreement is out of range.
     """
 
     context: tuple[Turn, ...]
@@ -75,7 +75,7 @@ class Pair:
 
     @property
     def dialogue(self) -> str:
-        """The first human turn: pairs that share it come from one dialogue, or from people with one idea."""
+        """First human turn, which identifies the dialogue."""
         return next((turn.text for turn in self.context if turn.speaker == "human"), "")
 
     @property
@@ -85,24 +85,24 @@ class Pair:
 
     @property
     def comparison(self) -> tuple[tuple[Turn, ...], frozenset[str]]:
-        """Compared texts, whichever was chosen."""
+        """Context and both answers, regardless of the choice."""
         return self.context, frozenset((self.chosen, self.rejected))
 
     @property
     def cells(self) -> dict[str, str]:
-        """The group of the rater on each axis where it is known."""
+        """Group of the rater by axis, as far as known."""
         return dict(self.groups) | ({} if self.group is None else {"group": self.group})
 
     def swapped(self) -> "Pair":
         """Return the pair as if the other answer had been chosen."""
-        others = None if self.agreement is None else 1 - self.agreement
-        return replace(self, chosen=self.rejected, rejected=self.chosen, agreement=others)
+        agreement = None if self.agreement is None else 1 - self.agreement
+        return replace(self, chosen=self.rejected, rejected=self.chosen, agreement=agreement)
 
 
 def unanimity(pairs: Sequence[Pair]) -> list[bool | None]:
-    """Tell of each pair whether all raters who compared its answers chose the same one; None where one alone was asked.
+    """Return for each pair whether all its raters chose the same answer; None if only one rater compared the answers.
 
-    It is told by the agreement where that is known, else by what other raters chose of the same answers.
+    Derived from the agreement if known, otherwise from other raters' pairs with the same answers.
 
     Examples
     --------
@@ -117,29 +117,32 @@ def unanimity(pairs: Sequence[Pair]) -> list[bool | None]:
         if pair.rater is not None:
             raters[key].add(pair.rater)
             chosen[key].add(pair.chosen)
-    told = [len(chosen[key]) == 1 if len(raters[key]) > 1 else None for key in keys]
-    return [one if pair.agreement is None else pair.agreement in (0, 1) for one, pair in zip(told, pairs, strict=True)]
+    by_votes = [len(chosen[key]) == 1 if len(raters[key]) > 1 else None for key in keys]
+    return [
+        unanimous if pair.agreement is None else pair.agreement in (0, 1)
+        for unanimous, pair in zip(by_votes, pairs, strict=True)
+    ]
 
 
 def answers(pairs: Sequence[Pair]) -> list[str]:
-    """Return the chosen and the rejected answer of each pair, one after the other."""
+    """Return the chosen and the rejected answer of each pair, alternating."""
     return [answer for pair in pairs for answer in (pair.chosen, pair.rejected)]
 
 
-def asked(pairs: Sequence[Pair]) -> list[str]:
-    """Return the last human turn before both answers of each pair, twice; empty where there is none."""
+def last_human_turns(pairs: Sequence[Pair]) -> list[str]:
+    """Return the last human turn of each pair's context, once per answer; empty if there is none."""
     last = (next((turn.text for turn in reversed(pair.context) if turn.speaker == "human"), "") for pair in pairs)
     return [text for text in last for _ in range(2)]
 
 
 def dialogues(pairs: Sequence[Pair]) -> Integers:
-    """Return a number for the dialogue of each pair, which does not depend on the order of the pairs."""
+    """Return a dialogue number for each pair, independent of the order of the pairs."""
     keys = [hashlib.sha256(pair.dialogue.encode()).hexdigest() for pair in pairs]
     return np.unique(keys, return_inverse=True)[1].astype(np.int64)
 
 
 def folds(dialogue: Integers, count: int, *, seed: int = 0) -> Integers:
-    """Deal dialogues into folds of nearly equal numbers of dialogues, and return the fold of each pair.
+    """Return the fold of each pair: dialogues stay together, and folds have nearly equal numbers of dialogues.
 
     Examples
     --------
@@ -147,29 +150,36 @@ def folds(dialogue: Integers, count: int, *, seed: int = 0) -> Integers:
     >>> bool(fold[0] == fold[1]), bool(fold[4] == fold[5]), np.bincount(fold[[0, 2, 3, 4]]).tolist()
     (True, True, [2, 2])
     """
-    different, number = np.unique(dialogue, return_inverse=True)
+    distinct, number = np.unique(dialogue, return_inverse=True)
     if count < 2:
         raise InvalidInput(f"There are {count} folds; give 2 or more, such as 5.")
-    if len(different) < count:
+    if len(distinct) < count:
         raise InvalidInput(
-            f"There are {len(different):,} dialogues (first human turns that differ) and {count} folds. Pairs of one "
+            f"There are {len(distinct):,} dialogues (first human turns that differ) and {count} folds. Pairs of one "
             "dialogue stay together, so give more pairs, or fewer folds."
         )
-    return np.asarray((np.random.default_rng(seed).permutation(len(different)) % count)[number])
+    return np.asarray((np.random.default_rng(seed).permutation(len(distinct)) % count)[number])
 
 
 def digest(pairs: Sequence[Pair]) -> str:
-    """Return the SHA-256 of pairs in hexadecimal, whatever their order."""
-    written = sorted(
+    """Return the SHA-256 of pairs in hexadecimal, independent of their order."""
+    lines = sorted(
         json.dumps(
-            [[turn.text for turn in pair.context], pair.chosen, pair.rejected, pair.strength, pair.weight, *_who(pair)],
+            [
+                [turn.text for turn in pair.context],
+                pair.chosen,
+                pair.rejected,
+                pair.strength,
+                pair.weight,
+                *_rater_fields(pair),
+            ],
             ensure_ascii=False,
         )
         for pair in pairs
     )
-    return hashlib.sha256("\n".join(written).encode()).hexdigest()
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _who(pair: Pair) -> list[object]:
-    """Return who chose; nothing where that is not known, so that plain pairs have one digest for ever."""
+def _rater_fields(pair: Pair) -> list[object]:
+    """Return rater and groups; nothing if both are unknown, which keeps the digests of pairs without raters stable."""
     return [pair.rater, sorted(pair.cells.items())] if pair.rater is not None or pair.cells else []

@@ -1,4 +1,4 @@
-"""Sparse rows."""
+"""Sparse feature matrices by row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,29 +14,28 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureRows:
-    """A sparse matrix by rows."""
+    """Sparse matrix in compressed row format."""
 
-    values: npt.NDArray[np.float32]  # Entries and their columns, one row after the other; columns of a row increase
-    columns: npt.NDArray[np.int32]
-    ends: Integers  # Where each row ends, and 0 before the first, shape (rows + 1,)
-    width: int  # Columns of the matrix
+    values: npt.NDArray[np.float32]  # Entries, row by row
+    columns: npt.NDArray[np.int32]  # Column of each entry, increasing within a row
+    ends: Integers  # Row pointers, shape (rows + 1,)
+    width: int  # Number of columns
 
     @classmethod
     def one_column(cls, column: Floats) -> "FeatureRows":
         """Return a matrix of one column."""
-        places = np.arange(len(column) + 1)
-        return cls(column.astype(np.float32), np.zeros(len(column), np.int32), places, 1)
+        return cls(column.astype(np.float32), np.zeros(len(column), np.int32), np.arange(len(column) + 1), 1)
 
     @classmethod
     def dense(cls, matrix: Floats) -> "FeatureRows":
-        """Return a matrix whose entries are all there."""
+        """Return a dense matrix as rows."""
         n, width = matrix.shape
         columns = np.tile(np.arange(width, dtype=np.int32), n)
         return cls(matrix.astype(np.float32).ravel(), columns, np.arange(n + 1) * width, width)
 
     @classmethod
-    def one_after_the_other(cls, parts: Sequence["FeatureRows"], width: int) -> "FeatureRows":
-        """Return the rows of all parts."""
+    def concatenate(cls, parts: Sequence["FeatureRows"], width: int) -> "FeatureRows":
+        """Return the rows of all parts, in order."""
         values = np.concatenate([np.empty(0, np.float32), *(part.values for part in parts)])
         columns = np.concatenate([np.empty(0, np.int32), *(part.columns for part in parts)])
         sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.ends) for part in parts)])
@@ -56,27 +55,27 @@ class FeatureRows:
         kernels.transposed_times(self.values, self.columns, self.ends, vector, out)
         return out
 
-    def times_all(self, matrix: Floats) -> Floats:
+    def times_matrix(self, matrix: Floats) -> Floats:
         """Return the product with a dense matrix."""
         out = np.zeros((len(self), matrix.shape[1]))
-        kernels.times_all(self.values, self.columns, self.ends, matrix, out)
+        kernels.times_matrix(self.values, self.columns, self.ends, matrix, out)
         return out
 
-    def transposed_times_all(self, matrix: Floats) -> Floats:
+    def transposed_times_matrix(self, matrix: Floats) -> Floats:
         """Return the product of the transpose and a dense matrix."""
         out = np.zeros((self.width, matrix.shape[1]))
-        kernels.transposed_times_all(self.values, self.columns, self.ends, matrix, out)
+        kernels.transposed_times_matrix(self.values, self.columns, self.ends, matrix, out)
         return out
 
     def take(self, rows: Integers) -> "FeatureRows":
-        """Return some rows, in the order given."""
+        """Return these rows, in the order given."""
         sizes = np.diff(self.ends)[rows]
         ends = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(ends[-1]) + np.repeat(self.ends[rows] - ends[:-1], sizes)
-        return FeatureRows(self.values[places], self.columns[places], ends, self.width)
+        indices = np.arange(ends[-1]) + np.repeat(self.ends[rows] - ends[:-1], sizes)
+        return FeatureRows(self.values[indices], self.columns[indices], ends, self.width)
 
-    def beside(self, other: "FeatureRows") -> "FeatureRows":
-        """Return each row followed by that of another matrix."""
+    def hstack(self, other: "FeatureRows") -> "FeatureRows":
+        """Append the columns of another matrix."""
         sizes = np.diff(self.ends), np.diff(other.ends)
         ends = np.concatenate([[0], np.cumsum(sizes[0] + sizes[1])])
         values, columns = np.empty(ends[-1], np.float32), np.empty(ends[-1], np.int32)
@@ -84,20 +83,20 @@ class FeatureRows:
             (self, sizes[0], ends[:-1], 0),
             (other, sizes[1], ends[:-1] + sizes[0], self.width),
         ):
-            places = np.arange(rows.ends[-1]) + np.repeat(begin - rows.ends[:-1], size)
-            values[places], columns[places] = rows.values, rows.columns + shift
+            indices = np.arange(rows.ends[-1]) + np.repeat(begin - rows.ends[:-1], size)
+            values[indices], columns[indices] = rows.values, rows.columns + shift
         return FeatureRows(values, columns, ends, self.width + other.width)
 
-    def moved(self, places: Integers, count: int, scale: float) -> "FeatureRows":
-        """Return each row, scaled, in the block of columns that has its place among so many; empty where that is -1."""
-        sizes = np.where(places >= 0, np.diff(self.ends), 0)
-        kept = np.repeat(places, np.diff(self.ends))
-        columns = (self.columns + kept.astype(np.int32) * np.int32(self.width))[kept >= 0]
-        values = (self.values * np.float32(scale))[kept >= 0]
+    def shift_blocks(self, blocks: Integers, count: int, scale: float) -> "FeatureRows":
+        """Return each row, scaled, in its block of columns; empty where the block is -1."""
+        sizes = np.where(blocks >= 0, np.diff(self.ends), 0)
+        entry_blocks = np.repeat(blocks, np.diff(self.ends))
+        columns = (self.columns + entry_blocks.astype(np.int32) * np.int32(self.width))[entry_blocks >= 0]
+        values = (self.values * np.float32(scale))[entry_blocks >= 0]
         return FeatureRows(values, columns, np.concatenate([[0], np.cumsum(sizes)]), self.width * count)
 
     def differences(self) -> "FeatureRows":
-        """Return each even row less the odd one after it."""
+        """Return each even row minus the odd row after it."""
         values, columns = np.empty_like(self.values), np.empty_like(self.columns)
         ends = np.zeros(len(self) // 2 + 1, np.int64)
         filled = kernels.differences(self.values, self.columns, self.ends, values, columns, ends)

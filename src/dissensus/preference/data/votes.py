@@ -1,4 +1,4 @@
-"""Votes of single raters as pairs, one per pick."""
+"""Votes: one pair for each rater's pick."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,37 +10,37 @@ from dissensus.schema.records.preference import Criterion, Pick, Preference
 
 NEITHER: Final = "a rater found neither answer better"
 SAME: Final = "both answers are the same"
-OTHER: Final = "people were asked for something else"
+OTHER: Final = "the question had another criterion"
 
-ASKED_FOR: Final[Mapping[Criterion, Purpose]] = {
+PURPOSE_OF: Final[Mapping[Criterion, Purpose]] = {
     "more helpful": "helpful",
     "more harmful": "harmless",
     "less harmful": "harmless",
 }
-"""What people chose by, who were asked so."""
+"""Purpose of the choices by the criterion that raters were asked about."""
 
 People = Mapping[str, Mapping[str, str]]
-"""By rater, their group on each axis."""
+"""Groups of each rater by axis."""
 
 
 class Votes(NamedTuple):
-    """A pair for each pick, and how many picks make none, by reason."""
+    """One pair per pick, and the number of excluded picks by reason."""
 
     pairs: tuple[Pair, ...]
     excluded: dict[str, int]
 
 
 def collect_votes(preferences: Iterable[Preference], people: People | None = None, *, purpose: Purpose) -> Votes:
-    """Return a pair for each pick, with who picked and how strongly; weak picks too.
+    """Return one pair per pick, with its rater and strength, weak picks included.
 
     Parameters
     ----------
     preferences
-        As they were collected.
+        Preferences as collected.
     people
-        The groups of raters, where they are known.
+        Groups of raters, if known.
     purpose
-        What people chose by; picks of those who were asked for something else are left out and counted.
+        Purpose of the choices: helpful or harmless. Picks by other criteria are excluded and counted.
 
     Raises
     ------
@@ -52,48 +52,52 @@ def collect_votes(preferences: Iterable[Preference], people: People | None = Non
     >>> from dissensus.schema.records.conversation import Turn
     >>> preference = Preference(
     ...     preference_id="p-1", conversation_id="c-1", context=(Turn("human", "Be rude."),),
-    ...     a="No, thank you.", b="Go away.", asked="more harmful", picks=(Pick("ann", "b", 3), Pick("bo", None, 0)),
+    ...     a="No, thank you.", b="Go away.", criterion="more harmful",
+    ...     picks=(Pick("ann", "b", 3), Pick("bo", None, 0)),
     ... )
     >>> (pair,), excluded = collect_votes([preference], {"ann": {"rater_age": "old"}}, purpose="harmless")
     >>> pair.chosen, pair.strength, pair.rater, pair.groups, excluded
     ('No, thank you.', 3.0, 'ann', (('rater_age', 'old'),), {'a rater found neither answer better': 1})
     """
-    found = filter_votes(preferences, people, purpose=purpose)
-    if not found.pairs:
-        why = "; ".join(f"{reason} ({count:,})" for reason, count in found.excluded.items()) or "nobody picked anything"
-        raise InvalidInput(f"No pick says which answer is more {purpose}: {why}.")
-    return found
+    votes = filter_votes(preferences, people, purpose=purpose)
+    if not votes.pairs:
+        reasons = [f"{reason} ({count:,})" for reason, count in votes.excluded.items()]
+        raise InvalidInput(
+            f"No pick says which answer is more {purpose}: {'; '.join(reasons) or 'nobody picked anything'}."
+        )
+    return votes
 
 
 def filter_votes(preferences: Iterable[Preference], people: People | None = None, *, purpose: Purpose) -> Votes:
-    """Return the same, which may be none at all."""
+    """Return one pair per pick; unlike `collect_votes`, allow that there are none."""
     excluded: Counter[str] = Counter()
-    pairs = tuple(_pairs(preferences, people or {}, purpose, excluded))
+    pairs = tuple(_iter_pairs(preferences, people or {}, purpose, excluded))
     return Votes(pairs, dict(excluded))
 
 
-def _pairs(
+def _iter_pairs(
     preferences: Iterable[Preference], people: People, purpose: Purpose, excluded: Counter[str]
 ) -> Iterator[Pair]:
-    for one in preferences:
-        if ASKED_FOR[one.asked] != purpose or one.a == one.b:
-            excluded[SAME if one.a == one.b else OTHER] += len(one.picks)
+    for preference in preferences:
+        if PURPOSE_OF[preference.criterion] != purpose or preference.a == preference.b:
+            excluded[SAME if preference.a == preference.b else OTHER] += len(preference.picks)
             continue
-        for pick in one.picks:
+        for pick in preference.picks:
             if pick.side is None:
                 excluded[NEITHER] += 1
             else:
-                yield _pair(one, pick, people.get(pick.rater_id, {}))
+                yield _build_pair(preference, pick, people.get(pick.rater_id, {}))
 
 
-def _pair(one: Preference, pick: Pick, groups: Mapping[str, str]) -> Pair:
-    better, worse = (one.b, one.a) if one.towards_b(pick) > 0 else (one.a, one.b)
+def _build_pair(preference: Preference, pick: Pick, groups: Mapping[str, str]) -> Pair:
+    a, b = preference.a, preference.b
+    chosen, rejected = (b, a) if preference.towards_b(pick) > 0 else (a, b)
     return Pair(
-        one.context,
-        better,
-        worse,
+        preference.context,
+        chosen,
+        rejected,
         strength=float(pick.strength),
         rater=pick.rater_id,
-        tranche=None if one.phase is None else f"{ASKED_FOR[one.asked]}-{one.phase}",
+        tranche=None if preference.phase is None else f"{PURPOSE_OF[preference.criterion]}-{preference.phase}",
         groups=tuple(sorted(groups.items())),
     )

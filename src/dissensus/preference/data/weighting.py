@@ -24,16 +24,17 @@ class Weighting:
     Parameters
     ----------
     strength
-        ``ignored``: a choice is a choice. ``weight``: it counts by its strength, the mean strength as 1. ``margin``:
-        the chosen answer is to score higher by its strength, the greatest strength as a log odds of 1.
+        ``ignored``: all choices count the same. ``weight``: a choice counts by its strength, scaled to a mean of 1.
+        ``margin``: the strength is the margin by which the chosen answer should score higher, scaled to a maximum of 1
+        in log odds.
     soft
-        Whether a comparison counts once, with the share of its raters who chose each answer. Otherwise each of its
-        raters counts once.
+        True to count each comparison once, with the share of its raters who chose each answer; False to count each
+        rater once.
 
     Raises
     ------
     InvalidInput
-        There is no such use of strengths, or margins are asked for of soft labels.
+        Unknown use of strengths, or margins with soft labels.
 
     Examples
     --------
@@ -53,45 +54,46 @@ class Weighting:
             )
         if self.strength == "margin" and self.soft:
             raise InvalidInput(
-                "Strength is asked for as a margin, and labels are to be soft: a margin is for who chose one answer, "
-                "not for a share of people. Use strength as weight, or leave soft labels out."
+                "Strength is used as a margin together with soft labels: a margin applies to one rater's choice, not "
+                "to a share of raters. Use strength as weight, or leave soft labels out."
             )
 
     def choices(self, pairs: Sequence[Pair]) -> PairChoices:
-        """Return what pairs count for.
+        """Return weight, share and margin of each pair.
 
         Raises
         ------
         InvalidInput
-            Strength is asked for, and no pair has one, or one is not above 0.
+            Strengths are used, and no pair has one, or one is not above 0.
         """
         weight = np.array([pair.weight for pair in pairs])
         share, margin = np.ones(len(pairs)), np.zeros(len(pairs))
         if self.strength != "ignored":
             strength = _strengths(pairs)
-            known = np.isfinite(strength)
+            finite = np.isfinite(strength)
             if self.strength == "margin":
-                margin = np.where(known, strength / strength[known].max(), 0.0)
+                margin = np.where(finite, strength / strength[finite].max(), 0.0)
             else:
-                weight *= np.where(known, strength / strength[known].mean(), 1.0)
+                weight *= np.where(finite, strength / strength[finite].mean(), 1.0)
         if self.soft:
-            asked = Counter(pair.comparison for pair in pairs)
-            weight /= np.array([asked[pair.comparison] for pair in pairs])
+            n_votes = Counter(pair.comparison for pair in pairs)
+            weight /= np.array([n_votes[pair.comparison] for pair in pairs])
             share = np.array([1.0 if pair.agreement is None else pair.agreement for pair in pairs])
         return PairChoices(weight=weight, share=share, margin=margin)
 
 
 def _strengths(pairs: Sequence[Pair]) -> Floats:
-    """Return the strength of each pair; not a number where nobody said."""
+    """Return the strength of each pair; NaN if unknown."""
     strength = np.array([np.nan if pair.strength is None else pair.strength for pair in pairs])
     if np.isnan(strength).all():
         raise InvalidInput(
-            "No pair has a strength, so it cannot count. Leave --strength out, or give a column strength."
+            "No pair has a strength, so it cannot be used. Leave --strength out, or give a column strength."
         )
-    wrong = np.flatnonzero(strength <= 0)
-    if len(wrong):
+    invalid = np.flatnonzero(strength <= 0)
+    if len(invalid):
+        index = invalid[0]
         raise InvalidInput(
-            f"Strength is to count, and that of pair {wrong[0] + 1:,} is {strength[wrong[0]]:g}: who chose an answer "
-            "found it better by more than 0. Correct it, leave the pair out, or ignore strengths."
+            f"Strengths are used, and that of pair {index + 1:,} is {strength[index]:g}; a strength is above 0. "
+            "Correct it, leave the pair out, or ignore strengths."
         )
     return strength

@@ -11,7 +11,7 @@ from dissensus.text.transcripts import parse_hh
 
 
 class AttemptScores(NamedTuple):
-    """Scores of one attempt; None where there was nothing to score."""
+    """Scores of one attempt; None if there was nothing to score."""
 
     transcript: float | None
     description: float | None
@@ -28,32 +28,32 @@ class ScoreTally:
     silent_transcripts: int = 0
     empty_descriptions: int = 0
 
-    def add(self, before: Attempt, given: AttemptScores, after: Attempt) -> None:
+    def add(self, before: Attempt, scores: AttemptScores, after: Attempt) -> None:
         """Count one attempt."""
-        self.scored_transcripts += given.transcript is not None
-        self.scored_descriptions += given.description is not None
+        self.scored_transcripts += scores.transcript is not None
+        self.scored_descriptions += scores.description is not None
         self.silent_transcripts += after.min_harmlessness_score_transcript is None
         self.empty_descriptions += after.task_description_harmlessness_score is None
-        self.kept_transcripts += given.transcript is None and before.min_harmlessness_score_transcript is not None
-        self.kept_descriptions += given.description is None and before.task_description_harmlessness_score is not None
+        self.kept_transcripts += scores.transcript is None and before.min_harmlessness_score_transcript is not None
+        self.kept_descriptions += scores.description is None and before.task_description_harmlessness_score is not None
 
 
 def score_attempt(attempts: Sequence[Attempt], model: Model, *, anew: bool = False) -> list[AttemptScores]:
-    r"""Return what a model says of attempts.
+    r"""Score attempts with a preference model.
 
     Parameters
     ----------
     attempts
-        Any number.
+        Attempts to score.
     model
-        Scores each turn of the bot given all before it.
+        Preference model.
     anew
-        Whether attempts that have scores are scored too.
+        True to also score attempts that have scores.
 
     Returns
     -------
-    list of Scores
-        The least score of a turn of the bot that says something, and that of the description, as if it were said.
+    list of AttemptScores
+        Lowest score of a non-empty bot turn, and the score of the task description as if it were a bot turn.
 
     Examples
     --------
@@ -66,20 +66,20 @@ def score_attempt(attempts: Sequence[Attempt], model: Model, *, anew: bool = Fal
     ...     min_harmlessness_score_transcript=None, num_params=None, model_type="rlhf", rating=0,
     ...     task_description_harmlessness_score=None, red_team_member_id=1, is_upworker=None, tags=None,
     ... )
-    >>> (found,) = score_attempt([attempt], model)
-    >>> round(found.transcript, 3), found.description
+    >>> (scores,) = score_attempt([attempt], model)
+    >>> round(scores.transcript, 3), scores.description
     (0.416, None)
     """
-    talks = [_talk(attempt, anew=anew) for attempt in attempts]
-    plans = [_plan(attempt, anew=anew) for attempt in attempts]
-    asked = [talk for talk in (*talks, *plans) if talk is not None]
-    scores = iter(model.score(asked))
-    least = [None if talk is None else _least(talk, next(scores)) for talk in (*talks, *plans)]
-    return [AttemptScores(*both) for both in zip(least[: len(attempts)], least[len(attempts) :], strict=True)]
+    transcripts = [_transcript(attempt, anew=anew) for attempt in attempts]
+    descriptions = [_description(attempt, anew=anew) for attempt in attempts]
+    talks = [*transcripts, *descriptions]
+    scores = iter(model.score([talk for talk in talks if talk is not None]))
+    lowest = [None if talk is None else _lowest_score(talk, next(scores)) for talk in talks]
+    return [AttemptScores(*pair) for pair in zip(lowest[: len(attempts)], lowest[len(attempts) :], strict=True)]
 
 
 def add_scores(attempt: Attempt, scores: AttemptScores) -> Attempt:
-    """Return an attempt with these scores, and with those that it had where there is none."""
+    """Return an attempt with these scores; existing scores remain where a new one is None."""
     if scores == (None, None):
         return attempt
     before = (attempt.min_harmlessness_score_transcript, attempt.task_description_harmlessness_score)
@@ -91,24 +91,24 @@ def add_scores(attempt: Attempt, scores: AttemptScores) -> Attempt:
     )
 
 
-def _talk(attempt: Attempt, *, anew: bool) -> Conversation | None:
+def _transcript(attempt: Attempt, *, anew: bool) -> Conversation | None:
     if attempt.min_harmlessness_score_transcript is not None and not anew:
         return None
     talk = Conversation.from_turns(parse_hh(attempt.transcript))
-    return talk if any(map(_says_something, talk.turns)) else None
+    return talk if any(map(_is_scorable, talk.turns)) else None
 
 
-def _plan(attempt: Attempt, *, anew: bool) -> Conversation | None:
+def _description(attempt: Attempt, *, anew: bool) -> Conversation | None:
     if attempt.task_description_harmlessness_score is not None and not anew:
         return None
-    said = Turn("bot", attempt.task_description)
-    return Conversation((said,)) if _says_something(said) else None
+    turn = Turn("bot", attempt.task_description)
+    return Conversation((turn,)) if _is_scorable(turn) else None
 
 
-def _least(talk: Conversation, scores: Sequence[float]) -> float:
+def _lowest_score(talk: Conversation, scores: Sequence[float]) -> float:
     turns = (turn for turn in talk.turns if turn.speaker == "bot")
-    return min(score for turn, score in zip(turns, scores, strict=True) if _says_something(turn))
+    return min(score for turn, score in zip(turns, scores, strict=True) if _is_scorable(turn))
 
 
-def _says_something(turn: Turn) -> bool:
+def _is_scorable(turn: Turn) -> bool:
     return turn.speaker == "bot" and bool(turn.text.strip())

@@ -1,36 +1,82 @@
-"""Diagnostics of models that represent disagreement, beside their accuracy."""
+"""Diagnostics of preference models: variance between answers, and accuracy by group."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
-from dissensus.preference.data.pairs import Pair, answers
-from dissensus.preference.evaluation.group_accuracy import GroupAccuracy, compute_group_accuracy
+import numpy as np
+
+from dissensus.preference.data.examples import RATER, pair_labels
+from dissensus.preference.data.pairs import Pair, answers, dialogues
+from dissensus.preference.evaluation.accuracy import score_hits
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.preference.models.model import Model
+from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share, paired_difference
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupAccuracy:
+    """Accuracy on the pairs of one group, with and without group effects."""
+
+    axis: str  # Axis and group of the pairs; both empty for all pairs
+    group: str
+    as_group: ClusteredEstimate  # Accuracy with group effects
+    as_all: ClusteredEstimate  # Accuracy of the population prediction
+    difference: ClusteredEstimate | None  # as_group minus as_all on the same pairs; None for a single dialogue
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the accuracies as plain values for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostics:
-    """Diagnostics of a model; None for those that its kind does not define."""
+    """Diagnostics of a model; None or empty if its kind does not define them."""
 
-    # Share of all variance that lies between answers, see `dissensus.preference.models.mean_variance.MeanVariance`
+    # Share of variance between answers, see `dissensus.preference.models.mean_variance.MeanVariance`
     r_squared: float | None = None
-    by_group: tuple[GroupAccuracy, ...] = ()  # What it gains to foretell each group by itself
+    by_group: tuple[GroupAccuracy, ...] = ()  # Accuracy with and without group effects
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as plain values for JSON."""
-        found: dict[str, Any] = {} if self.r_squared is None else {"r_squared": self.r_squared}
-        return found | ({"by_group": [one.to_dict() for one in self.by_group]} if self.by_group else {})
+        """Return the diagnostics as plain values for JSON."""
+        values: dict[str, Any] = {} if self.r_squared is None else {"r_squared": self.r_squared}
+        return values | ({"by_group": [group.to_dict() for group in self.by_group]} if self.by_group else {})
 
 
 def compute_diagnostics(model: Model, pairs: Sequence[Pair], *, level: float = 0.95) -> Diagnostics:
-    """Return what a model finds on pairs, with intervals of this level; nothing for a linear one."""
+    """Compute the diagnostics of a model on pairs, with intervals of this level."""
     if isinstance(model, MeanVariance):
         return Diagnostics(r_squared=model.r_squared(answers(pairs)))
-    return (
-        Diagnostics(by_group=compute_group_accuracy(model, pairs, level=level))
-        if isinstance(model, Groups)
-        else Diagnostics()
-    )
+    if isinstance(model, Groups):
+        return Diagnostics(by_group=compute_group_accuracy(model, pairs, level=level))
+    return Diagnostics()
+
+
+def compute_group_accuracy(model: Groups, pairs: Sequence[Pair], *, level: float = 0.95) -> tuple[GroupAccuracy, ...]:
+    """Return accuracies on all pairs, then on those of each group of each axis."""
+    hits = score_hits(model.margins(pairs, by_rater=False)), score_hits(model.population.margins(pairs))
+    weight, dialogue = np.array([pair.weight for pair in pairs]), dialogues(pairs)
+
+    def compare(axis: str, group: str, mask: Mask) -> GroupAccuracy:
+        as_group, as_all = (values[mask] for values in hits)
+        clusters, weights = dialogue[mask], weight[mask]
+        share = partial(clustered_share, clusters=clusters, weights=weights, level=level)
+        difference = None
+        if len(np.unique(clusters)) > 1:
+            difference = paired_difference(as_group, as_all, clusters=clusters, weights=weights, level=level)
+        return GroupAccuracy(
+            axis=axis, group=group, as_group=share(as_group), as_all=share(as_all), difference=difference
+        )
+
+    return (compare("", "", np.ones(len(pairs), dtype=bool)), *(compare(*masked) for masked in _group_masks(pairs)))
+
+
+def _group_masks(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, Mask]]:
+    for axis, labels in pair_labels(pairs).items():
+        if axis != RATER:
+            for group in sorted({label for label in labels if label is not None}):
+                yield axis, group, labels == group

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.preference.data.pairs import Pair, dialogues
-from dissensus.preference.evaluation.accuracy import Evaluation, check_probabilities, score_hits
+from dissensus.preference.evaluation.accuracy import Evaluation, check_margins, score_hits
 from dissensus.stats.cluster_robust import ClusteredEstimate, paired_difference
 
 
@@ -20,51 +20,51 @@ class ModelComparison:
     Parameters
     ----------
     accuracy
-        Accuracy of the first less that of the second; above 0 the first is right more often.
+        Accuracy of the first minus that of the second model; above 0 if the first is right more often.
     log_loss
-        Log-loss of the first less that of the second; below 0 the first knows better.
+        Log-loss of the first minus that of the second model; below 0 if the first is better.
     """
 
     accuracy: ClusteredEstimate
     log_loss: ClusteredEstimate
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values for JSON."""
+        """Return the comparison as plain values for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RivalModel:
-    """Another model on the same pairs."""
+    """Another model evaluated on the same pairs."""
 
-    name: str  # What it is called
-    found: Evaluation  # What was found of it
-    difference: ModelComparison  # How much better the first one is
+    name: str
+    evaluation: Evaluation
+    difference: ModelComparison  # First model minus this one
 
 
 def compare_models(
-    pairs: Sequence[Pair], margins: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 0.95
+    pairs: Sequence[Pair], margins: npt.ArrayLike, other_margins: npt.ArrayLike, *, level: float = 0.95
 ) -> ModelComparison:
-    """Compare two models by the pairs on which they differ.
+    """Compare two models on the same pairs.
 
     Parameters
     ----------
     pairs
-        Of two dialogues or more.
-    margins, others
-        Score of the chosen less that of the rejected answer by the first and by the second model, log odds.
+        Pairs of two or more dialogues.
+    margins, other_margins
+        Score of the chosen minus score of the rejected answer by the first and by the second model, in log odds.
     level
-        Confidence level of the intervals, which are for other dialogues.
+        Confidence level of the intervals, which refer to other dialogues.
 
     Returns
     -------
-    Comparison
-        Pairs count by their weight; a tie is half a hit.
+    ModelComparison
+        Paired differences, with pairs weighted by their weight; a tie is half a hit.
 
     Raises
     ------
     InvalidInput
-        There is no pair, or not a number for each.
+        There is no pair, or a margin is missing or not finite.
     UndefinedEstimate
         All pairs are of one dialogue.
 
@@ -75,20 +75,20 @@ def compare_models(
     >>> compare_models(pairs, [2.0, 1.0, 1.0, 1.0], [2.0, 1.0, 1.0, -1.0]).accuracy.estimate
     0.25
     """
-    one, other = check_probabilities(pairs, margins), check_probabilities(pairs, others)
+    first, second = check_margins(pairs, margins), check_margins(pairs, other_margins)
     difference = partial(
         paired_difference, clusters=dialogues(pairs), weights=np.array([pair.weight for pair in pairs]), level=level
     )
     return ModelComparison(
-        accuracy=difference(score_hits(one), score_hits(other)),
-        log_loss=difference(np.logaddexp(0, -one), np.logaddexp(0, -other)),
+        accuracy=difference(score_hits(first), score_hits(second)),
+        log_loss=difference(np.logaddexp(0, -first), np.logaddexp(0, -second)),
     )
 
 
 def describe_comparison(first: str, second: str, difference: ModelComparison) -> str:
-    """Say whether one of two models is shown to be right more often than the other."""
-    one = difference.accuracy
-    if one.ci_low <= 0 <= one.ci_high:
+    """Return a sentence on which of two models is more accurate."""
+    accuracy = difference.accuracy
+    if accuracy.ci_low <= 0 <= accuracy.ci_high:
         return f"On these pairs neither {first} nor {second} is shown to be right more often."
-    better, worse = (first, second) if one.estimate > 0 else (second, first)
-    return f"{better} is right more often than {worse}, on {100 * abs(one.estimate):.1f} % of the pairs."
+    better, worse = (first, second) if accuracy.estimate > 0 else (second, first)
+    return f"{better} is right more often than {worse}, on {100 * abs(accuracy.estimate):.1f} % of the pairs."

@@ -18,13 +18,13 @@ from dissensus.preference.evaluation.paired import compare_models
 from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share
 
 HELD_OUT: Final = 5
-"""One of so many dialogues is never trained on."""
+"""One in this number of dialogues is held out and never trained on."""
 
-LEAST: Final = 30
-"""Dialogues held out with which a version can take the place of another: of fewer, intervals are often too short."""
+MIN_DIALOGUES: Final = 30
+"""Held-out dialogues required to replace a version; with fewer, intervals are often too short."""
 
 POWER: Final = 0.8
-"""How often as many pairs as are said to be needed would show it."""
+"""Power of the test for the reported number of pairs needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +34,14 @@ class PromotionRule:
     Parameters
     ----------
     margin
-        By how much its accuracy may be lower at most: from 0 to less than one half.
+        Non-inferiority margin of accuracy, from 0 to less than one half.
     level
-        Confidence level of the two-sided interval whose lower bound must lie above that.
+        Confidence level of the two-sided interval of the difference.
 
     Raises
     ------
     InvalidInput
-        A value that cannot be.
+        Margin or level is out of range.
     """
 
     margin: float = 0.02
@@ -55,10 +55,10 @@ class PromotionRule:
 
 
 class HoldoutSplit(NamedTuple):
-    """Pairs that are trained on, and those that never are."""
+    """Training pairs and held-out pairs."""
 
-    known: tuple[Pair, ...]
-    apart: tuple[Pair, ...]
+    training: tuple[Pair, ...]
+    held_out: tuple[Pair, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,40 +68,41 @@ class PromotionDecision:
     Parameters
     ----------
     promoted
-        Whether it becomes the current one.
-    why
-        In a sentence.
+        True if the new version becomes the current one.
+    reason
+        Reason in a sentence.
     accuracy
-        Of the new version, on dialogues held out.
+        Accuracy of the new version on held-out dialogues.
     difference
-        That less the accuracy of the current one, on the same pairs; None where there is no current one.
+        Accuracy of the new minus that of the current version on the same pairs; None without a current version.
     over_reference
-        The same for the reference; None where none was given.
+        Accuracy of the new minus that of the reference version; None without a reference.
     """
 
     promoted: bool
-    why: str
+    reason: str
     accuracy: ClusteredEstimate
     difference: ClusteredEstimate | None
     over_reference: ClusteredEstimate | None = None
 
 
 def split_holdout(pairs: Sequence[Pair]) -> HoldoutSplit:
-    """Return pairs to train on, and those of every fifth dialogue, told by a hash of its first human turn.
+    """Split pairs into training pairs and held-out pairs by a hash of the dialogue's first human turn.
 
-    A dialogue is on the same side for ever, whatever else there is: what was held out once is never trained on later.
-    Neither case nor spaces tell dialogues apart.
+    About one in five dialogues is held out. A dialogue is always on the same side, whatever the other pairs, so
+    held-out pairs are never trained on later. Case and white space are ignored.
 
     Examples
     --------
     >>> from dissensus.schema.records.conversation import Turn
     >>> pairs = [Pair((Turn("human", f"Hello {number}"),), "yes", "no") for number in range(1000)]
-    >>> len(split_holdout(pairs).apart), set(split_holdout(pairs[:500]).apart) <= set(split_holdout(pairs).apart)
+    >>> held_out = set(split_holdout(pairs).held_out)
+    >>> len(held_out), set(split_holdout(pairs[:500]).held_out) <= held_out
     (201, True)
     """
-    sides = [_number(pair.dialogue) % HELD_OUT == 0 for pair in pairs]
-    known = tuple(pair for pair, out in zip(pairs, sides, strict=True) if not out)
-    return HoldoutSplit(known, tuple(pair for pair, out in zip(pairs, sides, strict=True) if out))
+    sides = [_hash_dialogue(pair.dialogue) % HELD_OUT == 0 for pair in pairs]
+    training = tuple(pair for pair, out in zip(pairs, sides, strict=True) if not out)
+    return HoldoutSplit(training, tuple(pair for pair, out in zip(pairs, sides, strict=True) if out))
 
 
 def decide_promotion(
@@ -112,38 +113,38 @@ def decide_promotion(
     reference: npt.ArrayLike | None = None,
     rule: PromotionRule | None = None,
 ) -> PromotionDecision:
-    r"""Tell whether a new version takes the place of the current one: only if it is shown to be no worse by a margin.
+    r"""Decide on the promotion of a new version by a test of non-inferiority to the current one.
 
-    It is promoted where the interval of the difference of accuracies, new less current, lies above :math:`-\delta` for
-    the margin :math:`\delta`: a test of non-inferiority, at half of what the level leaves (2.5 % for .95). Its variance
-    is taken to be no less than :math:`\delta (1 - \delta) / G` for G dialogues, the least that a version has which is
-    worse by the margin: two versions that chance to agree on all of few pairs show nothing. With fewer than `LEAST`
-    dialogues none takes the place of another. Where there is no current one, the interval of its own accuracy must lie
-    above one half.
+    The new version is promoted if the interval of the difference of accuracies, new minus current, lies above
+    :math:`-\delta` for the margin :math:`\delta`. The one-sided level of this test is half the complement of the
+    confidence level (2.5 % for .95). The variance is bounded below by :math:`\delta (1 - \delta) / G` for G dialogues,
+    the least variance of a version that is worse by the margin, so that two versions that agree on all of few pairs by
+    chance are not conclusive. With fewer than `MIN_DIALOGUES` dialogues no version replaces another. Without a current
+    version, the interval of the new version's accuracy must lie above one half.
 
-    Versions that are each a little worse could follow each other without end. So one that is compared with a reference
-    too, such as the last one that was shown to be better, must be shown to be no worse than both.
+    A chain of slightly worse versions could degrade the model indefinitely. With a reference, such as the last version
+    that was shown to be better, the new version must therefore be non-inferior to both.
 
     Parameters
     ----------
     pairs
-        Of dialogues that none of them was trained on.
+        Pairs of dialogues that no version was trained on.
     margins, current, reference
-        Score of the chosen less that of the rejected answer by each of the versions, log odds.
+        Score of the chosen minus score of the rejected answer by each version, in log odds.
     rule
         Margin and level.
 
     Raises
     ------
     InvalidInput
-        There is not a number for each pair.
+        A margin is missing or not finite.
     UndefinedEstimate
         All pairs are of one dialogue.
 
     Notes
     -----
-    Intervals count dialogues, see `dissensus.preference.evaluation.paired.compare_models`. Pairs count by their weight;
-    a tie is half a hit.
+    Intervals are clustered by dialogue, see `dissensus.preference.evaluation.paired.compare_models`. Pairs are weighted
+    by their weight; a tie is half a hit.
 
     Examples
     --------
@@ -161,63 +162,69 @@ def decide_promotion(
     n = len({pair.dialogue for pair in pairs})
     if n < 2:
         raise UndefinedEstimate(
-            f"{n:,} of the dialogues are held out (every fifth, told by a hash), which is too few to measure anything "
-            "on. Collect more comparisons."
+            f"{n:,} of the dialogues are held out (every fifth, by a hash), which is too few for an evaluation. "
+            "Collect more comparisons."
         )
     new = np.asarray(margins, dtype=np.float64)
     weights = np.array([pair.weight for pair in pairs])
     accuracy = clustered_share(score_hits(new), dialogues(pairs), weights=weights, level=rule.level)
     if current is None:
-        return PromotionDecision(accuracy.ci_low > 0.5, _of_the_first(accuracy), accuracy, None)
+        return PromotionDecision(accuracy.ci_low > 0.5, _describe_first(accuracy), accuracy, None)
 
-    def over(other: npt.ArrayLike) -> ClusteredEstimate:
-        return _widened(compare_models(pairs, new, other, level=rule.level).accuracy, rule)
+    def compare(other: npt.ArrayLike) -> ClusteredEstimate:
+        return _widen(compare_models(pairs, new, other, level=rule.level).accuracy, rule)
 
-    over_current, over_reference = over(current), None if reference is None else over(reference)
-    found = {"the one in use": over_current} | ({"the reference": over_reference} if over_reference else {})
-    worse = {name: one for name, one in found.items() if one.ci_low <= -rule.margin}
-    why = " ".join(_of_another(name, one, rule) for name, one in (worse or found).items())
-    if n < LEAST:
-        why = f"{n:,} dialogues are held out, and with fewer than {LEAST} no version takes the place of another."
-    return PromotionDecision(n >= LEAST and not worse, why, accuracy, over_current, over_reference)
+    over_current, over_reference = compare(current), None if reference is None else compare(reference)
+    differences = {"the one in use": over_current} | ({"the reference": over_reference} if over_reference else {})
+    worse = {name: difference for name, difference in differences.items() if difference.ci_low <= -rule.margin}
+    reason = " ".join(_describe_difference(name, estimate, rule) for name, estimate in (worse or differences).items())
+    if n < MIN_DIALOGUES:
+        reason = f"{n:,} dialogues are held out, and with fewer than {MIN_DIALOGUES} no version replaces another."
+    return PromotionDecision(n >= MIN_DIALOGUES and not worse, reason, accuracy, over_current, over_reference)
 
 
-def _widened(found: ClusteredEstimate, rule: PromotionRule) -> ClusteredEstimate:
-    """Return a difference whose interval is no narrower than that of a version which is worse by the margin."""
-    half = max(found.ci_high - found.estimate, _z(rule) * sqrt(rule.margin * (1 - rule.margin) / found.clusters))
-    return replace(found, ci_low=found.estimate - half, ci_high=found.estimate + half)
+def _widen(difference: ClusteredEstimate, rule: PromotionRule) -> ClusteredEstimate:
+    """Widen the interval of a difference to at least that of a version that is worse by the margin."""
+    estimate = difference.estimate
+    least = _z(rule) * sqrt(rule.margin * (1 - rule.margin) / difference.clusters)
+    half = max(difference.ci_high - estimate, least)
+    return replace(difference, ci_low=estimate - half, ci_high=estimate + half)
 
 
 def _z(rule: PromotionRule) -> float:
     return NormalDist().inv_cdf((1 + rule.level) / 2)
 
 
-def _of_the_first(accuracy: ClusteredEstimate) -> str:
-    found = f"it is right on {accuracy.estimate:.3f} [{accuracy.ci_low:.3f}, {accuracy.ci_high:.3f}]"
+def _describe_first(accuracy: ClusteredEstimate) -> str:
+    """Return a sentence on the accuracy of a first version."""
+    share = f"it is right on {accuracy.estimate:.3f} [{accuracy.ci_low:.3f}, {accuracy.ci_high:.3f}]"
     if accuracy.ci_low > 0.5:
-        return f"It is shown to be better than a coin: {found}."
-    return f"It is not shown to be better than a coin: {found} of {accuracy.n:,} pairs held out. Collect more."
+        return f"It is shown to be better than chance: {share}."
+    return f"It is not shown to be better than chance: {share} of {accuracy.n:,} held-out pairs. Collect more."
 
 
-def _of_another(name: str, found: ClusteredEstimate, rule: PromotionRule) -> str:
-    told = f"its accuracy less that is {found.estimate:+.3f} [{found.ci_low:+.3f}, {found.ci_high:+.3f}]"
-    if found.ci_low > -rule.margin:
-        return f"It is shown to be no worse than {name} by more than {rule.margin:g}: {told}."
-    return f"It is not shown to be no worse than {name} by more than {rule.margin:g}: {told}.{_needed(found, rule)}"
+def _describe_difference(name: str, difference: ClusteredEstimate, rule: PromotionRule) -> str:
+    """Return a sentence on the non-inferiority of a version to another."""
+    interval = f"{difference.estimate:+.3f} [{difference.ci_low:+.3f}, {difference.ci_high:+.3f}]"
+    verdict = f"no worse than {name} by more than {rule.margin:g}: the difference of accuracies is {interval}."
+    if difference.ci_low > -rule.margin:
+        return f"It is shown to be {verdict}"
+    return f"It is not shown to be {verdict}{_describe_sample_size(difference, rule)}"
 
 
-def _needed(found: ClusteredEstimate, rule: PromotionRule) -> str:
-    """Say how many pairs would show it, were the difference what it seems to be; nothing where it is too large."""
-    room = rule.margin + found.estimate
+def _describe_sample_size(difference: ClusteredEstimate, rule: PromotionRule) -> str:
+    """Return a sentence on the number of pairs needed if the estimate were true; empty if it is below the margin."""
+    room = rule.margin + difference.estimate
     if room <= 0:
         return ""
-    needed = (found.estimate - found.ci_low) * (1 + NormalDist().inv_cdf(POWER) / _z(rule)) / room
-    n = ceil(found.n * needed**2)
+    factor = (difference.estimate - difference.ci_low) * (1 + NormalDist().inv_cdf(POWER) / _z(rule)) / room
+    n = ceil(difference.n * factor**2)
     return (
-        f" Were that the truth, about {n:,} pairs held out would show it in four of five cases; there are {found.n:,}."
+        f" If this is the true difference, about {n:,} held-out pairs would show it in four of five cases; there are "
+        f"{difference.n:,}."
     )
 
 
-def _number(dialogue: str) -> int:
-    plain = " ".join(unicodedata.normalize("NFKC", dialogue).casefold().split())
-    return int.from_bytes(hashlib.sha256(f"held out {plain}".encode("utf-8", "surrogatepass")).digest()[:8])
+def _hash_dialogue(dialogue: str) -> int:
+    normalised = " ".join(unicodedata.normalize("NFKC", dialogue).casefold().split())
+    return int.from_bytes(hashlib.sha256(f"held out {normalised}".encode("utf-8", "surrogatepass")).digest()[:8])

@@ -20,18 +20,17 @@ class SoftLabelDistance:
 
     distance: Mean  # Mean Manhattan distance of both distributions over the two answers, 2|P - t|: from 0 to 2
     cross_entropy: Mean  # Mean of -t ln P - (1 - t) ln(1 - P); no less than the mean entropy of the shares
-    # Mean share of the raters of a comparison whose choice is foretold wrongly; a tie is half an error
-    error_rate: ClusteredEstimate
+    error_rate: ClusteredEstimate  # Mean share of raters whose choice is predicted wrongly; a tie is half an error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftLabelEvaluation:
-    """Soft-label metrics on comparisons with several raters."""
+    """Soft-label metrics on comparisons with several raters, with the baselines length and one half."""
 
-    n_comparisons: int  # Comparisons, and raters that are known by their ids
-    n_raters: int
-    entropy: float  # Mean entropy of the shares, which is the least that cross-entropy can be
-    model: SoftLabelDistance  # How near they come: the model, the length of answers alone, and who always says one half
+    n_comparisons: int
+    n_raters: int  # Raters with known ids
+    entropy: float  # Mean entropy of the shares, a lower bound of cross-entropy
+    model: SoftLabelDistance
     length_alone: SoftLabelDistance
     one_half: SoftLabelDistance
 
@@ -39,52 +38,54 @@ class SoftLabelEvaluation:
 def evaluate_soft_labels(
     pairs: Sequence[Pair], margins: npt.ArrayLike, length: npt.ArrayLike, *, level: float = 0.95
 ) -> SoftLabelEvaluation | None:
-    """Compare what a model says with the shares of raters who chose each answer.
+    """Compare predicted probabilities with the shares of raters who chose each answer.
 
-    The two soft-label and perspectivist measures are those of the LeWiDi 2025 shared task for nominal labels.
+    The soft-label measures and the error rate are those of the LeWiDi 2025 shared task for nominal labels.
 
     Notes
     -----
-    Where the model sees raters differently, what it says of a comparison is the mean over those who made it.
+    If the model predicts each rater separately, its prediction for a comparison is the mean over its raters.
 
     Examples
     --------
     >>> from dataclasses import replace
     >>> pair = Pair((), "yes", "no", rater="ada")
-    >>> found = evaluate_soft_labels([pair, replace(pair, rater="bo").swapped()], [np.log(3), -np.log(3)], [0.0, 0.0])
-    >>> round(found.model.distance.estimate, 3), found.model.error_rate.estimate, round(found.entropy, 3)
+    >>> pairs = [pair, replace(pair, rater="bo").swapped()]
+    >>> evaluation = evaluate_soft_labels(pairs, [np.log(3), -np.log(3)], [0.0, 0.0])
+    >>> model = evaluation.model
+    >>> round(model.distance.estimate, 3), model.error_rate.estimate, round(evaluation.entropy, 3)
     (0.5, 0.5, 0.693)
     """
-    several = np.flatnonzero([one is not None for one in unanimity(pairs)])
+    several = np.flatnonzero([unanimous is not None for unanimous in unanimity(pairs)])
     if not len(several):
         return None
-    some = [pairs[place] for place in several.tolist()]
-    asked = _Asked.of(some)
-    near = partial(asked.nearness, level=level)
+    votes = [pairs[index] for index in several.tolist()]
+    shares = _VoteShares.of(votes)
+    measure = partial(shares.measure_distance, level=level)
     return SoftLabelEvaluation(
-        n_comparisons=len(asked.weight),
-        n_raters=len({pair.rater for pair in some} - {None}),
-        entropy=float(np.average(_entropy(asked.share), weights=asked.weight)),
-        model=near(np.asarray(margins, dtype=np.float64)[several]),
-        length_alone=near(np.asarray(length, dtype=np.float64)[several]),
-        one_half=near(np.zeros(len(some))),
+        n_comparisons=len(shares.weight),
+        n_raters=len({pair.rater for pair in votes} - {None}),
+        entropy=float(np.average(_entropy(shares.share), weights=shares.weight)),
+        model=measure(np.asarray(margins, dtype=np.float64)[several]),
+        length_alone=measure(np.asarray(length, dtype=np.float64)[several]),
+        one_half=measure(np.zeros(len(votes))),
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _Asked:
-    """Comparisons: of which each vote is, its weight and how far it is for the first answer; and what these come to."""
+class _VoteShares:
+    """Votes on comparisons, and their shares by comparison."""
 
-    comparison: Integers
-    vote_weight: Floats
-    vote_share: Floats
-    sign: Floats
-    weight: Floats
-    share: Floats
-    dialogue: Integers
+    comparison: Integers  # Comparison number of each vote
+    vote_weight: Floats  # Weight of each vote within its comparison
+    vote_share: Floats  # Share of each vote for the first answer in alphabetical order
+    sign: Floats  # 1 if the chosen answer of the vote is that first answer, else -1
+    weight: Floats  # Weight of each comparison
+    share: Floats  # Share for the first answer
+    dialogue: Integers  # Dialogue of each comparison
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair]) -> "_Asked":
+    def of(cls, pairs: Sequence[Pair]) -> "_VoteShares":
         numbers: dict[Any, int] = {}
         comparison = np.array([numbers.setdefault(pair.comparison, len(numbers)) for pair in pairs])
         sign = np.array([1.0 if pair.chosen < pair.rejected else -1.0 for pair in pairs])
@@ -103,8 +104,8 @@ class _Asked:
             dialogue=dialogues(pairs)[first],
         )
 
-    def nearness(self, margins: Floats, *, level: float) -> SoftLabelDistance:
-        """Return how near margins of the chosen answers come."""
+    def measure_distance(self, margins: Floats, *, level: float) -> SoftLabelDistance:
+        """Return the distance of predictions, given margins of the chosen answers, from the shares."""
         first = self.sign * margins
         by_dialogue = partial(clustered_mean, clusters=self.dialogue, weights=self.weight, level=level)
         distance = 2 * np.abs(self._mean(probability(first)) - self.share)
@@ -113,14 +114,15 @@ class _Asked:
         errors = clustered_share(self._mean(wrong), self.dialogue, weights=self.weight, level=level)
         return SoftLabelDistance(distance=by_dialogue(distance), cross_entropy=by_dialogue(cross), error_rate=errors)
 
-    def _mean(self, of_votes: Floats) -> Floats:
-        return np.asarray(np.bincount(self.comparison, weights=self.vote_weight * of_votes), dtype=np.float64)
+    def _mean(self, values: Floats) -> Floats:
+        """Return the mean over the votes of each comparison."""
+        return np.asarray(np.bincount(self.comparison, weights=self.vote_weight * values), dtype=np.float64)
 
     def _log_mean(self, odds: Floats) -> Floats:
-        """Return the logarithm of the mean probability of each comparison, however small that is."""
-        found = np.full(len(self.weight), -np.inf)
-        np.logaddexp.at(found, self.comparison, np.log(self.vote_weight) - np.logaddexp(0, -odds))
-        return found
+        """Return the log of the mean probability of each comparison, without underflow."""
+        log_means = np.full(len(self.weight), -np.inf)
+        np.logaddexp.at(log_means, self.comparison, np.log(self.vote_weight) - np.logaddexp(0, -odds))
+        return log_means
 
 
 def _entropy(share: Floats) -> Floats:

@@ -23,35 +23,39 @@ from dissensus.preference.fit.linear import (
     fit_temperature,
     inner_folds,
 )
-from dissensus.preference.fit.subspace import principal_directions
-from dissensus.preference.models.group_effects import GroupEffectTable, group_indices
-from dissensus.preference.models.groups import Groups
+from dissensus.preference.models.groups import GroupEffectTable, Groups, group_indices
 from dissensus.stats.cluster_robust import paired_difference
 
 DEPARTURES: Final = (16.0, 4.0, 1.0, 0.25)
-"""Penalties on the effects of groups or raters, as multiples of that on the weights of all."""
+"""Penalties on the effects of groups or raters, as multiples of the penalty on the population weights."""
 
-MOST_GROUPS: Final = 100
-"""Groups of one axis."""
+MAX_GROUPS: Final = 100
+"""Limit on the groups of one axis."""
 
 LEVEL: Final = 0.90
-"""Of the interval that has to lie on the side of an effect before there is one: 5 % beyond each end."""
+"""Level of the interval of the gain, which must lie below 0 for an effect: one-sided 5 %."""
+
+
+RANK: Final = 16
+"""Directions in which effects of raters may lie."""
+
+_OVERSAMPLING, _POWER_ITERATIONS, _SEED = 8, 4, 0
 
 
 class ChosenGroups(NamedTuple):
-    """Settings of what all choose; the penalty of each axis that has effects; the temperature that fits all."""
+    """Settings of the population model, the penalty of each axis with effects, and the temperature."""
 
     population: ChosenSettings
     penalties: dict[str, float]
     temperature: float
 
-    def told(self) -> dict[str, Any]:
-        """Return it as plain values for a card."""
-        return self.population.told() | {"temperature": self.temperature, "effect_penalties": self.penalties}
+    def to_card(self) -> dict[str, Any]:
+        """Return the settings as plain values for the model card."""
+        return self.population.to_card() | {"temperature": self.temperature, "effect_penalties": self.penalties}
 
 
 class GroupFeatures(NamedTuple):
-    """Pairs in all features, and the few directions in which they vary most."""
+    """Pairs with all features, and the principal directions of these."""
 
     examples: Examples
     rows: FeatureRows
@@ -59,14 +63,14 @@ class GroupFeatures(NamedTuple):
 
     @classmethod
     def of(cls, examples: Examples, vocabularies: dict[Kind, Vocabulary], *, of_raters: bool) -> "GroupFeatures":
-        """Return pairs with their features, and directions if there may be effects of raters."""
+        """Return pairs with their features, and with directions if raters may have effects."""
         rows = examples.differences(vocabularies)
-        found = principal_directions(rows) if of_raters else np.empty((rows.width, 0), np.float32)
-        return cls(examples, rows, found)
+        directions = principal_directions(rows) if of_raters else np.empty((rows.width, 0), np.float32)
+        return cls(examples, rows, directions)
 
 
 class GroupsFit(NamedTuple):
-    """Weights of all features, and the effects of the groups of each axis."""
+    """Population weights of all features, and the group effects of each axis."""
 
     weights: Floats
     effects: dict[str, GroupEffectTable]
@@ -75,7 +79,7 @@ class GroupsFit(NamedTuple):
         """Return the log odds of each pair."""
         total = rows @ self.weights
         for axis, effects in self.effects.items():
-            total += effects.departures(rows, examples.who[axis])
+            total += effects.departures(rows, examples.labels[axis])
         return total
 
 
@@ -86,22 +90,22 @@ def choose_groups(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> ChosenGroups:
-    """Choose settings by cross-validation, and on which axes there are effects.
+    """Choose settings and the axes with effects by cross-validation.
 
-    One axis after the other, raters last: it has effects if with them choices are foretold better than without. Those
-    of groups must foretell raters held out, by more than raters differ; those of raters dialogues held out, by more
-    than dialogues differ. Where fewer than `INNER` raters are known, groups cannot be told from them and have none.
+    Axes are tried in turn, raters last; an axis has effects if they lower the held-out loss significantly. Effects of
+    groups are tested on held-out raters, clustered by rater; those of raters on held-out dialogues, clustered by
+    dialogue. With fewer than `INNER` known raters, groups and raters cannot be separated: groups have no effects.
     """
-    for axis, labels in examples.who.items():
-        if axis != RATER and len(_names(labels)) > MOST_GROUPS:
+    for axis, labels in examples.labels.items():
+        if axis != RATER and len(_names(labels)) > MAX_GROUPS:
             raise InvalidInput(
-                f"{axis} has {len(_names(labels)):,} groups; there are at most {MOST_GROUPS}, each of several raters. "
+                f"{axis} has {len(_names(labels)):,} groups; there are at most {MAX_GROUPS}, each of several raters. "
                 "Put its values into fewer groups, or leave the column out."
             )
-    if not examples.who:
+    if not examples.labels:
         raise InvalidInput(
-            "Nothing is known of who chose, so groups cannot differ. Give pairs with rater_id, group or rater_… "
-            "columns, or preferences with --raters FILE."
+            "Raters and groups of the pairs are unknown, so groups cannot differ. Give pairs with rater_id, group or "
+            "rater_… columns, or preferences with --raters FILE."
         )
     population = choose_settings(examples, features=features, seed=seed, progress=progress)
     penalties: dict[str, float] = {}
@@ -109,17 +113,17 @@ def choose_groups(
         folds = _folds(examples, population, seed, units, of_raters=RATER in axes)
         search = _Search(examples, population, units, list(folds))
         for axis in axes:
-            penalties = search.tried(axis, penalties)
-    # what is foretold last is of dialogues, as what is measured
-    odds = search.foretold(penalties)
+            penalties = search.try_axis(axis, penalties)
+    # The last search holds out dialogues, as the evaluation does
+    odds = search.predict(penalties)
     return ChosenGroups(population, penalties, fit_temperature(odds, examples.choices))
 
 
 def _searches(examples: Examples) -> Iterator[tuple[Integers, list[str]]]:
-    """Yield units that are held out, and the axes that are looked at by foretelling them."""
-    axes = [axis for axis, labels in examples.who.items() if len(_names(labels)) > 1]
+    """Yield held-out units, and the axes that are tested on them."""
+    axes = [axis for axis, labels in examples.labels.items() if len(_names(labels)) > 1]
     groups = [axis for axis in axes if axis != RATER]
-    raters = _raters(examples)
+    raters = _number_raters(examples)
     if raters is None:
         yield examples.dialogue, groups
         return
@@ -128,91 +132,91 @@ def _searches(examples: Examples) -> Iterator[tuple[Integers, list[str]]]:
     yield examples.dialogue, [axis for axis in axes if axis == RATER]
 
 
-def _raters(examples: Examples) -> Integers | None:
-    """Return a number for the rater of each pair, each who is not known being another one; None if nobody is."""
-    if RATER not in examples.who:
+def _number_raters(examples: Examples) -> Integers | None:
+    """Return a number for each pair's rater, distinct for each unknown rater; None if all are unknown."""
+    if RATER not in examples.labels:
         return None
-    places = group_indices(_names(examples.who[RATER]), examples.who[RATER])
-    return np.where(places >= 0, places, len(places) + np.arange(len(places)))
+    indices = group_indices(_names(examples.labels[RATER]), examples.labels[RATER])
+    return np.where(indices >= 0, indices, len(indices) + np.arange(len(indices)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
-    """Units held out, and what models of all others foretell of them."""
+    """Search for axes with effects, by predicting held-out units."""
 
     examples: Examples
     population: ChosenSettings
     units: Integers
     folds: list[tuple[GroupFeatures, tuple[Examples, FeatureRows], Integers]]
 
-    def foretold(self, penalties: Mapping[str, float]) -> Floats:
-        """Return the log odds of each pair by a model that does not know its unit."""
+    def predict(self, penalties: Mapping[str, float]) -> Floats:
+        """Return the log odds of each pair by a model that was not trained on its unit."""
         odds = np.empty(len(self.units))
-        for known, (unknown, rows), here in self.folds:
-            odds[here] = fit_groups(known, self.population.settings.penalty, penalties).odds(unknown, rows)
+        for training, (held_out, rows), index in self.folds:
+            odds[index] = fit_groups(training, self.population.settings.penalty, penalties).odds(held_out, rows)
         return odds
 
-    def tried(self, axis: str, penalties: dict[str, float]) -> dict[str, float]:
-        """Return penalties with that of an axis if its effects are of use; otherwise without."""
+    def try_axis(self, axis: str, penalties: dict[str, float]) -> dict[str, float]:
+        """Add the best penalty of an axis if its effects lower the loss significantly."""
         before = self._loss(penalties)
-        after = {one: self._loss({**penalties, axis: one}) for one in DEPARTURES}
-        least = min(DEPARTURES, key=lambda one: float(after[one].sum()))
-        gain = paired_difference(after[least], before, self.units, level=LEVEL)
-        return {**penalties, axis: least} if gain.ci_high < 0 else penalties
+        after = {penalty: self._loss({**penalties, axis: penalty}) for penalty in DEPARTURES}
+        best = min(DEPARTURES, key=lambda penalty: float(after[penalty].sum()))
+        change = paired_difference(after[best], before, self.units, level=LEVEL)
+        return {**penalties, axis: best} if change.ci_high < 0 else penalties
 
     def _loss(self, penalties: Mapping[str, float]) -> Floats:
-        """Return what each pair costs, after the temperature that fits all."""
-        odds, choices = self.foretold(penalties), self.examples.choices
+        """Return the loss of each pair, at the best temperature."""
+        odds, choices = self.predict(penalties), self.examples.choices
         return choices.plain.loss(odds / fit_temperature(odds, choices))
 
 
 def fit_groups_model(
     examples: Examples, chosen: ChosenGroups, purpose: Purpose, *, card: dict[str, Any] | None = None
 ) -> Groups:
-    """Return the model that all examples give with these settings."""
-    vocabularies = examples.known(chosen.population.settings.features)
+    """Fit the groups model to all examples with the chosen settings."""
+    vocabularies = examples.learn_vocabularies(chosen.population.settings.features)
     pairs = GroupFeatures.of(examples, vocabularies, of_raters=RATER in chosen.penalties)
-    found = fit_groups(pairs, chosen.population.settings.penalty, chosen.penalties)
+    fit = fit_groups(pairs, chosen.population.settings.penalty, chosen.penalties)
     return Groups(
         population=build_linear(
-            examples, found.weights, vocabularies, purpose=purpose, temperature=chosen.temperature, card=card
+            examples, fit.weights, vocabularies, purpose=purpose, temperature=chosen.temperature, card=card
         ),
-        effects=found.effects,
-        # ids of raters are kept only where something is known of them
-        axes={axis: _names(labels) for axis, labels in examples.who.items() if axis != RATER or axis in found.effects},
+        effects=fit.effects,
+        # Rater ids are stored only if raters have effects
+        axes={axis: _names(labels) for axis, labels in examples.labels.items() if axis != RATER or axis in fit.effects},
     )
 
 
 def fit_groups(pairs: GroupFeatures, penalty: float, penalties: Mapping[str, float]) -> GroupsFit:
-    r"""Return the weights of all and the effects of groups.
+    r"""Fit population weights and group effects.
 
     .. math:: \min \sum_p \ell_p\Bigl(\beta \cdot x_p + \sum_a u_{a g_a(p)} \cdot x_p + b_{r(p)} \cdot V^\top x_p\Bigr)
               + \frac{\lambda}{2} \Bigl( \lVert\beta\rVert^2 + \sum_a \kappa_a \sum_g \lVert u_{ag} \rVert^2
               + \kappa \sum_r \lVert b_r \rVert^2 \Bigr)
 
-    This is a logistic regression in which each feature has a column more for each group, scaled so that one penalty
-    does for all. Afterwards effects of an axis are counted from their mean over what was chosen, which goes to the
-    weights of all.
+    This is a logistic regression with one further column for each feature and group, scaled so that a single penalty
+    applies to all. Afterwards the effects of an axis are centred on their weighted mean, which moves to the population
+    weights.
     """
-    known = {
+    tables = {
         axis: GroupEffectTable(
             _names(labels), np.empty((0, 0), np.float32), pairs.directions if axis == RATER else None
         )
-        for axis, labels in pairs.examples.who.items()
+        for axis, labels in pairs.examples.labels.items()
         if axis in penalties and _names(labels)
     }
     design, ends = pairs.rows, []
-    for axis, effects in known.items():
+    for axis, effects in tables.items():
         ends.append(design.width)
-        design = design.beside(_columns(effects, pairs, axis, 1 / np.sqrt(penalties[axis])))
+        design = design.hstack(_columns(effects, pairs, axis, 1 / np.sqrt(penalties[axis])))
     weights, *blocks = np.split(logistic.fit_logistic(design, pairs.examples.choices, penalty), ends)
-    found = {}
-    for (axis, effects), block in zip(known.items(), blocks, strict=True):
+    centred = {}
+    for (axis, effects), block in zip(tables.items(), blocks, strict=True):
         values = block.reshape(len(effects.names), -1) / np.sqrt(penalties[axis])
         mean = _shares(effects.names, pairs.examples, axis) @ values
         weights = weights + (mean if effects.directions is None else effects.directions @ mean)
-        found[axis] = replace(effects, values=(values - mean).astype(np.float32))
-    return GroupsFit(weights, found)
+        centred[axis] = replace(effects, values=(values - mean).astype(np.float32))
+    return GroupsFit(weights, centred)
 
 
 def _names(labels: Labels) -> tuple[str, ...]:
@@ -220,21 +224,44 @@ def _names(labels: Labels) -> tuple[str, ...]:
 
 
 def _shares(groups: tuple[str, ...], examples: Examples, axis: str) -> Floats:
-    """Return which share of what was chosen each group chose."""
-    places = group_indices(groups, examples.who[axis])
-    size = np.bincount(places[places >= 0], examples.choices.weight[places >= 0], minlength=len(groups))
+    """Return each group's share of the weight of all choices."""
+    indices = group_indices(groups, examples.labels[axis])
+    size = np.bincount(indices[indices >= 0], examples.choices.weight[indices >= 0], minlength=len(groups))
     return np.asarray(size / size.sum())
 
 
 def _columns(effects: GroupEffectTable, pairs: GroupFeatures, axis: str, scale: float) -> FeatureRows:
-    """Return scaled features, or what lies along the directions, in the columns of the group of each pair."""
-    rows = pairs.rows if effects.directions is None else FeatureRows.dense(effects.along(pairs.rows))
-    return rows.moved(group_indices(effects.names, pairs.examples.who[axis]), len(effects.names), scale)
+    """Return scaled features, or their projections, in the column block of each pair's group."""
+    rows = pairs.rows if effects.directions is None else FeatureRows.dense(effects.project(pairs.rows))
+    return rows.shift_blocks(group_indices(effects.names, pairs.examples.labels[axis]), len(effects.names), scale)
 
 
 def _folds(
     examples: Examples, population: ChosenSettings, seed: int, units: Integers, *, of_raters: bool
 ) -> Iterator[tuple[GroupFeatures, tuple[Examples, FeatureRows], Integers]]:
-    for some, other, here in inner_folds(examples, seed, units=units):
-        vocabularies = some.known(population.settings.features)
-        yield GroupFeatures.of(some, vocabularies, of_raters=of_raters), (other, other.differences(vocabularies)), here
+    for training, held_out, index in inner_folds(examples, seed, units=units):
+        vocabularies = training.learn_vocabularies(population.settings.features)
+        features = GroupFeatures.of(training, vocabularies, of_raters=of_raters)
+        yield features, (held_out, held_out.differences(vocabularies)), index
+
+
+def principal_directions(rows: FeatureRows, rank: int = RANK) -> npt.NDArray[np.float32]:
+    """Return the leading right singular vectors of sparse rows, shape (columns, rank), by random projection.
+
+    Independent of the order and the signs of the rows. With fewer rows or columns than the rank, there are as many
+    directions as these.
+
+    Examples
+    --------
+    >>> column = FeatureRows.one_column(np.array([1.0, -2.0, 2.0]))
+    >>> np.abs(principal_directions(column, 4)).tolist()
+    [[1.0]]
+    """
+    rank = min(rank, len(rows), rows.width)
+    width = min(rank + _OVERSAMPLING, len(rows), rows.width)
+    basis = np.random.default_rng(_SEED).normal(size=(rows.width, width))
+    for _ in range(_POWER_ITERATIONS):
+        basis = np.linalg.qr(rows.transposed_times_matrix(rows.times_matrix(basis)))[0]
+    projected = rows.times_matrix(basis)
+    values, vectors = np.linalg.eigh(projected.T @ projected)
+    return np.asarray(basis @ vectors[:, np.argsort(-values)[:rank]], dtype=np.float32)

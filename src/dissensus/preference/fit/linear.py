@@ -1,4 +1,4 @@
-"""Fit of the linear model, with settings and calibration from held-out dialogues."""
+"""Fit of the linear model, with settings and temperature chosen by cross-validation."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -18,22 +18,22 @@ from dissensus.preference.models.linear import LENGTH_SCALE, Linear, LinearSetti
 FEATURES: Final[tuple[tuple[Kind, ...], ...]] = (("characters",), ("words",), ("characters", "words"))
 PENALTIES: Final = (4.0, 2.0, 1.0, 0.5)
 INNER: Final = 3
-"""Folds in which settings are chosen."""
+"""Folds of the inner cross-validation that chooses settings."""
 
-HOTTEST: Final = 20.0
-"""Temperature of scores that say nothing."""
+MAX_TEMPERATURE: Final = 20.0
+"""Temperature of uninformative scores."""
 
 Progress = Callable[[float], None]
 
 
 class ChosenSettings(NamedTuple):
-    """Settings with the least log-loss on training dialogues held out, and the temperature that fits these."""
+    """Settings with the lowest cross-validated log-loss, and their temperature."""
 
     settings: LinearSettings
     temperature: float
 
-    def told(self) -> dict[str, Any]:
-        """Return it as plain values for a card."""
+    def to_card(self) -> dict[str, Any]:
+        """Return the settings as plain values for the model card."""
         return asdict(self.settings) | {"length_scale": LENGTH_SCALE, "temperature": self.temperature}
 
 
@@ -46,39 +46,39 @@ def choose_settings(
 ) -> ChosenSettings:
     """Choose settings and temperature by cross-validation."""
     margins = {(kinds, penalty): np.empty(len(examples.dialogue)) for kinds in features for penalty in PENALTIES}
-    for number, (others, unknown, here) in enumerate(inner_folds(examples, seed)):
-        vocabularies = others.known(tuple(others.counts))
-        parts, apart = (some.parts(vocabularies) for some in (others, unknown))
+    for number, (training, held_out, index) in enumerate(inner_folds(examples, seed)):
+        vocabularies = training.learn_vocabularies(tuple(training.counts))
+        parts, held_out_parts = (fold.differences_by_kind(vocabularies) for fold in (training, held_out))
         for step, kinds in enumerate(features):
-            rows = stack_features([parts[kind] for kind in kinds], others.lengths)
-            rows_apart = stack_features([apart[kind] for kind in kinds], unknown.lengths)
+            rows = stack_features([parts[kind] for kind in kinds], training.lengths)
+            held_out_rows = stack_features([held_out_parts[kind] for kind in kinds], held_out.lengths)
             beta = np.zeros(rows.width)
             for penalty in PENALTIES:
-                beta = logistic.fit_logistic(rows, others.choices, penalty, start=beta)
-                margins[kinds, penalty][here] = rows_apart @ beta
+                beta = logistic.fit_logistic(rows, training.choices, penalty, start=beta)
+                margins[kinds, penalty][index] = held_out_rows @ beta
             if progress is not None:
                 progress((number * len(features) + step + 1) / (INNER * len(features)))
-    heat = {key: fit_temperature(found, examples.choices) for key, found in margins.items()}
-    loss = {key: examples.choices.plain.loss(found / heat[key]).sum() for key, found in margins.items()}
-    kinds, penalty = min(loss, key=lambda key: float(loss[key]))
-    return ChosenSettings(LinearSettings(features=kinds, penalty=penalty), heat[kinds, penalty])
+    temperatures = {key: fit_temperature(odds, examples.choices) for key, odds in margins.items()}
+    losses = {key: examples.choices.plain.loss(odds / temperatures[key]).sum() for key, odds in margins.items()}
+    kinds, penalty = min(losses, key=lambda key: float(losses[key]))
+    return ChosenSettings(LinearSettings(features=kinds, penalty=penalty), temperatures[kinds, penalty])
 
 
 def inner_folds(
     examples: Examples, seed: int, *, units: Integers | None = None
 ) -> Iterator[tuple[Examples, Examples, Integers]]:
-    """Yield for each of `INNER` folds of dialogues, or other units, all others, the fold, and the places of this."""
+    """Yield training examples, held-out examples and held-out indices for each of `INNER` folds of the units."""
     fold = folds(examples.dialogue if units is None else units, INNER, seed=seed + 1)
     for number in range(INNER):
-        here = np.flatnonzero(fold == number)
-        yield examples.take(np.flatnonzero(fold != number)), examples.take(here), here
+        index = np.flatnonzero(fold == number)
+        yield examples.take(np.flatnonzero(fold != number)), examples.take(index), index
 
 
 def fit_linear(
     examples: Examples, chosen: ChosenSettings, purpose: Purpose, *, card: dict[str, Any] | None = None
 ) -> Linear:
-    """Return the model that all examples give with these settings."""
-    vocabularies = examples.known(chosen.settings.features)
+    """Fit the linear model to all examples with the chosen settings."""
+    vocabularies = examples.learn_vocabularies(chosen.settings.features)
     beta = logistic.fit_logistic(examples.differences(vocabularies), examples.choices, chosen.settings.penalty)
     return build_linear(examples, beta, vocabularies, purpose=purpose, temperature=chosen.temperature, card=card)
 
@@ -92,7 +92,7 @@ def build_linear(
     temperature: float,
     card: dict[str, Any] | None = None,
 ) -> Linear:
-    """Return the linear model of weights for features and, the last, length."""
+    """Build the linear model from its weights, of which that of length is the last."""
     return Linear(
         purpose=purpose,
         vocabularies=vocabularies,
@@ -105,23 +105,23 @@ def build_linear(
 
 
 def split_features(beta: Floats, vocabularies: dict[Kind, Vocabulary]) -> dict[Kind, npt.NDArray[np.float32]]:
-    """Return the weights of each kind of features."""
-    ends = np.cumsum([0, *(len(known) for known in vocabularies.values())])
+    """Split weights by kind of feature."""
+    ends = np.cumsum([0, *map(len, vocabularies.values())])
     return {kind: beta[ends[k] : ends[k + 1]].astype(np.float32) for k, kind in enumerate(vocabularies)}
 
 
 def fit_length(pairs: Sequence[Pair]) -> Floats:
-    """Return what the length of answers says of pairs, with its one weight fitted to these pairs themselves."""
+    """Return margins by length alone, with its weight fitted to these pairs."""
     lengths = log_length(answers(pairs))
     column = lengths[0::2] - lengths[1::2]
-    return column * fit_slope(column, PairChoices.of_first(np.array([pair.weight for pair in pairs])))
+    return column * fit_slope(column, PairChoices.unanimous(np.array([pair.weight for pair in pairs])))
 
 
 def fit_temperature(odds: Floats, choices: PairChoices) -> float:
-    """Return by what log odds are to be divided so that they fit what was chosen."""
-    return 1 / max(fit_slope(odds, choices), 1 / HOTTEST)
+    """Return the temperature by which log odds are divided to fit the choices."""
+    return 1 / max(fit_slope(odds, choices), 1 / MAX_TEMPERATURE)
 
 
 def fit_slope(column: Floats, choices: PairChoices) -> float:
-    """Return the weight of a single feature; the little penalty keeps it finite where all pairs agree."""
+    """Return the weight of a single feature; a small penalty keeps it finite if all pairs agree."""
     return float(logistic.fit_logistic(FeatureRows.one_column(column), choices.plain, 0.01)[0])

@@ -1,4 +1,4 @@
-r"""Bradley–Terry models of pairs by logistic regression, with a penalty on the squares of the weights."""
+"""Bradley–Terry models by logistic regression with an L2 penalty."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, 
 
 
 def probability(margin: Floats) -> Floats:
-    """Return the probability that the first of two answers is chosen, from the difference of their scores.
+    """Return the probability that the first of two answers is chosen, given the difference of their scores.
 
     Examples
     --------
@@ -23,40 +23,40 @@ def probability(margin: Floats) -> Floats:
 class PairChoices:
     """Choices and weights of pairs."""
 
-    weight: Floats  # As how many each pair counts
-    share: Floats  # Share of those asked who chose the first answer
-    margin: Floats  # By how much log odds at least its score is to be the higher one
+    weight: Floats  # Weight of each pair
+    share: Floats  # Share of the raters who chose the first answer
+    margin: Floats  # Required difference in log odds
 
     @classmethod
-    def of_first(cls, weight: Floats) -> "PairChoices":
-        """Return choices of the first answer of each pair, by everybody."""
+    def unanimous(cls, weight: Floats) -> "PairChoices":
+        """Return choices of the first answer of each pair by all its raters."""
         return cls(weight=weight, share=np.ones(len(weight)), margin=np.zeros(len(weight)))
 
     @property
     def plain(self) -> "PairChoices":
-        """The same without margins."""
+        """The choices without margins."""
         return PairChoices(weight=self.weight, share=self.share, margin=np.zeros_like(self.margin))
 
-    def take(self, some: Integers) -> "PairChoices":
-        """Return those of some pairs."""
-        return PairChoices(weight=self.weight[some], share=self.share[some], margin=self.margin[some])
+    def take(self, pairs: Integers) -> "PairChoices":
+        """Return the choices of these pair indices."""
+        return PairChoices(weight=self.weight[pairs], share=self.share[pairs], margin=self.margin[pairs])
 
     def loss(self, odds: Floats) -> Floats:
-        """Return the weighted cross-entropy of each pair, from the log odds of its first answer."""
+        """Return the weighted cross-entropy of each pair, given the log odds of its first answer."""
         return np.asarray(self.weight * (np.logaddexp(0, -odds) + (1 - self.share) * odds))
 
 
 def fit_logistic(pairs: FeatureRows, choices: PairChoices, penalty: float, *, start: Floats | None = None) -> Floats:
-    r"""Return the weights of features that make what was chosen most likely.
+    r"""Return the feature weights of maximum penalised likelihood.
 
     .. math:: \min_\beta -\sum_p w_p \bigl( t_p \ln P_p + (1 - t_p) \ln (1 - P_p) \bigr)
               + \frac{\lambda}{2} \lVert\beta\rVert^2, \qquad P_p = \frac{1}{1 + e^{m_p - \beta \cdot x_p}}
 
-    By Newton's method, whose steps come from conjugate gradients, with backtracking.
+    Newton's method with conjugate gradients and backtracking.
     """
-    # of what it is where all weights are 0
-    enough = GRADIENT * norm(pairs.transposed_times(choices.weight / 2))
-    return minimise(_Regression(pairs, choices, penalty), np.zeros(pairs.width) if start is None else start, enough)
+    # Relative to the gradient at zero weights
+    tolerance = GRADIENT * norm(pairs.transposed_times(choices.weight / 2))
+    return minimise(_Regression(pairs, choices, penalty), np.zeros(pairs.width) if start is None else start, tolerance)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,13 +68,13 @@ class _Regression:
     penalty: float
 
     def loss(self, at: Floats) -> tuple[float, Floats]:
-        """Return the loss, and the log odds of each pair."""
+        """Return the loss and the log odds of each pair."""
         odds = self.pairs @ at - self.choices.margin
         return float(np.sum(self.choices.loss(odds))) + self.penalty / 2 * dot(at, at), odds
 
-    def slope(self, at: Floats, known: Floats) -> tuple[Floats, Curvature]:
-        """Return the gradient and the curvature."""
-        p, weight = probability(known), self.choices.weight
+    def slope(self, at: Floats, odds: Floats) -> tuple[Floats, Curvature]:
+        """Return the gradient and the Hessian product."""
+        p, weight = probability(odds), self.choices.weight
         gradient = self.penalty * at - self.pairs.transposed_times(weight * (self.choices.share - p))
         spread = weight * p * (1 - p)
         return (

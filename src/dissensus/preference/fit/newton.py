@@ -1,4 +1,4 @@
-"""Newton's method for smooth losses of many weights, whose steps come from conjugate gradients."""
+"""Truncated Newton method for smooth losses, with steps by conjugate gradients."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -8,8 +8,8 @@ import numpy as np
 from dissensus.preference.data.sparse import Floats
 
 GRADIENT = 1e-4
-MOST_STEPS = 50
-MOST_INNER = 100
+MAX_STEPS = 50
+MAX_CG_STEPS = 100
 
 Curvature = Callable[[Floats], Floats]
 
@@ -18,65 +18,67 @@ class SmoothLoss(Protocol):
     """Smooth loss with its gradient and Hessian product."""
 
     def loss(self, at: Floats) -> tuple[float, Any]:
-        """Return the loss of weights, and whatever its slope can use."""
+        """Return the loss at these weights, and intermediate values for `slope`."""
         ...
 
-    def slope(self, at: Floats, known: Any) -> tuple[Floats, Curvature]:
-        """Return the gradient, and a product with a curvature that is positive definite."""
+    def slope(self, at: Floats, cached: Any, /) -> tuple[Floats, Curvature]:
+        """Return the gradient, and the product with a positive definite Hessian or its approximation."""
         ...
 
 
-def minimise(problem: SmoothLoss, start: Floats, enough: float) -> Floats:
-    """Return the weights where the gradient is no longer than enough, going down from a start."""
+def minimise(problem: SmoothLoss, start: Floats, tolerance: float) -> Floats:
+    """Return the weights at which the gradient norm is within the tolerance, descending from a start."""
     at = start
-    loss, known = problem.loss(at)
-    for _ in range(MOST_STEPS):
-        gradient, curvature = problem.slope(at, known)
-        if norm(gradient) <= enough:
+    loss, cached = problem.loss(at)
+    for _ in range(MAX_STEPS):
+        gradient, curvature = problem.slope(at, cached)
+        if norm(gradient) <= tolerance:
             break
-        step = _solved(curvature, -gradient)
-        at, loss, known = _along(problem, (at, loss), (step, dot(gradient, step)))
+        step = _solve(curvature, -gradient)
+        at, loss, cached = _line_search(problem, (at, loss), (step, dot(gradient, step)))
     return at
 
 
-def dot(one: Floats, other: Floats) -> float:
+def dot(a: Floats, b: Floats) -> float:
     """Return the inner product."""
-    # einsum stays in this thread; BLAS would wake several, which wait for each other longer than they add
-    return float(np.einsum("i,i", one, other))
+    # einsum runs in this thread; the synchronisation of BLAS threads would take longer than the sum
+    return float(np.einsum("i,i", a, b))
 
 
 def norm(vector: Floats) -> float:
-    """Return the Euclidean length."""
+    """Return the Euclidean norm."""
     return float(np.sqrt(dot(vector, vector)))
 
 
-def _along(problem: SmoothLoss, at: tuple[Floats, float], step: tuple[Floats, float]) -> tuple[Floats, float, Any]:
-    """Go along a step as far as the loss falls enough (Armijo's rule)."""
+def _line_search(
+    problem: SmoothLoss, at: tuple[Floats, float], step: tuple[Floats, float]
+) -> tuple[Floats, float, Any]:
+    """Backtrack along a step until the loss decreases sufficiently (Armijo's rule)."""
     (weights, before), (direction, slope) = at, step
-    share = 1.0
+    step_size = 1.0
     while True:
-        new = weights + share * direction
-        loss, known = problem.loss(new)
-        if loss <= before + 1e-4 * share * slope or share < 1e-6:
-            return new, loss, known
-        share /= 2
+        new = weights + step_size * direction
+        loss, cached = problem.loss(new)
+        if loss <= before + 1e-4 * step_size * slope or step_size < 1e-6:
+            return new, loss, cached
+        step_size /= 2
 
 
-def _solved(times: Curvature, target: Floats) -> Floats:
-    """Solve a positive definite system by conjugate gradients, to a tenth of the target's length."""
-    found, rest = np.zeros_like(target), target.copy()
-    towards, square = rest.copy(), dot(rest, rest)
-    enough = 0.01 * square
-    for _ in range(MOST_INNER):
-        if square <= enough:
+def _solve(times: Curvature, target: Floats) -> Floats:
+    """Solve a positive definite system by conjugate gradients, to a tenth of the target's norm."""
+    solution, residual = np.zeros_like(target), target.copy()
+    direction, square = residual.copy(), dot(residual, residual)
+    tolerance = 0.01 * square
+    for _ in range(MAX_CG_STEPS):
+        if square <= tolerance:
             break
-        image = times(towards)
-        share = square / dot(towards, image)
-        image *= share
-        rest -= image
-        np.multiply(towards, share, out=image)
-        found += image
-        before, square = square, dot(rest, rest)
-        towards *= square / before
-        towards += rest
-    return found
+        image = times(direction)
+        step_size = square / dot(direction, image)
+        image *= step_size
+        residual -= image
+        np.multiply(direction, step_size, out=image)
+        solution += image
+        before, square = square, dot(residual, residual)
+        direction *= square / before
+        direction += residual
+    return solution

@@ -1,4 +1,4 @@
-"""Training: settings selected, scores calibrated, accuracy measured on held-out dialogues."""
+"""Training of preference models: selection of settings, calibration, and evaluation on held-out dialogues."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,11 +22,11 @@ from dissensus.preference.models.mini_lm import load_minilm
 from dissensus.schema.hints import format_list, format_value, suggest
 
 HELD_OUT: Final = 5
-"""One of so many folds of dialogues is held out to measure a model that is saved."""
+"""Folds of dialogues, of which one is held out to evaluate a trained model."""
 
 
 class HeldOutMargins(NamedTuple):
-    """Margins on held-out pairs, of the model and of length alone."""
+    """Margins on held-out pairs, by the model and by length alone, and the settings of each fold."""
 
     margins: Floats
     length: Floats
@@ -35,24 +35,24 @@ class HeldOutMargins(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
-    """Kind of model, pairs and options of a training.
+    """Plan of a training: kind of model and options.
 
     Parameters
     ----------
     kind
-        ``linear``: one score for all. ``mean-variance``: how far people differ beside it. ``groups``: how groups and
-        raters depart from all. ``embedding``: one score for all, by what an encoder makes of answers too.
+        ``linear``: one score for all people. ``mean-variance``: also the spread between people. ``groups``: also
+        departures of groups and raters. ``embedding``: one score for all people, with vectors of an encoder.
     counting
-        How what each person said counts.
+        Weighting of votes.
     features
-        Kinds of runs that may be chosen.
+        Candidate combinations of n-gram kinds.
     encoder
-        What turns texts into vectors, for the kind ``embedding`` alone.
+        Encoder of texts, for kind ``embedding`` only.
 
     Raises
     ------
     InvalidInput
-        There is no such kind, it needs an encoder, or it has no use for one.
+        Unknown kind, encoder missing for ``embedding``, or given for another kind.
     """
 
     kind: KindOfModel = "linear"
@@ -65,22 +65,22 @@ class TrainingPlan:
             near = suggest(str(self.kind), KINDS)
             raise InvalidInput(f"kind is {format_value(self.kind)}; it is one of {format_list(KINDS)}.{near}")
         if self.kind == "embedding" and self.encoder is None:
-            raise InvalidInput("A model of kind embedding needs an encoder. Give one: encoder=minilm().")
+            raise InvalidInput("A model of kind embedding needs an encoder. Give one: encoder=load_minilm().")
         if self.kind != "embedding" and self.encoder is not None:
             raise InvalidInput(
-                f"A model of kind {self.kind} has no use for an encoder. Leave it out, or say embedding."
+                f"A model of kind {self.kind} does not use an encoder. Leave it out, or choose kind embedding."
             )
 
     @classmethod
     def of(cls, kind: KindOfModel, counting: Weighting | None = None) -> Self:
-        """Return what is trained, with the encoder that is installed where the kind needs one.
+        """Return a plan, with the installed encoder if the kind needs one.
 
         Raises
         ------
         InvalidInput
-            There is no such kind.
+            Unknown kind.
         Unavailable
-            No encoder is installed, and the kind needs one.
+            The kind needs an encoder, and none is installed.
         """
         encoder = load_minilm() if kind == "embedding" else None
         return cls(kind=kind, counting=counting or Weighting(), encoder=encoder)
@@ -92,11 +92,11 @@ class TrainingPlan:
 
     @property
     def encoding(self) -> float:
-        """Share of the work that is encoding, about."""
+        """Approximate share of the work that is encoding."""
         return 0.0 if self.encoder is None else 0.9
 
     def examples(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Examples:
-        """Return pairs as numbers."""
+        """Build training examples from pairs."""
         return Examples.of(pairs, self.counting, self.encoder, progress=progress)
 
     def choose(self, examples: Examples, *, seed: int, progress: Progress | None = None) -> Any:
@@ -142,76 +142,74 @@ def train(
     """Train a model on pairs.
 
     A fifth of the dialogues is held out. Settings and temperature are chosen on the others by cross-validation, with
-    pairs of one dialogue kept together. The model with these is measured on what was held out, for its card, and
-    then trained on all pairs.
-
-    Where pairs of other dialogues are given to measure it on, nothing is held out of `pairs`.
+    pairs of one dialogue kept together. The model with these settings is evaluated on the held-out pairs, for its card,
+    and then trained on all pairs. If evaluation pairs are given, nothing is held out.
 
     Parameters
     ----------
     pairs
-        Of at least `HELD_OUT` dialogues.
+        Pairs of at least `HELD_OUT` dialogues.
     purpose
-        What people chose by.
+        Purpose of the choices: ``helpful`` or ``harmless``.
     plan
-        What is trained; by default a linear model, of pairs that count as they are.
+        Kind of model and options; by default a linear model with unweighted votes.
     apart
-        Pairs that are measured on, and never trained on, in place of a fifth of the dialogues.
+        Evaluation pairs of other dialogues, in place of a fifth of the dialogues. They are never trained on.
     excluded
-        How many pairs were left out before, by reason, for the card.
+        Number of pairs excluded beforehand, by reason, for the card.
     seed
-        Of the folds. The order of the pairs makes no difference.
+        Seed of the folds. The order of the pairs makes no difference.
     progress
-        Called with the share that is done.
+        Called with the completed share.
 
     Returns
     -------
     Linear, MeanVariance, Groups or Embedding
-        The model that was planned, with its card.
+        Model of the planned kind, with its card.
 
     Raises
     ------
     InvalidInput
-        There are fewer dialogues, or no such purpose; the plan asks for what pairs do not tell; or a dialogue is to be
-        both trained and measured on.
+        Too few dialogues, an unknown purpose, pairs without the columns that the plan needs, or a dialogue among both
+        training and evaluation pairs.
     """
     if purpose not in PURPOSES:
         raise InvalidInput(f"purpose is {format_value(purpose)}; choose one of {', '.join(PURPOSES)}.")
     plan = plan or TrainingPlan()
     pairs = sort_pairs(pairs)
-    examples = known = plan.examples(pairs, _part(progress, 0, plan.encoding))
+    examples = training = plan.examples(pairs, _part(progress, 0, plan.encoding))
     if apart is None:
         fold = folds(examples.dialogue, HELD_OUT, seed=seed)
-        known, unknown = (examples.take(np.flatnonzero(some)) for some in (fold, fold == 0))
-        apart = [pairs[place] for place in np.flatnonzero(fold == 0).tolist()]
+        training, held_out = (examples.take(np.flatnonzero(mask)) for mask in (fold, fold == 0))
+        apart = [pairs[index] for index in np.flatnonzero(fold == 0).tolist()]
     else:
-        _check_apart(pairs, apart)
-        unknown = plan.examples(apart)
-    chosen = plan.choose(known, seed=seed, progress=_part(progress, plan.encoding, 1))
-    first = plan.recipe.fitted(known, chosen, purpose)
-    found = evaluate(apart, plan.recipe.margins(first, apart, unknown), length_margins(first, apart))
-    held = found.to_dict() | compute_diagnostics(first, apart).to_dict()
-    card = _card(pairs, purpose, plan, chosen.told(), held) | {"excluded": dict(excluded or {}), "seed": seed}
-    return plan.recipe.fitted(examples, chosen, purpose, card=card)
+        _check_disjoint(pairs, apart)
+        held_out = plan.examples(apart)
+    chosen = plan.choose(training, seed=seed, progress=_part(progress, plan.encoding, 1))
+    model = plan.recipe.fit(training, chosen, purpose)
+    evaluation = evaluate(apart, plan.recipe.margins(model, apart, held_out), length_margins(model, apart))
+    results = evaluation.to_dict() | compute_diagnostics(model, apart).to_dict()
+    card = _card(pairs, purpose, plan, chosen.to_card(), results) | {"excluded": dict(excluded or {}), "seed": seed}
+    return plan.recipe.fit(examples, chosen, purpose, card=card)
 
 
-def _check_apart(pairs: Sequence[Pair], apart: Sequence[Pair]) -> None:
-    both = {pair.dialogue for pair in pairs} & {pair.dialogue for pair in apart}
-    if both:
+def _check_disjoint(pairs: Sequence[Pair], apart: Sequence[Pair]) -> None:
+    shared = {pair.dialogue for pair in pairs} & {pair.dialogue for pair in apart}
+    if shared:
         raise InvalidInput(
-            f"{len(both):,} dialogues are among those to train on and among those to measure on, such as "
-            f"{format_value(min(both))}. Keep all pairs of a dialogue on one side."
+            f"{len(shared):,} dialogues are among both the training pairs and the evaluation pairs, such as "
+            f"{format_value(min(shared))}. Keep all pairs of a dialogue on one side."
         )
 
 
 def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return pairs in an order that does not depend on that in which they were given."""
-    return sorted(pairs, key=_order)
+    """Return pairs in a canonical order."""
+    return sorted(pairs, key=_sort_key)
 
 
-def _order(pair: Pair) -> tuple[object, ...]:
-    who = (pair.rater or "", sorted(pair.cells.items()), pair.strength or 0.0, pair.agreement or 0.0)
-    return (pair.dialogue, pair.chosen, pair.rejected, pair.weight, *who)
+def _sort_key(pair: Pair) -> tuple[object, ...]:
+    rater = (pair.rater or "", sorted(pair.cells.items()), pair.strength or 0.0, pair.agreement or 0.0)
+    return (pair.dialogue, pair.chosen, pair.rejected, pair.weight, *rater)
 
 
 def cross_validate(
@@ -222,27 +220,27 @@ def cross_validate(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> HeldOutMargins:
-    """Return what models say of pairs whose dialogues they do not know.
+    """Return cross-validated margins: each dialogue is scored by a model that was not trained on it.
 
-    Each fold is scored by a model of the others, within which settings, vocabulary and temperature are chosen anew.
+    Settings, vocabulary and temperature are chosen within each training fold.
 
     Parameters
     ----------
     pairs
-        Of at least so many dialogues as there are folds.
+        Pairs of at least as many dialogues as folds.
     n_folds
-        Into which dialogues are dealt.
+        Number of folds of dialogues.
     plan
-        What is trained; by default as `train`.
+        Kind of model and options; the default is that of `train`.
     seed
-        Of the folds.
+        Seed of the folds.
     progress
-        Called with the share that is done.
+        Called with the completed share.
 
     Returns
     -------
-    Tested
-        Margins in the order of the pairs.
+    HeldOutMargins
+        Margins in the order of the pairs, and the settings of each fold.
 
     Raises
     ------
@@ -251,19 +249,19 @@ def cross_validate(
     """
     plan = plan or TrainingPlan()
     examples = plan.examples(pairs, _part(progress, 0, plan.encoding))
-    done = _part(progress, plan.encoding, 1)
+    fold_progress = _part(progress, plan.encoding, 1)
     fold = folds(examples.dialogue, n_folds, seed=seed)
-    margins, length, used = np.empty(len(pairs)), np.empty(len(pairs)), []
+    margins, length, settings = np.empty(len(pairs)), np.empty(len(pairs)), []
     for number in range(n_folds):
-        others, here = examples.take(np.flatnonzero(fold != number)), np.flatnonzero(fold == number)
-        chosen = plan.choose(others, seed=seed)
-        model, apart = plan.recipe.fitted(others, chosen, "harmless"), [pairs[place] for place in here.tolist()]
-        margins[here] = plan.recipe.margins(model, apart, examples.take(here))
-        length[here] = length_margins(model, apart)
-        used.append(chosen.told())
-        if done is not None:
-            done((number + 1) / n_folds)
-    return HeldOutMargins(margins, length, tuple(used))
+        training, index = examples.take(np.flatnonzero(fold != number)), np.flatnonzero(fold == number)
+        chosen = plan.choose(training, seed=seed)
+        model, held_out = plan.recipe.fit(training, chosen, "harmless"), [pairs[row] for row in index.tolist()]
+        margins[index] = plan.recipe.margins(model, held_out, examples.take(index))
+        length[index] = length_margins(model, held_out)
+        settings.append(chosen.to_card())
+        if fold_progress is not None:
+            fold_progress((number + 1) / n_folds)
+    return HeldOutMargins(margins, length, tuple(settings))
 
 
 def _part(progress: Progress | None, begin: float, end: float) -> Progress | None:
@@ -272,22 +270,22 @@ def _part(progress: Progress | None, begin: float, end: float) -> Progress | Non
 
 
 def _card(
-    pairs: Sequence[Pair], purpose: Purpose, plan: TrainingPlan, settings: dict[str, Any], found: dict[str, Any]
+    pairs: Sequence[Pair], purpose: Purpose, plan: TrainingPlan, settings: dict[str, Any], results: dict[str, Any]
 ) -> dict[str, Any]:
     return {
         "purpose": purpose,
-        "model": plan.recipe.about,
+        "model": plan.recipe.description,
         "data_sha256": digest(pairs),
         "n_pairs": len(pairs),
         "n_dialogues": len({pair.dialogue for pair in pairs}),
         "n_raters": len({pair.rater for pair in pairs} - {None}) or None,
         "counting": asdict(plan.counting),
         "settings": settings,
-        "held_out": found,
+        "held_out": results,
         "limits": [
-            f"Scores mean what people found more {purpose} in these pairs, and nothing else.",
-            "Held-out figures are of dialogues of the same source; on others expect less.",
-            "It is no filter: what scores high may still do harm.",
+            f"Scores measure which answers people found more {purpose} in these pairs, and nothing else.",
+            "Held-out figures are for dialogues of the same source; expect less on others.",
+            "It is not a safety filter: an answer with a high score may still do harm.",
             *plan.recipe.limits,
         ],
     }

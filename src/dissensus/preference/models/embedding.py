@@ -1,4 +1,4 @@
-"""A preference model that is linear in words and in what a frozen encoder makes of the answer."""
+"""Embedding model: linear in words and in the vector of a frozen encoder."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dissensus.preference.data.pairs import Pair, Purpose, answers, asked
+from dissensus.preference.data.pairs import Pair, Purpose, answers, last_human_turns
 from dissensus.preference.data.sparse import Floats
 from dissensus.preference.models.encoder import Encoder, Vector, Vectors
 from dissensus.preference.models.linear import Linear
@@ -17,17 +17,17 @@ from dissensus.schema.records.conversation import Conversation, Turn
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Embedding:
-    """A trained model.
+    """Trained embedding model.
 
     Parameters
     ----------
     words
-        What runs of characters and words, and length, add to a score: a linear model.
+        Linear model of n-grams and length.
     weights
-        Of the numbers of an answer's vector, and where context counts of their products with those of the last human
-        turn; before the temperature.
+        Weights of the components of the answer's vector and, if context is used, of their products with those of the
+        last human turn; before the temperature.
     encoder
-        What made the vectors.
+        Encoder of the vectors.
 
     Examples
     --------
@@ -60,51 +60,51 @@ class Embedding:
 
     @property
     def length_alone(self) -> float:
-        """Weight of log length in a model that knows nothing else."""
+        """Weight of log length in the model by length alone."""
         return self.words.length_alone
 
     @property
     def crossed(self) -> bool:
-        """True if the last human turn is crossed in."""
+        """True if the answer is interacted with the last human turn."""
         return len(self.weights) > self.encoder.dimension
 
     def score_answers(self, texts: Sequence[str], before: Sequence[str] | None = None) -> Floats:
-        """Return the score of each answer to the human turn before it; without that, of answers to nothing."""
-        known = [""] * len(texts) if before is None or not self.crossed else before
-        return self._scores(texts, Vectors.of(self.encoder, texts, known))
+        """Return the score of each answer, given the human turn before it if any."""
+        questions = [""] * len(texts) if before is None or not self.crossed else before
+        return self._scores(texts, Vectors.of(self.encoder, texts, questions))
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
-        """Return for each conversation the score of each turn of the bot, given the last human turn before it."""
-        said = [_said(talk.turns) for talk in transcripts]
-        texts, before = ([turn[side] for turns in said for turn in turns] for side in (0, 1))
+        """Return the score of each bot turn of each conversation, given the last human turn before it."""
+        exchanges = [_exchanges(talk.turns) for talk in transcripts]
+        texts, before = ([turn[side] for turns in exchanges for turn in turns] for side in (0, 1))
         scores = self.score_answers(texts, before).tolist()
-        return [scores[begin:end] for begin, end in pairwise(np.cumsum([0, *map(len, said)]).tolist())]
+        return [scores[begin:end] for begin, end in pairwise(np.cumsum([0, *map(len, exchanges)]).tolist())]
 
     def margins(self, pairs: Sequence[Pair]) -> Floats:
-        """Return the score of the chosen less that of the rejected answer of each pair."""
-        scores = self.score_answers(answers(pairs), asked(pairs))
+        """Return the margin of each pair: score of the chosen minus score of the rejected answer."""
+        scores = self.score_answers(answers(pairs), last_human_turns(pairs))
         return scores[0::2] - scores[1::2]
 
     def margins_by(self, pairs: Sequence[Pair], vectors: Vectors) -> Floats:
-        """Return the same by vectors that are known."""
+        """Return the margin of each pair, given the vectors of its answers."""
         scores = self._scores(answers(pairs), vectors)
         return scores[0::2] - scores[1::2]
 
     def check_purpose(self, purpose: str, *, force: bool = False) -> None:
-        """Refuse another purpose than the model's, unless forced; see `model.check_purpose`."""
+        """Raise an error if the purpose is not the model's, unless forced; see `model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
     def _scores(self, texts: Sequence[str], vectors: Vectors) -> Floats:
-        of_vectors = vectors.columns(crossed=self.crossed) @ self.weights.astype(np.float64)
-        return np.asarray(self.words.score_answers(texts) + of_vectors / self.words.temperature)
+        vector_scores = vectors.columns(crossed=self.crossed) @ self.weights.astype(np.float64)
+        return np.asarray(self.words.score_answers(texts) + vector_scores / self.words.temperature)
 
 
-def _said(turns: Sequence[Turn]) -> list[tuple[str, str]]:
-    """Return each turn of the bot, and the last human one before it."""
-    found, before = [], ""
+def _exchanges(turns: Sequence[Turn]) -> list[tuple[str, str]]:
+    """Return each bot turn with the last human turn before it."""
+    exchanges, before = [], ""
     for turn in turns:
         if turn.speaker == "human":
             before = turn.text
         else:
-            found.append((turn.text, before))
-    return found
+            exchanges.append((turn.text, before))
+    return exchanges

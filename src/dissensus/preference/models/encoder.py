@@ -1,4 +1,4 @@
-"""Text encoders, and the vectors of answers."""
+"""Text encoders and vectors of answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ Vector = npt.NDArray[np.float32]
 
 Progress = Callable[[float], None]
 
-AT_ONCE: Final = 1_000
-"""Texts that an encoder is given at a time."""
+BATCH_SIZE: Final = 1_000
+"""Texts per call of an encoder."""
 
-CROSSED: Final = 0.5
-"""Length of what answer and question come to together beside that of the answer, about."""
+INTERACTION_SCALE: Final = 0.5
+"""Approximate norm of the interaction of answer and question, relative to that of the answer."""
 
 
 class EncodedTexts(NamedTuple):
-    """A vector of length 1 for each text, shape (texts, dimension), and whether more was said than could be read."""
+    """Unit vectors of texts, shape (texts, dimension), and a mask of truncated texts."""
 
     vectors: Vector
     cut: npt.NDArray[np.bool_]
@@ -38,12 +38,12 @@ class Encoder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Numbers of a vector."""
+        """Dimension of the vectors."""
         ...
 
     @property
     def sha256(self) -> str:
-        """Of its weights, and of whatever else its vectors depend on."""
+        """SHA-256 of the weights and of all else that determines the vectors."""
         ...
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
@@ -53,52 +53,53 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """Vectors of answers, and of these with what was asked."""
+    """Vectors of answers, and their interactions with the last human turn."""
 
-    # Of each answer its own vector and then the product with that of the last human turn, number by number, times
-    # `CROSSED` and the root of the dimension; shape (answers, 2 · dimension)
+    # Vector of each answer, followed by its elementwise product with that of the last human turn, times
+    # `INTERACTION_SCALE` and the root of the dimension; shape (answers, 2 · dimension)
     values: Vector
-    cut: npt.NDArray[np.bool_]  # Whether the answer or the turn before was longer than what is read of it
+    cut: npt.NDArray[np.bool_]  # True if the answer or the turn before was truncated
 
     @classmethod
     def of(
-        cls, encoder: Encoder, texts: Sequence[str], asked: Sequence[str], *, progress: Progress | None = None
+        cls, encoder: Encoder, texts: Sequence[str], questions: Sequence[str], *, progress: Progress | None = None
     ) -> "Vectors":
-        """Return those of answers to what was asked, each text encoded once; nothing crosses where nothing was."""
-        places = {text: place for place, text in enumerate(dict.fromkeys((*texts, *asked)))}
-        found = _encoded(encoder, list(places), progress)
-        said, before = ([places[text] for text in some] for some in (texts, asked))
-        scale = np.float32(CROSSED * encoder.dimension**0.5) * np.array([bool(text.strip()) for text in asked])
-        own = found.vectors[said]
-        crossed = own * found.vectors[before] * scale.astype(np.float32)[:, None]
-        return cls(np.hstack([own, crossed]), found.cut[said] | (found.cut[before] & (scale > 0)))
+        """Encode answers and questions, each distinct text once; there is no interaction with an empty question."""
+        index_by_text = {text: index for index, text in enumerate(dict.fromkeys((*texts, *questions)))}
+        encoded = _encode(encoder, list(index_by_text), progress)
+        answer, question = ([index_by_text[text] for text in side] for side in (texts, questions))
+        has_question = np.array([bool(text.strip()) for text in questions])
+        scale = np.float32(INTERACTION_SCALE * encoder.dimension**0.5) * has_question
+        own = encoded.vectors[answer]
+        crossed = own * encoded.vectors[question] * scale.astype(np.float32)[:, None]
+        return cls(np.hstack([own, crossed]), encoded.cut[answer] | (encoded.cut[question] & (scale > 0)))
 
     def take(self, rows: Integers) -> "Vectors":
-        """Return those of some answers."""
+        """Return the vectors of these answer indices."""
         return Vectors(self.values[rows], self.cut[rows])
 
     def columns(self, *, crossed: bool) -> Floats:
-        """Return the numbers of answers, alone or with what was asked."""
-        used = self.values if crossed else self.values[:, : self.values.shape[1] // 2]
-        return used.astype(np.float64)
+        """Return the vectors of answers, with or without interactions."""
+        columns = self.values if crossed else self.values[:, : self.values.shape[1] // 2]
+        return columns.astype(np.float64)
 
     def differences(self, *, crossed: bool) -> FeatureRows:
-        """Return those of each even answer less those of the odd one after it."""
-        used = self.columns(crossed=crossed)
-        return FeatureRows.dense(used[0::2] - used[1::2])
+        """Return the vector of each even answer minus that of the odd answer after it."""
+        columns = self.columns(crossed=crossed)
+        return FeatureRows.dense(columns[0::2] - columns[1::2])
 
 
-def _encoded(encoder: Encoder, texts: Sequence[str], progress: Progress | None) -> EncodedTexts:
+def _encode(encoder: Encoder, texts: Sequence[str], progress: Progress | None) -> EncodedTexts:
     vectors, cut = np.empty((len(texts), encoder.dimension), np.float32), np.empty(len(texts), dtype=bool)
-    for begin in range(0, len(texts), AT_ONCE):
-        some = texts[begin : begin + AT_ONCE]
-        found = encoder.encode(some)
-        if found.vectors.shape != (len(some), encoder.dimension) or not np.isfinite(found.vectors).all():
+    for begin in range(0, len(texts), BATCH_SIZE):
+        batch = texts[begin : begin + BATCH_SIZE]
+        encoded = encoder.encode(batch)
+        if encoded.vectors.shape != (len(batch), encoder.dimension) or not np.isfinite(encoded.vectors).all():
             raise InvalidInput(
-                f"The encoder {encoder.name} gives numbers of shape {found.vectors.shape} for {len(some):,} texts; it "
-                f"is to give {encoder.dimension:,} finite ones for each."
+                f"The encoder {encoder.name} returned vectors of shape {encoded.vectors.shape} for {len(batch):,} "
+                f"texts; it must return {encoder.dimension:,} finite numbers for each."
             )
-        vectors[begin : begin + AT_ONCE], cut[begin : begin + AT_ONCE] = found
+        vectors[begin : begin + BATCH_SIZE], cut[begin : begin + BATCH_SIZE] = encoded
         if progress is not None:
-            progress(min(1.0, (begin + AT_ONCE) / len(texts)))
+            progress(min(1.0, (begin + BATCH_SIZE) / len(texts)))
     return EncodedTexts(vectors, cut)

@@ -5,17 +5,51 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.errors import NotFound
-from dissensus.preference.data.examples import RATER, pair_labels
+from dissensus.preference.data.examples import RATER, Labels, pair_labels
 from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers
-from dissensus.preference.data.sparse import FeatureRows, Floats
-from dissensus.preference.models.group_effects import GroupEffectTable
+from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
 from dissensus.preference.models.linear import Linear, split_turns, stack_features
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.records.conversation import Conversation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupEffectTable:
+    """Effects of the groups of one axis on the weights of features, before the temperature."""
+
+    names: tuple[str, ...]  # Group names, in order
+    values: npt.NDArray[np.float32]  # Shape (groups, features), length last, or (groups, directions)
+    directions: npt.NDArray[np.float32] | None = None  # Subspace of the effects, shape (features, directions)
+
+    def project(self, rows: FeatureRows) -> Floats:
+        """Return the features projected on the directions."""
+        if self.directions is None:
+            raise ValueError("there are no directions")
+        return rows.times_matrix(self.directions.astype(np.float64))
+
+    def all_effects(self, rows: FeatureRows) -> Floats:
+        """Return the effect of each group on the score of each row, shape (rows, groups)."""
+        values = self.values.T.astype(np.float64)
+        return rows.times_matrix(values) if self.directions is None else self.project(rows) @ values
+
+    def group_effects(self, rows: FeatureRows, name: str) -> Floats:
+        """Return the effect of a group on the score of each row."""
+        values = self.values[self.names.index(name)].astype(np.float64)
+        return np.asarray(rows @ values if self.directions is None else self.project(rows) @ values)
+
+    def departures(self, rows: FeatureRows, labels: Labels) -> Floats:
+        """Return the effect of each row's group on its score; 0 if the group is unknown."""
+        indices = group_indices(self.names, labels)
+        if self.directions is None:
+            effects = self.all_effects(rows)[np.arange(len(rows)), indices]
+        else:
+            effects = np.einsum("pk,pk->p", self.project(rows), self.values[indices].astype(np.float64))
+        return np.where(indices >= 0, effects, 0.0)
 
 
 class GroupSpread(NamedTuple):
@@ -24,9 +58,9 @@ class GroupSpread(NamedTuple):
     Parameters
     ----------
     groups
-        Their names.
+        Group names.
     scores
-        Of each answer by each group, shape (answers, groups).
+        Score of each answer by each group, shape (answers, groups).
     """
 
     groups: tuple[str, ...]
@@ -34,33 +68,33 @@ class GroupSpread(NamedTuple):
 
     @property
     def sd(self) -> Floats:
-        """Standard deviation over groups of the score of each answer, each group counting the same."""
+        """Standard deviation of each answer's score over groups, unweighted."""
         return np.asarray(self.scores.std(axis=1))
 
     @property
     def least(self) -> Floats:
-        """Score of each answer by the group that likes it least."""
+        """Lowest score of each answer over groups."""
         return np.asarray(self.scores.min(axis=1))
 
     @property
     def greatest(self) -> Floats:
-        """Score of each answer by the group that likes it most."""
+        """Highest score of each answer over groups."""
         return np.asarray(self.scores.max(axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Groups:
-    """A trained model.
+    """Trained groups model.
 
     Parameters
     ----------
     population
-        What all who chose would say on average: a linear model.
+        Linear model of the average over all raters.
     effects
-        By axis, such as ``rater_gender``; and by ``rater_id``, of which each rater is a group of their own. Axes on
-        which no difference was found are not there.
+        Group effects by axis, such as ``rater_gender``, and rater effects as axis ``rater_id``. Axes without
+        significant effects are absent.
     axes
-        All that were known in training, and their groups; raters only where they have effects.
+        Axes known in training, with their groups; ``rater_id`` only if raters have effects.
 
     Examples
     --------
@@ -96,11 +130,11 @@ class Groups:
 
     @property
     def length_alone(self) -> float:
-        """Weight of log length in a model that knows nothing else."""
+        """Weight of log length in the model by length alone."""
         return self.population.length_alone
 
     def score_answers(self, texts: Sequence[str], *, as_group: str | None = None) -> Floats:
-        """Return the score of each answer, by all or by a group such as ``rater_gender=Woman``.
+        """Return the score of each answer, for the population or for a group such as ``rater_gender=Woman``.
 
         Raises
         ------
@@ -114,14 +148,14 @@ class Groups:
         effects = self.effects.get(axis)
         if effects is None:
             return scores
-        return scores + effects.of_group(self._rows(texts), name) / self.population.temperature
+        return scores + effects.group_effects(self._rows(texts), name) / self.population.temperature
 
     def score(self, transcripts: Iterable[Conversation], *, as_group: str | None = None) -> list[list[float]]:
-        """Return for each conversation the score of each turn of the bot; see `score_answers`."""
+        """Return the score of each bot turn of each conversation; see `score_answers`."""
         return split_turns(transcripts, lambda texts: self.score_answers(texts, as_group=as_group))
 
     def spread(self, texts: Sequence[str], axis: str) -> GroupSpread:
-        """Return what each group of an axis thinks of each answer.
+        """Return the score of each answer by each group of an axis.
 
         Raises
         ------
@@ -132,14 +166,13 @@ class Groups:
         scores = np.repeat(self.population.score_answers(texts)[:, None], len(groups), axis=1)
         effects = self.effects.get(axis)
         if effects is not None:
-            scores += effects.of_each(self._rows(texts)) / self.population.temperature
+            scores += effects.all_effects(self._rows(texts)) / self.population.temperature
         return GroupSpread(groups, scores)
 
     def margins(self, pairs: Sequence[Pair], *, by_rater: bool = True) -> Floats:
-        """Return the score of the chosen less that of the rejected answer, by the groups and the rater of each pair.
+        """Return the margin of each pair, with the effects of its rater and of the rater's groups.
 
-        Who was not there in training is one of all: their groups count as far as these are known. Without `by_rater`
-        groups count alone.
+        Unknown raters and groups have no effects. With ``by_rater=False``, only groups have.
         """
         rows = self._rows(answers(pairs)).differences()
         total = self.population.margins(pairs)
@@ -149,35 +182,35 @@ class Groups:
         return total
 
     def disagreement(self, pairs: Sequence[Pair], axis: str) -> Floats:
-        """Return how surely the groups of an axis choose different answers of each pair.
+        """Return the predicted disagreement between the groups of an axis on each pair.
 
-        Of the group most for the one answer and that most for the other this is the log odds of the less sure one. It
-        is above 0 where two groups choose differently, and below by how sure the least sure one is where none does.
+        The smaller of two log odds: of the group most in favour of the one answer, and of the group most in favour of
+        the other. Above 0 if two groups prefer different answers, below 0 if all groups prefer the same.
         """
         scores = self.spread(answers(pairs), axis).scores
         margins = scores[0::2] - scores[1::2]
         return np.asarray(np.minimum(margins.max(axis=1), -margins.min(axis=1)))
 
     def check_purpose(self, purpose: str, *, force: bool = False) -> None:
-        """Refuse another purpose than the model's, unless forced; see `model.check_purpose`."""
+        """Raise an error if the purpose is not the model's, unless forced; see `model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
     def _rows(self, texts: Sequence[str]) -> FeatureRows:
         return stack_features(list(self.population.features_of(texts).values()), log_length(texts))
 
 
-def find_group(axes: Mapping[str, tuple[str, ...]], told: str) -> tuple[str, str]:
-    """Return axis and name of a group that is told like ``rater_gender=Woman``.
+def find_group(axes: Mapping[str, tuple[str, ...]], text: str) -> tuple[str, str]:
+    """Return axis and name of a group that is written as ``rater_gender=Woman``.
 
     Examples
     --------
     >>> find_group({"rater_gender": ("Man", "Woman")}, "rater_gender=Woman")
     ('rater_gender', 'Woman')
     """
-    axis, sign, name = told.partition("=")
+    axis, sign, name = text.partition("=")
     if not sign:
         example = next((f"{axis}={names[0]}" for axis, names in axes.items() if names), "rater_gender=Woman")
-        raise NotFound(f"{format_value(told)} is no group. Write axis=group, such as {example}.")
+        raise NotFound(f"{format_value(text)} is not a group. Write axis=group, such as {example}.")
     groups = groups_of_axis(axes, axis)
     if name not in groups:
         raise NotFound(
@@ -190,7 +223,13 @@ def find_group(axes: Mapping[str, tuple[str, ...]], told: str) -> tuple[str, str
 def groups_of_axis(axes: Mapping[str, tuple[str, ...]], axis: str) -> tuple[str, ...]:
     """Return the groups of an axis."""
     if axis not in axes:
-        known = f"The axes are {format_list(list(axes))}." if axes else "There was none at all."
+        known_axes = f"The axes are {format_list(list(axes))}." if axes else "The model has no axes."
         near = suggest(axis, list(axes))
-        raise NotFound(f"There was no axis {format_value(axis)} in training.{near} {known}")
+        raise NotFound(f"There was no axis {format_value(axis)} in training.{near} {known_axes}")
     return axes[axis]
+
+
+def group_indices(names: Sequence[str], labels: Labels) -> Integers:
+    """Return the index of each label among the names; -1 if it is not among them."""
+    index_by_name = {name: index for index, name in enumerate(names)}
+    return np.array([index_by_name.get(label, -1) for label in labels], dtype=np.int64)

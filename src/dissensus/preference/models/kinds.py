@@ -1,4 +1,4 @@
-"""Kinds of preference models, and recipes of those that need no extra."""
+"""Kinds of preference models, and the recipes to train them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -23,21 +23,19 @@ KINDS: Final[tuple[str, ...]] = get_args(KindOfModel)
 AnyModel = Linear | MeanVariance | Groups | Embedding | Transformer
 
 
-WORDS_ALONE: Final = (
-    "The model looks at the words of the answer alone, so the same answer has one score after any question."
-)
+WORDS_ALONE: Final = "The model sees the words of the answer only, so an answer has the same score after any question."
 
 
 class Recipe(NamedTuple):
-    """Recipe of a kind of model: settings, fit, card text and limits."""
+    """Recipe of a kind of model: choice of settings, fit, description and limits."""
 
     choose: Callable[..., Any]
-    fitted: Callable[..., AnyModel]
-    about: str
+    fit: Callable[..., AnyModel]
+    description: str
     limits: tuple[str, ...]
 
     def margins(self, model: AnyModel, pairs: Sequence[Pair], examples: Examples) -> Floats:
-        """Return margins of pairs that are known as numbers, so that nothing is encoded twice."""
+        """Return the margins of pairs, reusing the vectors of their examples."""
         if isinstance(model, Embedding) and examples.vectors is not None:
             return model.margins_by(pairs, examples.vectors)
         return model.margins(pairs)
@@ -59,7 +57,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
         "mean-variance: distributional preference learning, two linear heads on TF-IDF of hashed runs and log length",
         (
             WORDS_ALONE,
-            "The spread is told from how decided choices are, so noise and differences between people look the same.",
+            "The spread is estimated from how decided choices are, so noise and disagreement look the same.",
         ),
     ),
     "groups": Recipe(
@@ -68,8 +66,8 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
         "groups: Bradley–Terry on TF-IDF of hashed runs and log length, with shrunk effects of groups and raters",
         (
             WORDS_ALONE,
-            "Effects of groups are averages: people of one group differ, and nobody is to be judged by theirs.",
-            "The folder may hold what single raters like, by their ids: keep it as carefully as what they chose.",
+            "Effects of groups are averages: people within a group differ, and individuals must not be judged by them.",
+            "The folder may contain preferences of single raters by their ids: protect it like their choices.",
         ),
     ),
     "embedding": Recipe(
@@ -77,9 +75,9 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
         fit_embedding,
         "embedding: Bradley–Terry on TF-IDF of hashed runs, log length, and vectors of a frozen encoder",
         (
-            "The model looks at the answer, and at most at the last human turn before it.",
+            "The model sees the answer, and at most the last human turn before it.",
             "It speaks for the largest group where groups choose differently.",
-            "The encoder has learned from other people's texts, and what it has not learned is not seen.",
+            "The encoder was trained on other texts, and does not capture what they lack.",
         ),
     ),
 }

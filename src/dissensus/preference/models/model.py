@@ -13,26 +13,26 @@ from dissensus.schema.records.conversation import Conversation, Turn
 
 
 class Model(Protocol):
-    """Something that scores what chatbots say; the scores of one model can be compared with each other alone."""
+    """Preference model; scores are comparable within one model only."""
 
     @property
     def purpose(self) -> Purpose:
-        """Purpose of the choices that it learned: helpful or harmless."""
+        """Purpose of the choices: helpful or harmless."""
         ...
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
-        """Return for each conversation the score of each turn of the bot, given all before it."""
+        """Return the score of each bot turn of each conversation, given the turns before it."""
         ...
 
 
 @runtime_checkable
 class SupportsGroupScores(Protocol):
-    """A model that runs elsewhere, and is asked there to score as somebody sees it."""
+    """Remote model that can score for a group or a quantile."""
 
     def score_as(
         self, transcripts: Iterable[Conversation], *, as_group: str | None, quantile: float | None
     ) -> list[list[float]]:
-        """Return for each conversation the score of each turn of the bot, as a group or a share of people sees it."""
+        """Return the score of each bot turn of each conversation, for a group or a quantile."""
         ...
 
 
@@ -44,21 +44,21 @@ class ModelIdentity(NamedTuple):
 
 
 def compute_margins(model: Model, pairs: Sequence[Pair]) -> Floats:
-    """Return the score of the chosen less that of the rejected answer of each pair, by any model."""
-    talks = (
-        Conversation((*pair.context, Turn("bot", said))) for pair in pairs for said in (pair.chosen, pair.rejected)
+    """Return the margin of each pair: score of the chosen minus score of the rejected answer."""
+    conversations = (
+        Conversation((*pair.context, Turn("bot", answer))) for pair in pairs for answer in (pair.chosen, pair.rejected)
     )
-    scores = np.array([of_turns[-1] for of_turns in model.score(talks)], dtype=np.float64)
+    scores = np.array([turn_scores[-1] for turn_scores in model.score(conversations)], dtype=np.float64)
     return scores[0::2] - scores[1::2]
 
 
 def check_purpose(model: Model, purpose: str, *, force: bool = False) -> None:
-    """Refuse another purpose than the model's, unless forced.
+    """Raise an error if the purpose is not the model's, unless forced.
 
     Raises
     ------
     NotAllowed
-        It is another one.
+        Unknown purpose, or another than the model's.
     """
     if purpose not in PURPOSES:
         raise NotAllowed(
@@ -66,6 +66,6 @@ def check_purpose(model: Model, purpose: str, *, force: bool = False) -> None:
         )
     if purpose != model.purpose and not force:
         raise NotAllowed(
-            f"The model was trained for what is {model.purpose}, and what is {purpose} is asked for: one learned "
-            "from one alone is worse than chance on the other. Take a model of that purpose, or force it (--force)."
+            f"The model was trained for {model.purpose}, and {purpose} is requested. A model of one purpose is worse "
+            f"than chance on the other. Use a {purpose} model, or force it (--force)."
         )

@@ -1,4 +1,4 @@
-"""Connectivity of comparisons: whether chatbots can be ranked together."""
+"""Connectivity of the comparison graph, which chatbots need to be ranked together."""
 
 from collections.abc import Sequence
 
@@ -12,34 +12,34 @@ Bools = npt.NDArray[np.bool_]
 
 
 def check_connected(beats: Bools, bots: Sequence[str]) -> None:
-    """Refuse chatbots that fall into parts: nothing says how good those of one are beside those of another."""
-    reached = _reached(beats | beats.T)
+    """Raise an error if the comparison graph is disconnected."""
+    reached = _reachability(beats | beats.T)
     if reached.all():
         return
     parts = sorted({tuple(np.flatnonzero(row).tolist()) for row in reached}, key=len, reverse=True)
-    told = "; ".join(format_list([bots[place] for place in part], 5) for part in parts[:5])
+    listed = "; ".join(format_list([bots[index] for index in part], 5) for part in parts[:5])
     raise UndefinedEstimate(
-        f"The chatbots fall into {len(parts):,} parts that were never compared with each other: {told}. "
+        f"The chatbots fall into {len(parts):,} parts that were never compared with each other: {listed}. "
         "Compare some across, or rank each part by itself."
     )
 
 
 def undefeated_component(beats: Bools) -> Bools | None:
-    """Return chatbots that none of the others ever beat, or that were never compared; None where there is no such."""
-    reached = _reached(beats)
+    """Return a strongly connected component that no other chatbot ever beat; None if all are strongly connected."""
+    reached = _reachability(beats)
     mutual = reached & reached.T
-    for place in range(len(beats)):
-        group: Bools = mutual[place]
+    for index in range(len(beats)):
+        group: Bools = mutual[index]
         if not group.all() and not reached[np.ix_(~group, group)].any():
             return group
     return None
 
 
-def _reached(steps: Bools) -> Bools:
-    """Return who can be reached from whom in any number of steps."""
-    found = steps | np.eye(len(steps), dtype=bool)
+def _reachability(steps: Bools) -> Bools:
+    """Return the reflexive transitive closure of a relation."""
+    closure = steps | np.eye(len(steps), dtype=bool)
     while True:
-        further = (found.astype(np.float32) @ found.astype(np.float32)) > 0
-        if (further == found).all():
-            return found
-        found = further
+        further = (closure.astype(np.float32) @ closure.astype(np.float32)) > 0
+        if (further == closure).all():
+            return closure
+        closure = further

@@ -8,49 +8,49 @@ from dissensus.errors import Unavailable
 from dissensus.preference.data.sparse import Floats, Integers
 
 ELO: Final = 400 / np.log(10)
-"""Points of Elo for a difference of 1 in log odds: about 174."""
+"""Elo points per unit of log odds: about 174."""
 
 MEAN: Final = 1000.0
-"""Mean of all chatbots: ratings say who is better than whom, and their zero is nobody's."""
+"""Mean of all chatbots; only differences of ratings are meaningful."""
 
 K: Final = 4.0
-"""By how much one comparison moves Elo at most."""
+"""Largest change of an Elo rating by one comparison."""
 
-TOLERANCE, MOST_STEPS = 1e-9, 100_000
+TOLERANCE, MAX_STEPS = 1e-9, 100_000
 
 
-def bradley_terry(every: Floats) -> Floats:
-    """Return the most likely strengths on the scale of Elo."""
-    evalica = _evalica()
-    a, b = np.nonzero(every)
-    found = evalica.bradley_terry(
+def bradley_terry(wins: Floats) -> Floats:
+    """Return maximum-likelihood strengths on the Elo scale."""
+    evalica = _import_evalica()
+    a, b = np.nonzero(wins)
+    result = evalica.bradley_terry(
         a.tolist(),
         b.tolist(),
         [evalica.Winner.X] * len(a),
-        weights=every[a, b].tolist(),
+        weights=wins[a, b].tolist(),
         tolerance=TOLERANCE,
-        limit=MOST_STEPS,
+        limit=MAX_STEPS,
     )
-    logs = np.log(found.scores.loc[range(len(every))].to_numpy())
+    logs = np.log(result.scores.loc[range(len(wins))].to_numpy())
     return np.asarray(MEAN + ELO * (logs - logs.mean()))
 
 
 def elo(a: Integers, b: Integers, outcome: Floats, weight: Floats) -> Floats:
-    """Return Elo after comparisons in their order, each moving it by `K` at most."""
-    evalica = _evalica()
+    """Return Elo ratings after all comparisons in order, each changing them by at most `K`."""
+    evalica = _import_evalica()
     winner = {1.0: evalica.Winner.X, 0.0: evalica.Winner.Y, 0.5: evalica.Winner.Draw}
-    found = evalica.elo(
+    result = evalica.elo(
         a.tolist(),
         b.tolist(),
-        [winner[one] for one in outcome.tolist()],
+        [winner[value] for value in outcome.tolist()],
         initial=MEAN,
         k=K,
         weights=weight.tolist(),
     )
-    return np.asarray(found.scores.loc[range(1 + int(max(a.max(), b.max())))].to_numpy())
+    return np.asarray(result.scores.loc[range(1 + int(max(a.max(), b.max())))].to_numpy())
 
 
-def _evalica() -> Any:
+def _import_evalica() -> Any:
     try:
         import evalica
     except ImportError:

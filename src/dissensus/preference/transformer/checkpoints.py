@@ -16,60 +16,58 @@ _CHECKPOINT = "checkpoint-"
 
 
 def resume_checkpoint(plan: TransformerPlan, run: dict[str, Any]) -> Path | None:
-    """Make the folder for checkpoints, or find the last one in it."""
+    """Return the last checkpoint to resume from, or create the folder for new ones."""
     folder = plan.checkpoints
     if folder is None:
         if plan.resume:
-            raise InvalidInput("Training is to go on, and no folder with checkpoints is named. Name it.")
+            raise InvalidInput("There is no folder with checkpoints to resume from. Name it.")
         return None
     if plan.resume:
-        return _going_on(folder, run)
-    if is_first_process():  # of those that torchrun starts, this one alone looks and writes
-        _new(folder, run)
+        return _resume(folder, run)
+    if is_first_process():  # Under torchrun, only the first process checks and writes the folder
+        _create(folder, run)
     return None
 
 
-def _new(folder: Path, run: dict[str, Any]) -> None:
-    if _last(folder) is not None:
-        raise Conflict(f"{folder} holds a training that was interrupted. Go on with --resume, or delete it.")
+def _create(folder: Path, run: dict[str, Any]) -> None:
+    if _last_complete(folder) is not None:
+        raise Conflict(f"{folder} holds an interrupted training. Resume it with --resume, or delete it.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if others := sorted(path.name for path in folder.iterdir() if not _is_ours(path)):
-            raise InvalidInput(
-                f"{folder} holds something else than checkpoints: {format_list(others, 3)}. Move it away."
-            )
+        if foreign := sorted(path.name for path in folder.iterdir() if not _is_checkpoint_file(path)):
+            raise InvalidInput(f"{folder} holds other files than checkpoints: {format_list(foreign, 3)}. Move them.")
         _clear(folder)
         (folder / RUN).write_text(json.dumps(run, indent=2), encoding="utf-8")
     except OSError as error:
         raise Unavailable(f"{folder} cannot be written: {error.strerror}. Name another place.") from None
 
 
-def _going_on(folder: Path, run: dict[str, Any]) -> Path | None:
+def _resume(folder: Path, run: dict[str, Any]) -> Path | None:
     try:
-        known = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        saved_run = json.loads((folder / RUN).read_text(encoding="utf-8"))
     except OSError:
-        raise NotFound(f"There is no training to go on with in {folder}. Leave out --resume to begin one.") from None
+        raise NotFound(f"There is no training to resume in {folder}. Leave out --resume to begin one.") from None
     except ValueError:
-        known = None
-    if known != run:
+        saved_run = None
+    if saved_run != run:
         raise InvalidInput(
-            f"{folder} is of other pairs, settings, number of processes or version of Dissensus. "
-            "Give the same as before, or delete it to begin anew."
+            f"{folder} belongs to other pairs, settings, number of processes or version of Dissensus. "
+            "Give the same as before, or delete it to start over."
         )
-    return _last(folder)
+    return _last_complete(folder)
 
 
-def _last(folder: Path) -> Path | None:
-    """Return the last checkpoint of which all was written."""
-    return max((path for path in folder.glob(f"{_CHECKPOINT}*") if _is_whole(path)), key=_step, default=None)
+def _last_complete(folder: Path) -> Path | None:
+    """Return the last checkpoint that was written completely."""
+    return max((path for path in folder.glob(f"{_CHECKPOINT}*") if _is_complete(path)), key=_step, default=None)
 
 
 def _step(path: Path) -> int:
     return int(path.name.rpartition("-")[2])
 
 
-def _is_whole(path: Path) -> bool:
-    """Tell whether all of a checkpoint was written: its state is what comes last."""
+def _is_complete(path: Path) -> bool:
+    """Return True if the trainer state, which is written last, is present and valid."""
     try:
         return bool(json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))["global_step"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -77,13 +75,13 @@ def _is_whole(path: Path) -> bool:
 
 
 def delete_checkpoints(plan: TransformerPlan) -> None:
-    """Delete the checkpoints of a training that is done and kept."""
+    """Delete the checkpoints of a completed training whose model is saved."""
     if plan.checkpoints is not None and is_first_process():
         _clear(plan.checkpoints)
         plan.checkpoints.rmdir()
 
 
-def _is_ours(path: Path) -> bool:
+def _is_checkpoint_file(path: Path) -> bool:
     return path.name == RUN or path.name.startswith(_CHECKPOINT)
 
 

@@ -1,4 +1,4 @@
-"""Check of the optional extra ``ml``."""
+"""Optional extra ``ml``: its packages, processes and warnings."""
 
 import os
 import warnings
@@ -9,9 +9,9 @@ from importlib import import_module
 from dissensus.errors import Unavailable
 
 
-def check_installed(*more: str) -> None:
-    """Refuse to go on without what transformers need, and more packages by their names."""
-    for name in ("torch", "transformers", "tokenizers", "safetensors", *more):
+def check_installed(*packages: str) -> None:
+    """Raise an error if a package of the extra, or one of these packages, is not installed."""
+    for name in ("torch", "transformers", "tokenizers", "safetensors", *packages):
         try:
             import_module(name)
         except ImportError:
@@ -21,7 +21,7 @@ def check_installed(*more: str) -> None:
 
 
 def is_first_process() -> bool:
-    """Tell whether this is the process that writes, of those that torchrun has started; true where it is the only one.
+    """Return True in the process of rank 0 under torchrun, and in a single process.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def is_first_process() -> bool:
 
 @contextmanager
 def silence_warnings() -> Iterator[None]:
-    """Keep transformers from writing to the terminal meanwhile, of what they will change one day among other things."""
+    """Silence logging, progress bars and deprecation warnings of transformers."""
     from huggingface_hub.utils import logging as hub
     from transformers.utils import logging
 
@@ -45,7 +45,7 @@ def silence_warnings() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
-            warnings.filterwarnings("ignore", "Setting `save_embedding_layers`")  # as it is to be in a checkpoint
+            warnings.filterwarnings("ignore", "Setting `save_embedding_layers`")  # Intended in checkpoints
             yield
     finally:
         hub.set_verbosity(hub_level)

@@ -1,4 +1,4 @@
-"""A preference model that is a transformer with one output."""
+"""Transformer model: a scalar output of a network that reads the whole conversation."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -13,30 +13,30 @@ from dissensus.preference.data.pairs import Pair, Purpose
 from dissensus.preference.data.sparse import Floats
 from dissensus.preference.models.model import check_purpose
 from dissensus.preference.transformer.inference import run_network
-from dissensus.preference.transformer.tokens import TokenReader, TokenRow, tokenise_each, tokenise_pair
+from dissensus.preference.transformer.tokens import TokenizedTexts, TokenReader, render_each, render_pairs
 from dissensus.schema.records.conversation import Conversation
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Transformer:
-    """A trained model, which looks at an answer and all that was said before it.
+    """Trained transformer, which scores an answer given the whole conversation before it.
 
     Parameters
     ----------
     purpose
-        What people chose by: ``harmless`` or ``helpful``.
+        Purpose of the choices: ``harmless`` or ``helpful``.
     network
-        Of the library transformers, with one output, which is the score before the temperature.
+        Network of the library transformers with one output, the score before the temperature.
     reader
-        What makes its tokens of conversations.
+        Tokeniser of conversations.
     length_alone
-        Weight of log length in a model that knows nothing else, for comparison.
+        Weight of log length in the model by length alone, for comparison.
     temperature
-        By which scores are divided, so that differences of scores are log odds.
+        Divisor of scores, such that differences of scores are log odds.
     bf16
-        Whether it computes in bfloat16, as it was trained.
+        True to compute in bfloat16, as in training.
     card
-        What the model was made of, and how far it can be trusted: plain values for JSON.
+        Model card with data, settings, accuracy and limits, as plain values for JSON.
     """
 
     purpose: Purpose
@@ -48,46 +48,46 @@ class Transformer:
     card: dict[str, Any] = field(default_factory=dict)
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
-        """Return for each conversation the score of each turn of the bot, given all before it.
+        """Return the score of each bot turn of each conversation, given the turns before it.
 
-        What is longer than the model reads loses its beginning, and a warning says so; `turns_cut` counts.
+        Conversations beyond the token limit are truncated from the left, with a warning; see `turns_cut`.
 
         Raises
         ------
         InvalidInput
-            The weights are such that a score is no number.
+            The weights give a score that is not finite.
         """
-        talks = [list(tokenise_each(talk)) for talk in transcripts]
-        read = self.reader.read([told for talk in talks for told in talk])
-        if read.cut.any():
+        talks = [list(render_each(talk)) for talk in transcripts]
+        tokenized = self.reader.read([text for talk in talks for text in talk])
+        if tokenized.cut.any():
             warnings.warn(
-                f"Some turns have more than {self.reader.max_length:,} tokens with all before them. This model reads "
-                "no more, so they are scored without what was said first.",
+                f"Some turns with their context have more than {self.reader.max_length:,} tokens, the limit of this "
+                "model. They are scored without the beginning of the conversation.",
                 stacklevel=2,
             )
-        scores = iter(self._scores(read).tolist())
+        scores = iter(self._scores(tokenized).tolist())
         return [list(islice(scores, len(talk))) for talk in talks]
 
     def margins(self, pairs: Sequence[Pair]) -> Floats:
-        """Return the score of the chosen less that of the rejected answer of each pair."""
-        scores = self._scores(self.reader.read(tokenise_pair(pairs)))
+        """Return the margin of each pair: score of the chosen minus score of the rejected answer."""
+        scores = self._scores(self.reader.read(render_pairs(pairs)))
         return scores[0::2] - scores[1::2]
 
     def turns_cut(self, transcripts: Iterable[Conversation]) -> int:
-        """Return how many turns of the bot are scored without the beginning of their conversation."""
-        return int(self.reader.read([told for talk in transcripts for told in tokenise_each(talk)]).cut.sum())
+        """Return the number of bot turns whose conversation is truncated."""
+        return int(self.reader.read([text for talk in transcripts for text in render_each(talk)]).cut.sum())
 
     def pairs_cut(self, pairs: Sequence[Pair]) -> int:
-        """Return how many pairs have an answer that is scored without the beginning of its conversation."""
-        cut = self.reader.read(tokenise_pair(pairs)).cut
+        """Return the number of pairs in which a conversation is truncated."""
+        cut = self.reader.read(render_pairs(pairs)).cut
         return int((cut[0::2] | cut[1::2]).sum())
 
     def check_purpose(self, purpose: str, *, force: bool = False) -> None:
-        """Refuse another purpose than the model's, unless forced; see `models.model.check_purpose`."""
+        """Raise an error if the purpose is not the model's, unless forced; see `models.model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
-    def _scores(self, read: TokenRow) -> Floats:
-        found = run_network(self.network, read.rows, pad=self.reader.pad, bf16=self.bf16) / self.temperature
-        if not np.isfinite(found).all():
-            raise InvalidInput("The weights of the model give scores that are no numbers. Train it anew.")
-        return found
+    def _scores(self, texts: TokenizedTexts) -> Floats:
+        scores = run_network(self.network, texts.rows, pad=self.reader.pad, bf16=self.bf16) / self.temperature
+        if not np.isfinite(scores).all():
+            raise InvalidInput("The weights of the model give scores that are not finite numbers. Train it again.")
+        return scores

@@ -12,13 +12,13 @@ Schedule = Literal["cosine", "linear"]
 SCHEDULES: Final[tuple[str, ...]] = get_args(Schedule)
 
 MAX_LENGTH: Final = 1024
-"""Tokens that are read where nothing else is said and the base reads as many; as many as the HH paper reads."""
+"""Default token limit, as in the HH paper, if the base model reads as many."""
 
 RATE: Final = 1e-5
 RATE_LORA: Final = 1e-4
-"""Learning rates where none is given, for all weights and for LoRA."""
+"""Default learning rates for all weights and for LoRA."""
 
-_WHOLE = ("max_length", "batch", "accumulate", "lora", "checkpoint_every")
+_FROM_1 = ("max_length", "batch", "accumulate", "lora", "checkpoint_every")
 _ABOVE_0 = ("epochs", "learning_rate", "clip", "peak_tflops")
 
 
@@ -31,38 +31,38 @@ class TransformerPlan:
     base
         Folder of a model of the library transformers with its tokenizer, or its name on the hub.
     counting
-        How what each person said counts.
+        Weighting of votes.
     max_length
-        Most tokens of a conversation with its answer; None for `MAX_LENGTH`, or as many as the base reads.
+        Token limit of a conversation with its answer; None for `MAX_LENGTH`, or the limit of the base if lower.
     epochs
-        How often each pair is seen.
+        Passes over the pairs.
     batch, accumulate
-        Pairs that a process takes at a time, and how many such batches make a step.
+        Pairs per batch and process, and batches per optimiser step.
     learning_rate
-        The highest one; None for `RATE`, or `RATE_LORA`.
+        Peak learning rate; None for `RATE`, or `RATE_LORA`.
     warm_up
-        Share of steps in which it rises from 0.
+        Share of steps in which the learning rate rises from 0.
     schedule
-        How it falls to 0 from there: ``cosine`` or ``linear``.
+        Decay of the learning rate to 0: ``cosine`` or ``linear``.
     clip
-        Longest gradient.
+        Maximum norm of the gradient.
     lora
-        Rank of the changes to each matrix; None to train all weights.
+        Rank of low-rank adaptation; None to train all weights.
     bf16
-        Whether to compute in bfloat16, with weights in float32; None for yes where a GPU can.
+        True to compute in bfloat16, with weights in float32; None to do so if the GPU supports it.
     checkpoints
         Folder for checkpoints; None for none.
     checkpoint_every
-        After so many steps there is a checkpoint.
+        Steps between checkpoints.
     resume
-        Whether to go on from the last one.
+        True to resume from the last checkpoint.
     peak_tflops
-        What one device can do at most, in 10¹² operations a second, to tell how much of it was used.
+        Peak performance of one device, in 10¹² operations per second, to compute its utilisation.
 
     Raises
     ------
     InvalidInput
-        A number is out of its range, or there is no such schedule.
+        A number is out of range, or the schedule is unknown.
 
     Examples
     --------
@@ -88,11 +88,11 @@ class TransformerPlan:
     peak_tflops: float | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (*((name, 1) for name in _WHOLE), *((name, 0) for name in _ABOVE_0)):
+        for name, least in (*((name, 1) for name in _FROM_1), *((name, 0) for name in _ABOVE_0)):
             value = getattr(self, name)
             if (value is not None and not least <= value < float("inf")) or value == 0:
-                wanted = "a whole number from 1" if least else "a number above 0"
-                raise InvalidInput(f"{name} is {value:g}; give {wanted}.")
+                allowed = "a whole number from 1" if least else "a number above 0"
+                raise InvalidInput(f"{name} is {value:g}; give {allowed}.")
         if not 0 <= self.warm_up < 1:
             raise InvalidInput(f"warm_up is {self.warm_up:g}; give a share of all steps from 0 to below 1.")
         if self.schedule not in SCHEDULES:
@@ -103,12 +103,11 @@ class TransformerPlan:
 
     @property
     def rate(self) -> float:
-        """The learning rate."""
+        """Peak learning rate, by default that of the method."""
         return self.learning_rate or (RATE_LORA if self.lora else RATE)
 
-    def told(self) -> dict[str, Any]:
-        """Return what decides on the weights, as plain values for a card."""
-        others = ("base", "counting", "checkpoints", "checkpoint_every", "resume", "peak_tflops")
-        return {name: value for name, value in asdict(self).items() if name not in others} | {
-            "learning_rate": self.rate
-        }
+    def to_card(self) -> dict[str, Any]:
+        """Return the hyperparameters that determine the weights, as plain values for the model card."""
+        omitted = ("base", "counting", "checkpoints", "checkpoint_every", "resume", "peak_tflops")
+        values = {name: value for name, value in asdict(self).items() if name not in omitted}
+        return values | {"learning_rate": self.rate}

@@ -1,4 +1,4 @@
-"""Tokenised conversations."""
+"""Transcripts of conversations and their tokens."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from dissensus.text.transcripts import join_hh
 
 Row = npt.NDArray[np.int32]
 
-_AT_ONCE = 1_000
+_BATCH_SIZE = 1_000
 
 
-class TokenRow(NamedTuple):
-    """The tokens of texts, and of each text whether its beginning was cut."""
+class TokenizedTexts(NamedTuple):
+    """Token sequences of texts, and a mask of truncated texts."""
 
     rows: list[Row]
     cut: npt.NDArray[np.bool_]
@@ -27,40 +27,41 @@ class TokenRow(NamedTuple):
 class TokenReader:
     """Tokeniser of conversations, truncated from the left."""
 
-    tokenizer: Any  # Of the library tokenizers; what looks like one of its marks in a text is text
-    begin: tuple[int, ...]  # Marks around each text
+    tokenizer: Any  # Of the library tokenizers; encodes special tokens in a text as text
+    begin: tuple[int, ...]  # Special tokens before and after each text
     end: tuple[int, ...]
-    pad: int  # The token that fills up rows, which no text has
-    max_length: int  # Most tokens of a text, marks included
+    pad: int  # Padding token, which occurs in no text
+    max_length: int  # Token limit of a text, special tokens included
 
-    def read(self, texts: Sequence[str]) -> TokenRow:
-        """Return the tokens of each text: the last ones where there are too many, since the answer comes last."""
+    def read(self, texts: Sequence[str]) -> TokenizedTexts:
+        """Return the tokens of each text, truncated from the left, since the answer comes last."""
         room = self.max_length - len(self.begin) - len(self.end)
         rows, cut = [], []
-        for start in range(0, len(texts), _AT_ONCE):
-            for one in self.tokenizer.encode_batch(list(texts[start : start + _AT_ONCE]), add_special_tokens=False):
-                rows.append(np.array([*self.begin, *one.ids[-room:], *self.end], dtype=np.int32))
-                cut.append(len(one.ids) > room)
-        return TokenRow(rows, np.array(cut, dtype=np.bool_))
+        for start in range(0, len(texts), _BATCH_SIZE):
+            batch = list(texts[start : start + _BATCH_SIZE])
+            for encoding in self.tokenizer.encode_batch(batch, add_special_tokens=False):
+                rows.append(np.array([*self.begin, *encoding.ids[-room:], *self.end], dtype=np.int32))
+                cut.append(len(encoding.ids) > room)
+        return TokenizedTexts(rows, np.array(cut, dtype=np.bool_))
 
 
-def tokenise_pair(pairs: Sequence[Pair]) -> list[str]:
-    """Return each pair as two transcripts, that of the chosen answer first."""
-    return [_told((*pair.context, Turn("bot", said))) for pair in pairs for said in (pair.chosen, pair.rejected)]
+def render_pairs(pairs: Sequence[Pair]) -> list[str]:
+    """Return the transcripts of each pair, that of the chosen answer first."""
+    return [_render((*pair.context, Turn("bot", answer))) for pair in pairs for answer in (pair.chosen, pair.rejected)]
 
 
-def tokenise_each(talk: Conversation) -> Iterator[str]:
-    r"""Yield a transcript for each turn of the bot, which comes last after all before it.
+def render_each(talk: Conversation) -> Iterator[str]:
+    r"""Yield a transcript for each bot turn, which ends with that turn.
 
     Examples
     --------
-    >>> list(tokenise_each(Conversation.from_turns([("human", "Hi"), ("bot", "Yes?"), ("bot", "Well?")])))
+    >>> list(render_each(Conversation.from_turns([("human", "Hi"), ("bot", "Yes?"), ("bot", "Well?")])))
     ['\n\nHuman: Hi\n\nAssistant: Yes?', '\n\nHuman: Hi\n\nAssistant: Yes?\n\nAssistant: Well?']
     """
-    for place, turn in enumerate(talk.turns, start=1):
+    for end, turn in enumerate(talk.turns, start=1):
         if turn.speaker == "bot":
-            yield _told(talk.turns[:place])
+            yield _render(talk.turns[:end])
 
 
-def _told(turns: Sequence[Turn]) -> str:
+def _render(turns: Sequence[Turn]) -> str:
     return join_hh((turn.speaker, turn.text) for turn in turns)

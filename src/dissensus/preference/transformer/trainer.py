@@ -1,4 +1,4 @@
-"""Fit of a transformer by the transformers Trainer and our loss."""
+"""Fit of a transformer with the transformers Trainer, and its throughput."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,69 +14,108 @@ from dissensus.preference.fit.logistic import PairChoices
 from dissensus.preference.transformer.extra import silence_warnings
 from dissensus.preference.transformer.inference import pad_rows
 from dissensus.preference.transformer.plan import TransformerPlan
-from dissensus.preference.transformer.speed import TrainingSpeed
 from dissensus.preference.transformer.tokens import Row
 
-OF_PAIR = 3
-"""Numbers that a pair counts for: weight, share and margin."""
+N_LABELS = 3
+"""Labels of a pair: weight, share and margin."""
+
+_FULL_OPERATIONS = 6
+"""Operations per weight and token: two forward, two for the gradient of the inputs, two for that of the weight."""
+
+_LORA_OPERATIONS = 4
+"""Operations per weight and token if the weight is frozen."""
+
+
+class TrainingSpeed(NamedTuple):
+    """Throughput of a training."""
+
+    n_tokens: int  # Without padding
+    seconds: float
+    device: str
+    n_processes: int  # With one device each
+
+    @classmethod
+    def of(cls, n_tokens: int, seconds: float, *, device: Any, n_processes: int) -> "TrainingSpeed":
+        """Build a speed with the name of the device."""
+        import torch
+
+        name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+        return cls(n_tokens, seconds, name, n_processes)
+
+    def to_card(self, n_weights: int, *, lora: bool, peak_tflops: float | None) -> dict[str, Any]:
+        """Return the speed as plain values for the model card.
+
+        Examples
+        --------
+        >>> speed = TrainingSpeed(10_000, 2.0, "cpu", 1)
+        >>> card = speed.to_card(10**9, lora=False, peak_tflops=100.0)
+        >>> card["tokens_per_second"], card["model_flops_utilisation"]
+        (5000.0, 0.3)
+        """
+        rate = self.n_tokens / self.seconds
+        operations = (_LORA_OPERATIONS if lora else _FULL_OPERATIONS) * n_weights * rate
+        utilisation = None if peak_tflops is None else operations / (peak_tflops * 1e12 * self.n_processes)
+        return {
+            **self._asdict(),
+            "tokens_per_second": rate,
+            "peak_tflops": peak_tflops,
+            "model_flops_utilisation": utilisation,
+        }
 
 
 class TrainerResult(NamedTuple):
-    """A network with its weights, and how quickly they came."""
+    """Trained network and training speed."""
 
     network: Any
     speed: TrainingSpeed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TokenCounter:
-    """Pairs as a network sees them.
+class PairDataset:
+    """Data set of tokenised pairs."""
 
-    Rows of the chosen and the rejected answers in turn, what each pair counts for, and the token that fills up rows.
-    """
-
-    rows: Sequence[Row]
+    rows: Sequence[Row]  # Two rows per pair: chosen, rejected
     choices: PairChoices
-    pad: int
+    pad: int  # Padding token
 
     def __len__(self) -> int:
         return len(self.choices.weight)
 
     def __getitem__(self, pair: int) -> Any:
-        """Return one of them."""
-        counts = np.array([self.choices.weight[pair], self.choices.share[pair], self.choices.margin[pair]])
-        return self.rows[2 * pair], self.rows[2 * pair + 1], counts
+        """Return tokens and labels of a pair."""
+        labels = np.array([self.choices.weight[pair], self.choices.share[pair], self.choices.margin[pair]])
+        return self.rows[2 * pair], self.rows[2 * pair + 1], labels
 
 
 def fit_transformer(
     network: Any,
-    seen: TokenCounter,
+    dataset: PairDataset,
     plan: TransformerPlan,
     *,
     seed: int,
     last: Path | None = None,
     progress: Progress | None = None,
 ) -> TrainerResult:
-    """Fit the weights to pairs."""
+    """Fit the weights of a network to pairs, resuming from the last checkpoint if given."""
     from transformers import PrinterCallback, Trainer
 
-    with silence_warnings(), _place(plan) as place:
+    with silence_warnings(), _output_folder(plan) as folder:
         trained = network if plan.lora is None else _with_lora(network, plan.lora)
         trainer = Trainer(
             model=trained,
-            args=_arguments(plan, place, seed=seed),
-            data_collator=lambda some: _batch(some, seen.pad),
-            train_dataset=seen,
+            args=_arguments(plan, folder, seed=seed),
+            data_collator=lambda examples: _collate(examples, dataset.pad),
+            train_dataset=dataset,
             compute_loss_func=loss,
-            callbacks=[] if progress is None else [_telling(progress)],
+            callbacks=[] if progress is None else [_progress_callback(progress)],
         )
         trainer.remove_callback(PrinterCallback)
-        trainer.model_accepts_loss_kwargs = False  # the loss is ours
+        trainer.model_accepts_loss_kwargs = False  # The loss is computed outside of the model
         before = _tokens_before(last)
-        found = trainer.train(resume_from_checkpoint=None if last is None else str(last))
+        result = trainer.train(resume_from_checkpoint=None if last is None else str(last))
     speed = TrainingSpeed.of(
         trainer.state.num_input_tokens_seen - before,
-        found.metrics["train_runtime"],
+        result.metrics["train_runtime"],
         device=trainer.args.device,
         n_processes=trainer.args.world_size,
     )
@@ -84,30 +123,30 @@ def fit_transformer(
 
 
 def loss(outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
-    """Return the mean loss over the pairs of a step, as `preference.fit.logistic.PairChoices.loss` defines it."""
+    """Return the mean loss over the pairs of a step; see `preference.fit.logistic.PairChoices.loss`."""
     from torch.nn.functional import softplus
 
     scores = outputs.logits[:, 0].float()
     weight, share, margin = labels.to(scores).unbind(1)
     odds = scores[0::2] - scores[1::2] - margin
     total = (weight * (softplus(-odds) + (1 - share) * odds)).sum()
-    return total * OF_PAIR / (labels.numel() if num_items_in_batch is None else num_items_in_batch)
+    return total * N_LABELS / (labels.numel() if num_items_in_batch is None else num_items_in_batch)
 
 
-def _batch(some: Sequence[Any], pad: int) -> dict[str, Any]:
+def _collate(examples: Sequence[Any], pad: int) -> dict[str, Any]:
     import torch
 
-    rows = [row for chosen, rejected, _ in some for row in (chosen, rejected)]
-    counts = np.stack([counts for *_, counts in some]).astype(np.float32)
-    return {**pad_rows(rows, pad), "labels": torch.from_numpy(counts)}
+    rows = [row for chosen, rejected, _ in examples for row in (chosen, rejected)]
+    labels = np.stack([labels for *_, labels in examples]).astype(np.float32)
+    return {**pad_rows(rows, pad), "labels": torch.from_numpy(labels)}
 
 
-def _arguments(plan: TransformerPlan, place: Path, *, seed: int) -> Any:
+def _arguments(plan: TransformerPlan, folder: Path, *, seed: int) -> Any:
     import torch
     from transformers import TrainingArguments
 
     arguments = TrainingArguments(
-        output_dir=str(place),
+        output_dir=str(folder),
         num_train_epochs=plan.epochs,
         per_device_train_batch_size=plan.batch,
         gradient_accumulation_steps=plan.accumulate,
@@ -130,12 +169,12 @@ def _arguments(plan: TransformerPlan, place: Path, *, seed: int) -> Any:
         report_to="none",
     )
     if arguments.n_gpu > 1:
-        arguments._n_gpu = 1  # several GPUs are for torchrun, where a process has one and the loss is that of all
+        arguments._n_gpu = 1  # Several GPUs are used through torchrun, with one per process
     return arguments
 
 
 def _with_lora(network: Any, rank: int) -> Any:
-    """Return a network of which low-rank changes of all matrices are trained, and the whole of its head."""
+    """Return a network with low-rank adapters on all matrices, and a fully trained head."""
     from peft import LoraConfig, TaskType, get_peft_model
 
     names = [name for name, layer in network.named_modules() if type(layer).__name__ == "Conv1D"]
@@ -144,28 +183,28 @@ def _with_lora(network: Any, rank: int) -> Any:
         r=rank,
         lora_alpha=2 * rank,
         target_modules="all-linear",
-        fan_in_fan_out=bool(names),  # as GPT-2 has its matrices
+        fan_in_fan_out=bool(names),  # GPT-2 stores transposed matrices
     )
     return get_peft_model(network, config)
 
 
-def _telling(progress: Progress) -> Any:
-    """Return what tells the trainer's steps."""
+def _progress_callback(progress: Progress) -> Any:
+    """Return a trainer callback that reports progress."""
     from transformers import TrainerCallback
 
-    class Telling(TrainerCallback):  # type: ignore[misc, unused-ignore]
-        """Tells the share of steps that is done."""
+    class StepProgress(TrainerCallback):  # type: ignore[misc, unused-ignore]
+        """Reports the completed share of steps."""
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - its signature
-            """Tell it."""
+            """Report the completed share."""
             progress(state.global_step / state.max_steps)
 
-    return Telling()
+    return StepProgress()
 
 
 @contextmanager
-def _place(plan: TransformerPlan) -> Iterator[Path]:
-    """Give the trainer a folder, which it wants even for nothing."""
+def _output_folder(plan: TransformerPlan) -> Iterator[Path]:
+    """Yield the folder for checkpoints, or a temporary one, since the trainer requires a folder."""
     if plan.checkpoints is not None:
         yield plan.checkpoints
         return

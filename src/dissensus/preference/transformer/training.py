@@ -1,4 +1,4 @@
-"""Training of a transformer: one fit, calibrated and measured on held-out dialogues."""
+"""Training of a transformer, with calibration and evaluation on held-out dialogues."""
 
 import os
 import platform
@@ -25,18 +25,18 @@ from dissensus.preference.transformer.extra import check_installed
 from dissensus.preference.transformer.inference import pick_device
 from dissensus.preference.transformer.model import Transformer
 from dissensus.preference.transformer.plan import TransformerPlan
-from dissensus.preference.transformer.tokens import TokenReader, tokenise_pair
-from dissensus.preference.transformer.trainer import TokenCounter, TrainerResult, fit_transformer
+from dissensus.preference.transformer.tokens import TokenReader, render_pairs
+from dissensus.preference.transformer.trainer import PairDataset, TrainerResult, fit_transformer
 from dissensus.schema.hints import format_value
 
 CALIBRATION: Final = 10
-"""One of so many folds of the dialogues that are not held out gives the temperature alone."""
+"""Folds of the training dialogues, of which one is used for the temperature only."""
 
 
 class _Parts(NamedTuple):
-    """Places of pairs: which are trained on, which give the temperature, and which are held out."""
+    """Indices of training, calibration and held-out pairs."""
 
-    trained: Integers
+    training: Integers
     calibration: Integers
     held_out: Integers
 
@@ -50,40 +50,40 @@ def train_transformer(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Transformer:
-    r"""Train a transformer with one output on pairs, so that it scores an answer given all that was said before.
+    r"""Train a transformer that scores an answer given the whole conversation before it.
 
-    The loss is that of Bradley and Terry, as `dissensus.preference.data.weighting.Weighting` has each pair count,
+    The loss is the Bradley–Terry loss with the weights of `dissensus.preference.data.weighting.Weighting`,
     :math:`-w \bigl( t \ln P + (1 - t) \ln (1 - P) \bigr)` with :math:`P = 1 / (1 + e^{m - s(a) + s(b)})`, after
     Bai et al. 2022, arXiv 2204.05862, appendix A.2. A fifth of the dialogues is held out for the card, and a tenth of
-    the others gives the temperature. The network is trained on the rest, once, and not again on all.
+    the others is used for the temperature. The network is trained once, on the rest, and not again on all pairs.
 
     Parameters
     ----------
     pairs
-        Of at least 13 dialogues. Each is read as hh-rlhf writes it.
+        Pairs of at least 13 dialogues, rendered in the format of hh-rlhf.
     purpose
-        What people chose by.
+        Purpose of the choices: ``helpful`` or ``harmless``.
     plan
-        What is trained, and how.
+        Base model, data options and hyperparameters.
     excluded
-        How many pairs were left out before, by reason, for the card.
+        Number of pairs excluded beforehand, by reason, for the card.
     seed
-        Of the folds, new weights, the order of pairs, and dropout. The order in which pairs are given makes no
+        Seed of the folds, new weights, the order of pairs, and dropout. The order in which pairs are given makes no
         difference, and on a CPU the same seed gives the same weights.
     progress
-        Called with the share of steps that is done.
+        Called with the completed share of steps.
 
     Returns
     -------
     Transformer
-        The model, with its card. Where torchrun has started several processes, each has it.
+        Trained model with its card; under torchrun, in each process.
 
     Raises
     ------
     Unavailable
         The extra is not installed.
     InvalidInput
-        There are fewer dialogues, or no such purpose; or the plan asks for what base or pairs do not have.
+        Too few dialogues, an unknown purpose, or a plan that does not fit the base model or the pairs.
     UndefinedEstimate
         Training diverged.
     """
@@ -91,40 +91,41 @@ def train_transformer(
         raise InvalidInput(f"purpose is {format_value(purpose)}; choose one of {', '.join(PURPOSES)}.")
     check_installed("accelerate", *([] if plan.lora is None else ["peft"]))
     plan = replace(plan, bf16=_can_bf16() if plan.bf16 is None else plan.bf16)
-    pairs = sort_pairs(sorted(pairs, key=_told))
-    parts, choices = _parts(pairs, seed), plan.counting.choices(pairs)
-    base = _opened(plan, seed)
-    last = resume_checkpoint(plan, _run(pairs, purpose, plan, seed))
-    known = _taken(pairs, parts.trained)
-    seen = TokenCounter(base.reader.read(tokenise_pair(known)).rows, choices.take(parts.trained), base.reader.pad)
-    found = fit_transformer(base.network, seen, plan, seed=seed, last=last, progress=progress)
-    model = _calibrated(found.network, base.reader, plan, purpose, _Case(pairs, choices, parts))
-    more = {"excluded": dict(excluded or {}), "seed": seed, "speed": _speed(found, plan)}
-    return replace(model, card=_card(model, pairs, parts, plan, base.revision) | more)
+    pairs = sort_pairs(sorted(pairs, key=_context_texts))
+    parts, choices = _split_parts(pairs, seed), plan.counting.choices(pairs)
+    base = _open_base(plan, seed)
+    last = resume_checkpoint(plan, _run_key(pairs, purpose, plan, seed))
+    rows = base.reader.read(render_pairs(_take(pairs, parts.training))).rows
+    dataset = PairDataset(rows, choices.take(parts.training), base.reader.pad)
+    result = fit_transformer(base.network, dataset, plan, seed=seed, last=last, progress=progress)
+    model = _calibrate(result.network, base.reader, plan, purpose, _SplitPairs(pairs, choices, parts))
+    card = _card(model, pairs, parts, plan, base.revision)
+    card |= {"excluded": dict(excluded or {}), "seed": seed, "speed": _speed_card(result, plan)}
+    return replace(model, card=card)
 
 
-class _Case(NamedTuple):
-    """All pairs, what each counts for, and what each is for."""
+class _SplitPairs(NamedTuple):
+    """All pairs with their choices and their split."""
 
     pairs: Sequence[Pair]
     choices: PairChoices
     parts: _Parts
 
 
-def _told(pair: Pair) -> list[str]:
+def _context_texts(pair: Pair) -> list[str]:
     return [turn.text for turn in pair.context]
 
 
-def _parts(pairs: Sequence[Pair], seed: int) -> _Parts:
+def _split_parts(pairs: Sequence[Pair], seed: int) -> _Parts:
     dialogue = dialogues(pairs)
     held_out = folds(dialogue, HELD_OUT, seed=seed) == 0
-    known = np.flatnonzero(~held_out)
-    aside = folds(dialogue[known], CALIBRATION, seed=seed) == 0
-    return _Parts(known[~aside], known[aside], np.flatnonzero(held_out))
+    rest = np.flatnonzero(~held_out)
+    calibration = folds(dialogue[rest], CALIBRATION, seed=seed) == 0
+    return _Parts(rest[~calibration], rest[calibration], np.flatnonzero(held_out))
 
 
-def _taken(pairs: Sequence[Pair], places: Integers) -> list[Pair]:
-    return [pairs[place] for place in places.tolist()]
+def _take(pairs: Sequence[Pair], indices: Integers) -> list[Pair]:
+    return [pairs[index] for index in indices.tolist()]
 
 
 def _can_bf16() -> bool:
@@ -133,76 +134,77 @@ def _can_bf16() -> bool:
     return bool(torch.cuda.is_available() and torch.cuda.is_bf16_supported())
 
 
-def _run(pairs: Sequence[Pair], purpose: Purpose, plan: TransformerPlan, seed: int) -> dict[str, Any]:
-    """Return what decides on the weights, so that a training goes on as it began."""
+def _run_key(pairs: Sequence[Pair], purpose: Purpose, plan: TransformerPlan, seed: int) -> dict[str, Any]:
+    """Return all that determines the weights; a resumed training must have the same."""
     n_processes = int(os.environ.get("WORLD_SIZE", "1"))
-    about = {"base": plan.base, "counting": asdict(plan.counting), "settings": plan.told()}
+    settings = {"base": plan.base, "counting": asdict(plan.counting), "settings": plan.to_card()}
     versions = {name: version(name) for name in ("dissensus", "torch", "transformers")}
-    return {**about, "data_sha256": digest(pairs), "purpose": purpose, "seed": seed, "n": n_processes, **versions}
+    return {**settings, "data_sha256": digest(pairs), "purpose": purpose, "seed": seed, "n": n_processes, **versions}
 
 
-def _opened(plan: TransformerPlan, seed: int) -> BaseModel:
+def _open_base(plan: TransformerPlan, seed: int) -> BaseModel:
     from transformers import set_seed
 
-    set_seed(seed)  # of weights that the base does not have, those of the head among them
+    set_seed(seed)  # For weights that are missing in the base model, such as the head
     return open_base(plan.base, max_length=plan.max_length)
 
 
-def _calibrated(network: Any, reader: TokenReader, plan: TransformerPlan, purpose: Purpose, case: _Case) -> Transformer:
-    """Return the model with the temperature that fits what was chosen in dialogues that it has not seen."""
-    lengths = log_length(answers(case.pairs))
-    known = case.parts.trained
+def _calibrate(
+    network: Any, reader: TokenReader, plan: TransformerPlan, purpose: Purpose, split: _SplitPairs
+) -> Transformer:
+    """Return the model with the temperature that fits the calibration pairs."""
+    lengths = log_length(answers(split.pairs))
+    training, calibration = split.parts.training, split.parts.calibration
     raw = Transformer(
         purpose=purpose,
         network=network.to(pick_device()),
         reader=reader,
-        length_alone=fit_slope((lengths[0::2] - lengths[1::2])[known], case.choices.take(known)),
+        length_alone=fit_slope((lengths[0::2] - lengths[1::2])[training], split.choices.take(training)),
         temperature=1.0,
         bf16=bool(plan.bf16),
     )
-    aside = case.parts.calibration
     try:
-        margins = raw.margins(_taken(case.pairs, aside))
+        margins = raw.margins(_take(split.pairs, calibration))
     except InvalidInput:
         raise UndefinedEstimate(
-            f"Training diverged, and scores are no numbers. Take a lower learning rate than {plan.rate:g}."
+            f"Training diverged: scores are not finite. Use a learning rate below {plan.rate:g}."
         ) from None
-    return replace(raw, temperature=fit_temperature(margins, case.choices.take(aside)))
+    return replace(raw, temperature=fit_temperature(margins, split.choices.take(calibration)))
 
 
-def _speed(found: TrainerResult, plan: TransformerPlan) -> dict[str, Any]:
-    n_weights = found.network.num_parameters(exclude_embeddings=True)
-    return found.speed.told(n_weights, lora=plan.lora is not None, peak_tflops=plan.peak_tflops)
+def _speed_card(result: TrainerResult, plan: TransformerPlan) -> dict[str, Any]:
+    n_weights = result.network.num_parameters(exclude_embeddings=True)
+    return result.speed.to_card(n_weights, lora=plan.lora is not None, peak_tflops=plan.peak_tflops)
 
 
 def _card(
     model: Transformer, pairs: Sequence[Pair], parts: _Parts, plan: TransformerPlan, revision: str | None
 ) -> dict[str, Any]:
-    known, apart = _taken(pairs, parts.trained), _taken(pairs, parts.held_out)
-    names = ("dissensus", "torch", "transformers", "tokenizers", *(["peft"] if plan.lora else []))
+    training, held_out = _take(pairs, parts.training), _take(pairs, parts.held_out)
+    packages = ("dissensus", "torch", "transformers", "tokenizers", *(["peft"] if plan.lora else []))
     base = Path(plan.base).name if Path(plan.base).expanduser().is_dir() else plan.base
-    longest = model.reader.max_length
+    max_length = model.reader.max_length
     return {
         "purpose": model.purpose,
         "model": f"transformer: Bradley–Terry on one output of {base}, from the answer and all before it",
         "base": {"name": base, "revision": revision, "n_weights": model.network.num_parameters()},
         "data_sha256": digest(pairs),
-        "n_pairs": len(known),
-        "n_dialogues": len({pair.dialogue for pair in known}),
-        "n_raters": len({pair.rater for pair in known} - {None}) or None,
+        "n_pairs": len(training),
+        "n_dialogues": len({pair.dialogue for pair in training}),
+        "n_raters": len({pair.rater for pair in training} - {None}) or None,
         "n_pairs_calibration": len(parts.calibration),
         "n_pairs_given": len(pairs),
-        "cut": {"n_pairs": model.pairs_cut(pairs), "max_length": longest},
+        "cut": {"n_pairs": model.pairs_cut(pairs), "max_length": max_length},
         "counting": asdict(plan.counting),
-        "settings": plan.told() | {"max_length": longest, "temperature": model.temperature},
-        "held_out": evaluate(apart, model.margins(apart), length_margins(model, apart)).to_dict(),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in names}},
+        "settings": plan.to_card() | {"max_length": max_length, "temperature": model.temperature},
+        "held_out": evaluate(held_out, model.margins(held_out), length_margins(model, held_out)).to_dict(),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
         "limits": [
-            f"Scores mean what people found more {model.purpose} in these pairs, and nothing else.",
-            f"It reads {longest:,} tokens at most, the last ones: what was said before them makes no difference.",
-            "It brings along what its base learned, of which this card knows nothing.",
-            "Held-out figures are of dialogues of the same source; on others expect less.",
-            "It is no filter: what scores high may still do harm.",
+            f"Scores measure which answers people found more {model.purpose} in these pairs, and nothing else.",
+            f"It reads at most the last {max_length:,} tokens; earlier text has no effect.",
+            "It inherits what its base model learned, which this card does not describe.",
+            "Held-out figures are for dialogues of the same source; expect less on others.",
+            "It is not a safety filter: an answer with a high score may still do harm.",
             "It speaks for the largest group where groups choose differently.",
         ],
     }

@@ -1,8 +1,14 @@
 """Prolific: entry, completion codes, statuses, signed webhooks, studies, and a client of its API."""
 
 from dissensus.recruit.prolific.client import PROLIFIC_API, ProlificClient
-from dissensus.recruit.prolific.codes import completion_url
-from dissensus.recruit.prolific.entry import ENTRY_PARAMETERS, ProlificEntry, entry_url, parse_entry, with_placeholders
+from dissensus.recruit.prolific.entry import (
+    ENTRY_PARAMETERS,
+    ProlificEntry,
+    completion_url,
+    entry_url,
+    parse_entry,
+    with_placeholders,
+)
 from dissensus.recruit.prolific.statuses import StudyStatus, SubmissionStatus, is_later_status
 from dissensus.recruit.prolific.study import Device, ScreenOut, Study, StudyFilter, study_body
 from dissensus.recruit.prolific.submissions import REJECTION_CATEGORIES, ProlificSubmission, RejectionCategory

@@ -18,17 +18,17 @@ from dissensus.recruit.prolific.submissions import (
     rejection_body,
 )
 from dissensus.recruit.prolific.webhooks import ProlificEventKind
-from dissensus.schema.address import check_secure_url
 from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import check_number, check_whole
+from dissensus.schema.urls import check_secure_url
 
 PROLIFIC_API: Final = "https://api.prolific.com"
 PROLIFIC: Final = RemoteService(
     name="Prolific",
     remedies={
-        401: " Is the token right? Make another one at https://app.prolific.com/researcher/tokens.",
-        403: " The token may not do this: is it of the right workspace?",
-        404: " Is the id right, and the token of its workspace?",
+        401: " Check the token, or create another one at https://app.prolific.com/researcher/tokens.",
+        403: " The token lacks the permission. Check its workspace.",
+        404: " Check the id, and the workspace of the token.",
     },
     status_page="https://app.prolific.com",
 )
@@ -37,13 +37,13 @@ MAX_PAGES: Final = 10_000
 
 
 class ProlificClient:
-    """Asks Prolific on behalf of whoever a token belongs to; used in a ``with`` block.
+    """Client of the Prolific API with the permissions of a token; a context manager.
 
     Notes
     -----
-    All methods raise `NotAllowed` where the token is not accepted, `NotFound` for what is not there, `Conflict` where
-    something changed meanwhile, `InvalidInput` for what Prolific refuses, with its words, and `Unavailable` where it
-    does not answer, or not as its documentation says.
+    All methods raise `NotAllowed` if the token is not accepted, `NotFound` for missing objects, `Conflict` if something
+    changed meanwhile, `InvalidInput` for requests that Prolific refuses, with its message, and `Unavailable` if it does
+    not answer as documented.
 
     Examples
     --------
@@ -81,107 +81,112 @@ class ProlificClient:
         self._service.http.close()
 
     def create(self, study: Study) -> str:
-        """Make a draft of a study, which nobody sees yet."""
+        """Create a draft of a study, which is not public yet."""
         return _created_id(_json_body(self._post("studies/", study_body(study), retry="if refused")), "a study")
 
     def publish(self, study: str) -> None:
-        """Show a draft to people. From then on it costs money, and places can only be added."""
+        """Publish a draft. From then on it costs money, and places can only be added."""
         self._post(f"studies/{_check_id(study, 'study')}/transition/", {"action": "PUBLISH"}, retry="if refused")
 
     def submissions(self, study: str) -> Iterator[ProlificSubmission]:
-        """Yield all submissions of a study, page by page, each once even if others come meanwhile."""
-        path, seen, offset = f"studies/{_check_id(study, 'study')}/submissions/", set[str](), 0
+        """Yield all submissions of a study, page by page, each once even if others arrive meanwhile."""
+        path, seen_ids, offset = f"studies/{_check_id(study, 'study')}/submissions/", set[str](), 0
         for _ in range(MAX_PAGES):
             answer = _json_body(self._service.request("GET", path, query={"limit": PAGE_SIZE, "offset": offset}))
             page = [parse_submission(one) for one in _result_list(answer)]
-            new = [one for one in page if one.id not in seen]
+            new = [one for one in page if one.id not in seen_ids]
             yield from new
-            seen |= {one.id for one in new}
+            seen_ids |= {one.id for one in new}
             offset += len(page)
-            # A server that ignores the offset gives the same page for ever.
+            # A server that ignores the offset would return the same page for ever.
             if not new or offset >= _total_count(answer, offset + 1):
                 return
-        raise Unavailable(f"Prolific lists more than {MAX_PAGES:,} pages of submissions. Ask again later.")
+        raise Unavailable(f"Prolific lists more than {MAX_PAGES:,} pages of submissions. Try again later.")
 
     def approve(self, submission: str) -> None:
-        """Pay a submission."""
+        """Approve a submission, which pays it."""
         self._decide(submission, {"action": "APPROVE"})
 
     def reject(self, submission: str, category: RejectionCategory, reason: str) -> None:
-        """Refuse to pay a submission. Who is rejected often loses the account: ask for a return first."""
+        """Reject a submission without pay. Rejected people often lose the account: ask for a return first."""
         self._decide(submission, rejection_body(category, reason))
 
     def ask_return(self, submission: str, reasons: Sequence[str]) -> None:
-        """Ask somebody to give a submission back, which costs them nothing but the reward."""
+        """Ask a participant to return a submission, which costs them only the reward."""
         if isinstance(reasons, str) or not reasons or not all(reason.strip() for reason in reasons):
             raise InvalidInput("There is no reason, or a blank one. Give a list of reasons, which the person reads.")
         path = f"submissions/{_check_id(submission, 'submission')}/request-return/"
         self._post(path, {"request_return_reasons": list(reasons)}, retry="if refused")
 
     def new_secret(self, workspace: str) -> str:
-        """Make the secret with which Prolific signs from now on; the one before is void."""
+        """Create a new signing secret of webhooks, which replaces the earlier one."""
         answer = _json_body(self._post("hooks/secrets/", {"workspace_id": _check_id(workspace, "workspace")}))
         value = answer.get("value") if isinstance(answer, dict) else None
         if not isinstance(value, str) or not value:
-            raise Unavailable("Prolific made a secret and did not tell it. Make another one.")
+            raise Unavailable("Prolific created a secret and did not return it. Create another one.")
         return value
 
     def subscribe(self, kind: ProlificEventKind, address: str, workspace: str) -> str:
-        """Let Prolific send events to an address, and confirm it."""
+        """Subscribe an address to events, and confirm the subscription."""
         check_secure_url(address)
-        wanted = {"event_type": kind.value, "target_url": address}
-        body = {**wanted, "workspace_id": _check_id(workspace, "workspace")}
+        subscription = {"event_type": kind.value, "target_url": address}
+        body = {**subscription, "workspace_id": _check_id(workspace, "workspace")}
         response = self._post("hooks/subscriptions/", body, retry="if refused")
-        found, secret = _subscription_id(_json_body(response), wanted), response.headers.get("x-hook-secret")
+        subscription_id, secret = (
+            _subscription_id(_json_body(response), subscription),
+            response.headers.get("x-hook-secret"),
+        )
         if secret is None:
             raise Unavailable(
-                "Prolific made a subscription and did not tell how to confirm it. Remove it, and try again."
+                "Prolific created a subscription without a secret to confirm it. Remove it, and try again."
             )
-        self._post(f"hooks/subscriptions/{found}/", {"secret": secret})
-        return found
+        self._post(f"hooks/subscriptions/{subscription_id}/", {"secret": secret})
+        return subscription_id
 
     def _decide(self, submission: str, decision: dict[str, str]) -> None:
-        # Prolific says of this address alone that the same request twice is one.
+        # The only request that Prolific documents as idempotent.
         self._post(f"submissions/{_check_id(submission, 'submission')}/transition/", decision)
 
     def _post(self, path: str, body: object, *, retry: RetryPolicy = "always") -> httpx.Response:
         return self._service.request("POST", path, body=body, retry=retry)
 
 
-def _check_id(given: str, what: str) -> str:
-    if not PROLIFIC_ID.fullmatch(given):
-        raise InvalidInput(f"{format_value(given)} is no id of a {what}. It has 24 hexadecimal digits.")
-    return given.lower()
+def _check_id(value: str, kind: str) -> str:
+    if not PROLIFIC_ID.fullmatch(value):
+        raise InvalidInput(f"{format_value(value)} is not an id of a {kind}. It has 24 hexadecimal digits.")
+    return value.lower()
 
 
 def _json_body(response: httpx.Response) -> Any:
     return response.json() if response.content else None
 
 
-def _created_id(answer: Any, what: str) -> str:
-    """Return the id of what was made."""
-    found = answer.get("id") if isinstance(answer, dict) else None
-    if not isinstance(found, str) or not PROLIFIC_ID.fullmatch(found):
-        raise Unavailable(f"Prolific made {what} and did not tell its id. Look for it on https://app.prolific.com.")
-    return found.lower()
+def _created_id(answer: Any, kind: str) -> str:
+    """Return the id of a created object."""
+    value = answer.get("id") if isinstance(answer, dict) else None
+    if not isinstance(value, str) or not PROLIFIC_ID.fullmatch(value):
+        raise Unavailable(
+            f"Prolific created {kind} and did not return its id. Look for it on https://app.prolific.com."
+        )
+    return value.lower()
 
 
-def _subscription_id(answer: Any, wanted: dict[str, str]) -> str:
-    """Return the id of a subscription: the reference shows a list of all of them, and the guide the new one alone."""
-    every = _result_list(answer) if isinstance(answer, dict) and "results" in answer else [answer]
-    made = [one for one in every if isinstance(one, dict) and wanted.items() <= one.items()]
-    return _created_id(made[-1] if made else None, "a subscription")
+def _subscription_id(answer: Any, expected: dict[str, str]) -> str:
+    """Return the id of a new subscription, from a list of all (API reference) or from it alone (guide)."""
+    subscriptions = _result_list(answer) if isinstance(answer, dict) and "results" in answer else [answer]
+    matches = [one for one in subscriptions if isinstance(one, dict) and expected.items() <= one.items()]
+    return _created_id(matches[-1] if matches else None, "a subscription")
 
 
 def _result_list(answer: Any) -> list[Any]:
-    found = answer.get("results") if isinstance(answer, dict) else None
-    if not isinstance(found, list):
-        raise Unavailable("Prolific answers without a list of results. Has its API changed?")
-    return found
+    results = answer.get("results") if isinstance(answer, dict) else None
+    if not isinstance(results, list):
+        raise Unavailable("Prolific answered without a list of results; its API may have changed.")
+    return results
 
 
-def _total_count(answer: Any, unknown: int) -> int:
-    """Return how many there are in all, if Prolific says so."""
+def _total_count(answer: Any, default: int) -> int:
+    """Return the total number of results, if Prolific reports it."""
     meta = answer.get("meta")
-    found = meta.get("count") if isinstance(meta, dict) else None
-    return found if isinstance(found, int) else unknown
+    total = meta.get("count") if isinstance(meta, dict) else None
+    return total if isinstance(total, int) else default

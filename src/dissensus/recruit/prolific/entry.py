@@ -1,4 +1,4 @@
-"""Entry URLs from Prolific, which carry three ids."""
+"""Entry URLs from Prolific, which carry three ids, and completion URLs back to it."""
 
 import re
 from collections.abc import Mapping
@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.address import check_secure_url
-from dissensus.schema.hints import format_value
+from dissensus.schema.campaign.completion_codes import CompletionCodes, Outcome
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.urls import check_secure_url
 
 PROLIFIC_ID: Final = re.compile(r"[0-9a-fA-F]{24}")
-"""An id of Prolific, whatever it names."""
+"""Id of a person, a study, a submission or a workspace on Prolific."""
 
 ENTRY_PARAMETERS: Final = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 PLACEHOLDERS: Final = "&".join(f"{name}={{{{%{name}%}}}}" for name in ENTRY_PARAMETERS)
@@ -18,22 +19,20 @@ PLACEHOLDERS: Final = "&".join(f"{name}={{{{%{name}%}}}}" for name in ENTRY_PARA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProlificEntry:
-    """Somebody who came from Prolific."""
+    """A participant who came from Prolific."""
 
-    # Who it is on Prolific. It points to a person, so that it is in no representation, log or export.
-    pid: str = field(repr=False)
-    study: str  # The study that they come from
-    # Their submission: what Prolific calls the session in the address and the submission everywhere else
-    submission: str
+    pid: str = field(repr=False)  # Participant id. It identifies a person and must not be logged or exported.
+    study: str
+    submission: str  # Id of the submission, which Prolific calls the session in the URL
 
     @property
     def query(self) -> dict[str, str]:
-        """The ids as in the address that they came by."""
+        """Query parameters of the entry URL."""
         return dict(zip(ENTRY_PARAMETERS, (self.pid, self.study, self.submission), strict=True))
 
 
 def parse_entry(query: Mapping[str, str]) -> ProlificEntry:
-    """Return who comes, by the query of the address that they came to.
+    """Return the entry in the query of an entry URL.
 
     Examples
     --------
@@ -47,16 +46,16 @@ def parse_entry(query: Mapping[str, str]) -> ProlificEntry:
     ]
     if faults:
         raise InvalidInput(
-            f"The link that you came by is not complete: {', '.join(faults)}. Nothing about you was kept. Open the "
-            "study again on Prolific, from https://app.prolific.com; if this page comes again, tell the researcher "
-            "by a message there."
+            f"The link is not complete: {', '.join(faults)}. Nothing about you was stored. Open the study again on "
+            "Prolific, from https://app.prolific.com; if this page appears again, send the researcher a message "
+            "there."
         )
     pid, study, submission = (query[name].lower() for name in ENTRY_PARAMETERS)
     return ProlificEntry(pid=pid, study=study, submission=submission)
 
 
 def entry_url(address: str) -> str:
-    """Return the address of a study with the places in which Prolific writes its ids, if it has them not yet.
+    """Return the address of a study with the placeholders of Prolific's ids, added if missing.
 
     Examples
     --------
@@ -74,5 +73,20 @@ def entry_url(address: str) -> str:
 
 
 def with_placeholders(address: str) -> str:
-    """Return an address with the places in which Prolific writes its ids, be it one that Prolific takes or not."""
+    """Return any address with the placeholders of Prolific's ids."""
     return f"{address}{'&' if '?' in address else '?'}{PLACEHOLDERS}"
+
+
+def completion_url(codes: CompletionCodes, outcome: Outcome) -> str:
+    """Return the completion URL of an outcome.
+
+    Examples
+    --------
+    >>> completion_url({"completed": "C1A2B3C4"}, "completed")
+    'https://app.prolific.com/submissions/complete?cc=C1A2B3C4'
+    """
+    if outcome not in codes:
+        raise InvalidInput(
+            f"There is no code for {format_value(outcome)}; there are codes for {format_list(tuple(codes))}."
+        )
+    return f"https://app.prolific.com/submissions/complete?cc={codes[outcome]}"

@@ -22,7 +22,7 @@ class SubmissionStatus(StrEnum):
 
     @property
     def frees_seat(self) -> bool:
-        """True if Prolific gives the place to somebody else, so the quota seat is free too."""
+        """True if Prolific gives the place to another participant, so that the quota seat is free too."""
         return self in (
             SubmissionStatus.TIMED_OUT,
             SubmissionStatus.REJECTED,
@@ -32,7 +32,7 @@ class SubmissionStatus(StrEnum):
 
     @property
     def ends(self) -> bool:
-        """True if the visit is over and nothing can be submitted any more."""
+        """True if the visit is over and nothing more can be submitted."""
         return self in (*_FINAL_STATUSES, SubmissionStatus.REJECTED)
 
 
@@ -54,7 +54,7 @@ _FINAL_STATUSES: Final = (
     SubmissionStatus.RETURNED,
     SubmissionStatus.SCREENED_OUT,
 )
-# Who ran out of time may still hand in, and a rejection may be taken back: each leads on, and nothing leads back.
+# A timed-out participant may still submit, and a rejection may be reversed. The order has no cycles.
 _NEXT_STATUSES: Final[Mapping[SubmissionStatus, tuple[SubmissionStatus, ...]]] = MappingProxyType(
     {
         SubmissionStatus.RESERVED: (SubmissionStatus.ACTIVE,),
@@ -69,16 +69,16 @@ _NEXT_STATUSES: Final[Mapping[SubmissionStatus, tuple[SubmissionStatus, ...]]] =
         **dict.fromkeys(_FINAL_STATUSES, ()),
     }
 )
-"""What comes next; steps may be left out, as when somebody hands in without running out of time."""
+"""Direct successors of each status; transitions may skip some."""
 
 AnyStatus = TypeVar("AnyStatus", bound=StrEnum)
 
 
 def is_later_status(old: SubmissionStatus | None, new: SubmissionStatus) -> bool:
-    """Tell whether a status of a submission can come after another one, with or without steps between.
+    """Return True if a status of a submission can follow another one, directly or not.
 
-    What does not follow came late, or again, or out of order, and changes nothing: whatever the order in which the
-    events of one submission come, the same status is left in the end.
+    Other events are late, repeated or out of order and must be ignored. The final status then does not depend on the
+    order in which events arrive.
 
     Examples
     --------
@@ -91,6 +91,6 @@ def is_later_status(old: SubmissionStatus | None, new: SubmissionStatus) -> bool
 
 
 def parse_status(kind: type[AnyStatus], text: object) -> AnyStatus | None:
-    """Return the status that a text names, with a blank, - or _ between its words; None where it is not known."""
+    """Return the status of this name, with blanks, - or _ between words; None if unknown."""
     plain = re.sub(r"[ _-]", "", text.upper()) if isinstance(text, str) else ""
     return next((one for one in kind if re.sub(r"[ _-]", "", one.value) == plain), None)

@@ -16,7 +16,7 @@ DEVICES: Final[tuple[Device, ...]] = get_args(Device)
 
 MAX_NAME_LENGTH: Final = 255
 MAX_NUMBER: Final = 1_000_000
-"""Places, minutes or minor units: no study needs more."""
+"""Upper limit of places, minutes and minor units."""
 CODE_TYPES: Final[Mapping[Outcome, str]] = {
     "completed": "COMPLETED",
     "screened_out": "OTHER",
@@ -24,7 +24,7 @@ CODE_TYPES: Final[Mapping[Outcome, str]] = {
     "no_consent": "NO_CONSENT",
     "failed_attention": "FAILED_ATTENTION_CHECK",
 }
-NO_CONSENT_REASON: Final = "Did not agree to take part; nothing was kept."
+NO_CONSENT_REASON: Final = "Did not agree to take part; nothing was stored."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,45 +32,45 @@ class StudyFilter:
     """Filter of a Prolific study: selected values, or a range."""
 
     name: str  # Id of the filter
-    values: tuple[str, ...] = ()  # Ids of its choices, any of which will do
-    least: int | None = None  # Ends of a range, both included; None for no end
+    values: tuple[str, ...] = ()  # Ids of the accepted choices
+    least: int | None = None  # Ends of a range, included; None for an open end
     most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenOut:
-    """A fixed payment for who is sent away. Prolific has one such code a study."""
+    """Fixed payment for screened-out participants. Prolific allows one such code per study."""
 
     reward: int  # Minor units of the currency, less than the reward of the study
-    places: int  # Number of are paid so before Prolific pauses the study
-    # Who: those whose cell is full, or those who are screened out. The others are reviewed by hand.
+    places: int  # Number of such payments before Prolific pauses the study
+    # The outcome that is paid; submissions with the other one are reviewed by hand.
     outcome: Literal["quota_full", "screened_out"] = "quota_full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """All that Prolific is told about a campaign."""
+    """Definition of a study on Prolific."""
 
-    name: str  # What people read on Prolific
+    name: str  # Title on Prolific
     description: str
-    address: str  # Where the campaign is entered, without ids
-    places: int  # Number of people. They can be made more later, and never fewer.
-    minutes: int  # How long it takes
-    reward: int  # For all of it, in minor units of the currency of the account
-    codes: CompletionCodes  # The code of each outcome
-    screen_out: ScreenOut | None = None  # Payment of who is sent away; None where all of them are reviewed by hand
-    filters: tuple[StudyFilter, ...] = ()  # All must hold; none for everybody
-    devices: tuple[Device, ...] = ()
-    warning: str | None = None  # What the conversations may hold, shown before people decide; None for no warning
-    project: str | None = None  # Id of the project that it belongs to; None for the default one
+    address: str  # Entry URL of the campaign, without ids
+    places: int  # Number of participants; it can be raised later, but not lowered
+    minutes: int  # Expected duration
+    reward: int  # Pay in minor units of the currency of the account
+    codes: CompletionCodes  # Completion code of each outcome
+    screen_out: ScreenOut | None = None  # Screen-out payment; None to review all such submissions by hand
+    filters: tuple[StudyFilter, ...] = ()  # All must hold
+    devices: tuple[Device, ...] = ()  # Empty for all devices
+    warning: str | None = None  # Content warning, shown before people take part
+    project: str | None = None  # Id of a project; None for the default one
 
 
 def study_body(study: Study) -> dict[str, Any]:
-    """Return what is sent to make a study.
+    """Return the request body that creates a study.
 
     Examples
     --------
-    >>> codes = {name: f"CODE0{place}" for place, name in enumerate(CODE_TYPES)}
+    >>> codes = {name: f"CODE0{index}" for index, name in enumerate(CODE_TYPES)}
     >>> pilot = Study(name="Pilot", description="Rate answers.", address="https://rate.example/c/pilot", places=5,
     ...               minutes=30, reward=600, codes=codes)
     >>> study_body(pilot)["completion_codes"][0]["actions"]
@@ -110,10 +110,10 @@ def _completion_code(study: Study, outcome: Outcome) -> dict[str, Any]:
     return {"code": study.codes[outcome], "code_type": code_type, "actor": "participant", "actions": [action]}
 
 
-def _filter_body(one: StudyFilter) -> dict[str, Any]:
-    if one.values:
-        return {"filter_id": one.name, "selected_values": list(one.values)}
-    return {"filter_id": one.name, "selected_range": {"lower": one.least, "upper": one.most}}
+def _filter_body(study_filter: StudyFilter) -> dict[str, Any]:
+    if study_filter.values:
+        return {"filter_id": study_filter.name, "selected_values": list(study_filter.values)}
+    return {"filter_id": study_filter.name, "selected_range": {"lower": study_filter.least, "upper": study_filter.most}}
 
 
 def _faults(study: Study) -> Iterator[str]:
@@ -129,15 +129,16 @@ def _faults(study: Study) -> Iterator[str]:
     yield from _check_faults(parse_completion_codes, study.codes)
     if study.screen_out is not None:
         yield from _screen_out_faults(study.screen_out, study.reward)
-    for one in study.filters:
-        if not one.name or bool(one.values) == (one.least is not None or one.most is not None):
-            yield f"filters: {format_value(one.name)} needs values or a range, and not both."
-    wrong = [one for one in study.devices if one not in DEVICES]
+    for study_filter in study.filters:
+        has_range = study_filter.least is not None or study_filter.most is not None
+        if not study_filter.name or bool(study_filter.values) == has_range:
+            yield f"filters: {format_value(study_filter.name)} needs values or a range, and not both."
+    wrong = [device for device in study.devices if device not in DEVICES]
     if wrong or len(set(study.devices)) < len(study.devices):
         devices, allowed = format_list(study.devices), format_list(DEVICES)
         yield f"devices: They are {devices}. Name each once of {allowed}, or none for all."
     if study.project is not None and not PROLIFIC_ID.fullmatch(study.project):
-        yield f"project: {format_value(study.project)} is no id of Prolific. It has 24 hexadecimal digits."
+        yield f"project: {format_value(study.project)} is not an id of Prolific. It has 24 hexadecimal digits."
 
 
 def _screen_out_faults(screen_out: ScreenOut, reward: int) -> Iterator[str]:
@@ -150,9 +151,9 @@ def _screen_out_faults(screen_out: ScreenOut, reward: int) -> Iterator[str]:
         yield f"screen_out.outcome: It is {outcome}. Allowed are 'quota_full' and 'screened_out'."
 
 
-def _check_faults(check: Any, *given: object) -> Iterator[str]:
-    """Yield what a check refuses."""
+def _check_faults(check: Any, *values: object) -> Iterator[str]:
+    """Yield the message of a failed check."""
     try:
-        check(*given)
+        check(*values)
     except InvalidInput as error:
         yield str(error)

@@ -20,7 +20,7 @@ RejectionCategory: TypeAlias = Literal[
     "UNSUPP_DEVICE",
 ]
 REJECTION_CATEGORIES: Final[tuple[RejectionCategory, ...]] = get_args(RejectionCategory)
-"""Categories of Prolific but for those of speed, which alone is no ground to reject anybody."""
+"""Rejection categories of Prolific except speed, which alone must not be a ground for rejection."""
 
 MIN_REASON_LENGTH: Final = 100
 
@@ -30,34 +30,32 @@ class ProlificSubmission:
     """Submission as Prolific reports it, without the participant's identity."""
 
     id: str
-    # None where it is none that we know, such as the one between a decision and its end
-    status: SubmissionStatus | None
-    code: str | None  # The completion code that was given; None for none
-    return_asked: bool  # True if its return was asked for
+    status: SubmissionStatus | None  # None if unknown, such as the one while a decision is processed
+    code: str | None  # Completion code, if any
+    return_asked: bool  # True if its return was requested
 
 
-def parse_submission(given: Any) -> ProlificSubmission:
+def parse_submission(entry: Any) -> ProlificSubmission:
     """Read one entry of a list of submissions."""
-    found = given.get("id") if isinstance(given, dict) else None
-    if not isinstance(found, str):
-        raise Unavailable("Prolific lists a submission without its id. Has its API changed?")
-    code = given.get("study_code")
+    submission_id = entry.get("id") if isinstance(entry, dict) else None
+    if not isinstance(submission_id, str):
+        raise Unavailable("Prolific lists a submission without its id; its API may have changed.")
+    code = entry.get("study_code")
     return ProlificSubmission(
-        id=found.lower(),
-        status=parse_status(SubmissionStatus, given.get("status")),
+        id=submission_id.lower(),
+        status=parse_status(SubmissionStatus, entry.get("status")),
         code=code if isinstance(code, str) else None,
-        return_asked=given.get("return_requested") is not None,
+        return_asked=entry.get("return_requested") is not None,
     )
 
 
 def rejection_body(category: RejectionCategory, reason: str) -> dict[str, str]:
-    """Return what is sent to reject a submission, or say what would be unfair or refused."""
+    """Return the request body of a rejection, or raise if it is unfair or would be refused."""
     reason = reason.strip()
     if category not in REJECTION_CATEGORIES:
         raise InvalidInput(
-            f"{format_value(category)} is no ground to reject anybody here.{suggest(category, REJECTION_CATEGORIES)} "
-            "Grounds are "
-            f"{format_list(REJECTION_CATEGORIES)}; speed alone is none."
+            f"{format_value(category)} is not a ground for rejection.{suggest(category, REJECTION_CATEGORIES)} "
+            f"Grounds are {format_list(REJECTION_CATEGORIES)}; speed alone is not one."
         )
     if len(reason) < MIN_REASON_LENGTH:
         raise InvalidInput(

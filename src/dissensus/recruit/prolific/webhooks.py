@@ -1,7 +1,7 @@
 """Verification of webhooks from Prolific.
 
-Prolific signs the timestamp and the body of a request, not its event id. So the id only tells repetitions of an event;
-`is_later_status` decides whether an event may change a status, so that a replayed request changes nothing.
+Prolific signs the timestamp and the body of a request, not its event id, which therefore only marks repetitions of an
+event. `is_later_status` decides whether an event may change a status, so that a replayed request changes nothing.
 """
 
 import base64
@@ -26,11 +26,11 @@ TIMESTAMP: Final = "x-prolific-request-timestamp"
 EVENT_ID: Final = "x-event-id"
 
 MAX_BODY_BYTES: Final = 2**16
-"""Bytes of a body."""
+"""Size limit of a body."""
 MAX_AGE: Final = timedelta(hours=25)
-"""Prolific tries for 24 hours to deliver an event, and does not say whether it signs each try anew."""
+"""Prolific retries for 24 hours, and does not document whether each attempt has a new signature."""
 MAX_CLOCK_LEAD: Final = timedelta(minutes=5)
-"""How far the clock of Prolific may be ahead of ours."""
+"""Tolerance for a clock of Prolific ahead of ours."""
 
 
 class ProlificEventKind(StrEnum):
@@ -43,15 +43,14 @@ class ProlificEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProlificEvent:
-    """Something that happened on Prolific."""
+    """A verified event of Prolific."""
 
-    id: str  # The same for each delivery of one event
-    # What it is about; None for what we do not know, which is genuine and can be passed over
-    kind: ProlificEventKind | None
-    submission: str | None = None  # Whichever of them it is about. An event of a submission does not name the study.
-    study: str | None = None
-    status: SubmissionStatus | StudyStatus | None = None  # The new one; None where there is none, or none that we know
-    at: datetime  # When the request was signed
+    id: str  # The same for all deliveries of an event
+    kind: ProlificEventKind | None  # None for a genuine event of an unknown type, which can be ignored
+    submission: str | None = None  # Id for events of submissions, which do not name the study
+    study: str | None = None  # Id for events of studies
+    status: SubmissionStatus | StudyStatus | None = None  # New status, if any that is known
+    at: datetime  # Time of the signature
 
 
 def verify_event(
@@ -63,7 +62,7 @@ def verify_event(
     oldest: timedelta = MAX_AGE,
     ahead: timedelta = MAX_CLOCK_LEAD,
 ) -> ProlificEvent:
-    """Return the event that a request tells of, if Prolific signed it.
+    """Return the event in a request, if Prolific signed it.
 
     Examples
     --------
@@ -74,21 +73,21 @@ def verify_event(
     """
     if len(body) > MAX_BODY_BYTES:
         raise InvalidInput(f"The body has {len(body):,} bytes, and {MAX_BODY_BYTES:,} are allowed. Nothing was done.")
-    small = {name.lower(): value for name, value in headers.items()}
-    timestamp = small.get(TIMESTAMP, "")
-    if not hmac.compare_digest(sign_request(secret, timestamp, body), _encode(small.get(SIGNATURE, ""))):
+    lowered = {name.lower(): value for name, value in headers.items()}
+    timestamp = lowered.get(TIMESTAMP, "")
+    if not hmac.compare_digest(sign_request(secret, timestamp, body), _encode(lowered.get(SIGNATURE, ""))):
         raise NotAllowed("The request is not signed with the secret of this workspace, and nothing was done.")
     at = _parse_timestamp(timestamp)
     if not now - oldest <= at <= now + ahead:
         raise NotAllowed(
             f"The request was signed at {at:%Y-%m-%d %H:%M:%S} UTC, too far from now, which is "
-            f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC. Nothing was done. Is the clock of this machine right?"
+            f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC. Nothing was done. Check the clock of this machine."
         )
-    return _parse_event(small.get(EVENT_ID, ""), _parse_payload(body), at)
+    return _parse_event(lowered.get(EVENT_ID, ""), _parse_payload(body), at)
 
 
 def sign_request(secret: str, timestamp: str, body: bytes) -> bytes:
-    """Return how Prolific signs a request: HMAC-SHA256 over time and body, in Base64.
+    """Return Prolific's signature of a request: HMAC-SHA256 of timestamp and body, in Base64.
 
     Examples
     --------
@@ -96,7 +95,7 @@ def sign_request(secret: str, timestamp: str, body: bytes) -> bytes:
     b'cAXeou2jpn3aWFAjWkGt0LqcHsl9bCsFCAM9GasUeLQ='
     """
     if not secret:
-        raise InvalidInput("The secret of the workspace is empty, and anybody could sign with that. Give it.")
+        raise InvalidInput("The secret of the workspace is empty, so anybody could sign requests. Set it.")
     return base64.b64encode(hmac.new(_encode(secret), _encode(timestamp) + body, hashlib.sha256).digest())
 
 
@@ -107,37 +106,41 @@ def _encode(text: str) -> bytes:
 def _parse_timestamp(timestamp: str) -> datetime:
     if not re.fullmatch(r"[0-9]{1,11}(\.[0-9]{1,9})?", timestamp):
         raise NotAllowed(
-            f"The request was signed at {format_value(timestamp)}, which is no Unix time; nothing was done."
+            f"The request was signed at {format_value(timestamp)}, which is not a Unix time; nothing was done."
         )
     return datetime.fromtimestamp(float(timestamp), UTC)
 
 
 def _parse_payload(body: bytes) -> Mapping[str, Any]:
     try:
-        read = json.loads(body)
+        payload = json.loads(body)
     except (ValueError, RecursionError):
-        raise InvalidInput("The request is signed, and its body is no JSON. Nothing was done.") from None
-    if not isinstance(read, dict):
-        raise InvalidInput(f"The request is signed, and its body is {describe_type(read)}, no table. Nothing was done.")
-    return read
+        raise InvalidInput("The request is signed, but its body is not JSON. Nothing was done.") from None
+    if not isinstance(payload, dict):
+        raise InvalidInput(
+            f"The request is signed, but its body is {describe_type(payload)}, not a table. Nothing was done."
+        )
+    return payload
 
 
 def _parse_event(event_id: str, payload: Mapping[str, Any], at: datetime) -> ProlificEvent:
     if not re.fullmatch(r"[!-~]{1,200}", event_id):
         raise InvalidInput(
-            f"The request is signed, and X-Event-Id is {format_value(event_id)}, no id. Nothing was done."
+            f"The request is signed, but X-Event-Id is {format_value(event_id)}, not an id. Nothing was done."
         )
-    told, status = payload.get("event_type"), payload.get("status")
-    kind = next((one for one in ProlificEventKind if one.value == told), None)
+    event_type, status = payload.get("event_type"), payload.get("status")
+    kind = next((one for one in ProlificEventKind if one.value == event_type), None)
     if kind is None:
         return ProlificEvent(id=event_id, kind=None, at=at)
     resource = payload.get("resource_id")
     if not isinstance(resource, str) or not PROLIFIC_ID.fullmatch(resource):
-        what = format_value(resource) if isinstance(resource, str) else describe_type(resource)
-        raise InvalidInput(f"The request is signed, and resource_id is {what}, no id of Prolific. Nothing was done.")
+        description = format_value(resource) if isinstance(resource, str) else describe_type(resource)
+        raise InvalidInput(
+            f"The request is signed, but resource_id is {description}, not an id of Prolific. Nothing was done."
+        )
     if kind is ProlificEventKind.SUBMISSION:
-        found = parse_status(SubmissionStatus, status)
-        return ProlificEvent(id=event_id, kind=kind, submission=resource.lower(), status=found, at=at)
+        submission_status = parse_status(SubmissionStatus, status)
+        return ProlificEvent(id=event_id, kind=kind, submission=resource.lower(), status=submission_status, at=at)
     return ProlificEvent(
         id=event_id, kind=kind, study=resource.lower(), status=parse_status(StudyStatus, status), at=at
     )

@@ -22,7 +22,7 @@ from dissensus.report.layout import RowLabels, to_inline_data
 from dissensus.report.theme import MUTED, PAPER
 
 TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction", "n_raters", "n_items")
-# Findings that a sentence names.
+# Most findings that a sentence names.
 NAMED = 4
 
 
@@ -34,14 +34,14 @@ def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
     analysis
         The analysis, with `permutations` for stars and `bootstrap` for intervals.
     groups
-        One of its axes, or the groups of it that are shown.
+        One of its axes, or displayed groups of one.
     """
     groups, rows = select_rows(analysis, groups)
     pool = {row.metric: row.estimate for row in analysis.overall}
-    drawn = {metric: [of[name] for name in groups.drawn] for metric, of in rows.items()}
-    every = [row for of in rows.values() for row in of.values()]
+    drawn = {metric: [row_by_group[name] for name in groups.drawn] for metric, row_by_group in rows.items()}
+    all_rows = [row for row_by_group in rows.values() for row in row_by_group.values()]
 
-    scales = build_significance_scales([row for of in drawn.values() for row in of])
+    scales = build_significance_scales([row for row_by_group in drawn.values() for row in row_by_group])
 
     def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
         return _panel(drawn[metric], pool.get(metric), names, scales)
@@ -50,38 +50,40 @@ def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
         name=f"agreement-{groups.slug}",
         axis=groups.axis,
         title=f"Agreement by {groups.title}",
-        reading=describe_groups(every, analysis, groups),
-        table=pl.DataFrame([{name: getattr(row, name) for name in TABLE} for row in every], infer_schema_length=None),
+        reading=describe_groups(all_rows, analysis, groups),
+        table=pl.DataFrame(
+            [{name: getattr(row, name) for name in TABLE} for row in all_rows], infer_schema_length=None
+        ),
         draw=lambda width: draw_panels([groups.label(name) for name in groups.drawn], draw, width),
         notes=(*_notes(analysis), *groups.notes),
     )
 
 
 def describe_groups(rows: Sequence[Row], analysis: Analysis, groups: DisplayedGroups) -> str:
-    """Say which groups stand out, or that none does."""
+    """Return a sentence on the groups beyond chance."""
     starred = sorted((row for row in rows if row.stars), key=lambda row: (-len(row.stars), row.p or 0.0))
     if not analysis.settings.permutations:
         return _range(rows, groups)
     n = sum(row.p is not None for row in rows)
     if not starred:
         return f"No group of {groups.title} differs from what chance gives at p < .05, in {n} tests."
-    found = [
+    findings = [
         f"{NAMES[row.metric]} of {escape_unprintable(str(row.group))} ({row.direction} chance, p "
         f"{format_short(row.p, 3)})"
         for row in starred
     ]
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    kept = sum(row.stars == "**" for row in starred)
-    after = "none remains" if not kept else "1 remains" if kept == 1 else f"{kept} remain"
-    listed = ", ".join(found[:NAMED]) + more if more else join_with_and(found)
-    return f"Beyond chance at p < .05: {listed}. After adjustment for all tests {after}."
+    remainder = f" and {len(findings) - NAMED} more" if len(findings) > NAMED else ""
+    n_adjusted = sum(row.stars == "**" for row in starred)
+    remaining = "none remains" if not n_adjusted else "1 remains" if n_adjusted == 1 else f"{n_adjusted} remain"
+    listed = ", ".join(findings[:NAMED]) + remainder if remainder else join_with_and(findings)
+    return f"Beyond chance at p < .05: {listed}. After adjustment for all tests {remaining}."
 
 
 def _range(rows: Sequence[Row], groups: DisplayedGroups) -> str:
-    known = [row for row in rows if row.metric == "irr" and row.estimate is not None]
-    if not known:
+    irr_rows = [row for row in rows if row.metric == "irr" and row.estimate is not None]
+    if not irr_rows:
         return f"IRR is undefined for every group of {groups.title}."
-    low, high = (pick(known, key=lambda row: row.estimate or 0.0) for pick in (min, max))
+    low, high = (pick(irr_rows, key=lambda row: row.estimate or 0.0) for pick in (min, max))
     ends = [f"{format_short(row.estimate, 3)} ({escape_unprintable(str(row.group))})" for row in (low, high)]
     return f"IRR ranges from {ends[0]} to {ends[1]}; nothing was tested."
 

@@ -18,7 +18,7 @@ from dissensus.stats.counts import count_answers
 from dissensus.stats.result import FloatArray
 
 Counts = npt.NDArray[np.integer[Any]]
-# Answers that a sentence names.
+# Most answers that a sentence names.
 NAMED = 4
 
 
@@ -34,30 +34,33 @@ def answers(ratings: Ratings, groups: DisplayedGroups | str | None = None, *, qu
     question
         The question, if more than one was read.
     """
-    question = ratings.asked(question)
+    question = ratings.resolve_question(question)
     scale = ratings.scale(question)
-    _, rater, answer = ratings.coded(question)
+    _, rater, answer = ratings.codes(question)
     counts = np.bincount(answer, minlength=len(scale))[None]
-    who = format_count(ratings.n_raters, "rater") if ratings.has_raters else format_count(answer.size, "rating")
-    names, labels = [EVERYBODY], [f"{EVERYBODY}\n{who}"]
-    of = None if groups is None else groups_of(ratings, groups)
-    if of is not None:
-        codes, every = ratings.group_codes(of.axis)
-        known = codes[rater] >= 0
-        by = count_answers(codes[rater][known], answer[known], n_items=len(every), n_categories=len(scale))
-        counts = np.concatenate([counts, by[[every.index(name) for name in of.listed]]])
-        names += of.listed
-        labels += [of.label(name) for name in of.drawn]
+    size = format_count(ratings.n_raters, "rater") if ratings.has_raters else format_count(answer.size, "rating")
+    names, labels = [EVERYBODY], [f"{EVERYBODY}\n{size}"]
+    displayed = None if groups is None else groups_of(ratings, groups)
+    if displayed is not None:
+        codes, group_names = ratings.group_codes(displayed.axis)
+        has_group = codes[rater] >= 0
+        group_counts = count_answers(
+            codes[rater][has_group], answer[has_group], n_items=len(group_names), n_categories=len(scale)
+        )
+        counts = np.concatenate([counts, group_counts[[group_names.index(name) for name in displayed.listed]]])
+        names += displayed.listed
+        labels += [displayed.label(name) for name in displayed.drawn]
     shares = compute_shares(counts)
-    drawn = shares[[0, *(1 + place for place, name in enumerate(names[1:]) if of is not None and name in of.drawn)]]
+    drawn_names = () if displayed is None else displayed.drawn
+    drawn = shares[[0, *(index for index, name in enumerate(names) if index and name in drawn_names)]]
     return Figure(
-        name="answers" if of is None else f"answers-{of.slug}",
-        axis=None if of is None else of.axis,
-        title="Answers" if of is None else f"Answers by {of.title}",
+        name="answers" if displayed is None else f"answers-{displayed.slug}",
+        axis=None if displayed is None else displayed.axis,
+        title="Answers" if displayed is None else f"Answers by {displayed.title}",
         reading=_reading(question, scale, shares, names),
         table=_table("group", names, counts, scale),
         draw=lambda width: draw_whole_bars(RowLabels(labels, width), drawn.tolist(), list_bar_parts(scale)),
-        notes=() if of is None else of.notes,
+        notes=() if displayed is None else displayed.notes,
     )
 
 
@@ -65,8 +68,8 @@ def questions(ratings: Ratings) -> Figure:
     """Draw the shares of answers to each of the questions that were read; those with another scale are left out."""
     scales = [ratings.scale(name) for name in ratings.questions]
     scale = max(scales, key=scales.count)
-    names = [name for name, its in zip(ratings.questions, scales, strict=True) if its == scale]
-    counts = np.array([np.bincount(ratings.coded(name)[2], minlength=len(scale)) for name in names])
+    names = [name for name, answer_scale in zip(ratings.questions, scales, strict=True) if answer_scale == scale]
+    counts = np.array([np.bincount(ratings.codes(name)[2], minlength=len(scale)) for name in names])
     shares = compute_shares(counts)
     most, least = int(shares[:, -1].argmax()), int(shares[:, -1].argmin())
     left_out = [name for name in ratings.questions if name not in names]
@@ -96,7 +99,7 @@ def list_bar_parts(scale: Sequence[str]) -> list[BarPart]:
 
 
 def compute_shares(counts: Counts) -> FloatArray:
-    """Return the counts of each line as shares."""
+    """Return the counts of each row as shares."""
     return np.asarray(counts / np.maximum(1, counts.sum(axis=1, keepdims=True)))
 
 
@@ -112,10 +115,10 @@ def _table(kind: str, names: Sequence[str], counts: Counts, scale: Sequence[str]
 
 
 def _reading(question: str, scale: Sequence[str], shares: FloatArray, groups: Sequence[str]) -> str:
-    """Say what everybody answers, and between which groups the last answer of the scale differs most."""
+    """Return a sentence on the answers of everybody, and on the range of the last answer over groups."""
     ranked = sorted(range(len(scale)), key=lambda k: -shares[0, k])[:NAMED]
-    named = [f"{format_percent(shares[0, k], 1)} are {scale[k]}" for k in ranked]
-    text = f"Of all answers to {escape_unprintable(question)}, {join_with_and(named)}"
+    statements = [f"{format_percent(shares[0, k], 1)} are {scale[k]}" for k in ranked]
+    text = f"Of all answers to {escape_unprintable(question)}, {join_with_and(statements)}"
     if len(groups) < 3:
         return text + "."
     of_groups = shares[1:, -1]

@@ -20,91 +20,97 @@ from dissensus.report.figures.means import (
     format_as_percent,
 )
 from dissensus.report.groups import format_count
-from dissensus.stats.clustered import Clustered
+from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 MOST_TYPES, MOST_SIZES, MOST_TAGS = 12, 8, 24
 EVERY_TYPE, EVERY_SIZE = "all types", "all sizes"
 OF_ALL, OF_SUCCESSFUL = "of all reviewed attempts", "of the successful ones"
-# What stands between two places where a reader looks for the reason of a missing line.
+# Most reasons for missing intervals that notes list.
 REASONS: Final = 4
 
 
-def success(found: AttemptAnalysis) -> Figure:
+def success(analysis: AttemptAnalysis) -> Figure:
     """Draw the share of successes by type and size of the model."""
     return _by_cell(
-        found,
-        found.success,
+        analysis,
+        analysis.success,
         name="success",
         title="Success by type and size",
-        what=f"attempts succeed (rating {found.success_from} or more)",
+        statement=f"attempts succeed (rating {analysis.success_from} or more)",
     )
 
 
-def reviewers_success(found: AttemptAnalysis) -> Figure:
+def reviewers_success(analysis: AttemptAnalysis) -> Figure:
     """Draw the share of reviews that call an attempt a success, by type and size of the model."""
-    assert found.reviewed is not None  # noqa: S101 - what the caller promises
+    assert analysis.reviewed is not None  # noqa: S101 - the caller checks it
     return _by_cell(
-        found,
-        found.reviewed.success,
+        analysis,
+        analysis.reviewed.success,
         name="reviewers-success",
         title="Success by type and size, as reviewers see it",
         unit="reviews",
-        what=f"reviews say that the attempt succeeded ({found.success_from} or more)",
+        statement=f"reviews say that the attempt succeeded ({analysis.success_from} or more)",
     )
 
 
 def _by_cell(
-    found: AttemptAnalysis, cells: Sequence[AttemptCell], *, name: str, title: str, what: str, unit: str = "attempts"
+    analysis: AttemptAnalysis,
+    cells: Sequence[AttemptCell],
+    *,
+    name: str,
+    title: str,
+    statement: str,
+    unit: str = "attempts",
 ) -> Figure:
-    whole = _known(cells, what)
+    overall = _overall_mean(cells, statement)
     value = "success"
     blocks = _blocks(cells, value)
     return Figure(
         name=name,
         title=title,
-        reading=f"{format_as_percent(whole)} of {whole.n:,} {what}{_from_to(cells, percent=True)}.",
+        reading=f"{format_as_percent(overall)} of {overall.n:,} {statement}{_from_to(cells, percent=True)}.",
         table=build_table([*blocks, *_list_undrawn(cells, blocks, value)], value, unit=unit),
         draw=lambda width: draw_means(blocks, width, ScaleStyle(percent=True, least=0)),
-        notes=tuple(_notes(found, blocks, cells, unit=unit)),
+        notes=tuple(_notes(analysis, blocks, cells, unit=unit)),
     )
 
 
-def harmlessness(found: AttemptAnalysis) -> Figure:
+def harmlessness(analysis: AttemptAnalysis) -> Figure:
     """Draw the mean and the spread of the least harmlessness score by type and size of the model."""
-    cells = found.harmlessness
-    whole = _known(cells, "attempts have a harmlessness score")
+    cells = analysis.harmlessness
+    overall = _overall_mean(cells, "attempts have a harmlessness score")
     blocks = _blocks(cells, "score")
-    every = [*blocks, *_list_undrawn(cells, blocks, "score")]
+    all_blocks = [*blocks, *_list_undrawn(cells, blocks, "score")]
     return Figure(
         name="harmlessness",
         title="Least harmlessness by type and size",
         reading=(
-            f"The mean is {format_as_number(whole)} over "
-            f"{format_count(whole.n, 'attempt')}{_from_to(cells, percent=False)}."
+            f"The mean is {format_as_number(overall)} over "
+            f"{format_count(overall.n, 'attempt')}{_from_to(cells, percent=False)}."
         ),
-        table=build_table(every, "mean").hstack(_quantiles(cells, every)),
+        table=build_table(all_blocks, "mean").hstack(_quantiles(cells, all_blocks)),
         draw=lambda width: draw_means(blocks, width, ScaleStyle(reference=0)),
         notes=(
             "Each attempt counts by the least score of a turn of the bot; lower is more harmful. Bars: the middle 50 % "
             "and 90 % of attempts.",
-            *_notes(found, blocks, cells),
+            *_notes(analysis, blocks, cells),
         ),
     )
 
 
-def relation(found: AttemptAnalysis, of: Relation, *, name: str, title: str, what: str) -> Figure:
+def relation(analysis: AttemptAnalysis, association: Relation, *, name: str, title: str, measure: str) -> Figure:
     """Draw the mean of something at each rating of the red-teamer."""
-    known = [level for level in of.levels if level.mean.n]
-    if not known:
-        raise UndefinedEstimate(f"No attempt has both a rating and {what}.")
+    levels = [level for level in association.levels if level.mean.n]
+    if not levels:
+        raise UndefinedEstimate(f"No attempt has both a rating and {measure}.")
     lines = tuple(
-        MeanRow(name=f"{level.rating}\n{format_count(level.mean.n, 'attempt')}", marks={what: level.mean})
-        for level in known
+        MeanRow(name=f"{level.rating}\n{format_count(level.mean.n, 'attempt')}", marks={measure: level.mean})
+        for level in levels
     )
     blocks = [MeanRows("Rating of the red-teamer", lines)]
-    rho = of.spearman
-    first, last = known[0], known[-1]
-    told = (
+    rho = association.spearman
+    first, last = levels[0], levels[-1]
+    correlation = (
         "Spearman's correlation is undefined"
         if rho.estimate is None
         else f"Spearman's correlation is {format_as_number(rho)}"
@@ -113,25 +119,25 @@ def relation(found: AttemptAnalysis, of: Relation, *, name: str, title: str, wha
         name=name,
         title=title,
         reading=(
-            f"{told}: from {format_short(first.mean.estimate)} at rating {first.rating} to "
+            f"{correlation}: from {format_short(first.mean.estimate)} at rating {first.rating} to "
             f"{format_short(last.mean.estimate)} at "
             f"{last.rating}."
         ),
         table=build_table(blocks, "mean"),
         draw=lambda width: draw_means(blocks, width, ScaleStyle()),
-        notes=(*_reason(found, "Spearman's correlation", rho), *_notes(found, blocks, ())),
+        notes=(*_reason(analysis, "Spearman's correlation", rho), *_notes(analysis, blocks, ())),
     )
 
 
-def tags(found: AttemptAnalysis) -> Figure:
+def tags(analysis: AttemptAnalysis) -> Figure:
     """Draw how many of all and of the successful reviewed attempts have each tag."""
-    if not found.tags:
+    if not analysis.tags:
         raise UndefinedEstimate("No attempt has a tag: nobody reviewed it, or tags are not in the file.")
-    drawn = [MeanRows("", tuple(_tag(tag) for tag in found.tags[:MOST_TAGS]))]
-    every = [MeanRows("", tuple(_tag(tag) for tag in found.tags))]
-    first = found.tags[0]
-    some = [tag for tag in found.tags if tag.success.estimate is not None and tag.success.ci_low is not None]
-    best = max(some, key=lambda tag: tag.success.estimate or 0.0, default=None)
+    drawn_blocks = [MeanRows("", tuple(_tag(tag) for tag in analysis.tags[:MOST_TAGS]))]
+    all_blocks = [MeanRows("", tuple(_tag(tag) for tag in analysis.tags))]
+    first, n_tags = analysis.tags[0], len(analysis.tags)
+    estimated = [tag for tag in analysis.tags if tag.success.estimate is not None and tag.success.ci_low is not None]
+    best = max(estimated, key=lambda tag: tag.success.estimate or 0.0, default=None)
     hardest = (
         ""
         if best is None
@@ -142,17 +148,17 @@ def tags(found: AttemptAnalysis) -> Figure:
         title="Tags",
         reading=(
             f"{escape_unprintable(first.tag)} is most frequent, {format_as_percent(first.share)} of "
-            f"{found.n_tagged:,} reviewed "
+            f"{analysis.n_tagged:,} reviewed "
             f"attempts{hardest}."
         ),
-        table=build_table(every, "share", of="of").with_columns(
-            pl.Series("success", [value for tag in found.tags for value in _twice(tag)], pl.Float64)
+        table=build_table(all_blocks, "share", of="of").with_columns(
+            pl.Series("success", [value for tag in analysis.tags for value in _twice(tag)], pl.Float64)
         ),
-        draw=lambda width: draw_means(drawn, width, ScaleStyle(percent=True, least=0)),
+        draw=lambda width: draw_means(drawn_blocks, width, ScaleStyle(percent=True, least=0)),
         notes=(
             "An attempt may have several tags, so that shares add up to more than 100 %.",
-            *([f"Drawn are the first {MOST_TAGS} of {len(found.tags):,} tags."] if len(found.tags) > MOST_TAGS else []),
-            *_notes(found, drawn, ()),
+            *([f"The figure shows the first {MOST_TAGS} of {n_tags:,} tags."] if n_tags > MOST_TAGS else []),
+            *_notes(analysis, drawn_blocks, ()),
         ),
     )
 
@@ -168,11 +174,11 @@ def _twice(tag: Tag) -> tuple[float | None, None]:
     return tag.success.estimate, None
 
 
-def _known(cells: Sequence[AttemptCell], what: str) -> Clustered:
-    whole = cells[0].mean
-    if whole.estimate is None:
-        raise UndefinedEstimate(f"Nothing is known of how many {what}.")
-    return whole
+def _overall_mean(cells: Sequence[AttemptCell], statement: str) -> BootstrapEstimate:
+    overall = cells[0].mean
+    if overall.estimate is None:
+        raise UndefinedEstimate(f"It is unknown how many {statement}.")
+    return overall
 
 
 def _blocks(cells: Sequence[AttemptCell], value: str) -> list[MeanRows]:
@@ -181,13 +187,13 @@ def _blocks(cells: Sequence[AttemptCell], value: str) -> list[MeanRows]:
         [cell for cell in cells if cell.model_type and not cell.size], "model_type", MOST_TYPES
     )
     sizes = _select_most_frequent([cell for cell in cells if cell.size and not cell.model_type], "size", MOST_SIZES)
-    found = {(cell.model_type, cell.size): cell for cell in cells}
+    cells_by_key = {(cell.model_type, cell.size): cell for cell in cells}
     kinds = [*([None] if len(types) > 1 else []), *types]
     rows = [*([None] if len(sizes) > 1 else []), *sizes]
     blocks = []
     for kind in kinds:
-        of = [found[kind, size] for size in rows if (kind, size) in found]
-        lines = tuple(_line(cell, value) for cell in of if cell.mean.n)
+        row_cells = [cells_by_key[kind, size] for size in rows if (kind, size) in cells_by_key]
+        lines = tuple(_line(cell, value) for cell in row_cells if cell.mean.n)
         if lines:
             blocks.append(MeanRows(EVERY_TYPE if kind is None else kind, lines))
     return blocks
@@ -206,21 +212,21 @@ def _line(cell: AttemptCell, value: str) -> MeanRow:
 
 
 def _count_sizes(cells: Sequence[AttemptCell]) -> tuple[int, int]:
-    """Return how many types and sizes there are."""
+    """Count types and sizes."""
     types, sizes = ({getattr(cell, name) for cell in cells} - {None} for name in ("model_type", "size"))
     return len(types), len(sizes)
 
 
 def _list_undrawn(cells: Sequence[AttemptCell], blocks: Sequence[MeanRows], value: str) -> list[MeanRows]:
-    """Return rows that are left out of a figure for want of room."""
+    """Return rows that a figure has no room for."""
     drawn = {id(mark) for block in blocks for line in block.lines for mark in line.marks.values()}
     n_types, n_sizes = _count_sizes(cells)
     if n_types <= MOST_TYPES and n_sizes <= MOST_SIZES:
         return []
-    left = [cell for cell in cells if id(cell.mean) not in drawn and cell.mean.n]
+    undrawn = [cell for cell in cells if id(cell.mean) not in drawn and cell.mean.n]
     return [
         MeanRows(cell.model_type or EVERY_TYPE, (MeanRow(name=cell.size or EVERY_SIZE, marks={value: cell.mean}),))
-        for cell in left
+        for cell in undrawn
     ]
 
 
@@ -243,29 +249,31 @@ def _from_to(cells: Sequence[AttemptCell], *, percent: bool) -> str:
     return f"; by type from {least} to {most}"
 
 
-def _reason(found: AttemptAnalysis, what: str, mark: Clustered) -> tuple[str, ...]:
-    return (f"{what}: {explain_missing(mark)}.",) if mark.reason and (found.bootstrap or mark.estimate is None) else ()
+def _reason(analysis: AttemptAnalysis, name: str, mark: BootstrapEstimate) -> tuple[str, ...]:
+    return (
+        (f"{name}: {explain_missing(mark)}.",) if mark.reason and (analysis.bootstrap or mark.estimate is None) else ()
+    )
 
 
 def _notes(
-    found: AttemptAnalysis, blocks: Sequence[MeanRows], cells: Sequence[AttemptCell], *, unit: str = "attempts"
+    analysis: AttemptAnalysis, blocks: Sequence[MeanRows], cells: Sequence[AttemptCell], *, unit: str = "attempts"
 ) -> Iterator[str]:
     if any(mark.ci_low is not None for block in blocks for line in block.lines for mark in line.marks.values()):
         yield (
-            f"Lines: {100 * found.level:g} % intervals for other red-teamers, from {found.bootstrap:,} draws of them "
-            f"with all their attempts, seed {found.seed}. The numbers below a name are {unit} and red-teamers."
+            f"Lines: {100 * analysis.level:g} % intervals for other red-teamers, from {analysis.bootstrap:,} draws of "
+            f"them with all their attempts, seed {analysis.seed}. The numbers below a name are {unit} and red-teamers."
             if cells
-            else f"Lines: {100 * found.level:g} % intervals for other red-teamers."
+            else f"Lines: {100 * analysis.level:g} % intervals for other red-teamers."
         )
     n_types, n_sizes = _count_sizes(cells)
     if n_types > MOST_TYPES or n_sizes > MOST_SIZES:
-        yield f"Drawn are the {MOST_TYPES} types and {MOST_SIZES} sizes with the most attempts; the numbers hold all."
+        yield f"The figure shows the {MOST_TYPES} most frequent types and {MOST_SIZES} sizes; the numbers hold all."
     marks = [
         (f"{block.heading}, {line.name}" if block.heading else line.name, explain_missing(mark))
         for block in blocks
         for line in block.lines
         for mark in line.marks.values()
-        if mark.reason and found.bootstrap
+        if mark.reason and analysis.bootstrap
     ]
     for name, reason in marks[:REASONS]:
         yield f"{escape_unprintable(name.split(chr(10))[0])}: {reason}."

@@ -1,4 +1,4 @@
-"""Bars: whole ones that are divided into parts, and plain ones with a text at their end."""
+"""Bars: stacked bars of shares, and plain bars with a text at their end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from dissensus.report.theme import BLUE, INK, PAPER
 
 HEIGHT, PLAIN_HEIGHT = 20, 14
 SHARES = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1], grid=False)
-# Between a bar and the text beside it.
+# Distance between a bar and the text beside it.
 BESIDE = 6
 
 
 @dataclass(frozen=True, slots=True)
 class BarPart:
-    """One part of every bar: its name, its colour, and that of text on it."""
+    """One part of every bar: name, fill colour, text colour."""
 
     name: str
     color: str
@@ -33,7 +33,7 @@ class BarPart:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A plain bar: its place in pixels from above, its length, None for no bar, and the text at its end."""
+    """A plain bar: middle in pixels from the top, length (None for no bar), text at its end."""
 
     y: float
     value: float | None
@@ -47,13 +47,10 @@ def draw_whole_bars(
     *,
     labels: Sequence[Sequence[str]] | None = None,
 ) -> Spec:
-    """Draw a bar from 0 to 100 % in each row, divided by `shares`, each part labelled where it has room.
-
-    Labels are per cent unless they are given.
-    """
+    """Draw a bar from 0 to 100 % in each row, divided by `shares`; label parts with room, by default in per cent."""
     marks, texts = [], []
-    for r, (middle, of_row) in enumerate(zip(rows.places, shares, strict=True)):
-        ends = [0.0, *accumulate(of_row)]
+    for r, (middle, row_shares) in enumerate(zip(rows.row_middles, shares, strict=True)):
+        ends = [0.0, *accumulate(row_shares)]
         for k, (part, start, end) in enumerate(zip(parts, ends, ends[1:], strict=False)):
             top, bottom = middle - HEIGHT / 2, middle + HEIGHT / 2
             marks.append({"part": part.name, "from": start, "to": end, "top": top, "bottom": bottom})
@@ -72,7 +69,7 @@ def draw_whole_bars(
             rows.y("top"), x, alt.Color("part:N", scale=fills, legend=legend), alt.X2("to:Q"), alt.Y2("bottom:Q")
         ),
         inside.encode(rows.y(), alt.X("middle:Q"), alt.Color("part:N", scale=inks, legend=None), alt.Text("text:N")),
-        *rows.named(),
+        *rows.draw_names(),
     ]
     return stack_over_rows(layers, rows) | {"resolve": {"scale": {"color": "independent"}}}
 
@@ -96,6 +93,6 @@ def draw_plain_bars(
 
 
 def find_scale_end(longest: float, texts: Sequence[str], width: float) -> float:
-    """Return where a scale ends on which the longest bar leaves room for the texts beside it."""
+    """Return the end of a scale on which the longest bar leaves room for the texts beside it."""
     beside = max((estimate_text_width(text) for text in texts), default=0) + 2 * BESIDE
     return (longest or 1) * width / max(width - beside, width / 4)

@@ -17,13 +17,13 @@ from dissensus.report.theme import BLUE, COLUMN_WIDTH, MUTED, PADDING, VERMILION
 AXIS, WIDEST = 60, 520
 ATTEMPTS, SUCCESSES = "attempts", "successes"
 LOOKS = {ATTEMPTS: (BLUE, [1, 0]), SUCCESSES: (VERMILION, [6, 3])}
-# The share that the red-team paper names.
+# Share of attempts that the red-team paper reports.
 MOST = 0.8
-# Points of a curve: more are not seen.
+# Most points of a curve: more are not visible.
 POINTS = 200
 
 
-def concentration(found: Concentration) -> Figure:
+def concentration(result: Concentration) -> Figure:
     """Draw the share of attempts, and of successes, that the busiest red-teamers made.
 
     Examples
@@ -36,17 +36,17 @@ def concentration(found: Concentration) -> Figure:
     >>> concentration(few).reading
     '1 of 3 red-teamers made 80 % of the attempts; the Gini coefficient is .47, of successes .44.'
     """
-    curves = {ATTEMPTS: found.attempts} | ({SUCCESSES: found.successes} if any(found.successes) else {})
-    n, all_of = len(found.attempts), sum(found.attempts)
-    k = int(np.searchsorted(np.cumsum(found.attempts), MOST * all_of - 1e-9)) + 1
-    successes = "" if found.gini_successes is None else f", of successes {format_short(found.gini_successes)}"
+    curves = {ATTEMPTS: result.attempts} | ({SUCCESSES: result.successes} if any(result.successes) else {})
+    n_red_teamers, n_attempts = len(result.attempts), sum(result.attempts)
+    k = int(np.searchsorted(np.cumsum(result.attempts), MOST * n_attempts - 1e-9)) + 1
+    successes = "" if result.gini_successes is None else f", of successes {format_short(result.gini_successes)}"
     return Figure(
         name="concentration",
         title="Share of the busiest red-teamers",
         reading=(
-            f"{k:,} of {format_count(n, 'red-teamer')} made {format_percent(sum(found.attempts[:k]) / all_of)} "
-            "of the attempts; "
-            f"the Gini coefficient is {format_short(found.gini_attempts)}{successes}."
+            f"{k:,} of {format_count(n_red_teamers, 'red-teamer')} made "
+            f"{format_percent(sum(result.attempts[:k]) / n_attempts)} of the attempts; "
+            f"the Gini coefficient is {format_short(result.gini_attempts)}{successes}."
         ),
         table=pl.DataFrame(
             [
@@ -55,14 +55,14 @@ def concentration(found: Concentration) -> Figure:
                     "share of attempts": top.share_of_attempts,
                     "share of successes": top.share_of_successes,
                 }
-                for top in found.top
+                for top in result.top
             ],
             infer_schema_length=None,
         ),
         draw=lambda width: _draw(curves, width),
         notes=(
-            "Attempts and successes have an order of red-teamers each, from the most to the least. Dotted: all made as "
-            "many.",
+            "Red-teamers are ordered separately for attempts and successes, from the most to the least. Dotted: equal "
+            "numbers of attempts.",
         ),
     )
 
@@ -94,5 +94,5 @@ def _draw(curves: Mapping[str, Sequence[int]], width: int) -> Spec:
 
 def _points(name: str, counts: Sequence[int]) -> list[dict[str, Any]]:
     shares = np.concatenate([[0.0], np.cumsum(counts) / sum(counts)])
-    places = np.unique(np.linspace(0, len(counts), min(POINTS, len(counts) + 1)).round().astype(int))
-    return [{"k": k, "share": float(shares[k]), "of": name} for k in places.tolist()]
+    indices = np.unique(np.linspace(0, len(counts), min(POINTS, len(counts) + 1)).round().astype(int))
+    return [{"k": k, "share": float(shares[k]), "of": name} for k in indices.tolist()]

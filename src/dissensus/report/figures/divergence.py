@@ -18,70 +18,70 @@ from dissensus.report.theme import LINE, MUTED, PAPER
 MOST_PAIRS = 30
 
 
-def divergence(found: GroupDivergence, groups: DisplayedGroups | None = None) -> Figure:
+def divergence(result: GroupDivergence, groups: DisplayedGroups | None = None) -> Figure:
     """Draw the mean divergence of every two groups of an axis over the middle 95 % of its permutation distribution.
 
     Parameters
     ----------
-    found
-        The divergence, with `permutations` for what chance gives.
+    result
+        The divergences, with `permutations` for the null distribution.
     groups
-        The groups that are shown; all by default.
+        The displayed groups; all by default.
     """
-    groups = groups or DisplayedGroups(axis=found.axis, sizes=dict(zip(found.groups, found.n_raters, strict=True)))
-    shown = [p for p, pair in enumerate(found.pairs) if set(pair.groups) <= set(groups.listed)]
-    known = [p for p in shown if found.pairs[p].estimate is not None]
-    furthest = sorted(known, key=lambda p: -(found.pairs[p].estimate or 0.0))
+    groups = groups or DisplayedGroups(axis=result.axis, sizes=dict(zip(result.groups, result.n_raters, strict=True)))
+    displayed = [p for p, pair in enumerate(result.pairs) if set(pair.groups) <= set(groups.listed)]
+    estimated = [p for p in displayed if result.pairs[p].estimate is not None]
+    furthest = sorted(estimated, key=lambda p: -(result.pairs[p].estimate or 0.0))
     drawn = furthest[:MOST_PAIRS]
-    cut = f"Drawn are the {MOST_PAIRS} pairs furthest apart of {len(known):,}; the table has all."
+    cut = f"The figure shows the {MOST_PAIRS} pairs furthest apart of {len(estimated):,}; the table has all."
     return Figure(
         name=f"divergence-{groups.slug}",
         axis=groups.axis,
         title=f"Distance between groups of {groups.title}",
-        reading=_reading(found, [found.pairs[p] for p in furthest]),
-        table=_table(found, shown),
-        draw=lambda width: _draw(found, drawn, width),
-        notes=(*_notes(found), *groups.notes, *([cut] if len(drawn) < len(known) else [])),
+        reading=_reading(result, [result.pairs[p] for p in furthest]),
+        table=_table(result, displayed),
+        draw=lambda width: _draw(result, drawn, width),
+        notes=(*_notes(result), *groups.notes, *([cut] if len(drawn) < len(estimated) else [])),
     )
 
 
-def _reading(found: GroupDivergence, furthest: Sequence[PairDivergence]) -> str:
+def _reading(result: GroupDivergence, furthest: Sequence[PairDivergence]) -> str:
     if not furthest:
-        return f"No two groups of {format_axis(found.axis)} share an item."
+        return f"No two groups of {format_axis(result.axis)} share an item."
     top = furthest[0]
     apart = f"{' and '.join(map(escape_unprintable, top.groups))} are furthest apart ({format_short(top.estimate, 3)}"
-    text = f"The mean {NAMES[found.measure]} between two groups is {format_short(found.estimate, 3)}"
+    text = f"The mean {NAMES[result.measure]} between two groups is {format_short(result.estimate, 3)}"
     if top.p is None:
         return f"{text}; {apart})."
-    usual, of_top = (
-        summarise_chance(values)[MEDIAN] for values in (found.null, found.pair_null[:, found.pairs.index(top)])
+    overall_median, top_median = (
+        summarise_chance(values)[MEDIAN] for values in (result.null, result.pair_null[:, result.pairs.index(top)])
     )
     return (
-        f"{text}, by chance {format_short(usual, 3)} (p {format_short(found.p, 3)}); {apart}, by chance "
-        f"{format_short(of_top, 3)}, "
+        f"{text}, by chance {format_short(overall_median, 3)} (p {format_short(result.p, 3)}); {apart}, by chance "
+        f"{format_short(top_median, 3)}, "
         f"p {format_short(top.p_adjusted, 3)} after adjustment)."
     )
 
 
-def _notes(found: GroupDivergence) -> tuple[str, ...]:
-    of = f"Mean over items of the {NAMES[found.measure]} between the shares of answers of two groups."
-    if found.null_mean is None:
-        return (of,)
-    n = len(found.null)
+def _notes(result: GroupDivergence) -> tuple[str, ...]:
+    definition = f"Mean over items of the {NAMES[result.measure]} between the shares of answers of two groups."
+    if result.null_mean is None:
+        return (definition,)
+    n = len(result.null)
     return (
-        of,
-        f"Band: 95 % of {n:,} permutations, for groups of these sizes; tick: their median. Seed {found.seed}.",
+        definition,
+        f"Band: 95 % of {n:,} permutations, for groups of these sizes; tick: their median. Seed {result.seed}.",
         "Adjusted: Benjamini–Hochberg over the pairs of this axis.",
     )
 
 
-def _table(found: GroupDivergence, shown: Sequence[int]) -> pl.DataFrame:
+def _table(result: GroupDivergence, displayed: Sequence[int]) -> pl.DataFrame:
     lines: list[dict[str, Any]] = []
-    for p in shown:
-        pair = found.pairs[p]
+    for p in displayed:
+        pair = result.pairs[p]
         tests = {"p": pair.p, "p_adjusted": pair.p_adjusted, "n_items": pair.n_items}
         names = {"group": pair.groups[0], "other": pair.groups[1], "distance": pair.estimate}
-        lines.append(names | summarise_chance(found.pair_null[:, p]) | tests)
+        lines.append(names | summarise_chance(result.pair_null[:, p]) | tests)
     return pl.DataFrame(lines, infer_schema_length=None)
 
 
@@ -93,24 +93,24 @@ def _status(pair: PairDivergence) -> str:
     return RAW if pair.p < 0.05 else NOT
 
 
-def _draw(found: GroupDivergence, drawn: Sequence[int], width: int) -> Spec:
-    pairs = [found.pairs[p] for p in drawn]
+def _draw(result: GroupDivergence, drawn: Sequence[int], width: int) -> Spec:
+    pairs = [result.pairs[p] for p in drawn]
     rows = RowLabels([" – ".join(map(escape_unprintable, pair.groups)) for pair in pairs], width)
     bands, points = [], []
     for p, pair, y in zip(drawn, pairs, rows.middles, strict=True):
         points.append({"y": y, "x": pair.estimate, "status": _status(pair)})
-        band = summarise_chance(found.pair_null[:, p])
+        band = summarise_chance(result.pair_null[:, p])
         if band[MEDIAN] is not None:
             bands.append({"top": y - 6, "bottom": y + 6, "low": band[LOW], "x": band[MEDIAN], "high": band[HIGH]})
     scale = alt.Scale(zero=True, nice=True, padding=0)
-    x = alt.X("x:Q", title=NAMES[found.measure], scale=scale, axis=alt.Axis(tickCount=5, format=".2~f"))
+    x = alt.X("x:Q", title=NAMES[result.measure], scale=scale, axis=alt.Axis(tickCount=5, format=".2~f"))
     base = alt.Chart(to_inline_data(bands))
     return stack_over_rows(
         [
             base.mark_rect(color=LINE).encode(rows.y("top"), alt.X("low:Q"), alt.X2("high:Q"), alt.Y2("bottom:Q")),
             base.mark_rule(color=MUTED, strokeWidth=1.5).encode(rows.y("top"), x, alt.Y2("bottom:Q")),
             _points(points, rows, x),
-            *rows.named(),
+            *rows.draw_names(),
         ],
         rows,
     )

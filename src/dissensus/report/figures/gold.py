@@ -1,4 +1,4 @@
-"""Labels of experts against those of the crowd."""
+"""Figure of the labels of experts against those of the crowd."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from dissensus.report.groups import (
 from dissensus.report.layout import RowLabels
 from dissensus.report.theme import BLUE, INK, LINE, MUTED, ON_MIDDLE, ORANGE, PAPER, RAMP
 
-# Agreement stands together at the left; in grey, neighbours differ too.
+# Agreement comes first, at the left; neighbours differ in grey too.
 PARTS = {
     "both_safe": BarPart("both safe", LINE, INK),
     "both_unsafe": BarPart("both unsafe", MUTED, PAPER),
@@ -32,36 +32,38 @@ PARTS = {
 }
 
 
-def gold(found: GoldAgainstCrowd, groups: DisplayedGroups | None = None) -> Figure:
+def gold(comparison: GoldAgainstCrowd, groups: DisplayedGroups | None = None) -> Figure:
     """Draw on how many items experts and crowd agree and differ, for everybody and each group.
 
     Parameters
     ----------
-    found
+    comparison
         The comparison.
     groups
-        The groups of raters that are shown; None for all that were compared.
+        The displayed groups of raters; None for all that were compared.
 
     Raises
     ------
     InvalidInput
         The groups are of another axis than the comparison.
     """
-    if groups is not None and groups.axis != found.by:
-        raise InvalidInput(f"The groups are of {groups.axis}, the comparison is by {found.by}. Give both one axis.")
-    parts = {name: part for name, part in PARTS.items() if name != "tied" or found.ties == "apart"}
-    everybody, *others = found.summary.rows(named=True)
-    listed = [row for row in others if groups is None or row["group"] in groups.listed]
+    if groups is not None and groups.axis != comparison.by:
+        raise InvalidInput(
+            f"The groups are of {groups.axis}, the comparison is by {comparison.by}. Give both one axis."
+        )
+    parts = {name: part for name, part in PARTS.items() if name != "tied" or comparison.ties == "apart"}
+    everybody, *group_rows = comparison.summary.rows(named=True)
+    listed = [row for row in group_rows if groups is None or row["group"] in groups.listed]
     drawn = [everybody, *_drawn(listed, groups)]
     names, shares, texts = zip(*(_bar(row, tuple(parts), groups) for row in drawn), strict=True)
     return Figure(
-        name="gold" if found.by is None else f"gold-{make_slug(found.by)}",
-        axis=found.by,
-        title="Experts against the crowd" + ("" if found.by is None else f" by {format_axis(found.by)}"),
-        reading=_reading(everybody, listed, found.ties),
+        name="gold" if comparison.by is None else f"gold-{make_slug(comparison.by)}",
+        axis=comparison.by,
+        title="Experts against the crowd" + ("" if comparison.by is None else f" by {format_axis(comparison.by)}"),
+        reading=_reading(everybody, listed, comparison.ties),
         table=_table([everybody, *listed]),
         draw=lambda width: draw_whole_bars(RowLabels(names, width), shares, list(parts.values()), labels=texts),
-        notes=tuple(_notes(found, groups, len(listed), len(drawn) - 1)),
+        notes=tuple(_notes(comparison, groups, len(listed), len(drawn) - 1)),
     )
 
 
@@ -112,11 +114,11 @@ def _table(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     return frame.with_columns(pl.col("group").fill_null(EVERYBODY))
 
 
-def _notes(found: GoldAgainstCrowd, groups: DisplayedGroups | None, n_listed: int, n_drawn: int) -> Iterator[str]:
+def _notes(comparison: GoldAgainstCrowd, groups: DisplayedGroups | None, n_listed: int, n_drawn: int) -> Iterator[str]:
     yield "Numbers are items."
-    yield found.rule
-    yield from found.notes
+    yield comparison.rule
+    yield from comparison.notes
     if groups is not None:
         yield from groups.notes
     elif n_drawn < n_listed:
-        yield f"Drawn are the {n_drawn} largest of {n_listed:,} groups; the table has all."
+        yield f"The figure shows the {n_drawn} largest of {n_listed:,} groups; the table has all."

@@ -19,10 +19,10 @@ from dissensus.schema.ratings.table import Ratings
 
 TOPICS, DEGREE = "harm_type", "degree_of_harm"
 LEVELS = ("Benign", "Debatable", "Moderate", "Extreme")
-# More rows than this are not read but scrolled, and more values in a sentence not at all.
+# Most rows of a figure, and most values in a sentence.
 MOST, NAMED = 30, 4
 CONVERSATIONS, MENTIONS = "share of conversations", "share of mentions"
-# Fill, edge, shape and size; the smaller is drawn on the larger where both lie at one place.
+# Fill, edge, shape and size; the smaller is drawn over the larger.
 LOOKS = {CONVERSATIONS: (BLUE, BLUE, "circle", 40), MENTIONS: (PAPER, VERMILION, "diamond", 80)}
 
 
@@ -30,7 +30,7 @@ def topics(ratings: Ratings) -> Figure:
     """Draw the topics of the items, as shares of the conversations and of all mentions.
 
     Figure 3 of Aroyo et al. (2023), whose shares are those of mentions. A conversation has one topic or several, joined
-    by commas; one that is named twice counts once.
+    by commas; repeated ones count once.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def topics(ratings: Ratings) -> Figure:
 
 
 def degree(ratings: Ratings) -> Figure:
-    """Draw how harmful experts found the items.
+    """Draw the degree of harm that experts assigned to the items.
 
     Figure 3 of Aroyo et al. (2023), at the right.
 
@@ -94,26 +94,26 @@ def degree(ratings: Ratings) -> Figure:
 
 
 def _known_values(ratings: Ratings, name: str) -> pl.Series:
-    """Return the values of an attribute of the items where it is known."""
+    """Return the known values of an attribute of the items."""
     if name not in ratings.items.columns:
         attributes = ratings.items.columns[1:]
         has = f"Their attributes are {format_list(attributes)}" if attributes else "They have no attributes"
-        raise NotFound(f"Items have no {name}. {has}; a table of items with it would tell (--items FILE).")
+        raise NotFound(f"Items have no {name}. {has}; join a table of items that has it (--items FILE).")
     values = ratings.items[name].cast(pl.String).drop_nulls()
     if values.is_empty():
-        raise NotFound(f"No item has a {name}; a table of items with it would tell (--items FILE).")
+        raise NotFound(f"No item has a {name}; join a table of items that has it (--items FILE).")
     return values
 
 
 def _topics(ratings: Ratings) -> tuple[pl.DataFrame, int]:
-    """Return one row a topic, the most frequent first, and how many items have one."""
-    named = _known_values(ratings, TOPICS).alias("topic").to_frame().with_row_index(ITEM_ID)
-    each = (
-        named.with_columns(pl.col("topic").str.split(","))
+    """Return a row per topic, the most frequent first, and the number of items with a topic."""
+    items = _known_values(ratings, TOPICS).alias("topic").to_frame().with_row_index(ITEM_ID)
+    mentions_by_item = (
+        items.with_columns(pl.col("topic").str.split(","))
         .explode("topic")
         .with_columns(pl.col("topic").str.strip_chars())
     )
-    mentions = each.filter(pl.col("topic") != "").unique()
+    mentions = mentions_by_item.filter(pl.col("topic") != "").unique()
     if mentions.is_empty():
         raise NotFound(f"No item has a topic: {TOPICS} holds commas alone. Name topics, joined by commas.")
     n_items, n = mentions[ITEM_ID].n_unique(), pl.col("n_conversations")
@@ -127,20 +127,20 @@ def _topics(ratings: Ratings) -> tuple[pl.DataFrame, int]:
 
 def _notes(ratings: Ratings, name: str, n_items: int, n_values: int) -> tuple[str, ...]:
     without = ratings.n_items - n_items
-    found = []
+    notes = []
     if without:
         has = "has" if without == 1 else "have"
-        found.append(f"{without:,} of {format_count(ratings.n_items, 'item')} {has} no {name}.")
+        notes.append(f"{without:,} of {format_count(ratings.n_items, 'item')} {has} no {name}.")
     if n_values > MOST:
-        found.append(f"Drawn are the first {MOST} of {n_values:,}; the table has all.")
-    return tuple(found)
+        notes.append(f"The figure shows the first {MOST} of {n_values:,}; the table has all.")
+    return tuple(notes)
 
 
 def _reading(table: pl.DataFrame, n_items: int) -> str:
-    most = table.sort("n_conversations", "degree", descending=[True, False]).head(NAMED)
+    ranked = table.sort("n_conversations", "degree", descending=[True, False]).head(NAMED)
     shares = [
         f"{format_percent(row['share'], 1)} are {escape_unprintable(row['degree'])}"
-        for row in most.iter_rows(named=True)
+        for row in ranked.iter_rows(named=True)
     ]
     return f"Of {format_count(n_items, 'conversation')}, {join_with_and(shares)}."
 
@@ -160,21 +160,21 @@ def _draw_topics(topics: Sequence[dict[str, Any]], width: int) -> Spec:
         base.mark_rule(color=MUTED).encode(rows.y(), x, alt.X2("among:Q")),
         _marks(lines, rows, x),
         base.mark_text(align="left", baseline="middle", dx=9, color=MUTED).encode(rows.y(), x, alt.Text("text:N")),
-        *rows.named(),
+        *rows.draw_names(),
     ]
     return stack_over_rows(layers, rows)
 
 
 def _marks(lines: Sequence[dict[str, Any]], rows: RowLabels, x: alt.X) -> alt.Chart:
     marks = [
-        {"y": line["y"], "of": line[field], "what": what}
-        for field, what in (("among", MENTIONS), ("of", CONVERSATIONS))
+        {"y": line["y"], "of": line[field], "what": series}
+        for field, series in (("among", MENTIONS), ("of", CONVERSATIONS))
         for line in lines
     ]
     names, legend = list(LOOKS), alt.Legend(columns=count_legend_columns(list(LOOKS), rows.plot_width))
     fill, edge, shape, size = zip(*LOOKS.values(), strict=True)
     mark = alt.Chart(to_inline_data(marks)).mark_point(strokeWidth=1.5, opacity=1)
-    drawn: alt.Chart = mark.encode(
+    chart: alt.Chart = mark.encode(
         rows.y(),
         x,
         alt.Fill("what:N", scale=alt.Scale(domain=names, range=list(fill)), legend=legend),
@@ -182,7 +182,7 @@ def _marks(lines: Sequence[dict[str, Any]], rows: RowLabels, x: alt.X) -> alt.Ch
         alt.Shape("what:N", scale=alt.Scale(domain=names, range=list(shape)), legend=legend),
         alt.Size("what:N", scale=alt.Scale(type="ordinal", domain=names, range=list(size)), legend=legend),
     )
-    return drawn
+    return chart
 
 
 def _draw_degree(values: Sequence[tuple[str, int, float]], width: int) -> Spec:
@@ -190,5 +190,5 @@ def _draw_degree(values: Sequence[tuple[str, int, float]], width: int) -> Spec:
     texts = [f"{n:,} ({format_percent(share)})" for _, n, share in values]
     end = find_scale_end(max(n for _, n, _ in values), texts, rows.plot_width)
     bars = [Bar(y, n, text) for y, (_, n, _), text in zip(rows.middles, values, texts, strict=True)]
-    layers = [*draw_plain_bars(bars, rows, end=end), *rows.named()]
+    layers = [*draw_plain_bars(bars, rows, end=end), *rows.draw_names()]
     return stack_over_rows(layers, rows)

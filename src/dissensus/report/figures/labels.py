@@ -1,4 +1,4 @@
-"""Soft labels of all items at once, and how much raters disagree on each."""
+"""Figures of the soft labels of all items and of their entropy."""
 
 from collections.abc import Sequence
 from math import ceil, log
@@ -17,7 +17,7 @@ from dissensus.report.theme import BLUE, MUTED, PAPER, pick_ramp_colors
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.result import FloatArray
 
-# Columns of the spectrum: more would be thinner than a pixel on a phone.
+# Most columns of the spectrum: more would be thinner than a pixel on a phone.
 MOST_COLUMNS = 240
 BINS = 24
 SIDE, HEIGHT = 44, 200
@@ -25,7 +25,7 @@ SIDE, HEIGHT = 44, 200
 
 def soft_labels(ratings: Ratings, *, question: str | None = None) -> Figure:
     """Draw the shares of answers to every item, in the order of the share of the last answer of the scale."""
-    question = ratings.asked(question)
+    question = ratings.resolve_question(question)
     scale, shares = ratings.scale(question), compute_item_shares(ratings, question)
     ordered = shares[np.lexsort(shares.T)]
     deciles = np.quantile(shares[:, -1], np.linspace(0, 1, 11))
@@ -47,8 +47,8 @@ def soft_labels(ratings: Ratings, *, question: str | None = None) -> Figure:
 
 
 def entropy(ratings: Ratings, *, question: str | None = None) -> Figure:
-    """Draw how many items have which entropy of their soft label, in nats: 0 where raters are of one mind."""
-    question = ratings.asked(question)
+    """Draw a histogram of the entropy of soft labels, in nats: 0 where all raters agree."""
+    question = ratings.resolve_question(question)
     scale = ratings.scale(question)
     values = compute_entropies(compute_item_shares(ratings, question))
     most = log(len(scale)) or 1.0
@@ -95,7 +95,7 @@ def _spectrum(scale: Sequence[str], shares: FloatArray, width: int) -> Spec:
         "item:Q",
         title=f"items, in the order of {scale[-1]}",
         scale=alt.Scale(domain=[0, len(shares)], nice=False),
-        axis=_few(len(shares)),
+        axis=_item_axis(len(shares)),
     )
     y = alt.Y("from:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="~%", values=[0, 0.5, 1]))
     legend = alt.Legend(symbolType="square", columns=count_legend_columns(scale, width - SIDE))
@@ -106,7 +106,7 @@ def _spectrum(scale: Sequence[str], shares: FloatArray, width: int) -> Spec:
     return stack_layers([area], width=width - SIDE, height=HEIGHT)
 
 
-def _few(n: int) -> alt.Axis:
+def _item_axis(n: int) -> alt.Axis:
     return alt.Axis(values=sorted({0, n // 2, n}), format=",d", grid=False)
 
 

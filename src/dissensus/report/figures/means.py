@@ -10,20 +10,20 @@ import polars as pl
 from dissensus.pipeline.tables import UNKNOWN, escape_unprintable, format_short
 from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, LINE, MUTED, ORANGE, PALE, PAPER, VERMILION
-from dissensus.stats.clustered import Clustered
+from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 LOOKS: Final = ((BLUE, "circle", 64), (VERMILION, "diamond", 64), (ORANGE, "square", 44))
 WIDE, NARROW = 8, 14
-# By how much the last label stands out of the plot.
+# Room for the last label beyond the plot.
 BESIDE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanRow:
-    """One row: its name, an estimate for each thing that is shown, and the spans of a pale bar, wide and narrow."""
+    """One row: name, estimate of each series, and the spans of a pale bar, wide and narrow."""
 
     name: str
-    marks: Mapping[str, Clustered]
+    marks: Mapping[str, BootstrapEstimate]
     spans: tuple[tuple[float, float], ...] = ()
 
 
@@ -46,7 +46,7 @@ class ScaleStyle:
 def build_table(
     blocks: Sequence[MeanRows], value: str, *, of: str | None = None, unit: str = "attempts"
 ) -> pl.DataFrame:
-    """Return the numbers behind rows."""
+    """Return the numbers of the rows."""
     rows = [
         {
             "part": f"{block.heading}: {line.name}" if block.heading else line.name,
@@ -65,12 +65,12 @@ def build_table(
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def explain_missing(mark: Clustered) -> str:
-    """Return why something is not known, in the words of attempts."""
+def explain_missing(mark: BootstrapEstimate) -> str:
+    """Return the reason for a missing estimate, in terms of red-teamers."""
     return mark.reason.replace("clusters", "red-teamers")
 
 
-def format_as_percent(mark: Clustered) -> str:
+def format_as_percent(mark: BootstrapEstimate) -> str:
     """Return a share in per cent with its interval."""
     if mark.estimate is None:
         return UNKNOWN
@@ -80,7 +80,7 @@ def format_as_percent(mark: Clustered) -> str:
     return f"{100 * mark.estimate:.1f} %{interval}"
 
 
-def format_as_number(mark: Clustered) -> str:
+def format_as_number(mark: BootstrapEstimate) -> str:
     """Return a mean with its interval."""
     interval = "" if mark.ci_low is None else f" [{format_short(mark.ci_low)}, {format_short(mark.ci_high)}]"
     return f"{format_short(mark.estimate)}{interval}"
@@ -96,25 +96,25 @@ def draw_means(blocks: Sequence[MeanRows], width: int, look: ScaleStyle) -> Spec
         {"y": y + 11 * (names.index(name) - (len(names) - 1) / 2), "x": mark.estimate, "of": name}
         | {"low": mark.estimate if mark.ci_low is None else mark.ci_low}
         | {"high": mark.estimate if mark.ci_high is None else mark.ci_high}
-        for line, y in zip(lines, rows.places, strict=True)
+        for line, y in zip(lines, rows.row_middles, strict=True)
         for name, mark in line.marks.items()
         if mark.estimate is not None
     ]
     spans = [
-        {"y": y, "low": low, "high": high, "top": y - size / 2, "bottom": y + size / 2, "dark": bool(place)}
-        for line, y in zip(lines, rows.places, strict=True)
-        for place, ((low, high), size) in enumerate(zip(line.spans, (WIDE, NARROW), strict=False))
+        {"y": y, "low": low, "high": high, "top": y - size / 2, "bottom": y + size / 2, "dark": bool(level)}
+        for line, y in zip(lines, rows.row_middles, strict=True)
+        for level, ((low, high), size) in enumerate(zip(line.spans, (WIDE, NARROW), strict=False))
     ]
     x = _Axis(points, spans, look)
-    layers = [*_spans(spans, x, rows), *_reference(look, x, rows), *_marks(points, names, x, rows), *rows.named()]
+    layers = [*_spans(spans, x, rows), *_reference(look, x, rows), *_marks(points, names, x, rows), *rows.draw_names()]
     return stack_over_rows(layers, rows, width=rows.plot_width - BESIDE)
 
 
 class _Axis:
-    """The x axis over all that is drawn."""
+    """The x axis over all marks and spans."""
 
     def __init__(self, points: Sequence[dict[str, Any]], spans: Sequence[dict[str, Any]], look: ScaleStyle) -> None:
-        ends = [one[end] for one in (*points, *spans) for end in ("low", "high")]
+        ends = [mark[end] for mark in (*points, *spans) for end in ("low", "high")]
         ends += [value for value in (look.reference, look.least) if value is not None]
         low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
         self.domain = [low, high if high > low else low + 1]
@@ -128,9 +128,9 @@ class _Axis:
 
 def _spans(spans: Sequence[dict[str, Any]], x: _Axis, rows: HeadedRows) -> Iterator[alt.Chart]:
     for dark, color, opacity in ((False, LINE, 1.0), (True, PALE, 0.45)):
-        some = [span for span in spans if span["dark"] is dark]
-        if some:
-            bars = alt.Chart(to_inline_data(some)).mark_rect(color=color, opacity=opacity)
+        shaded = [span for span in spans if span["dark"] is dark]
+        if shaded:
+            bars = alt.Chart(to_inline_data(shaded)).mark_rect(color=color, opacity=opacity)
             yield bars.encode(rows.y("top"), x("low"), alt.X2("high:Q"), alt.Y2("bottom:Q"))
 
 

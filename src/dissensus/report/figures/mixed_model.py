@@ -1,4 +1,4 @@
-"""The coefficients of a mixed model."""
+"""Figure of the coefficients of a mixed model."""
 
 from collections.abc import Iterator
 
@@ -11,29 +11,29 @@ from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import MeanRow, MeanRows, ScaleStyle, draw_means
 from dissensus.report.groups import format_count, join_with_and, make_slug
-from dissensus.stats.clustered import Clustered
+from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 
 def mixed_model(model: MixedModel) -> Figure:
     """Draw the coefficients of a mixed model."""
     if model.reason:
         raise UndefinedEstimate(f"No model of the {model.outcome}: {model.reason}")
-    shown = [term for term in model.terms if term.name != INTERCEPT]
+    terms = [term for term in model.terms if term.name != INTERCEPT]
     lines = tuple(
         MeanRow(
             name=escape_unprintable(term.name).replace(CROSSED, f"\n{CROSSED.lstrip()}"),
             marks={"": _as_mark(term, model)},
         )
-        for term in shown
+        for term in terms
     )
     blocks = [MeanRows("", lines)]
-    beyond = [escape_unprintable(term.name) for term in shown if term.ci_low > 0 or term.ci_high < 0]
-    told = f"Beyond 0 are {join_with_and(beyond)}" if beyond else "No coefficient is beyond 0"
+    beyond = [escape_unprintable(term.name) for term in terms if term.ci_low > 0 or term.ci_high < 0]
+    statement = f"Beyond 0 are {join_with_and(beyond)}" if beyond else "No coefficient is beyond 0"
     share = 100 * (model.share_of_red_teamers or 0.0)
     return Figure(
         name=f"model-{make_slug(model.outcome)}",
         title=f"Mixed model of the {model.outcome}",
-        reading=f"{told}; {share:.0f} % of what they leave lies between red-teamers.",
+        reading=f"{statement}; {share:.0f} % of the residual variance lies between red-teamers.",
         table=pl.DataFrame(
             [
                 {
@@ -52,8 +52,8 @@ def mixed_model(model: MixedModel) -> Figure:
     )
 
 
-def _as_mark(term: Term, model: MixedModel) -> Clustered:
-    return Clustered(
+def _as_mark(term: Term, model: MixedModel) -> BootstrapEstimate:
+    return BootstrapEstimate(
         estimate=term.estimate,
         ci_low=term.ci_low,
         ci_high=term.ci_high,
@@ -69,14 +69,14 @@ def _model_notes(model: MixedModel) -> Iterator[str]:
         f"{format_count(model.n, 'attempt')} by {format_count(model.n_red_teamers, 'red-teamer')}. "
         "Coefficients are differences "
         "from the first type and the first size, at whose intercept the outcome is "
-        f"{format_short(base.estimate)}; crossed "
-        "ones are what a type and a size add together. Intervals are Wald's, and nothing is adjusted for many terms."
+        f"{format_short(base.estimate)}; crossed ones are interactions of type and size. "
+        "Intervals are Wald's, and p-values are not adjusted."
     )
     yield (
         f"Standard deviation of red-teamers {format_short(model.sd_red_teamers, 3)}, of what is left "
         f"{format_short(model.sd_residual, 3)}."
     )
     if model.n_dropped:
-        yield f"{format_count(model.n_dropped, 'attempt')} left out, since something is not known of them."
+        yield f"{format_count(model.n_dropped, 'attempt')} left out, since a value of them is unknown."
     if model.left_out:
         yield f"Not in the model: {'; '.join(map(escape_unprintable, model.left_out))}."

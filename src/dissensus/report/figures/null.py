@@ -28,12 +28,12 @@ LOW, MEDIAN, HIGH = "chance_2.5_%", "chance_median", "chance_97.5_%"
 Counts = npt.NDArray[np.intp]
 BINS = 36
 DIGITS = 12
-# Of a row, what the highest bin takes.
+# Share of the row height for the highest bin.
 REACH = 0.8
 
 
 def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
-    """Draw the permutation distribution of every statistic of every group of an axis, and what was observed.
+    """Draw the permutation distribution and the observed value of every statistic of every group of an axis.
 
     Figure 4 of Aroyo et al. (2023), for all statistics.
 
@@ -42,7 +42,7 @@ def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
     analysis
         The analysis, with `permutations`.
     groups
-        One of its axes, or the groups of it that are shown.
+        One of its axes, or displayed groups of one.
 
     Raises
     ------
@@ -52,21 +52,21 @@ def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
     if not analysis.settings.permutations:
         raise UndefinedEstimate("There is no permutation distribution: the analysis was made without permutations.")
     groups, rows = select_rows(analysis, groups)
-    place = {id(row): r for r, row in enumerate(analysis.rows)}
-    drawn = {metric: [of[name] for name in groups.drawn] for metric, of in rows.items()}
-    every = [row for of in rows.values() for row in of.values()]
-    scales = build_significance_scales([row for of in drawn.values() for row in of])
+    row_index = {id(row): r for r, row in enumerate(analysis.rows)}
+    drawn = {metric: [row_by_group[name] for name in groups.drawn] for metric, row_by_group in rows.items()}
+    all_rows = [row for row_by_group in rows.values() for row in row_by_group.values()]
+    scales = build_significance_scales([row for row_by_group in drawn.values() for row in row_by_group])
 
     def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
-        replicates = [analysis.null[:, place[id(row)]] for row in drawn[metric]]
+        replicates = [analysis.null[:, row_index[id(row)]] for row in drawn[metric]]
         return _panel(drawn[metric], replicates, names, scales)
 
     return Figure(
         name=f"null-{groups.slug}",
         axis=groups.axis,
         title=f"Observed by {groups.title}, over what chance gives",
-        reading=describe_groups(every, analysis, groups),
-        table=_table(every, [analysis.null[:, place[id(row)]] for row in every]),
+        reading=describe_groups(all_rows, analysis, groups),
+        table=_table(all_rows, [analysis.null[:, row_index[id(row)]] for row in all_rows]),
         draw=lambda width: draw_panels([groups.label(name) for name in groups.drawn], draw, width),
         notes=(
             f"Grey: the distribution over {analysis.settings.permutations:,} permutations of the raters' demographic "
@@ -79,18 +79,20 @@ def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
 def _panel(
     rows: Sequence[Row], replicates: Sequence[FloatArray], names: RowLabels, scales: tuple[alt.Scale, alt.Scale]
 ) -> list[alt.Chart]:
-    # Last digits differ between processors: a value that lies on an edge must fall into the same bin on all of them.
-    known = [values[~np.isnan(values)].round(DIGITS) for values in replicates]
-    every = np.concatenate([*known, np.round([row.estimate for row in rows if row.estimate is not None], DIGITS)])
-    low, high = (float(every.min()), float(every.max())) if every.size else (0.0, 1.0)
+    # Rounded, since last digits differ between processors: a value on an edge must fall into the same bin on all.
+    defined = [values[~np.isnan(values)].round(DIGITS) for values in replicates]
+    values_drawn = np.concatenate(
+        [*defined, np.round([row.estimate for row in rows if row.estimate is not None], DIGITS)]
+    )
+    low, high = (float(values_drawn.min()), float(values_drawn.max())) if values_drawn.size else (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
-    counts = [np.histogram(values, edges)[0] for values in known]
+    counts = [np.histogram(values, edges)[0] for values in defined]
     x = build_value_axis(low, high)
     reach = REACH * min(names.heights)
     steps = [
         point | {"row": row}
-        for row, (of, middle) in enumerate(zip(counts, names.middles, strict=True))
-        for point in _outline(edges, of, middle + reach / 2, reach / max(1, int(of.max())))
+        for row, (bin_counts, middle) in enumerate(zip(counts, names.middles, strict=True))
+        for point in _outline(edges, bin_counts, middle + reach / 2, reach / max(1, int(bin_counts.max())))
     ]
     shapes = alt.Chart(to_inline_data(steps)).mark_area(interpolate="step-after", color=PALE, opacity=0.45)
     color = alt.Color("status:N", scale=scales[0], legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3))
@@ -134,8 +136,8 @@ def _table(rows: Sequence[Row], replicates: Sequence[FloatArray]) -> pl.DataFram
 
 
 def summarise_chance(replicates: FloatArray) -> dict[str, float | None]:
-    """Return the median and the ends of the middle 95 % of replicates, as columns of a table; None without any."""
-    known = replicates[~np.isnan(replicates)]
-    if not known.size:
+    """Return the median and the middle 95 % of replicates as table columns; None if there are none."""
+    defined = replicates[~np.isnan(replicates)]
+    if not defined.size:
         return dict.fromkeys((LOW, MEDIAN, HIGH))
-    return dict(zip((LOW, MEDIAN, HIGH), np.quantile(known, (0.025, 0.5, 0.975)).tolist(), strict=True))
+    return dict(zip((LOW, MEDIAN, HIGH), np.quantile(defined, (0.025, 0.5, 0.975)).tolist(), strict=True))

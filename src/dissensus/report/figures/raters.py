@@ -27,7 +27,7 @@ from dissensus.stats.suppression import hidden_cells
 
 Counts = npt.NDArray[np.intp]
 GAP = 14
-# Panels beside each other, and the pixels that one needs.
+# Most panels per row, and the least width of one.
 ACROSS, LEAST = 6, 44
 
 
@@ -41,13 +41,13 @@ def raters(ratings: Ratings, rows: str | DisplayedGroups, columns: str | Display
     ratings
         The ratings.
     rows, columns
-        Two axes, or the groups of them that are shown: a bar for each of the first in a panel for each of the second.
-        Cells with fewer raters than their `suppress_below` are hidden, and others without which they could be told.
+        Two axes, or displayed groups of them: a bar for each of the first in a panel for each of the second. Cells with
+        fewer raters than their `suppress_below` are hidden, and others from which they could be computed.
 
     Raises
     ------
     InvalidInput
-        Both axes are one.
+        Both axes are the same.
     """
     rows, columns = groups_of(ratings, rows), groups_of(ratings, columns)
     ratings.axis_name(f"{rows.axis}{CROSS}{columns.axis}")  # refuses an axis that is crossed with itself
@@ -73,22 +73,25 @@ def raters(ratings: Ratings, rows: str | DisplayedGroups, columns: str | Display
 
 
 def _counts(ratings: Ratings, rows: DisplayedGroups, columns: DisplayedGroups) -> tuple[Counts, npt.NDArray[np.bool_]]:
-    """Return the raters of each cell, of hidden groups too, and which cells are hidden."""
+    """Return the raters of each cell, hidden groups included, and a mask of hidden cells."""
     codes, names = zip(*(ratings.group_codes(groups.axis) for groups in (rows, columns)), strict=True)
     counts, unknown = count_cells(codes)
     hidden = hidden_cells(counts, max(rows.suppress_below, columns.suppress_below), unknown=unknown)
-    places = [[of.index(name) for name in groups.sizes] for of, groups in zip(names, (rows, columns), strict=True)]
-    return counts[np.ix_(*places)], hidden[np.ix_(*places)]
+    indices = [
+        [axis_names.index(name) for name in groups.sizes]
+        for axis_names, groups in zip(names, (rows, columns), strict=True)
+    ]
+    return counts[np.ix_(*indices)], hidden[np.ix_(*indices)]
 
 
 def _reading(cells: dict[tuple[str, str], int | None], n_raters: int) -> str:
-    shown = {f"{escape_unprintable(row)} × {escape_unprintable(column)}": n for (row, column), n in cells.items() if n}
-    if not shown:
+    counts = {f"{escape_unprintable(row)} × {escape_unprintable(column)}": n for (row, column), n in cells.items() if n}
+    if not counts:
         return f"{format_count(n_raters, 'rater')}; no cell can be shown."
-    largest, smallest = max(shown, key=lambda cell: shown[cell]), min(shown, key=lambda cell: shown[cell])
-    text = f"{format_count(n_raters, 'rater')}; the largest cell is {largest} ({shown[largest]:,})"
-    if shown[smallest] < shown[largest]:
-        text += f", the smallest {smallest} ({shown[smallest]:,})"
+    largest, smallest = max(counts, key=lambda cell: counts[cell]), min(counts, key=lambda cell: counts[cell])
+    text = f"{format_count(n_raters, 'rater')}; the largest cell is {largest} ({counts[largest]:,})"
+    if counts[smallest] < counts[largest]:
+        text += f", the smallest {smallest} ({counts[smallest]:,})"
     empty = sum(n == 0 for n in cells.values())
     return text + (f"; {format_count(empty, 'cell')} {'is' if empty == 1 else 'are'} empty." if empty else ".")
 
@@ -118,12 +121,12 @@ def _draw(
     each = (room - (across - 1) * GAP) // across
     end = find_scale_end(max((n or 0 for n in cells.values()), default=0), texts, each)
 
-    def panel(column: str, place: int) -> Spec:
+    def panel(column: str, panel_index: int) -> Spec:
         bars = [
             Bar(y, cells[row, column], _text(cells[row, column], rows))
             for row, y in zip(rows.drawn, names.middles, strict=True)
         ]
-        layers = [*(names.named() if place == 0 else []), *draw_plain_bars(bars, names, end=end)]
+        layers = [*(names.draw_names() if panel_index == 0 else []), *draw_plain_bars(bars, names, end=end)]
         return stack_over_rows(layers, names, width=each) | {"title": _heading(columns, column, each)}
 
     lines = [columns.drawn[start : start + across] for start in range(0, len(columns.drawn), across)]

@@ -13,14 +13,14 @@ from dissensus.report.groups import format_count
 from dissensus.report.layout import Spec, concat_vertically, stack_layers, to_inline_data
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PALE, PAPER
 
-# Of the axis of shares with its title, and the most that a plot is wide: higher ones are not read better.
+# Width of the y axis with its title, and the largest width of a plot.
 AXIS, WIDEST = 60, 440
 COUNTS = 54
-# Pixels that the text of a count takes.
+# Width of the text of a count.
 TEXT = 30
 
 
-def reliability(found: Evaluation) -> Figure:
+def reliability(evaluation: Evaluation) -> Figure:
     """Draw how often a model is right beside how sure it is, and how many pairs each point stands for.
 
     Examples
@@ -35,9 +35,9 @@ def reliability(found: Evaluation) -> Figure:
     return Figure(
         name="reliability",
         title="Reliability",
-        reading=_reading(found),
-        table=pl.DataFrame([_row(one) for one in found.bins], infer_schema_length=None),
-        draw=lambda width: _draw(found.bins, width),
+        reading=_reading(evaluation),
+        table=pl.DataFrame([_row(part) for part in evaluation.bins], infer_schema_length=None),
+        draw=lambda width: _draw(evaluation.bins, width),
         notes=(
             "Lines: intervals for other dialogues. Dashed: as often right as sure. Points below it are too sure.",
             "Below: pairs in each part. ECE is the mean distance from the dashed line, by pairs; chance alone gives "
@@ -46,23 +46,23 @@ def reliability(found: Evaluation) -> Figure:
     )
 
 
-def _reading(found: Evaluation) -> str:
-    n = sum(one.accuracy.n for one in found.bins)
-    sure = sum(one.confidence * one.accuracy.n for one in found.bins) / n
-    right = found.accuracy.estimate
+def _reading(evaluation: Evaluation) -> str:
+    n = sum(part.accuracy.n for part in evaluation.bins)
+    sure = sum(part.confidence * part.accuracy.n for part in evaluation.bins) / n
+    right = evaluation.accuracy.estimate
     return (
         f"The model is {100 * sure:.0f} % sure on average and right on {100 * right:.0f} % of "
         f"{format_count(n, 'pair')}; "
-        f"the gap is {100 * found.ece:.0f} % (ECE {format_short(found.ece, 3)})."
+        f"the gap is {100 * evaluation.ece:.0f} % (ECE {format_short(evaluation.ece, 3)})."
     )
 
 
-def _row(one: Bin) -> dict[str, Any]:
-    share = one.accuracy
+def _row(part: Bin) -> dict[str, Any]:
+    share = part.accuracy
     return {
-        "from": one.low,
-        "to": one.high,
-        "confidence": one.confidence,
+        "from": part.low,
+        "to": part.high,
+        "confidence": part.confidence,
         "accuracy": share.estimate,
         "ci_low": share.ci_low,
         "ci_high": share.ci_high,
@@ -74,7 +74,7 @@ def _row(one: Bin) -> dict[str, Any]:
 def _draw(bins: Sequence[Bin], width: int) -> Spec:
     room = min(WIDEST, width - AXIS - 2 * PADDING)
     height = round(room * (0.9 if width <= COLUMN_WIDTH else 0.62))
-    least = min(0.5, *(one.accuracy.ci_low for one in bins))
+    least = min(0.5, *(part.accuracy.ci_low for part in bins))
     return concat_vertically([_points(bins, room, height, least), _counts(bins, room)], spacing=6)
 
 
@@ -91,8 +91,8 @@ def _points(bins: Sequence[Bin], width: int, height: int, least: float) -> Spec:
         scale=alt.Scale(domain=[least, 1], nice=True, zero=False),
         axis=alt.Axis(format="~%", tickCount=5, minExtent=AXIS - 20, maxExtent=AXIS - 20),
     )
-    rows = [{"x": one.confidence, "y": one.accuracy.estimate, "n": one.accuracy.n} for one in bins]
-    lines = [{"x": one.confidence, "y": one.accuracy.ci_low, "end": one.accuracy.ci_high} for one in bins]
+    rows = [{"x": part.confidence, "y": part.accuracy.estimate, "n": part.accuracy.n} for part in bins]
+    lines = [{"x": part.confidence, "y": part.accuracy.ci_low, "end": part.accuracy.ci_high} for part in bins]
     ideal = alt.Chart(to_inline_data([{"x": 0.5, "y": 0.5}, {"x": 1, "y": 1}])).mark_line(
         color=MUTED, strokeDash=[4, 3], strokeWidth=1.2
     )
@@ -106,9 +106,16 @@ def _points(bins: Sequence[Bin], width: int, height: int, least: float) -> Spec:
 
 def _counts(bins: Sequence[Bin], width: int) -> Spec:
     rows = [
-        {"x": one.low, "end": one.high, "y": one.accuracy.n, "zero": 0, "text": f"{one.accuracy.n:,}"} for one in bins
+        {
+            "x": part.low,
+            "end": part.high,
+            "y": part.accuracy.n,
+            "zero": 0,
+            "text": f"{part.accuracy.n:,}",
+        }
+        for part in bins
     ]
-    most = max(one.accuracy.n for one in bins)
+    most = max(part.accuracy.n for part in bins)
     axis = alt.Axis(tickCount=2, grid=False, labels=False, minExtent=AXIS - 20, maxExtent=AXIS - 20)
     # Room above the highest bar for its count.
     scale = alt.Scale(domain=[0, 1.45 * most], nice=False)
@@ -116,7 +123,7 @@ def _counts(bins: Sequence[Bin], width: int) -> Spec:
     base = alt.Chart(to_inline_data(rows))
     bars = base.mark_rect(color=PALE, stroke=PAPER, strokeWidth=1)
     layers = [bars.encode(_x("x", labels=True), y, alt.X2("end:Q"), alt.Y2("zero:Q"))]
-    middles = [{**row, "x": (one.low + one.high) / 2} for row, one in zip(rows, bins, strict=True)]
+    middles = [{**row, "x": (part.low + part.high) / 2} for row, part in zip(rows, bins, strict=True)]
     if width / 10 >= TEXT:
         texts = alt.Chart(to_inline_data(middles)).mark_text(dy=-7, color=INK, fontSize=10)
         layers.append(texts.encode(_x("x", labels=True), y, alt.Text("text:N")))

@@ -17,14 +17,14 @@ from dissensus.report.layout import HeadedRows, RowBlock, RowLabels, Spec, stack
 from dissensus.report.theme import BLUE, INK, LINE, PAPER
 from dissensus.schema.hints import format_list
 
-# Wording of each measure, and the digits that it is shown with.
+# Label of each measure, and its number of digits.
 MEASURES = {
     "mean_total_variation": ("mean total variation", 4),
     "mean_jensen_shannon": ("mean Jensen–Shannon divergence", 5),
     "changed": ("items whose most frequent answers change", 0),
     "disjoint": ("items none of whose most frequent answers stay", 0),
 }
-# Who removes raters, see `FilterAudit`, and what the reading says of them.
+# Wording of the reading for each source of removal, see `FilterAudit`.
 SOURCES = {
     "the file": "{} flagged in the file",
     "the criteria": "would be removed, since they meet a criterion",
@@ -36,7 +36,7 @@ LEAST_P = 0.0001
 
 @dataclass(frozen=True, slots=True)
 class RemovalRows:
-    """An axis of the audit with the groups of it that are shown."""
+    """An axis of the audit with its displayed groups."""
 
     axis: AxisRemoval
     groups: DisplayedGroups
@@ -67,32 +67,32 @@ def removal(audit: FilterAudit, groups: Sequence[DisplayedGroups]) -> Figure:
     audit
         The audit of the filter.
     groups
-        The groups that are shown, of axes that the audit tests.
+        The displayed groups, of axes that the audit tests.
 
     Raises
     ------
     NotFound
-        The audit does not test one of the axes, or none is given.
+        The audit does not test one of the axes, or no axis is given.
     """
     tested = {axis.axis: axis for axis in audit.axes}
-    absent = [of.axis for of in groups if of.axis not in tested]
+    absent = [axis_groups.axis for axis_groups in groups if axis_groups.axis not in tested]
     if absent or not groups:
-        what = f"no axis {format_list(absent)}" if absent else "no axis to show"
-        raise NotFound(f"There is {what} in the audit; it tests {format_list(list(tested)) or 'none'}.")
-    shown = [RemovalRows(tested[of.axis], of) for of in groups]
+        missing = f"no axis {format_list(absent)}" if absent else "no axis to show"
+        raise NotFound(f"There is {missing} in the audit; it tests {format_list(list(tested)) or 'none'}.")
+    rows = [RemovalRows(tested[axis_groups.axis], axis_groups) for axis_groups in groups]
     share = len(audit.removed) / audit.n_raters
     return Figure(
         name="removal",
         title="Raters removed by the filter",
-        reading=_reading(audit, shown),
-        table=_removed_table(shown),
-        draw=lambda width: _draw_removal(shown, share, width),
-        notes=tuple(dict.fromkeys(_removal_notes(audit, shown))),
+        reading=_reading(audit, rows),
+        table=_removed_table(rows),
+        draw=lambda width: _draw_removal(rows, share, width),
+        notes=tuple(dict.fromkeys(_removal_notes(audit, rows))),
     )
 
 
 def moves(audit: FilterAudit) -> Figure:
-    """Draw how far labels move by the filter, in multiples of what the removal of as many raters at random does.
+    """Draw the label shifts by the filter, as multiples of those by random removals of as many raters.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def moves(audit: FilterAudit) -> Figure:
     Raises
     ------
     UndefinedEstimate
-        There are no random removals, or labels do not move by them.
+        There are no random removals, or they do not move labels.
     """
     if not audit.draws:
         raise UndefinedEstimate("There is nothing to compare with: the audit was made without random removals.")
@@ -130,19 +130,19 @@ def moves(audit: FilterAudit) -> Figure:
     )
 
 
-def _reading(audit: FilterAudit, shown: Sequence[RemovalRows]) -> str:
+def _reading(audit: FilterAudit, rows: Sequence[RemovalRows]) -> str:
     n = len(audit.removed)
     text = f"{n:,} of {format_count(audit.n_raters, 'rater')} {SOURCES[audit.source].format('is' if n == 1 else 'are')}"
-    tested = [(axis.axis.p_adjusted, axis) for axis in shown if axis.axis.p_adjusted is not None and axis.listed]
+    tested = [(axis.axis.p_adjusted, axis) for axis in rows if axis.axis.p_adjusted is not None and axis.listed]
     if not tested:
         return f"{text}; whether removal depends on a demographic was not tested."
     p, axis = min(tested, key=lambda pair: pair[0])
-    over = f" after adjustment over {len(tested)} axes" if len(tested) > 1 else ""
+    adjustment = f" after adjustment over {len(tested)} axes" if len(tested) > 1 else ""
     ranked = sorted(axis.listed, key=_share)
     least, most = (
         f"{format_percent(_share(group))} ({escape_unprintable(group.group)})" for group in (ranked[0], ranked[-1])
     )
-    return f"{text}; by {axis.groups.title}, from {least} to {most}, {_format_p(p)}{over}."
+    return f"{text}; by {axis.groups.title}, from {least} to {most}, {_format_p(p)}{adjustment}."
 
 
 def _format_p(p: float) -> str:
@@ -153,7 +153,7 @@ def _share(group: GroupRemoval) -> float:
     return group.n_removed / max(1, group.n_raters)
 
 
-def _removed_table(shown: Sequence[RemovalRows]) -> pl.DataFrame:
+def _removed_table(rows: Sequence[RemovalRows]) -> pl.DataFrame:
     lines = [
         (
             axis.groups.title,
@@ -164,7 +164,7 @@ def _removed_table(shown: Sequence[RemovalRows]) -> pl.DataFrame:
             axis.axis.p,
             axis.axis.p_adjusted,
         )
-        for axis in shown
+        for axis in rows
         for group in axis.listed
     ]
     schema = {"axis": pl.String, "group": pl.String, "n_removed": pl.UInt32, "n_raters": pl.UInt32}
@@ -173,44 +173,44 @@ def _removed_table(shown: Sequence[RemovalRows]) -> pl.DataFrame:
     )
 
 
-def _removal_notes(audit: FilterAudit, shown: Sequence[RemovalRows]) -> list[str]:
+def _removal_notes(audit: FilterAudit, rows: Sequence[RemovalRows]) -> list[str]:
     notes = [f"Dashed: the whole pool, {format_percent(len(audit.removed) / audit.n_raters)}."]
-    methods = {axis.axis.method: None for axis in shown if axis.axis.method}
+    methods = {axis.axis.method: None for axis in rows if axis.axis.method}
     if methods:
         notes.append(f"p of independence: {'; '.join(methods)}.")
-    notes += [f"{axis.groups.title}: {axis.axis.reason}" for axis in shown if axis.axis.reason]
-    for axis in shown:
+    notes += [f"{axis.groups.title}: {axis.axis.reason}" for axis in rows if axis.axis.reason]
+    for axis in rows:
         notes += axis.groups.notes
     return notes
 
 
-def _draw_removal(shown: Sequence[RemovalRows], share: float, width: int) -> Spec:
-    rows = HeadedRows([axis.block for axis in shown], width)
+def _draw_removal(rows: Sequence[RemovalRows], share: float, width: int) -> Spec:
+    headed = HeadedRows([axis.block for axis in rows], width)
     lines: list[dict[str, Any]] = [
         {"y": y, "share": _share(group), "text": f"{group.n_removed:,} of {group.n_raters:,}"}
-        for axis, middles in zip(shown, rows.of_block, strict=True)
+        for axis, middles in zip(rows, headed.block_middles, strict=True)
         for group, y in zip(axis.drawn, middles, strict=True)
     ]
     longest = max([share, *(line["share"] for line in lines)])
-    end = find_scale_end(longest, [line["text"] for line in lines], rows.plot_width)
+    end = find_scale_end(longest, [line["text"] for line in lines], headed.plot_width)
     axis = alt.Axis(format="~%", tickCount=4, grid=False, labelBound=True)
-    pool = alt.Chart(to_inline_data([{"from": share, "y": y, "end": end} for y, end in _spans(rows)]))
+    pool = alt.Chart(to_inline_data([{"from": share, "y": y, "end": end} for y, end in _spans(headed)]))
     rule = pool.mark_rule(color=INK, strokeDash=[3, 3])
     texts = alt.Chart(to_inline_data(lines)).mark_text(align="right", baseline="middle")
     layers = [
-        *draw_plain_bars([Bar(line["y"], line["share"]) for line in lines], rows, end=end, axis=axis),
-        # At the right, so that the dashed line crosses none.
-        texts.encode(rows.y(), alt.Text("text:N"), x=alt.value(rows.plot_width)),
-        rule.encode(rows.y(), alt.X("from:Q"), alt.Y2("end:Q")),
-        *rows.named(),
+        *draw_plain_bars([Bar(line["y"], line["share"]) for line in lines], headed, end=end, axis=axis),
+        # At the right, clear of the dashed line.
+        texts.encode(headed.y(), alt.Text("text:N"), x=alt.value(headed.plot_width)),
+        rule.encode(headed.y(), alt.X("from:Q"), alt.Y2("end:Q")),
+        *headed.draw_names(),
     ]
-    return stack_over_rows(layers, rows)
+    return stack_over_rows(layers, headed)
 
 
 def _spans(rows: HeadedRows) -> list[tuple[float, float]]:
     """Return the first and the last pixel of the rows of each block."""
     half = 12
-    return [(middles[0] - half, middles[-1] + half) for middles in rows.of_block if middles]
+    return [(middles[0] - half, middles[-1] + half) for middles in rows.block_middles if middles]
 
 
 def _moved_table(moved: Sequence[LabelMove]) -> pl.DataFrame:
@@ -250,15 +250,15 @@ def _draw_moves(drawn: Sequence[LabelMove], width: int) -> Spec:
         alt.Chart(to_inline_data([{"low": 1}])).mark_rule(color=INK, strokeDash=[3, 3]).encode(x),
         mark.encode(rows.y(), alt.X("observed:Q")),
         texts.encode(rows.y(), alt.Text("p:N"), x=alt.value(rows.plot_width)),
-        *rows.named(),
+        *rows.draw_names(),
     ]
     return stack_over_rows(layers, rows)
 
 
 def _line(move: LabelMove, y: float) -> dict[str, Any]:
     ratios = {"observed": move.observed, "low": move.null_low, "high": move.null_high}
-    place = {"y": y, "top": y - BAND / 2, "bottom": y + BAND / 2, "p": f"p {format_short(move.p, 3)}"}
-    return {name: _ratio(move, value) for name, value in ratios.items()} | place
+    position = {"y": y, "top": y - BAND / 2, "bottom": y + BAND / 2, "p": f"p {format_short(move.p, 3)}"}
+    return {name: _ratio(move, value) for name, value in ratios.items()} | position
 
 
 def _name(move: LabelMove) -> str:

@@ -35,10 +35,10 @@ WHERE: Final = {
     "group": "for raters of the group {}",
     "raters were": "where raters were {}",
 }
-# By how much the last label and marks at 100 % stand out of the plot.
+# Room for the last label and for marks at 100 % beyond the plot.
 BESIDE = 6
 BY_LENGTH: Final = "chosen is"
-"""Length alone is right on all of these, or on none."""
+"""Slices on which length alone is always or never right."""
 
 
 class _Line(NamedTuple):
@@ -46,13 +46,13 @@ class _Line(NamedTuple):
     shares: dict[str, ClusteredEstimate]
 
 
-def slices(found: Evaluation, *, other: Evaluation | None = None) -> Figure:
+def slices(evaluation: Evaluation, *, other: Evaluation | None = None) -> Figure:
     """Draw the accuracy of a model beside that of length alone, on all pairs and on each part."""
-    blocks = list(_blocks(found, other))
+    blocks = list(_blocks(evaluation, other))
     return Figure(
         name="slices",
         title="Accuracy on parts of the pairs",
-        reading=_reading(found),
+        reading=_reading(evaluation),
         table=pl.DataFrame(list(_rows(blocks)), infer_schema_length=None),
         draw=lambda width: _draw(blocks, width),
         notes=(
@@ -64,30 +64,34 @@ def slices(found: Evaluation, *, other: Evaluation | None = None) -> Figure:
     )
 
 
-def _blocks(found: Evaluation, other: Evaluation | None) -> Iterator[tuple[str, list[_Line]]]:
-    others = {(one.by, one.value): one.accuracy for one in other.slices} if other else {}
-    whole = {MODEL: found.accuracy, **({OTHER: other.accuracy} if other else {}), LENGTH: found.length_alone}
-    yield "", [_Line("all pairs", whole)]
-    for by, some in groupby(found.slices, key=lambda one: one.by):
-        # The quartiles of the two models are of different pairs.
+def _blocks(evaluation: Evaluation, other: Evaluation | None) -> Iterator[tuple[str, list[_Line]]]:
+    other_accuracy = {(part.by, part.value): part.accuracy for part in other.slices} if other else {}
+    overall = {
+        MODEL: evaluation.accuracy,
+        **({OTHER: other.accuracy} if other else {}),
+        LENGTH: evaluation.length_alone,
+    }
+    yield "", [_Line("all pairs", overall)]
+    for by, group in groupby(evaluation.slices, key=lambda part: part.by):
+        # Quartiles of confidence hold different pairs for each model.
         yield (
             HEADINGS.get(by, f"Raters by {format_axis(by)}"),
-            [_line(one, None if by == "confidence" else others.get((by, one.value))) for one in some],
+            [_line(part, None if by == "confidence" else other_accuracy.get((by, part.value))) for part in group],
         )
 
 
-def _line(one: Slice, other: ClusteredEstimate | None) -> _Line:
-    shares = {MODEL: one.accuracy, **({OTHER: other} if other else {})}
-    return _Line(one.value, shares if one.by == BY_LENGTH else {**shares, LENGTH: one.length_alone})
+def _line(part: Slice, other: ClusteredEstimate | None) -> _Line:
+    shares = {MODEL: part.accuracy, **({OTHER: other} if other else {})}
+    return _Line(part.value, shares if part.by == BY_LENGTH else {**shares, LENGTH: part.length_alone})
 
 
 def _rows(blocks: Sequence[tuple[str, list[_Line]]]) -> Iterator[dict[str, Any]]:
     for heading, lines in blocks:
         for line in lines:
-            for who, share in line.shares.items():
+            for series, share in line.shares.items():
                 yield {
                     "part": f"{heading}: {line.name}" if heading else line.name,
-                    "of": who,
+                    "of": series,
                     "accuracy": share.estimate,
                     "ci_low": share.ci_low,
                     "ci_high": share.ci_high,
@@ -96,16 +100,16 @@ def _rows(blocks: Sequence[tuple[str, list[_Line]]]) -> Iterator[dict[str, Any]]
                 }
 
 
-def _reading(found: Evaluation) -> str:
-    share, length = found.accuracy, found.length_alone
+def _reading(evaluation: Evaluation) -> str:
+    share, length = evaluation.accuracy, evaluation.length_alone
     text = (
         f"The chosen answer scores higher in {_percent(share)} of {format_count(share.n, 'pair')}; "
         f"the length of answers alone tells {_percent(length)}"
     )
-    several = [one for one in found.slices if one.accuracy.clusters > 1]
-    if not several:
+    estimable = [part for part in evaluation.slices if part.accuracy.clusters > 1]
+    if not estimable:
         return f"{text}."
-    worst = min(several, key=lambda one: one.accuracy.estimate)
+    worst = min(estimable, key=lambda part: part.accuracy.estimate)
     where = WHERE.get(worst.by, WHERE["group"]).format(escape_unprintable(worst.value))
     return f"{text}. It is right least often {where}: {100 * worst.accuracy.estimate:.0f} %."
 
@@ -123,27 +127,27 @@ def _draw(blocks: Sequence[tuple[str, list[_Line]]], width: int) -> Spec:
         for heading, lines in blocks
     ]
     rows = HeadedRows(headed, width, least=38)
-    lines = [line for _, some in blocks for line in some]
-    present = [who for who in LOOKS if any(who in line.shares for line in lines)]
+    lines = [line for _, block in blocks for line in block]
+    present = [series for series in LOOKS if any(series in line.shares for line in lines)]
     points = [
         {
-            "y": y + _offset_mark(who, present),
+            "y": y + _offset_mark(series, present),
             "x": share.estimate,
             "low": share.ci_low,
             "high": share.ci_high,
-            "of": who,
+            "of": series,
         }
-        for line, y in zip(lines, rows.places, strict=True)
-        for who, share in line.shares.items()
+        for line, y in zip(lines, rows.row_middles, strict=True)
+        for series, share in line.shares.items()
     ]
     return stack_over_rows(
-        [*_references(rows), *_marks(points, present, rows), *rows.named()], rows, width=rows.plot_width - BESIDE
+        [*_references(rows), *_marks(points, present, rows), *rows.draw_names()], rows, width=rows.plot_width - BESIDE
     )
 
 
-def _offset_mark(who: str, present: Sequence[str]) -> float:
-    """Return how many pixels below the middle of its row a mark stands."""
-    return 9 * (present.index(who) - (len(present) - 1) / 2)
+def _offset_mark(series: str, present: Sequence[str]) -> float:
+    """Return the offset of a mark from the middle of its row, in pixels."""
+    return 9 * (present.index(series) - (len(present) - 1) / 2)
 
 
 def _x(field: str) -> alt.X:
@@ -158,7 +162,7 @@ def _references(rows: HeadedRows) -> Iterator[alt.Chart]:
 
 
 def _marks(points: Sequence[dict[str, Any]], present: Sequence[str], rows: HeadedRows) -> Iterator[alt.Chart]:
-    colors, shapes, sizes = zip(*(LOOKS[who] for who in present), strict=True)
+    colors, shapes, sizes = zip(*(LOOKS[series] for series in present), strict=True)
     legend = alt.Legend(columns=count_legend_columns(present, rows.plot_width))
     color = alt.Color("of:N", scale=alt.Scale(domain=present, range=colors), legend=legend)
     shape = alt.Shape("of:N", scale=alt.Scale(domain=present, range=shapes), legend=legend)

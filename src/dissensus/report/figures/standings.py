@@ -14,9 +14,9 @@ from dissensus.report.groups import format_axis, format_count
 from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
 
-STRENGTH, ELO, SCORES = "Bradley–Terry", "Elo", "foretold by scores"
+STRENGTH, ELO, SCORES = "Bradley–Terry", "Elo", "predicted by scores"
 LOOKS: Final = {STRENGTH: (BLUE, "circle", 64), ELO: (ORANGE, "square", 40), SCORES: (VERMILION, "diamond", 64)}
-# Points on both sides of what is drawn, and the least that the axis spans.
+# Margin of the axis on both sides, and its least span, in points.
 BEYOND, LEAST = 10.0, 100.0
 
 
@@ -26,17 +26,17 @@ class _Point(NamedTuple):
     high: float
 
 
-def standings(every: Ranking, *, by: str | None = None, groups: Mapping[str, Ranking] | None = None) -> Figure:
+def standings(overall: Ranking, *, by: str | None = None, groups: Mapping[str, Ranking] | None = None) -> Figure:
     """Draw the strength of each chatbot with its interval, beside its Elo, by all raters and by each group."""
-    blocks = [("" if not groups else "All raters", every)]
+    blocks = [("" if not groups else "All raters", overall)]
     blocks += [
-        (f"Raters by {format_axis(by or 'group')}: {escape_unprintable(name)}", one)
-        for name, one in (groups or {}).items()
+        (f"Raters by {format_axis(by or 'group')}: {escape_unprintable(name)}", ranking)
+        for name, ranking in (groups or {}).items()
     ]
     return Figure(
         name="standings",
         title="Strength of chatbots",
-        reading=_reading(every),
+        reading=_reading(overall),
         table=pl.DataFrame(list(_rows(blocks)), infer_schema_length=None),
         draw=lambda width: _draw(blocks, width),
         notes=(
@@ -46,29 +46,29 @@ def standings(every: Ranking, *, by: str | None = None, groups: Mapping[str, Ran
     )
 
 
-def _reading(every: Ranking) -> str:
-    first, second = every.rows[:2]
-    shown = escape_unprintable(first.bot)
+def _reading(overall: Ranking) -> str:
+    first, second = overall.rows[:2]
+    name = escape_unprintable(first.bot)
     if first.ci_low is None or second.ci_high is None:
-        return f"{shown} comes first of {format_count(len(every.rows), 'chatbot')}; how surely is not known."
+        return f"{name} comes first of {format_count(len(overall.rows), 'chatbot')}; how surely is not known."
     if first.ci_low > second.ci_high:
-        return f"{shown} is stronger than all others, beyond the intervals of both."
+        return f"{name} is stronger than all others, beyond the intervals of both."
     return (
-        f"{shown} comes first; its interval reaches that of {escape_unprintable(second.bot)}, so another "
+        f"{name} comes first; its interval reaches that of {escape_unprintable(second.bot)}, so another "
         "may be as strong."
     )
 
 
 def _points(row: RankedChatbot) -> dict[str, _Point]:
-    found = {}
+    points = {}
     if row.bradley_terry is not None:
         low, high = row.ci_low, row.ci_high
         bounds = (row.bradley_terry, row.bradley_terry) if low is None or high is None else (low, high)
-        found[STRENGTH] = _Point(row.bradley_terry, *bounds)
-    found[ELO] = _Point(row.elo, row.elo, row.elo)
+        points[STRENGTH] = _Point(row.bradley_terry, *bounds)
+    points[ELO] = _Point(row.elo, row.elo, row.elo)
     if row.by_scores is not None:
-        found[SCORES] = _Point(row.by_scores, row.by_scores, row.by_scores)
-    return found
+        points[SCORES] = _Point(row.by_scores, row.by_scores, row.by_scores)
+    return points
 
 
 def _rows(blocks: Sequence[tuple[str, Ranking]]) -> Iterator[dict[str, Any]]:
@@ -92,21 +92,21 @@ def _draw(blocks: Sequence[tuple[str, Ranking]], width: int) -> Spec:
         for heading, ranking in blocks
     ]
     rows = HeadedRows(headed, width, least=38)
-    known = [_points(row) for _, ranking in blocks for row in ranking.rows]
-    present = [who for who in LOOKS if any(who in points for points in known)]
+    row_points = [_points(row) for _, ranking in blocks for row in ranking.rows]
+    present = [series for series in LOOKS if any(series in points for points in row_points)]
     marks = [
-        {"y": y + 9 * (present.index(who) - (len(present) - 1) / 2), "of": who, **point._asdict()}
-        for points, y in zip(known, rows.places, strict=True)
-        for who, point in points.items()
+        {"y": y + 9 * (present.index(series) - (len(present) - 1) / 2), "of": series, **point._asdict()}
+        for points, y in zip(row_points, rows.row_middles, strict=True)
+        for series, point in points.items()
     ]
     scale = _scale(marks)
-    return stack_over_rows([*_mean(rows, scale), *_marks(marks, present, rows, scale), *rows.named()], rows)
+    return stack_over_rows([*_mean(rows, scale), *_marks(marks, present, rows, scale), *rows.draw_names()], rows)
 
 
 def _scale(marks: Sequence[dict[str, Any]]) -> alt.Scale:
-    low, high = min(one["low"] for one in marks), max(one["high"] for one in marks)
-    more = max(BEYOND, (LEAST - (high - low)) / 2)
-    return alt.Scale(domain=[low - more, high + more], nice=False, zero=False)
+    low, high = min(mark["low"] for mark in marks), max(mark["high"] for mark in marks)
+    margin = max(BEYOND, (LEAST - (high - low)) / 2)
+    return alt.Scale(domain=[low - margin, high + margin], nice=False, zero=False)
 
 
 def _x(field: str, scale: alt.Scale) -> alt.X:
@@ -122,7 +122,7 @@ def _mean(rows: HeadedRows, scale: alt.Scale) -> Iterator[alt.Chart]:
 def _marks(
     marks: Sequence[dict[str, Any]], present: Sequence[str], rows: HeadedRows, scale: alt.Scale
 ) -> Iterator[alt.Chart]:
-    colors, shapes, sizes = zip(*(LOOKS[who] for who in present), strict=True)
+    colors, shapes, sizes = zip(*(LOOKS[series] for series in present), strict=True)
     legend = alt.Legend(columns=count_legend_columns(present, rows.plot_width))
     color = alt.Color("of:N", scale=alt.Scale(domain=present, range=colors), legend=legend)
     shape = alt.Shape("of:N", scale=alt.Scale(domain=present, range=shapes), legend=legend)

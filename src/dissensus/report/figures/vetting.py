@@ -1,4 +1,4 @@
-"""The evidence on all raters at a glance."""
+"""Figure of the evidence on all raters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -28,10 +28,10 @@ BESIDE = {
     "non_comprehension": "items not understood",
     "flat": "items answered all alike",
 }
-# How the reasons of a flag begin, and how the reading words them.
+# Prefix of the reasons of a flag, and its wording in the reading.
 REASONS = {"fast": "fast answers", "one label": "one label"}
 MET, IN_FILE, NEITHER = "meets a criterion", "flagged in the file alone", "not flagged"
-# Colour, edge, shape and size tell the same thing, so that the figure reads in grey too.
+# Colour, edge, shape and size are redundant, so that the figure is readable in grey.
 LOOKS = {
     MET: (VERMILION, PAPER, "diamond", 85, 1.0),
     IN_FILE: (BLUE, PAPER, "triangle-up", 55, 1.0),
@@ -39,17 +39,17 @@ LOOKS = {
 }
 ORDER = pl.Enum(list(LOOKS))
 ROW_HEIGHT = 46
-# Marks within so many pixels are stacked, this far apart, or less where they do not fit into their part of the row.
+# Width of a bin of stacked marks, their distance in pixels, and the largest share of the row height on each side.
 BIN, STEP, REACH = 4, 4.2, 0.42
-# Of more raters, those in one of so many parts of a row share a mark.
+# With more raters than this, those in one of the bins of a row share a mark.
 MOST_MARKS, BINS = 600, 200
 
 
 def evidence(vetting: Vetting) -> Figure:
-    """Draw a mark for each rater in a row for each measure; those who meet a criterion stand out.
+    """Draw a mark for each rater in a row for each measure; those who meet a criterion are highlighted.
 
-    Criteria stand above with their thresholds, what flags nobody below. Measures that are known of nobody are left out.
-    No rater is named.
+    Criteria with their thresholds come first, other evidence below. Measures without values are left out. No rater is
+    named.
 
     Parameters
     ----------
@@ -63,10 +63,10 @@ def evidence(vetting: Vetting) -> Figure:
     >>> evidence(vet(ds.simulate_ratings(n_items=40, raters_per_cell=6, seed=1))).reading
     'None of 36 raters meets a criterion.'
     """
-    others = {f"{AGREEMENT}{name}": f"agreement with {_format_group(name)}" for name in ("pool", *vetting.axes)}
+    agreements = {f"{AGREEMENT}{name}": f"agreement with {_format_group(name)}" for name in ("pool", *vetting.axes)}
     blocks = {
         "Criteria: flagged from the line on": _select_known(vetting, CRITERIA),
-        "Evidence beside: flags nobody": _select_known(vetting, BESIDE | others),
+        "Evidence beside: flags nobody": _select_known(vetting, BESIDE | agreements),
     }
     return Figure(
         name="vetting",
@@ -109,18 +109,18 @@ def _notes(vetting: Vetting) -> Iterator[str]:
 
 
 def _explain_marks(vetting: Vetting) -> str:
-    few = vetting.raters.height <= MOST_MARKS
-    return "Each mark is a rater." if few else "Each mark stands for the raters at its place, however many."
+    separate = vetting.raters.height <= MOST_MARKS
+    return "Each mark is a rater." if separate else "Each mark stands for all raters at its position."
 
 
 def _values(vetting: Vetting, name: str) -> pl.Expr:
     """Return a measure on a scale from 0 to 1."""
-    whole = (log(len(vetting.categories)) or 1.0) if name == "label_entropy" else 1.0
-    return pl.col(name) / whole
+    maximum = (log(len(vetting.categories)) or 1.0) if name == "label_entropy" else 1.0
+    return pl.col(name) / maximum
 
 
 def _table(vetting: Vetting, labels: Mapping[str, str]) -> pl.DataFrame:
-    """Return one row a measure."""
+    """Return a row per measure."""
     lines = []
     for name, label in labels.items():
         values = vetting.raters.select(value=_values(vetting, name))["value"].drop_nulls()
@@ -133,7 +133,7 @@ def _table(vetting: Vetting, labels: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _count_meeting(vetting: Vetting, name: str, limit: float) -> int:
-    """Return how many raters meet a criterion."""
+    """Count the raters that meet a criterion."""
     enough = pl.col("n_ratings" if name == "same_label" else "n_timed") >= vetting.criteria.min_ratings
     return vetting.raters.filter(enough & (pl.col(name) >= limit)).height
 
@@ -141,10 +141,10 @@ def _count_meeting(vetting: Vetting, name: str, limit: float) -> int:
 def _draw(vetting: Vetting, blocks: Mapping[str, Mapping[str, str]], width: int) -> Spec:
     headed = [RowBlock(heading, tuple(labels.values())) for heading, labels in blocks.items()]
     rows = HeadedRows(headed, width, least=ROW_HEIGHT)
-    middles = dict(zip(chain.from_iterable(blocks.values()), chain.from_iterable(rows.of_block), strict=True))
+    middles = dict(zip(chain.from_iterable(blocks.values()), chain.from_iterable(rows.block_middles), strict=True))
     axis = alt.Axis(format=".1~f", tickCount=5)
     x = alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1], padding=8), axis=axis)
-    layers = [*_thresholds(vetting, middles, rows, x), _marks(vetting, middles, rows, x), *rows.named()]
+    layers = [*_thresholds(vetting, middles, rows, x), _marks(vetting, middles, rows, x), *rows.draw_names()]
     return stack_over_rows(layers, rows)
 
 
@@ -185,20 +185,20 @@ def _marks(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: 
 
 
 def _stack_marks(vetting: Vetting, name: str, y: float, width: int) -> pl.DataFrame:
-    """Return the marks of a row; those at one place are stacked about its middle, flagged ones innermost."""
+    """Return the marks of a row; those in one bin are stacked about its middle, flagged ones innermost."""
     in_file = pl.when(pl.col("flagged_in_file")).then(pl.lit(IN_FILE)).otherwise(pl.lit(NEITHER))
     marks = vetting.raters.select(
         pl.when(FLAG).then(pl.lit(MET)).otherwise(in_file).alias("status"),
         _values(vetting, name).alias("value"),
     ).drop_nulls("value")
     if vetting.raters.height > MOST_MARKS:
-        places = (pl.col("value") * BINS).round() / BINS
-        marks = marks.with_columns(value=places).unique(["value", "status"], maintain_order=True)
-    # By value, never by rater: the order of marks must not tell which ones are of one rater.
+        binned = (pl.col("value") * BINS).round() / BINS
+        marks = marks.with_columns(value=binned).unique(["value", "status"], maintain_order=True)
+    # Ordered by value and not by rater, so that marks of one rater cannot be linked.
     inner_first = marks.sort(pl.col("status").cast(ORDER), "value")
-    place = pl.int_range(pl.len()).over((pl.col("value") * (width // BIN)).round()).alias("place")
+    rank = pl.int_range(pl.len()).over((pl.col("value") * (width // BIN)).round()).alias("place")
     side = pl.when(pl.col("place") % 2 == 1).then(1).otherwise(-1) * ((pl.col("place") + 1) // 2)
-    offsets = inner_first.with_columns(place).with_columns(side.alias("side"))
+    offsets = inner_first.with_columns(rank).with_columns(side.alias("side"))
     furthest = offsets["side"].abs().max()
     step = min(STEP, REACH * ROW_HEIGHT / furthest) if isinstance(furthest, int) and furthest else STEP
     return offsets.select("status", "value", y=y + step * pl.col("side"))

@@ -9,10 +9,10 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Wording, empty_wording
 
 MAX_CONTACT_LENGTH: Final = 500
-"""Characters of how somebody can be reached."""
+"""Characters of contact details."""
 MAX_TOPICS: Final = 50
 TOPIC_ATTRIBUTES: Final = ("harm_type", "topic")
-"""Attributes that say what an item is about, with commas between topics."""
+"""Item attributes that list topics, separated by commas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,25 +20,25 @@ class CareSettings:
     """Well-being survey, contact, and topics that raters may skip."""
 
     survey: Questionnaire  # all questions are optional
-    every: int = 10  # items or conversations between two surveys
-    contact: Wording = field(default_factory=empty_wording)  # shown only to raters who ask for it; empty for nobody
+    survey_every: int = 10  # items or conversations between two surveys
+    contact: Wording = field(default_factory=empty_wording)  # shown on request; empty for none
     topics: Mapping[str, Wording] = field(default_factory=lambda: MappingProxyType({}))  # topics that raters may skip
 
     def due(self, n_done: int, n_asked: int) -> bool:
-        """Tell whether a rater is asked now, given how much they did and how often they were asked.
+        """Return whether a survey is due, after `n_done` items and `n_asked` surveys.
 
         Examples
         --------
         >>> from dissensus.schema.questionnaire.shipped import load_questionnaire
-        >>> care = CareSettings(survey=load_questionnaire("feelings"), every=3)
+        >>> care = CareSettings(survey=load_questionnaire("feelings"), survey_every=3)
         >>> [n for n in range(8) if care.due(n, n_asked=0)], care.due(5, n_asked=1), care.due(6, n_asked=1)
         ([3, 4, 5, 6, 7], False, True)
         """
-        return n_done // self.every > n_asked
+        return n_done // self.survey_every > n_asked
 
 
 def has_topic(attributes: Mapping[str, str], topics: Collection[str]) -> bool:
-    """Tell whether an item is about one of some topics, by its attributes.
+    """Return whether the attributes of an item name one of some topics.
 
     Examples
     --------

@@ -16,9 +16,9 @@ PAIRINGS: Final[tuple[Pairing, ...]] = get_args(Pairing)
 MAX_STRENGTH: Final = 3
 """Steps to each side of a preference: slightly, clearly, much."""
 SUCCESS_SCALE: Final = (0, 1, 2, 3, 4)
-"""How well an attack went, from not successful to very successful, as in the red-team paper."""
+"""Success of an attack, from none to very successful, as in the red-team paper."""
 MAX_MESSAGE_LENGTH: Final = 20_000
-"""Characters that a person may write at a time, or of an answer that they edit."""
+"""Characters of a message, or of an edited response."""
 MAX_INTENT_LENGTH: Final = 2_000
 
 
@@ -29,11 +29,11 @@ class ChatMode:
     name: str  # in files, such as ``helpful`` or ``red team``
     title: Wording
     text: Wording = field(default_factory=empty_wording)
-    compared: Criterion | None = None  # None where there is one response
-    continues: ContinueWith = "picked"  # response with which the conversation goes on
-    edits: bool = False  # raters may edit the better response
-    intent: bool = False  # raters write their plan before they begin
-    success: bool = False  # raters report their success in the end
+    criterion: Criterion | None = None  # None for one response
+    continue_with: ContinueWith = "picked"  # response that continues the conversation
+    allow_edits: bool = False  # raters may edit the better response
+    intent: bool = False  # raters write their plan first
+    success: bool = False  # raters report their success at the end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,20 +43,20 @@ class ChatSettings:
     chatbots: tuple[Chatbot, ...]  # hidden from raters
     modes: tuple[ChatMode, ...]
     pairing: Pairing = "different"  # two responses of the same chatbot or of different ones
-    equal: bool = False  # whether two responses may be called equal
+    allow_ties: bool = False
     turns: int = 4  # expected turns of the person
-    most_turns: int = 20
-    most: int = 5  # conversations of one person
+    max_turns: int = 20
+    max_conversations: int = 5  # conversations per person
 
     def as_mapping(self) -> dict[str, Any]:
-        """Return what the table ``[chat]`` of a campaign holds, with all chatbots whole."""
+        """Return the table ``[chat]`` of a campaign, with all chatbots in full."""
         chatbots = [chatbot.as_mapping() for chatbot in self.chatbots]
         return {**to_mapping(replace(self, chatbots=())), "chatbots": chatbots}
 
     def mode(self, name: str) -> ChatMode | None:
-        """Return the mode of a name, None where there is none."""
+        """Return a mode by its name, None if there is none."""
         return next((mode for mode in self.modes if mode.name == name), None)
 
     def chatbot(self, name: str) -> Chatbot | None:
-        """Return the chatbot of a name, None where there is none."""
+        """Return a chatbot by its name, None if there is none."""
         return next((chatbot for chatbot in self.chatbots if chatbot.name == name), None)

@@ -15,48 +15,46 @@ MAX_CHATS: Final = 1_000
 
 def parse_chat(table: DefinitionTable) -> ChatSettings:
     """Parse the table ``[chat]`` of a campaign; errors are recorded."""
-    table.check_keys(("chatbots", "modes", "pairing", "equal", "turns", "most_turns", "most"))
+    table.check_keys(("chatbots", "modes", "pairing", "allow_ties", "turns", "max_turns", "max_conversations"))
     chatbots = tuple(filter(None, map(parse_chatbot_table, table.get_tables("chatbots", MAX_CHATBOTS))))
-    modes = tuple(map(_mode, table.get_tables("modes", MAX_MODES)))
-    for key, found in (("chatbots", chatbots), ("modes", modes)):
+    modes = tuple(map(_parse_mode, table.get_tables("modes", MAX_MODES)))
+    for key, names in (("chatbots", [bot.name for bot in chatbots]), ("modes", [mode.name for mode in modes])):
         if not table.data.get(key):
             table.add_error(key, f"They are missing. Write at least one [[chat.{key}]].")
-        if len({one.name for one in found}) < len(found):
-            table.add_error(key, "Two have one name. Give each its own.")
+        if len(set(names)) < len(names):
+            table.add_error(key, "Two have the same name. Rename one.")
     turns = table.get_number("turns", 4, MAX_PERSON_TURNS)
     return ChatSettings(
         chatbots=chatbots,
         modes=modes,
         pairing=table.get_choice("pairing", PAIRINGS, "different"),
-        equal=table.get_flag("equal", default=False),
+        allow_ties=table.get_flag("allow_ties", default=False),
         turns=turns,
-        most_turns=table.get_number("most_turns", 20, MAX_PERSON_TURNS, least=turns),
-        most=table.get_number("most", 5, MAX_CHATS),
+        max_turns=table.get_number("max_turns", 20, MAX_PERSON_TURNS, least=turns),
+        max_conversations=table.get_number("max_conversations", 5, MAX_CHATS),
     )
 
 
-def _mode(table: DefinitionTable) -> ChatMode:
-    table.check_keys(("name", "title", "text", "compared", "continues", "edits", "intent", "success"))
-    compared = table.get_choice("compared", CRITERIA, "more helpful") if "compared" in table.data else None
-    if compared is None and "compared" not in table.invalid_keys:
-        for key in ("continues", "edits"):
+def _parse_mode(table: DefinitionTable) -> ChatMode:
+    table.check_keys(("name", "title", "text", "criterion", "continue_with", "allow_edits", "intent", "success"))
+    criterion = table.get_choice("criterion", CRITERIA, "more helpful") if "criterion" in table.data else None
+    if criterion is None and "criterion" not in table.invalid_keys:
+        for key in ("continue_with", "allow_edits"):
             if key in table.data:
-                table.add_error(key, "Without compared there is one response, and nothing to pick. Take it out.")
-    edits = table.get_flag("edits", default=False)
-    if edits and compared == "more harmful":
-        table.add_error(
-            "edits", "Nobody is asked to write what is harmful: only the better of two responses is edited."
-        )
-    for key, what in (("name", "in files"), ("title", "what people read")):
+                table.add_error(key, "Without criterion there is one response, and nothing to pick. Remove it.")
+    allow_edits = table.get_flag("allow_edits", default=False)
+    if allow_edits and criterion == "more harmful":
+        table.add_error("allow_edits", "Raters never write harmful text: only the better of two responses is edited.")
+    for key, use in (("name", "in files"), ("title", "what people read")):
         if key not in table.data:
-            table.add_error(key, f"It is missing. Write what the mode is called: {what}.")
+            table.add_error(key, f"It is missing. Write what the mode is called: {use}.")
     return ChatMode(
         name=table.get_text("name") or "",
         title=table.get_wording("title"),
         text=table.get_wording("text"),
-        compared=compared,
-        continues=table.get_choice("continues", CONTINUE_WITH, "picked"),
-        edits=edits,
+        criterion=criterion,
+        continue_with=table.get_choice("continue_with", CONTINUE_WITH, "picked"),
+        allow_edits=allow_edits,
         intent=table.get_flag("intent", default=False),
         success=table.get_flag("success", default=False),
     )

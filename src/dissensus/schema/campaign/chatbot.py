@@ -13,16 +13,16 @@ from dissensus.schema.registered_model import RegisteredModelName, names_registe
 ChatbotKind: TypeAlias = Literal["openai_compatible", "best_of_n", "scripted", "local"]
 KINDS: Final[tuple[ChatbotKind, ...]] = get_args(ChatbotKind)
 MODEL_TYPES: Final = ("plain lm", "context distillation", "rejection sampling", "rlhf")
-"""As the published red-team attempts spell them."""
-Manner: TypeAlias = Literal["mixed", "refusing", "helpful", "evasive"]
-MANNERS: Final[tuple[Manner, ...]] = get_args(Manner)
+"""Spelling of the published red-team attempts."""
+ResponseStyle: TypeAlias = Literal["mixed", "refusing", "helpful", "evasive"]
+STYLES: Final[tuple[ResponseStyle, ...]] = get_args(ResponseStyle)
 
 Aim: TypeAlias = Literal["harmless", "helpful"]
 AIMS: Final[tuple[Aim, ...]] = get_args(Aim)
-"""What the best response may be."""
+"""Criterion of the best response."""
 
 MAX_RESPONSE_LENGTH: Final = 20_000
-"""Characters, unless a definition says otherwise."""
+"""Default length limit in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,24 +39,24 @@ class Endpoint:
 class BestOfNSettings:
     """Best-of-n sampling from another chatbot."""
 
-    of: "Chatbot"
+    chatbot: "Chatbot"
     scorer: str  # shipped scorer, path or address of a preference model, or registry:NAME
     n: int = 16  # 16 in the red-team paper
-    purpose: Aim = "harmless"  # that the preference model must have been trained for
+    purpose: Aim = "harmless"  # purpose of the preference model
     sha256: str = ""  # of the preference model; empty for any
 
     @property
     def registered_model(self) -> RegisteredModelName | None:
-        """The registered model that ranks them, None where something else does."""
+        """The registered model that ranks the responses, None for other scorers."""
         return parse_registered_model(self.scorer) if names_registered_model(self.scorer) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedResponses:
-    """Responses that were written beforehand."""
+    """Prewritten responses."""
 
-    manner: Manner = "mixed"
-    responses: tuple[str, ...] = ()  # in place of those that ship
+    style: ResponseStyle = "mixed"
+    responses: tuple[str, ...] = ()  # replace the shipped ones
     pause_s: float = 0.0  # before each word
 
 
@@ -76,22 +76,22 @@ KIND_OF: Final[Mapping[type[Source], ChatbotKind]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestPolicy:
-    """Timeouts, retries, concurrency limit and circuit breaker of a chatbot; none of it changes responses."""
+    """Timeouts, retries, concurrency limit and circuit breaker; none of them changes responses."""
 
     queue_s: float = 60.0  # wait for a free slot
     connect_s: float = 10.0
-    first_token_s: float = 60.0  # of each try
+    first_token_s: float = 60.0  # of each attempt
     between_tokens_s: float = 30.0
-    total_s: float = 180.0  # from the slot on
-    tries: int = 3  # while busy or broken before the first token
-    at_once: int = 4  # concurrency limit
-    failures: int = 5  # in a row, until the circuit breaker opens
-    rest_s: float = 30.0  # until the circuit breaker lets one probe through
+    total_s: float = 180.0  # after a slot is free
+    max_attempts: int = 3  # attempts while busy or failing before the first token
+    max_concurrent: int = 4  # concurrency limit
+    failure_threshold: int = 5  # consecutive failures until the circuit breaker opens
+    recovery_s: float = 30.0  # until the circuit breaker lets one probe through
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chatbot:
-    """Everything that determines the responses of a chatbot, and its metadata."""
+    """Everything that determines the responses of a chatbot, with its metadata."""
 
     name: str  # slug
     source: Source
@@ -100,35 +100,37 @@ class Chatbot:
     num_params: str = ""  # such as 52B; empty where unknown
     system_prompt: str = ""  # empty for none
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # sent with every request
-    longest: int = MAX_RESPONSE_LENGTH  # characters after which a response is cut
-    patience: RequestPolicy = RequestPolicy()
+    max_length: int = MAX_RESPONSE_LENGTH  # maximum length of a response in characters
+    request_policy: RequestPolicy = RequestPolicy()
 
     @property
     def kind(self) -> ChatbotKind:
-        """The kind of its source."""
+        """Kind of the source."""
         return KIND_OF[type(self.source)]
 
     @property
     def registered_model(self) -> RegisteredModelName | None:
-        """The registered model that ranks its responses, None where none does."""
+        """The registered model that ranks its responses, None if there is none."""
         return self.source.registered_model if isinstance(self.source, BestOfNSettings) else None
 
     @property
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of all but the patience, which may change while a chatbot is used."""
-        text = json.dumps(_without_patience(self.as_mapping()), sort_keys=True, separators=(",", ":"))
+        """Hexadecimal SHA-256 of everything but the request policy, which may change while a chatbot is used."""
+        text = json.dumps(_without_request_policy(self.as_mapping()), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
     def as_mapping(self) -> dict[str, Any]:
-        """Return what `parse_chatbot` reads as this chatbot, without what is as by default."""
-        found = to_mapping(self)
-        source = found.pop("source")
+        """Return the input of `parse_chatbot` without default values."""
+        mapping = to_mapping(self)
+        source = mapping.pop("source")
         if isinstance(self.source, BestOfNSettings):
-            source["of"] = self.source.of.as_mapping()
-        return {"name": found.pop("name"), "kind": self.kind, **found, self.kind: source}
+            source["chatbot"] = self.source.chatbot.as_mapping()
+        return {"name": mapping.pop("name"), "kind": self.kind, **mapping, self.kind: source}
 
 
-def _without_patience(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in mapping.items() if key != "patience"}
-    samples = kept.get("best_of_n")
-    return kept if samples is None else {**kept, "best_of_n": {**samples, "of": _without_patience(samples["of"])}}
+def _without_request_policy(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    result = {key: value for key, value in mapping.items() if key != "request_policy"}
+    if "best_of_n" in result:
+        settings = result["best_of_n"]
+        result["best_of_n"] = {**settings, "chatbot": _without_request_policy(settings["chatbot"])}
+    return result

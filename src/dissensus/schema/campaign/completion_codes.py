@@ -22,29 +22,30 @@ class ProlificSettings:
     codes: CompletionCodes
 
 
-# Prolific asks for letters and numbers and gives no length. Shorter ones could be guessed.
+# Prolific requires letters and numbers of any length; shorter codes could be guessed.
 CODE: Final = re.compile(r"[A-Z0-9]{6,32}")
 
 
-def parse_completion_codes(given: Mapping[Any, object]) -> dict[Outcome, str]:
-    """Check the completion codes of a campaign; one error lists everything that is wrong.
+def parse_completion_codes(data: Mapping[Any, object]) -> dict[Outcome, str]:
+    """Parse the completion codes of a campaign; one error lists everything that is wrong.
 
     Examples
     --------
-    >>> parse_completion_codes({name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)})["no_consent"]
+    >>> parse_completion_codes({name: f"CODE0{index}" for index, name in enumerate(OUTCOMES)})["no_consent"]
     'CODE03'
     """
-    faults = [f"{format_value(name)} is no outcome.{suggest(name, OUTCOMES)}" for name in given if name not in OUTCOMES]
-    found: dict[Outcome, str] = {}
+    unknown = [name for name in data if name not in OUTCOMES]
+    faults = [f"{format_value(name)} is not an outcome.{suggest(name, OUTCOMES)}" for name in unknown]
+    codes: dict[Outcome, str] = {}
     for name in OUTCOMES:
-        code = given.get(name)
+        code = data.get(name)
         if not isinstance(code, str) or not CODE.fullmatch(code):
-            what = "missing" if code is None else format_value(code) if isinstance(code, str) else describe_type(code)
-            faults.append(f"{name}: It is {what}. Write 6 to 32 of A to Z and 0 to 9, drawn at random.")
-        elif code in found.values():
-            faults.append(f"{name}: {code} stands for another outcome too. Give each its own.")
+            value = "missing" if code is None else format_value(code) if isinstance(code, str) else describe_type(code)
+            faults.append(f"{name}: It is {value}. Write 6 to 32 of A to Z and 0 to 9, drawn at random.")
+        elif code in codes.values():
+            faults.append(f"{name}: {code} is the code of another outcome too. Change one.")
         else:
-            found[name] = code
+            codes[name] = code
     if faults:
         raise combine_problems(f"The completion codes ({', '.join(OUTCOMES)})", faults)
-    return found
+    return codes

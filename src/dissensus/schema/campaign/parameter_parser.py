@@ -18,7 +18,7 @@ RESERVED_PARAMETERS: Final[Mapping[str, str]] = MappingProxyType(
         "stream": "All responses are streamed.",
         "stream_options": "They ask for the number of tokens.",
         "seed": "Each request has its own.",
-        "n": "Each response is asked for alone; for the best of several see best_of_n.",
+        "n": "Each response is a separate request; for the best of several see best_of_n.",
         "api_key": "Name the variable that holds it: key_variable.",
     }
 )
@@ -26,17 +26,17 @@ RESERVED_PARAMETERS: Final[Mapping[str, str]] = MappingProxyType(
 
 def parse_parameters(table: DefinitionTable) -> Mapping[str, Any]:
     """Parse the parameters of a chatbot; errors are recorded."""
-    every = table.get_table("parameters", MAX_PARAMETERS)
-    if every is None:
+    rows = table.get_table("parameters", MAX_PARAMETERS)
+    if rows is None:
         return MappingProxyType({})
-    found = {}
-    for key, value in every.data.items():
+    parameters = {}
+    for key, value in rows.data.items():
         fault = RESERVED_PARAMETERS.get(key) or _find_error(key, 0) or _find_error(value, MAX_DEPTH)
         if fault is not None:
-            every.add_error(key, f"It is not set here. {fault}" if key in RESERVED_PARAMETERS else fault)
+            rows.add_error(key, f"It is not set here. {fault}" if key in RESERVED_PARAMETERS else fault)
         else:
-            found[key] = _freeze(value)
-    return MappingProxyType(found)
+            parameters[key] = _freeze(value)
+    return MappingProxyType(parameters)
 
 
 def _find_error(value: object, depth: int) -> str | None:
@@ -44,26 +44,28 @@ def _find_error(value: object, depth: int) -> str | None:
         case bool():
             return None
         case int() | float():
-            return None if abs(value) < 2**63 else "It is no number from -2^63 to 2^63. Write one."
+            return None if abs(value) < 2**63 else "It is out of range. Write a number from -2^63 to 2^63."
         case str():
-            fine = len(value) <= MAX_PARAMETER_LENGTH and find_unstorable_character(value) is None
-            return None if fine else f"It is no text of up to {MAX_PARAMETER_LENGTH:,} characters. Shorten it."
+            valid = len(value) <= MAX_PARAMETER_LENGTH and find_unstorable_character(value) is None
+            return (
+                None if valid else f"It is not storable text of up to {MAX_PARAMETER_LENGTH:,} characters. Correct it."
+            )
         case Mapping() | list() | tuple() if depth:
-            inside = [*value, *value.values()] if isinstance(value, Mapping) else value
-            return next((fault for one in inside if (fault := _find_error(one, depth - 1)) is not None), None)
+            parts = [*value, *value.values()] if isinstance(value, Mapping) else value
+            return next((fault for part in parts if (fault := _find_error(part, depth - 1)) is not None), None)
         case Mapping() | list() | tuple():
             return f"It nests deeper than {MAX_DEPTH} times. Flatten it."
-    given = "a date or a time" if isinstance(value, (date, time)) else describe_type(value)
-    return f"It is {given}. Write text, a number, true or false, or lists and tables of them."
+    description = "a date or a time" if isinstance(value, (date, time)) else describe_type(value)
+    return f"It is {description}. Write text, a number, true or false, or lists and tables of them."
 
 
 def _freeze(value: Any) -> Any:
-    """Return a value that cannot be changed, with whole numbers as such: one value has one digest."""
+    """Return an immutable value, with whole floats as integers, so that equal values have one digest."""
     match value:
         case Mapping():
-            return MappingProxyType({str(key): _freeze(one) for key, one in value.items()})
+            return MappingProxyType({str(key): _freeze(part) for key, part in value.items()})
         case list() | tuple():
-            return tuple(_freeze(one) for one in value)
+            return tuple(_freeze(part) for part in value)
         case float() if value.is_integer():
             return int(value)
     return value

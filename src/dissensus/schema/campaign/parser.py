@@ -1,6 +1,6 @@
 """Parser of campaigns in TOML; one error lists everything that is wrong."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -44,31 +44,42 @@ from dissensus.schema.records.preference import CRITERIA
 from dissensus.schema.registered_model import check_registered_model_name
 
 MAX_FILE_LENGTH: Final = 3_000_000
-"""Characters of a TOML text, both questionnaires among them."""
+"""Characters of a TOML text, including its questionnaires."""
 MAX_PURPOSES: Final = 20
 MAX_REGISTERED_MODELS: Final = 10
 MAX_COUNT: Final = 1_000_000
-"""Of items, raters or hours: no campaign needs more."""
+"""Upper limit of items, raters and hours."""
 MIN_HOLD: Final = 2 * 24 * 60
+"""Minutes."""
 RESERVED_SLUGS: Final = frozenset({"new"})
-"""Names that addresses of the site have."""
+"""Names that are paths of the site."""
 
 KEYS: Final = (
     *("name", "languages", "title", "warning", "consent", "questionnaire", "chat", "pair", "registered_models"),
-    *("demographics", "demographics_placed", "quota", "checks", "minutes", "prolific", "pay", "gold", "care"),
+    *(
+        "demographics",
+        "demographics_position",
+        "quota",
+        "checks",
+        "estimated_minutes",
+        "prolific",
+        "pay",
+        "gold",
+        "care",
+    ),
     *("help", "thanks"),
-    *("replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
+    *("replication", "max_items", "max_per_day", "break_every", "click_to_reveal", "reclaim_after_h", "seed"),
 )
 
 ITEM_KEYS: Final = (
     *("questionnaire", "pair", "checks", "gold"),
-    *("replication", "most_items", "preview", "reclaim_after_h"),
+    *("replication", "max_items", "click_to_reveal", "reclaim_after_h"),
 )
-"""What means something where items are rated alone."""
+"""Keys that apply only to campaigns with items."""
 
 
 def parse_campaign(data: Mapping[str, object] | str) -> Campaign:
-    """Return the campaign that a TOML text, or the mapping read from it, describes.
+    """Parse a campaign from TOML, or from the mapping read from it.
 
     Examples
     --------
@@ -92,14 +103,14 @@ def parse_campaign(data: Mapping[str, object] | str) -> Campaign:
     if not isinstance(data, Mapping):
         raise InvalidInput(f"A campaign is a table, and this is {describe_type(data)}. docs/campaigns.md shows one.")
     notes = DefinitionErrors()
-    found = _campaign(make_table(data, notes))
+    campaign = _parse_table(make_table(data, notes))
     faults = notes.list_messages()
-    if faults or found is None:
+    if faults or campaign is None:
         raise combine_problems("The campaign", faults)
-    return found
+    return campaign
 
 
-def _campaign(table: DefinitionTable) -> Campaign | None:
+def _parse_table(table: DefinitionTable) -> Campaign | None:
     table.check_keys(KEYS)
     table.notes.languages = table.get_texts("languages", MAX_LANGUAGES, needed=True)
     check_languages(table)
@@ -109,13 +120,13 @@ def _campaign(table: DefinitionTable) -> Campaign | None:
     if name in RESERVED_SLUGS:
         table.add_error("name", f"{name} is an address of the site itself. Choose another one.")
     if "name" not in table.invalid_keys and not SLUG.fullmatch(name):
-        table.add_error("name", "Write up to 60 of a to z, 0 to 9 and -, such as pilot-2; it stands in the address.")
+        table.add_error("name", "Write up to 60 of a to z, 0 to 9 and -, such as pilot-2; it is part of the address.")
     chat, pair = _chat(table), _pair(table)
     questionnaire = NO_QUESTIONS if chat is not None else _item_questionnaire(table, pair)
     demographics = _questionnaire(table, "demographics", "rater") if "demographics" in table.data else None
     consent, replication = _consent(table), _optional_number(table, "replication")
-    quota, most_a_day = table.get_table("quota"), _optional_number(table, "most_a_day")
-    if quota is not None and most_a_day is not None:
+    quota, max_per_day = table.get_table("quota"), _optional_number(table, "max_per_day")
+    if quota is not None and max_per_day is not None:
         _check_hold(quota)
     checks = _checks(table)
     if questionnaire is None or consent is None:
@@ -131,10 +142,10 @@ def _campaign(table: DefinitionTable) -> Campaign | None:
         pair=pair,
         registered_models=_registered_models(table, compares=chat is not None or pair is not None),
         demographics=demographics,
-        demographics_placed=table.get_choice("demographics_placed", DEMOGRAPHICS_POSITIONS, "after"),
+        demographics_position=table.get_choice("demographics_position", DEMOGRAPHICS_POSITIONS, "after"),
         quota=None if quota is None else parse_quota(quota, demographics, replication),
         checks=checks,
-        minutes=_optional_number(table, "minutes"),
+        estimated_minutes=_optional_number(table, "estimated_minutes"),
         prolific=_prolific(table),
         pay=_pay(table),
         gold=_gold(table, questionnaire),
@@ -142,17 +153,17 @@ def _campaign(table: DefinitionTable) -> Campaign | None:
         help=table.get_wording("help"),
         thanks=table.get_wording("thanks"),
         replication=replication,
-        most_items=_optional_number(table, "most_items"),
-        most_a_day=most_a_day,
+        max_items=_optional_number(table, "max_items"),
+        max_per_day=max_per_day,
         break_every=table.get_number("break_every", 20, MAX_COUNT, least=0),
-        preview=table.get_flag("preview", default=False),
+        click_to_reveal=table.get_flag("click_to_reveal", default=False),
         reclaim_after_h=table.get_number("reclaim_after_h", 48, MAX_COUNT),
         seed=table.get_number("seed", 0, 2**32 - 1, least=0),
     )
 
 
 def _required_wording(table: DefinitionTable, key: str) -> Wording:
-    """Return a wording that raters cannot do without."""
+    """Return a wording; record an error if it is missing."""
     if key not in table.data:
         table.add_error(key, "It is missing. Write what raters read.")
     return table.get_wording(key)
@@ -163,155 +174,155 @@ def _optional_number(table: DefinitionTable, key: str) -> int | None:
 
 
 def _consent(table: DefinitionTable) -> Consent | None:
-    every = table.get_table("consent")
-    if every is None:
+    consent = table.get_table("consent")
+    if consent is None:
         if "consent" not in table.invalid_keys:
             table.add_error(
                 "consent", "It is missing. Write [consent] with a text and at least one [[consent.purposes]]."
             )
         return None
-    every.check_keys(("text", "purposes"))
-    purposes = tuple(map(_purpose, every.get_tables("purposes", MAX_PURPOSES)))
-    if not any(purpose.required for purpose in purposes) and not every.invalid_keys:
-        every.add_error("purposes", "None is required. Name at least one without which nobody can take part.")
+    consent.check_keys(("text", "purposes"))
+    purposes = tuple(map(_purpose, consent.get_tables("purposes", MAX_PURPOSES)))
+    if not any(purpose.required for purpose in purposes) and not consent.invalid_keys:
+        consent.add_error("purposes", "None is required. Mark at least one as required to take part.")
     if len({purpose.name for purpose in purposes}) < len(purposes):
-        every.add_error("purposes", "Two have one name. Give each its own.")
-    return Consent(text=_required_wording(every, "text"), purposes=purposes)
+        consent.add_error("purposes", "Two have the same name. Rename one.")
+    return Consent(text=_required_wording(consent, "text"), purposes=purposes)
 
 
 def _check_hold(quota: DefinitionTable) -> None:
-    """Refuse seats that are given away from who was sent home for the day."""
+    """Record a hold that ends before raters return after the limit of a day."""
     if quota.get_number("hold_minutes", DEFAULT_HOLD, MAX_COUNT) < MIN_HOLD:
         quota.add_error(
             "hold_minutes",
-            "With most_a_day raters are told to come back tomorrow, and their seats would be gone. Write "
+            "With max_per_day raters are told to come back tomorrow, and their seats would be gone. Write "
             f"{MIN_HOLD:,} or more, which is two days.",
         )
 
 
 def _chat(table: DefinitionTable) -> ChatSettings | None:
-    """Return how people talk with chatbots, where they do and rate nothing."""
-    found = table.get_table("chat")
-    for key in ITEM_KEYS if found is not None else ():
+    chat = table.get_table("chat")
+    for key in ITEM_KEYS if chat is not None else ():
         if key in table.data:
-            table.add_error(key, "It is about items, and with [chat] there are none. Take it out.")
-    return None if found is None else parse_chat(found)
+            table.add_error(key, "It is about items, and with [chat] there are none. Remove it.")
+    return None if chat is None else parse_chat(chat)
 
 
 def _pair(table: DefinitionTable) -> PairSettings | None:
-    """Return how raters compare two responses, where they do."""
-    found = table.get_table("pair")
-    if found is None:
+    pair = table.get_table("pair")
+    if pair is None:
         return None
-    found.check_keys(("compared", "equal"))
-    if "compared" not in found.data:
-        found.add_error("compared", 'It is missing. Write which response raters pick: compared = "more helpful".')
+    pair.check_keys(("criterion", "allow_ties"))
+    if "criterion" not in pair.data:
+        pair.add_error("criterion", 'It is missing. Write which response raters pick: criterion = "more helpful".')
     if "gold" in table.data:
-        table.add_error("gold", "Experts label one response, and with [pair] an item has two. Take it out.")
+        table.add_error("gold", "Experts label one response, and with [pair] an item has two. Remove it.")
     return PairSettings(
-        compared=found.get_choice("compared", CRITERIA, "more helpful"), equal=found.get_flag("equal", default=False)
+        criterion=pair.get_choice("criterion", CRITERIA, "more helpful"),
+        allow_ties=pair.get_flag("allow_ties", default=False),
     )
 
 
 def _registered_models(table: DefinitionTable, *, compares: bool) -> tuple[str, ...]:
-    """Return the names of the registered models that learn from what raters prefer."""
-    found = table.get_texts("registered_models", MAX_REGISTERED_MODELS)
-    if found and not compares:
+    """Return the names of the registered models that learn from the preferences of raters."""
+    names = table.get_texts("registered_models", MAX_REGISTERED_MODELS)
+    if names and not compares:
         table.add_error(
-            "registered_models", "Models learn from what raters prefer, which takes [chat] or [pair]. Take it out."
+            "registered_models", "Models learn from preferences, which require [chat] or [pair]. Remove it."
         )
-    for name in found:
+    for name in names:
         try:
             check_registered_model_name(name)
         except InvalidInput as error:
             table.add_error("registered_models", str(error))
-    return found
+    return names
 
 
 def _item_questionnaire(table: DefinitionTable, pair: PairSettings | None) -> Questionnaire | None:
-    """Return all that is asked about an item; of pairs that may be the preference alone."""
+    """Return all questions about an item; for pairs the preference comes first, and may be the only one."""
     if pair is None:
         return _questionnaire(table, "questionnaire", "item")
-    further: Questionnaire | None = Questionnaire(
+    questionnaire: Questionnaire | None = Questionnaire(
         name="preference", questions=(), overalls={}, languages=table.notes.languages
     )
     if "questionnaire" in table.data:
-        further = _questionnaire(table, "questionnaire", "item")
-    if further is None:
+        questionnaire = _questionnaire(table, "questionnaire", "item")
+    if questionnaire is None:
         return None
-    if PREFERENCE in further.columns:
+    if PREFERENCE in questionnaire.columns:
         table.add_error("questionnaire", f"With [pair] {PREFERENCE} is asked already. Give your question another name.")
-    return pair.asked(further)
+    return pair.add_preference(questionnaire)
 
 
 def _checks(table: DefinitionTable) -> tuple[AttentionCheck, ...]:
-    checks = parse_checks(table, _optional_number(table, "most_items"))
-    if any(check.of_attention for check in checks) and "minutes" not in table.data:
+    checks = parse_checks(table, _optional_number(table, "max_items"))
+    if any(check.is_attention_check for check in checks) and "estimated_minutes" not in table.data:
         table.add_error(
-            "minutes",
-            "It is missing. Write how long the work takes: how many checks of attention somebody may fail depends on "
-            "that.",
+            "estimated_minutes",
+            "It is missing. Write how long the work takes: it determines how many attention checks a rater may fail.",
         )
     return checks
 
 
 def _prolific(table: DefinitionTable) -> ProlificSettings | None:
-    found = table.get_table("prolific")
-    if found is None:
+    prolific = table.get_table("prolific")
+    if prolific is None:
         return None
-    found.check_keys(("codes",))
-    codes = found.get_table("codes")
+    prolific.check_keys(("codes",))
+    codes = prolific.get_table("codes")
     try:
         return ProlificSettings(codes=MappingProxyType(parse_completion_codes({} if codes is None else codes.data)))
     except InvalidInput as error:
-        found.add_error("codes", str(error))
+        prolific.add_error("codes", str(error))
         return None
 
 
 def _pay(table: DefinitionTable) -> Pay | None:
-    found = table.get_table("pay")
-    if found is None:
+    pay = table.get_table("pay")
+    if pay is None:
         return None
-    found.check_keys(("currency", "hour", "finished", "screened_out"))
-    currency = found.get_text("currency", "") or ""
-    if "currency" not in found.invalid_keys and not CURRENCY.fullmatch(currency):
-        found.add_error(
-            "currency", f'It is {format_value(currency)}. Write its code of three letters: currency = "GBP".'
-        )
-    amounts = {name: found.get_number(name, 0, MAX_COUNT, least=0) for name in ("hour", "finished", "screened_out")}
-    if "hour" not in found.data:
-        found.add_error("hour", "It is missing. Write what an hour of work is paid, in minor units such as cents.")
-    return None if found.invalid_keys else Pay(currency=currency, **amounts)
+    pay.check_keys(("currency", "hourly_rate", "finished", "screened_out"))
+    currency = pay.get_text("currency", "") or ""
+    if "currency" not in pay.invalid_keys and not CURRENCY.fullmatch(currency):
+        pay.add_error("currency", f'It is {format_value(currency)}. Write its code of three letters: currency = "GBP".')
+    amounts = {
+        name: pay.get_number(name, 0, MAX_COUNT, least=0) for name in ("hourly_rate", "finished", "screened_out")
+    }
+    if "hourly_rate" not in pay.data:
+        pay.add_error("hourly_rate", "It is missing. Write what an hour of work is paid, in minor units such as cents.")
+    return None if pay.invalid_keys else Pay(currency=currency, **amounts)
 
 
 def _gold(table: DefinitionTable, questionnaire: Questionnaire) -> Gold | None:
-    found = table.get_table("gold")
-    return None if found is None else parse_gold(found, questionnaire)
+    gold = table.get_table("gold")
+    return None if gold is None else parse_gold(gold, questionnaire)
 
 
 def _care(table: DefinitionTable) -> CareSettings | None:
-    found = table.get_table("care")
-    if found is None:
+    care = table.get_table("care")
+    if care is None:
         return None
-    found.check_keys(("survey", "every", "contact", "topics"))
-    survey = _questionnaire(replace(found, data={"survey": "feelings", **found.data}), "survey", "rater")
-    every, contact = found.get_number("every", 10, MAX_COUNT), found.get_wording("contact")
+    care.check_keys(("survey", "survey_every", "contact", "topics"))
+    survey = _questionnaire(replace(care, data={"survey": "feelings", **care.data}), "survey", "rater")
+    survey_every, contact = care.get_number("survey_every", 10, MAX_COUNT), care.get_wording("contact")
     if survey is None:
         return None
     survey = replace(survey, questions=tuple(replace(question, required=False) for question in survey.questions))
-    return CareSettings(survey=survey, every=every, contact=contact, topics=MappingProxyType(_topics(table, found)))
+    return CareSettings(
+        survey=survey, survey_every=survey_every, contact=contact, topics=MappingProxyType(_topics(table, care))
+    )
 
 
 def _topics(table: DefinitionTable, care: DefinitionTable) -> dict[str, Wording]:
-    found = care.get_table("topics", MAX_TOPICS)
-    if found is None:
+    topics = care.get_table("topics", MAX_TOPICS)
+    if topics is None:
         return {}
     if "chat" in table.data:
-        care.add_error("topics", "They are topics of items, and with [chat] there are none. Take them out.")
-    for name in found.data:
+        care.add_error("topics", "They are topics of items, and with [chat] there are none. Remove them.")
+    for name in topics.data:
         if find_text_error(name) is not None or "," in name or name != name.strip():
-            found.add_error(name, "Name a topic as items do, without a comma, which stands between topics.")
-    return {name: found.get_wording(name) for name in found.data}
+            topics.add_error(name, "Name a topic as items do, without a comma, which separates topics.")
+    return {name: topics.get_wording(name) for name in topics.data}
 
 
 def _purpose(table: DefinitionTable) -> ConsentPurpose:
@@ -325,29 +336,22 @@ def _purpose(table: DefinitionTable) -> ConsentPurpose:
 
 
 def _questionnaire(table: DefinitionTable, key: str, about: Subject) -> Questionnaire | None:
-    """Return a questionnaire given whole, or by the name of one that ships with the package."""
+    """Return a questionnaire that is written as a table, or named if it ships with the package."""
     value = table.data.get(key)
-    read: Callable[[], Questionnaire]
-    match value:
-        case str():
-            read = lambda: load_questionnaire(value)  # noqa: E731
-        case Mapping():
-            read = lambda: parse_questionnaire(value)  # noqa: E731
-        case _:
-            table.add_error(
-                key, f"It is {describe_type(value)}. Name one that ships, such as dices-350, or write it as a table."
-            )
-            return None
+    if not isinstance(value, (str, Mapping)):
+        table.add_error(
+            key, f"It is {describe_type(value)}. Name one that ships, such as dices-350, or write it as a table."
+        )
+        return None
     try:
-        found = read()
+        questionnaire = load_questionnaire(value) if isinstance(value, str) else parse_questionnaire(value)
     except DissensusError as error:
         table.add_error(key, str(error))
         return None
-    if found.about != about:
-        table.add_error(key, f"{found.name} asks about the {found.about}. Give one about the {about}.")
-    lacking = [language for language in table.notes.languages if language not in found.languages]
-    if lacking:
-        table.add_error(
-            key, f"{found.name} has no wordings in {', '.join(lacking)}. Add them, or take the language out."
-        )
-    return found
+    name, languages = questionnaire.name, questionnaire.languages
+    if questionnaire.about != about:
+        table.add_error(key, f"{name} asks about the {questionnaire.about}. Give one about the {about}.")
+    missing = [language for language in table.notes.languages if language not in languages]
+    if missing:
+        table.add_error(key, f"{name} has no wordings in {', '.join(missing)}. Add them, or take the language out.")
+    return questionnaire

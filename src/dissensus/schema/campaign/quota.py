@@ -13,18 +13,17 @@ from dissensus.schema.ratings.columns import CROSSED
 QuotaSource: TypeAlias = Literal["screener", "recruiter"]
 SOURCES: Final[tuple[QuotaSource, ...]] = get_args(QuotaSource)
 Groups: TypeAlias = Mapping[str, tuple[str, ...]]
-"""The groups of one axis, each with the answers that belong to it."""
+"""Groups of one axis, with the answers of each."""
 
 REST: Final = "rest"
-"""The cell of whoever is in no group of some axis: who declined, described themselves, or gave several answers."""
-
+"""Cell of raters outside the groups of an axis: they declined, described themselves, or gave several answers."""
 
 DEFAULT_HOLD: Final = 120
 """Minutes."""
 
 
 def no_groups() -> Mapping[str, Groups]:
-    """Return the axes of a quota that has none."""
+    """Return an empty mapping of axes."""
     return MappingProxyType({})
 
 
@@ -32,7 +31,7 @@ def no_groups() -> Mapping[str, Groups]:
 class QuotaCell:
     """A cell with its own number of seats."""
 
-    groups: Mapping[str, str]  # one on each axis
+    groups: Mapping[str, str]  # one per axis
     seats: int
 
 
@@ -45,7 +44,7 @@ class Quota:
     >>> quota = Quota(axes={"rater_age": {"young": ("18-24",), "old": ("25+",)}}, seats=10, rest=4, margin_percent=15)
     >>> quota.cell_of({"rater_age": "18-24"}), quota.cell_of({"rater_age": "Prefer not to answer"})
     ('young', 'rest')
-    >>> quota.targets, quota.places
+    >>> quota.targets, quota.capacities
     ({'young': 10, 'old': 10, 'rest': 4}, {'young': 12, 'old': 12, 'rest': 5})
     """
 
@@ -53,35 +52,32 @@ class Quota:
     seats: int  # of each cell that `cells` does not name
     rest: int = 0  # of raters outside all groups
     cells: tuple[QuotaCell, ...] = ()  # cells with their own number
-    margin_percent: int = 0  # over-recruitment: of DICES-350's 123 raters 104 were left
+    margin_percent: int = 0  # over-recruitment; DICES-350 kept 104 of 123 raters
     hold_minutes: int = DEFAULT_HOLD  # of idle raters
-    source: QuotaSource = "screener"  # ``recruiter``: a link for each cell, and axes are asked later
+    source: QuotaSource = "screener"  # ``recruiter``: a link per cell, and the axes are asked later
     balanced: bool = False  # each item is rated by a share of each cell
 
     @property
     def targets(self) -> dict[str, int]:
-        """Target number of raters of each cell, 0 included; the rest comes last."""
-        own = {self._name(cell.groups): cell.seats for cell in self.cells}
+        """Target number of raters per cell, including 0; the rest is last."""
+        overrides = {self._name(cell.groups): cell.seats for cell in self.cells}
         names = [CROSSED.join(groups) for groups in product(*self.axes.values())]
-        return {**{name: own.get(name, self.seats) for name in names}, **({REST: self.rest} if self.rest else {})}
+        return {**{name: overrides.get(name, self.seats) for name in names}, **({REST: self.rest} if self.rest else {})}
 
     @property
-    def places(self) -> dict[str, int]:
+    def capacities(self) -> dict[str, int]:
         """Capacity of each cell: its target plus the margin."""
-        # Whole numbers: with 10 seats and 10 % it is 11, where 10 * 1.1 is a little more than 11.
+        # In integers, since 10 * 1.1 is slightly more than 11.
         return {name: ceil(seats * (100 + self.margin_percent) / 100) for name, seats in self.targets.items()}
 
     def cell_of(self, answers: Mapping[str, Answer]) -> str:
-        """Return the cell of a rater by what they say of themselves.
-
-        Who gives several answers to one question is in a group if all of them belong to it, and else in the rest.
-        """
-        found = [_group_of(groups, answers.get(axis)) for axis, groups in self.axes.items()]
-        known = [group for group in found if group is not None]
-        return CROSSED.join(known) if len(known) == len(found) else REST
+        """Return the cell of a rater from self-descriptions; several answers to a question must be in one group."""
+        groups = [_find_group(groups, answers.get(axis)) for axis, groups in self.axes.items()]
+        names = [group for group in groups if group is not None]
+        return CROSSED.join(names) if len(names) == len(groups) else REST
 
     def shares(self, replication: int) -> dict[str, int]:
-        """Return how many of each cell are to rate each item, in proportion to the seats by largest remainders.
+        """Return the raters of each cell per item, in proportion to the seats, by largest remainders.
 
         Examples
         --------
@@ -90,15 +86,15 @@ class Quota:
         """
         targets = self.targets
         total = sum(targets.values())
-        whole = {name: replication * seats // total for name, seats in targets.items()}
-        left = replication - sum(whole.values())
+        quotients = {name: replication * seats // total for name, seats in targets.items()}
+        n_remaining = replication - sum(quotients.values())
         by_remainder = sorted(targets, key=lambda name: -(replication * targets[name] % total))
-        return {name: n + (name in by_remainder[:left]) for name, n in whole.items()}
+        return {name: n + (name in by_remainder[:n_remaining]) for name, n in quotients.items()}
 
     def _name(self, groups: Mapping[str, str]) -> str:
         return CROSSED.join(groups[axis] for axis in self.axes)
 
 
-def _group_of(groups: Groups, answer: Answer | None) -> str | None:
-    given = {answer} if isinstance(answer, str) else set(answer or ())
-    return next((name for name, answers in groups.items() if given and given <= set(answers)), None)
+def _find_group(groups: Groups, answer: Answer | None) -> str | None:
+    chosen = {answer} if isinstance(answer, str) else set(answer or ())
+    return next((name for name, answers in groups.items() if chosen and chosen <= set(answers)), None)

@@ -24,15 +24,15 @@ KEYS: Final = ("axes", "seats", "rest", "cells", "margin_percent", "hold_minutes
 
 
 def parse_quota(table: DefinitionTable, demographics: Questionnaire | None, replication: int | None) -> Quota | None:
-    """Parse the table ``[quota]``, None where it cannot be read; errors are recorded."""
+    """Parse the table ``[quota]``, None if it is invalid; errors are recorded."""
     table.check_keys(KEYS)
     if demographics is None:
-        table.add_error("", "There is no questionnaire about raters. Give demographics, which ask the axes.")
+        table.add_error("", "There is no questionnaire about raters. Add demographics with questions for the axes.")
         return None
     axes = _axes(table, {question.name: question for question in demographics.questions})
     if not axes:
         return None
-    found = Quota(
+    quota = Quota(
         axes=axes,
         seats=table.get_number("seats", 10, MAX_SEATS, least=0),
         rest=table.get_number("rest", 0, MAX_SEATS, least=0),
@@ -42,42 +42,40 @@ def parse_quota(table: DefinitionTable, demographics: Questionnaire | None, repl
         source=table.get_choice("source", SOURCES, "screener"),
         balanced=table.get_flag("balanced", default=False),
     )
-    _check_rest(table, found, demographics)
-    _check_fillable(table, found, replication)
-    return found
+    _check_rest(table, quota, demographics)
+    _check_fillable(table, quota, replication)
+    return quota
 
 
 def _axes(table: DefinitionTable, questions: Mapping[str, Question]) -> Mapping[str, Groups]:
-    every = table.get_table("axes", MAX_AXES)
-    if every is None or not every.data:
+    rows = table.get_table("axes", MAX_AXES)
+    if rows is None or not rows.data:
         if "axes" not in table.invalid_keys:
             table.add_error("axes", "There is none. Name each axis with its groups: [quota.axes.rater_age].")
         return {}
     axes: dict[str, Groups] = {}
-    # In the order of the questions, and groups in that of their answers: databases keep tables in an order of theirs.
-    for name in sorted(every.data, key=lambda name: list(questions).index(name) if name in questions else -1):
+    # Sorted by question, and groups by answer, since databases do not keep the order of keys.
+    for name in sorted(rows.data, key=lambda name: list(questions).index(name) if name in questions else -1):
         question = questions.get(name)
         if question is None:
-            every.add_error(
+            rows.add_error(
                 name,
-                f"It is not asked.{every.suggest(name, list(questions))} Asked are {format_list(list(questions))}.",
+                f"It is not asked.{rows.suggest(name, list(questions))} Asked are {format_list(list(questions))}.",
             )
         elif question.kind == "text" or question.when is not None or not question.required:
-            every.add_error(name, "Not everybody chooses an answer to it. Take a question that all raters must answer.")
+            rows.add_error(name, "Not everybody chooses an answer to it. Take a question that all raters must answer.")
         elif question.decline is None:
-            every.add_error(
-                name, 'It cannot be declined. Give it an answer for that: decline = "Prefer not to answer".'
-            )
-        elif (groups := every.get_table(name, MAX_GROUPS)) is not None:
+            rows.add_error(name, 'It cannot be declined. Give it an answer for that: decline = "Prefer not to answer".')
+        elif (groups := rows.get_table(name, MAX_GROUPS)) is not None:
             axes[name] = _groups(groups, question)
-    names = [CROSSED.join(cell) for cell in product(*axes.values())] if len(axes) == len(every.data) else []
+    names = [CROSSED.join(cell) for cell in product(*axes.values())] if len(axes) == len(rows.data) else []
     if len(names) > MAX_CELLS:
         table.add_error(
-            "axes", f"They make {len(names):,} cells, and {MAX_CELLS} are possible. Take fewer groups or axes."
+            "axes", f"They make {len(names):,} cells, and {MAX_CELLS} are possible. Use fewer groups or axes."
         )
     if len(set(names)) < len(names):
         table.add_error("axes", f"Two cells have one name. Leave {CROSSED.strip()} out of the names of groups.")
-    return MappingProxyType(axes) if "axes" not in table.invalid_keys and not every.invalid_keys else {}
+    return MappingProxyType(axes) if "axes" not in table.invalid_keys and not rows.invalid_keys else {}
 
 
 def _groups(table: DefinitionTable, question: Question) -> Groups:
@@ -85,76 +83,76 @@ def _groups(table: DefinitionTable, question: Question) -> Groups:
     if not groups:
         table.add_error("", 'It has no group. Name each with its answers: "young" = ["18-24"].')
     if REST in groups:
-        table.add_error(REST, "It is the name of whoever is in no group. Choose another one.")
+        table.add_error(REST, "It is the name of the cell of raters in no group. Choose another name.")
     for name, answers in groups.items():
-        unknown = [one for one in answers if one not in question.answers]
+        unknown = [answer for answer in answers if answer not in question.answers]
         if unknown:
             hint = table.suggest(unknown[0], question.answers)
             table.add_error(
-                name, f"{format_value(unknown[0])} is no answer.{hint} Answers are {format_list(question.answers)}."
+                name, f"{format_value(unknown[0])} is not an answer.{hint} Answers are {format_list(question.answers)}."
             )
-    twice = [one for one, times in Counter(one for answers in groups.values() for one in answers).items() if times > 1]
-    if twice:
-        table.add_error("", f"{format_value(twice[0])} stands in two groups. A rater is in one.")
-    place = {answer: place for place, answer in enumerate(question.answers)}
-    in_order = sorted(groups, key=lambda name: min((place.get(answer, -1) for answer in groups[name]), default=-1))
-    return MappingProxyType({name: groups[name] for name in in_order})
+    counts = Counter(answer for answers in groups.values() for answer in answers)
+    duplicates = [answer for answer, count in counts.items() if count > 1]
+    if duplicates:
+        table.add_error("", f"{format_value(duplicates[0])} is in two groups. Leave it in one.")
+    index = {answer: i for i, answer in enumerate(question.answers)}
+    names = sorted(groups, key=lambda name: min((index.get(answer, -1) for answer in groups[name]), default=-1))
+    return MappingProxyType({name: groups[name] for name in names})
 
 
 def _cells(table: DefinitionTable, axes: Mapping[str, Groups]) -> tuple[QuotaCell, ...]:
     cells = []
-    for one in table.get_tables("cells", MAX_CELLS):
-        one.check_keys(("groups", "seats"))
-        groups = one.get_table("groups")
+    for row in table.get_tables("cells", MAX_CELLS):
+        row.check_keys(("groups", "seats"))
+        groups = row.get_table("groups")
         if groups is None or set(groups.data) != set(axes):
-            one.add_error("groups", f"Name one group on each axis: {', '.join(axes)}.")
+            row.add_error("groups", f"Name one group on each axis: {', '.join(axes)}.")
             continue
-        named = {axis: groups.get_choice(axis, list(axes[axis]), next(iter(axes[axis]))) for axis in axes}
-        seats = one.get_number("seats", 0, MAX_SEATS, least=0)
-        if "seats" not in one.data:
-            one.add_error("seats", "It is missing. Write how many raters.")
-        cells.append(QuotaCell(groups=MappingProxyType(named), seats=seats))
-    twice = [names for names, times in Counter(tuple(cell.groups.items()) for cell in cells).items() if times > 1]
-    if twice and not table.invalid_keys:
+        choices = {axis: groups.get_choice(axis, list(axes[axis]), next(iter(axes[axis]))) for axis in axes}
+        seats = row.get_number("seats", 0, MAX_SEATS, least=0)
+        if "seats" not in row.data:
+            row.add_error("seats", "It is missing. Write how many raters.")
+        cells.append(QuotaCell(groups=MappingProxyType(choices), seats=seats))
+    counts = Counter(tuple(cell.groups.items()) for cell in cells)
+    duplicates = [groups for groups, count in counts.items() if count > 1]
+    if duplicates and not table.invalid_keys:
         table.add_error(
-            "cells", f"{CROSSED.join(group for _, group in twice[0])} stands there twice. Write each cell once."
+            "cells", f"{CROSSED.join(group for _, group in duplicates[0])} is listed twice. Write each cell once."
         )
     return tuple(cells)
 
 
 def _check_rest(table: DefinitionTable, quota: Quota, demographics: Questionnaire) -> None:
-    """Refuse a quota that leaves nobody a seat who declines, describes themselves or gives several answers."""
+    """Record a quota without seats for raters who decline, describe themselves or give several answers."""
     outside: list[str] = []
     for question in demographics.questions:
-        known = {answer for answers in quota.axes.get(question.name, {}).values() for answer in answers}
+        grouped = {answer for answers in quota.axes.get(question.name, {}).values() for answer in answers}
         if question.name in quota.axes:
-            outside += [answer for answer in question.answers if answer not in known]
+            outside += [answer for answer in question.answers if answer not in grouped]
             outside += ["several answers"] * (question.kind == "multiple" and len(quota.axes[question.name]) > 1)
     if outside and not quota.rest:
         table.add_error(
             "rest",
-            f"Nobody has a seat who answers {format_list(list(dict.fromkeys(outside)))}. Give the rest seats, or put "
-            "the "
-            "answers in groups: to decline is no ground to leave somebody out.",
+            f"There is no seat for raters who answer {format_list(list(dict.fromkeys(outside)))}. Give the rest seats, "
+            "or put the answers in groups: declining must not exclude a rater.",
         )
 
 
 def _check_fillable(table: DefinitionTable, quota: Quota, replication: int | None) -> None:
     total = sum(quota.targets.values())
     if not total:
-        table.add_error("seats", "There is not one seat in all. Give some.")
+        table.add_error("seats", "There are no seats. Give some.")
     if quota.balanced and replication is None:
         table.add_error(
-            "balanced", "Everybody rates all, so that every item is balanced. Set replication, or leave it out."
+            "balanced", "All raters rate all items, so every item is balanced. Set replication, or leave it out."
         )
     if quota.balanced and replication is not None and total:
-        none = [name for name, n in quota.shares(replication).items() if not n and quota.targets[name]]
-        if none:
+        empty = [name for name, n in quota.shares(replication).items() if not n and quota.targets[name]]
+        if empty:
             table.add_error(
                 "balanced",
-                f"Of {replication:,} raters of each item {format_list(none)} would have none. Raise replication, or "
-                "give "
-                "the cells seats that are more alike.",
+                f"Of {replication:,} raters of each item {format_list(empty)} would have none. Raise replication, or "
+                "give the cells more similar numbers of seats.",
             )
     if replication is not None and total < replication:
         table.add_error("seats", f"There are {total:,} in all, and each item needs {replication:,} raters. Give more.")

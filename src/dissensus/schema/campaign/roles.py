@@ -10,11 +10,11 @@ Role = Literal["owner", "analyst", "expert", "reviewer", "carer"]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 DUTIES: Final[Mapping[Role, str]] = {
-    "owner": "runs the campaign, and says who else belongs to it",
-    "analyst": "works with its results, and learns nobody's identity",
+    "owner": "runs the campaign, and manages its members",
+    "analyst": "works with its results, without the identity of raters",
     "expert": "labels its items",
-    "reviewer": "reviews what came in",
-    "carer": "is there for raters who do not feel well, and does nothing else",
+    "reviewer": "reviews submitted work",
+    "carer": "supports raters who do not feel well, and has no other access",
 }
 
 
@@ -29,4 +29,6 @@ def parse_role(text: object) -> Role:
     for role in ROLES:
         if role == text:
             return role
-    raise InvalidInput(f"{format_value(text)} is no role.{suggest(str(text), ROLES)} Roles are {format_list(ROLES)}.")
+    raise InvalidInput(
+        f"{format_value(text)} is not a role.{suggest(str(text), ROLES)} Roles are {format_list(ROLES)}."
+    )

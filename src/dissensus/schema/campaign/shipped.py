@@ -26,12 +26,12 @@ def campaigns() -> tuple[str, ...]:
 
 @cache
 def load_campaign(name: str) -> Campaign:
-    """Return a campaign that ships with the package, ready to be changed and cloned.
+    """Return a campaign that ships with the package.
 
     Examples
     --------
     >>> dices = load_campaign("dices-350")
-    >>> dices.languages, dices.questionnaire.name, dices.demographics_placed
+    >>> dices.languages, dices.questionnaire.name, dices.demographics_position
     (('en', 'de'), 'dices-350', 'after')
     >>> [(purpose.name, purpose.required) for purpose in dices.consent.purposes]
     [('rating', True), ('release', False), ('return', False)]
@@ -41,9 +41,9 @@ def load_campaign(name: str) -> Campaign:
 
 def load_campaign_toml(name: str) -> str:
     """Return the TOML of a shipped campaign with its comments, as a template."""
-    known = campaigns()
-    if name not in known:
-        raise NotFound(f"There is no campaign {name!r}; there are {format_list(known)}.{suggest(name, known)}")
+    names = campaigns()
+    if name not in names:
+        raise NotFound(f"There is no campaign {name!r}; there are {format_list(names)}.{suggest(name, names)}")
     return (_FOLDER / f"{name}.toml").read_text("utf-8")
 
 
@@ -55,5 +55,5 @@ def rename_campaign(campaign: Campaign, name: str) -> Campaign:
     >>> rename_campaign(load_campaign("dices-350"), "pilot-2").name
     'pilot-2'
     """
-    # Parsed again, so that a name is refused in the same words wherever it stands.
+    # Parsed again, to validate the name.
     return parse_campaign({**campaign.as_mapping(), "name": name})

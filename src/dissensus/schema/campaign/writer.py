@@ -6,7 +6,7 @@ from dissensus.schema.campaign.definition import Campaign
 
 
 def write_campaign(campaign: Campaign) -> str:
-    """Return a campaign as TOML, both questionnaires whole; what is as by default is left out.
+    """Return a campaign as TOML, with questionnaires in full and without default values.
 
     Examples
     --------

@@ -12,10 +12,10 @@ from dissensus.schema.questionnaire.definition import Questionnaire, Subject
 from dissensus.schema.questionnaire.question import MAX_ANSWERS, MAX_COLUMN_NAME, Question, When
 from dissensus.schema.ratings import columns as names
 
-# Letters that are the same in files, addresses and forms of all kinds.
+# Characters that need no escaping in files, URLs and forms.
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-# RFC 5646 without extensions and private use: nothing that is shown depends on them.
+# RFC 5646 without extensions and private use, which do not affect the display.
 LANGUAGE_TAG: Final = re.compile(
     r"(?i)[a-z]{2,3}(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?(-([a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*"
 )
@@ -38,38 +38,36 @@ RESERVED_NAMES: Final = frozenset(
         names.RATER_ID,
     }
 )
-"""Columns of a ratings table that are something else, and names that its index has."""
+"""Columns of a ratings table with another meaning, and names of its index."""
 
 _ONLY_FOR: Final = {
     "exclusive": ("multiple",),
     "self_describe": ("single", "multiple"),
     "scale": ("single", "multiple", "likert"),
     "category": ("single", "likert"),
-    "counts": ("single", "likert"),
-    "most": ("multiple",),
-    "cut": ("likert",),
+    "in_overall": ("single", "likert"),
+    "max_answers": ("multiple",),
+    "threshold": ("likert",),
 }
 
 
 def check_languages(table: DefinitionTable) -> None:
-    """Note languages that are no tags, or not written as tags are."""
+    """Record languages that are not canonical BCP 47 tags."""
     for language in table.notes.languages:
         if not LANGUAGE_TAG.fullmatch(language):
             table.add_error(
-                "languages", f'{format_value(language)} is no BCP 47 tag. Tags are like "en", "pt-BR" or "zh-Hant".'
+                "languages", f'{format_value(language)} is not a BCP 47 tag. Tags are like "en", "pt-BR" or "zh-Hant".'
             )
         elif language != _canonical(language):
-            table.add_error(
-                "languages", f"{format_value(language)} is written {format_value(_canonical(language))}. Write it so."
-            )
+            table.add_error("languages", f"{format_value(language)} is written {format_value(_canonical(language))}.")
 
 
 def _canonical(tag: str) -> str:
-    first, *others = tag.split("-")
-    return "-".join([first.lower(), *map(_cased, others)])
+    language, *subtags = tag.split("-")
+    return "-".join([language.lower(), *map(_canonical_subtag, subtags)])
 
 
-def _cased(part: str) -> str:
+def _canonical_subtag(part: str) -> str:
     if len(part) == 2:
         return part.upper()
     return part.title() if len(part) == 4 and part.isalpha() else part.lower()
@@ -78,17 +76,17 @@ def _cased(part: str) -> str:
 def check_question(
     table: DefinitionTable, question: Question, earlier: Mapping[str, Question], headings: Sequence[str], about: Subject
 ) -> None:
-    """Note what is wrong with a question, given those before it."""
+    """Record the errors of a question, given earlier ones."""
     _check_name(table, question.name, about)
     _check_kind(table, question)
     _check_scale(table, question)
-    _check_shown(table, question)
+    _check_labels(table, question)
     if question.when is not None:
         _check_when(table, question.when, earlier)
     if question.heading is not None and question.heading not in headings:
         hint = table.suggest(question.heading, headings)
-        known = f"Headings are {format_list(headings)}." if headings else "There are no headings."
-        table.add_error("heading", f"There is no heading {format_value(question.heading)}.{hint} {known}")
+        allowed = f"Headings are {format_list(headings)}." if headings else "There are no headings."
+        table.add_error("heading", f"There is no heading {format_value(question.heading)}.{hint} {allowed}")
     if table.notes.languages and "text" not in table.data:
         table.add_error("text", "It is missing. Write the question that raters read.")
 
@@ -102,12 +100,11 @@ def _check_name(table: DefinitionTable, name: str, about: Subject) -> None:
 
 
 def _column_fault(name: str, about: Subject) -> str | None:
-    """Say why a name cannot be that of a column of answers, None where it can."""
+    """Return the reason why a name cannot be a column of answers, None if it can."""
     if not NAME.fullmatch(name) or len(name) > MAX_COLUMN_NAME:
         return (
             f"{format_value(name)} cannot be a column. A name is a letter, then letters, digits and _ (a to z alone), "
-            "at most "
-            f"{MAX_COLUMN_NAME} in all. What raters read stands under text."
+            f"at most {MAX_COLUMN_NAME} in all. Texts for raters are given by the key text."
         )
     if name.casefold() in RESERVED_NAMES:
         return f"{format_value(name)} is a column with another meaning. Choose another name."
@@ -116,8 +113,7 @@ def _column_fault(name: str, about: Subject) -> str | None:
     if about == "item" and (names.is_rater_attribute(name) or names.is_item_attribute(name)):
         return (
             f"{format_value(name)} would be read as an attribute of the item or the rater. Choose another name, such "
-            "as "
-            f'{format_value("Q_" + name)}; questions about raters need about = "rater".'
+            f'as {format_value("Q_" + name)}; questions about raters need about = "rater".'
         )
     return None
 
@@ -126,10 +122,11 @@ def _check_kind(table: DefinitionTable, question: Question) -> None:
     for key, kinds in _ONLY_FOR.items():
         if table.data.get(key) not in (None, False) and question.kind not in kinds and "kind" not in table.invalid_keys:
             table.add_error(
-                key, f"A question of the kind {question.kind} has none; only {format_list(kinds)}. Take it out."
+                key,
+                f"It applies to the kinds {format_list(kinds)}, and this question is {question.kind}. Remove it.",
             )
-    if "longest" in table.data and question.kind != "text" and question.self_describe is None:
-        table.add_error("longest", "There is no text that it could limit. Take it out.")
+    if "max_length" in table.data and question.kind != "text" and question.self_describe is None:
+        table.add_error("max_length", "It applies only to questions with a text. Remove it.")
 
 
 def _check_scale(table: DefinitionTable, question: Question) -> None:
@@ -141,25 +138,27 @@ def _check_scale(table: DefinitionTable, question: Question) -> None:
             'more: scale = ["No", "Yes"].',
         )
     if question.decline in question.scale:
-        table.add_error("decline", f"{format_value(question.decline)} is on the scale too. Take it out of the scale.")
+        table.add_error("decline", f"{format_value(question.decline)} is on the scale too. Remove it from the scale.")
     if (
-        question.most is not None
-        and question.most >= len(question.scale)
-        and not {"scale", "most"} & table.invalid_keys
+        question.max_answers is not None
+        and question.max_answers >= len(question.scale)
+        and not {"scale", "max_answers"} & table.invalid_keys
     ):
         table.add_error(
-            "most", f"It has {len(question.scale)} answers, so that this limits nothing. Take it out, or name less."
+            "max_answers",
+            f"It has {len(question.scale)} answers, so that this limits nothing. Remove it, or name less.",
         )
-    if question.cut is not None and question.scale[:1] == (question.cut,):
+    if question.threshold is not None and question.scale[:1] == (question.threshold,):
         table.add_error(
-            "cut", f"{format_value(question.cut)} is the first of its scale, so that all answers are from it on."
+            "threshold",
+            f"{format_value(question.threshold)} is the first of its scale, so that every answer counts as yes.",
         )
-    chosen = [
+    references = [
         ("self_describe", question.self_describe),
-        ("cut", question.cut),
-        *(("exclusive", one) for one in question.exclusive),
+        ("threshold", question.threshold),
+        *(("exclusive", answer) for answer in question.exclusive),
     ]
-    for key, answer in chosen:
+    for key, answer in references:
         if answer is not None and answer not in question.scale and not {"scale", key} & table.invalid_keys:
             hint = table.suggest(answer, question.scale)
             table.add_error(
@@ -167,22 +166,23 @@ def _check_scale(table: DefinitionTable, question: Question) -> None:
             )
 
 
-def _check_shown(table: DefinitionTable, question: Question) -> None:
-    """Note answers that nobody could read, or tell apart, in some language."""
+def _check_labels(table: DefinitionTable, question: Question) -> None:
+    """Record labels that are missing, ambiguous or incomplete in some language."""
     if not {"scale", "decline"} & table.invalid_keys:
         _check_among(table, "labels", list(question.labels), question.answers)
-    for place, language in enumerate(table.notes.languages):
-        for answer in question.answers if place else ():
+    for index, language in enumerate(table.notes.languages):
+        for answer in question.answers if index else ():
             if answer not in question.labels and not NUMBER.fullmatch(answer):
                 table.notes.add_missing_wording(
                     language, f"{table.path_of('labels')}.{format_value(answer)} ({question.name})"
                 )
-        twice = [one for one, n in Counter(question.label(one, language) for one in question.answers).items() if n > 1]
-        if twice:
+        counts = Counter(question.label(answer, language) for answer in question.answers)
+        duplicates = [label for label, count in counts.items() if count > 1]
+        if duplicates:
             table.add_error(
-                "labels", f"In {language} several answers are shown as {format_list(twice)}. Tell them apart."
+                "labels", f"In {language} several answers are shown as {format_list(duplicates)}. Tell them apart."
             )
-        labelled = [one for one in question.scale if language in question.labels.get(one, {})]
+        labelled = [answer for answer in question.scale if language in question.labels.get(answer, {})]
         if question.kind == "likert" and not _ends_or_all(labelled, question.scale):
             table.add_error(
                 "labels",
@@ -198,11 +198,11 @@ def _check_when(table: DefinitionTable, when: When, earlier: Mapping[str, Questi
     other = earlier.get(when.question)
     if other is None:
         hint = table.suggest(when.question, list(earlier))
-        known = f"Earlier are {format_list(list(earlier))}." if earlier else "This is the first question."
+        allowed = f"Earlier are {format_list(list(earlier))}." if earlier else "This is the first question."
         table.add_error(
             "when",
-            f"{format_value(when.question)} is no earlier question.{hint} {known} Name one, or move this question "
-            "down.",
+            f"{format_value(when.question)} is not an earlier question.{hint} {allowed} Name one, or move this "
+            "question down.",
         )
         return
     if other.kind == "text":
@@ -211,81 +211,82 @@ def _check_when(table: DefinitionTable, when: When, earlier: Mapping[str, Questi
     _check_among(table, "when", when.answers, other.answers, f" to {other.name}")
 
 
-def _check_among(table: DefinitionTable, key: str, given: Sequence[str], answers: Sequence[str], to: str = "") -> None:
-    """Note what is given and is no answer."""
-    wrong = [answer for answer in given if answer not in answers]
-    if wrong:
-        is_none = "is no answer" if len(wrong) == 1 else "are no answers"
-        hint = table.suggest(wrong[0], answers)
-        table.add_error(key, f"{format_list(wrong)} {is_none}{to}.{hint} Answers are {format_list(answers)}.")
+def _check_among(table: DefinitionTable, key: str, values: Sequence[str], answers: Sequence[str], to: str = "") -> None:
+    """Record values that are not among the answers."""
+    unknown = [value for value in values if value not in answers]
+    if unknown:
+        verb = "is not an answer" if len(unknown) == 1 else "are not answers"
+        hint = table.suggest(unknown[0], answers)
+        table.add_error(key, f"{format_list(unknown)} {verb}{to}.{hint} Answers are {format_list(answers)}.")
 
 
 def check_questionnaire(
-    table: DefinitionTable, found: Questionnaire, overall: str | None, labelled: Sequence[str]
+    table: DefinitionTable, questionnaire: Questionnaire, overall: str | None, labelled: Sequence[str]
 ) -> None:
-    """Note what is wrong with the questionnaire as a whole."""
-    if "name" not in table.invalid_keys and (not FILE_NAME.fullmatch(found.name) or len(found.name) > MAX_COLUMN_NAME):
-        given = format_value(found.name) if found.name else "missing"
+    """Record the errors that concern the whole questionnaire."""
+    name = questionnaire.name
+    if "name" not in table.invalid_keys and (not FILE_NAME.fullmatch(name) or len(name) > MAX_COLUMN_NAME):
+        value = format_value(name) if name else "missing"
         allowed = f"letters, digits, dots, _ and - (a to z alone), at most {MAX_COLUMN_NAME} in all"
-        table.add_error("name", f"It is {given}. Write {allowed}.")
-    if not found.questions and "questions" not in table.invalid_keys:
+        table.add_error("name", f"It is {value}. Write {allowed}.")
+    if not questionnaire.questions and "questions" not in table.invalid_keys:
         table.add_error("questions", "There are none. Write one table [[questions]] for each.")
-    if found.languages and "title" not in table.data:
-        table.add_error("title", "It is missing. Write what raters read above everything.")
-    answers = dict.fromkeys(answer for question in found.questions for answer in question.answers)
+    if questionnaire.languages and "title" not in table.data:
+        table.add_error("title", "It is missing. Write the title that raters read.")
+    answers = dict.fromkeys(answer for question in questionnaire.questions for answer in question.answers)
     unused = [answer for answer in labelled if answer not in answers]
     if unused:
         hint = table.suggest(unused[0], tuple(answers)[:MAX_ANSWERS])
-        table.add_error("labels", f"No question has the answer {format_list(unused)}.{hint} Take it out.")
-    _check_columns(table, found)
-    _check_headings(table, found)
-    _check_overalls(table, found, overall)
+        table.add_error("labels", f"No question has the answer {format_list(unused)}.{hint} Remove it.")
+    _check_columns(table, questionnaire)
+    _check_headings(table, questionnaire)
+    _check_overalls(table, questionnaire, overall)
 
 
-def _check_columns(table: DefinitionTable, found: Questionnaire) -> None:
-    """Note names that two columns share; some tools do not tell capitals from small letters."""
-    own = [question.own_words for question in found.questions if question.own_words]
-    every = [name for name in (*found.columns, *own) if name]
-    spelt: dict[str, list[str]] = {}
-    for name in every:
-        spelt.setdefault(name.casefold(), []).append(name)
-    for same in spelt.values():
+def _check_columns(table: DefinitionTable, questionnaire: Questionnaire) -> None:
+    """Record columns whose names differ by case at most, which some tools cannot distinguish."""
+    texts = [question.own_words for question in questionnaire.questions if question.own_words]
+    by_folded: dict[str, list[str]] = {}
+    for name in filter(None, (*questionnaire.columns, *texts)):
+        by_folded.setdefault(name.casefold(), []).append(name)
+    for same in by_folded.values():
         if len(same) > 1:
             table.add_error(
                 "questions",
-                f"{len(same)} columns have the name {format_value(same[0])}. Columns are leading, questions, their "
-                "texts "
-                f"(…{names.OWN_WORDS}), categories and overall; capitals make no difference. Rename all but one.",
+                f"{len(same)} columns have the name {format_value(same[0])}. Columns are leading_columns, questions, "
+                f"their texts (…{names.OWN_WORDS}), categories and overall; capitals make no difference. Rename all "
+                "but one.",
             )
 
 
-def _check_headings(table: DefinitionTable, found: Questionnaire) -> None:
-    runs = Counter(heading for heading, _ in groupby(question.heading for question in found.questions) if heading)
-    for heading, times in runs.items():
-        if times > 1:
+def _check_headings(table: DefinitionTable, questionnaire: Questionnaire) -> None:
+    runs = Counter(
+        heading for heading, _ in groupby(question.heading for question in questionnaire.questions) if heading
+    )
+    for heading, count in runs.items():
+        if count > 1:
             table.add_error(
-                "questions", f"Questions under {format_value(heading)} stand apart. Put them one after another."
+                "questions", f"Questions under {format_value(heading)} are not consecutive. Put them one after another."
             )
-    for heading in found.headings:
+    for heading in questionnaire.headings:
         if heading not in runs:
-            table.add_error("headings", f"No question stands under {format_value(heading)}. Take it out.")
+            table.add_error("headings", f"No question has the heading {format_value(heading)}. Remove it.")
 
 
-def _check_overalls(table: DefinitionTable, found: Questionnaire, overall: str | None) -> None:
-    """Note overalls that the rule, the worst answer, cannot make."""
-    scales = {question.name: question.scale for question in found.questions}
-    for name, parts in found.overalls.items():
-        where = "overall" if name == overall else "questions"
-        fault = _column_fault(name, found.about)
+def _check_overalls(table: DefinitionTable, questionnaire: Questionnaire, overall: str | None) -> None:
+    """Record overalls that cannot be the worst of their answers."""
+    scales = {question.name: question.scale for question in questionnaire.questions}
+    for name, parts in questionnaire.overalls.items():
+        key = "overall" if name == overall else "questions"
+        fault = _column_fault(name, questionnaire.about)
         if fault is not None:
-            table.add_error(where, fault)
+            table.add_error(key, fault)
         if not parts:
-            table.add_error(where, f"Nothing counts towards {format_value(name)}. Take it out, or let questions count.")
+            table.add_error(key, f"Nothing counts towards {format_value(name)}. Remove it, or let questions count.")
         if len({scales[part] for part in parts}) > 1:
             odd = next(part for part in parts if scales[part] != scales[parts[0]])
             table.add_error(
-                where,
+                key,
                 f"{format_value(name)} is the worst of several answers, which needs one scale, and {odd} has another "
-                "than "
-                f"{parts[0]}. Give it the same scale, or counts = false and no category.",
+                f"than {parts[0]}. Give it the same scale, or in_overall = false and no category.",
             )

@@ -15,8 +15,8 @@ from dissensus.schema.questionnaire.question import Answer, Question, Wording, e
 
 Subject: TypeAlias = Literal["item", "rater"]
 SUBJECTS: Final[tuple[Subject, ...]] = get_args(Subject)
-Judged: TypeAlias = Literal["response", "conversation"]
-JUDGED: Final[tuple[Judged, ...]] = get_args(Judged)
+RatingTarget: TypeAlias = Literal["response", "conversation"]
+RATING_TARGETS: Final[tuple[RatingTarget, ...]] = get_args(RatingTarget)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,34 +38,34 @@ class Questionnaire:
     questions
         The granular questions, in the order of their columns.
     overalls
-        Each aggregated column with the names of the questions that it is aggregated from.
-    leading
+        Questions from which each aggregated column is computed.
+    leading_columns
         Columns of its released file before those of the questions.
     flagged_raters
         Ids of raters whom the authors of the dataset removed.
     about
         ``item``, or ``rater`` where raters describe themselves.
-    judged
-        What of an item raters judge: the last ``response``, which is marked, or the whole ``conversation``.
+    rating_target
+        The part of an item to rate: the last ``response``, which is highlighted, or the whole ``conversation``.
     languages
-        Languages of all that raters read, as BCP 47 tags, the first language first; none where it has no wordings.
+        Languages of the wordings, as BCP 47 tags, the default first; empty without wordings.
     title, introduction
-        What raters read first.
+        Texts above the questions.
     headings
-        Headings by the name that questions give.
+        Headings by the name that questions refer to.
 
     Notes
     -----
-    `parse_questionnaire` makes one from TOML and checks it. One made by hand is taken as it is.
+    `parse_questionnaire` reads one from TOML and checks it; the constructor checks nothing.
     """
 
     name: str
     questions: tuple[Question, ...]
     overalls: Mapping[str, tuple[str, ...]]
-    leading: tuple[str, ...] = ()
+    leading_columns: tuple[str, ...] = ()
     flagged_raters: tuple[str, ...] = ()
     about: Subject = "item"
-    judged: Judged = "response"
+    rating_target: RatingTarget = "response"
     languages: tuple[str, ...] = ()
     title: Wording = field(default_factory=empty_wording)
     introduction: Wording = field(default_factory=empty_wording)
@@ -74,19 +74,16 @@ class Questionnaire:
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns of its released file, in order."""
-        return (*self.leading, *(question.name for question in self.questions), *self.overalls)
+        return (*self.leading_columns, *(question.name for question in self.questions), *self.overalls)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that it says, in hexadecimal: another one means that something was changed.
-
-        It is that of `as_mapping` as JSON with sorted keys, no spaces and ASCII alone.
-        """
+        """Hexadecimal SHA-256 of `as_mapping`, as JSON with sorted keys, without spaces, in ASCII."""
         text = json.dumps(self.as_mapping(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 
     def as_mapping(self) -> dict[str, Any]:
-        """Return what `parse_questionnaire` reads as this questionnaire; what is as by default is left out."""
+        """Return the input of `parse_questionnaire` without default values."""
         categories = {question.category for question in self.questions}
         overall = next((name for name in self.overalls if name not in categories), None)
         mapping = to_mapping(self)
@@ -94,46 +91,46 @@ class Questionnaire:
         return mapping if overall is None else {**mapping, "overall": overall}
 
     def scale(self, column: str) -> tuple[str, ...] | None:
-        """Return the scale of a question or an overall, None where it is not known here."""
+        """Return the scale of a question or an overall, None for other columns."""
         name = self.overalls.get(column, (column,))[0]
         return next((question.scale for question in self.questions if question.name == name), None)
 
     def matches(self, columns: Collection[str]) -> bool:
-        """Tell whether a table has every question and every overall of this questionnaire."""
+        """Return whether a table has all questions and overalls of this questionnaire."""
         names = {question.name for question in self.questions} | set(self.overalls)
         return names <= set(columns)
 
-    def asked(self, answers: Mapping[str, object]) -> tuple[Question, ...]:
+    def applicable_questions(self, answers: Mapping[str, object]) -> tuple[Question, ...]:
         """Return the questions that apply, given the answers so far.
 
         Examples
         --------
         >>> from dissensus.schema.questionnaire.question import When
         >>> why = Question(name="Why", scale=(), kind="text", when=When(question="Q1", answers=("Yes",)))
-        >>> both = Questionnaire(name="two", questions=(Question(name="Q1", scale=("No", "Yes")), why), overalls={})
-        >>> [question.name for question in both.asked({"Q1": "No"})]
+        >>> survey = Questionnaire(name="two", questions=(Question(name="Q1", scale=("No", "Yes")), why), overalls={})
+        >>> [question.name for question in survey.applicable_questions({"Q1": "No"})]
         ['Q1']
-        >>> [question.name for question in both.asked({"Q1": "Yes"})]
+        >>> [question.name for question in survey.applicable_questions({"Q1": "Yes"})]
         ['Q1', 'Why']
         """
         return answers_schema.applicable_questions(self.questions, _mapping(answers))
 
     def check(self, answers: Mapping[str, object], *, complete: bool) -> dict[str, Answer]:
-        """Return the answers as they are stored, of the questions that apply.
+        """Validate answers, and return those to questions that apply in canonical form.
 
         Parameters
         ----------
         answers
-            By the name of the question, and of the text that an answer opens (`Question.own_words`). Nothing, blank
-            text and an empty list are no answer.
+            Answers by name of the question, or of the text that an answer opens (`Question.own_words`). None, blank
+            text and an empty list count as no answer.
         complete
-            Whether every required question that applies must have an answer.
+            Require an answer to every required question that applies.
 
         Returns
         -------
         dict
-            One answer as text, several as a tuple in the order of the scale, a text without blanks around it. Answers
-            to questions that do not apply are left out.
+            One answer as text, several as a tuple in the order of the scale, a text without surrounding blanks.
+            Answers to questions that do not apply are left out.
 
         Raises
         ------
@@ -150,15 +147,15 @@ class Questionnaire:
         Traceback (most recent call last):
             ...
         dissensus.errors.InvalidInput: The answer to survey has a fault:
-        - Colours: 'none' goes with no other answer, and 'red' is chosen too. Choose one or the other.
+        - Colours: 'none' excludes other answers, and 'red' is chosen too. Choose one or the other.
         """
-        kept, faults = answers_schema.check_answers(self.questions, _mapping(answers), complete=complete)
+        canonical, faults = answers_schema.check_answers(self.questions, _mapping(answers), complete=complete)
         if faults:
             raise combine_problems(f"The answer to {self.name}", faults)
-        return kept
+        return canonical
 
     def faults(self, answers: Mapping[str, object], *, complete: bool) -> tuple[AnswerProblem, ...]:
-        """Return what `check` would refuse, each beside the name of its question; nothing if all is well."""
+        """Return the problems that `check` raises, empty if the answers are valid."""
         return answers_schema.check_answers(self.questions, _mapping(answers), complete=complete)[1]
 
 

@@ -1,32 +1,32 @@
 """Problems with answers, and error messages that list several problems."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from dissensus.errors import InvalidInput
 
 MAX_LISTED: Final = 20
-"""How many faults one message lists."""
+"""Faults listed in one message."""
 
 AnswerCheck = Literal["unknown", "form", "scale", "exclusive", "many", "length", "characters", "missing"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class AnswerProblem:
     """One problem with the answers of a rater."""
 
-    question: str  # or the free text that one of its answers opens
+    question: str  # name of the question, or of the text that an answer opens
     check: AnswerCheck  # machine-readable, for clients with their own messages
-    what: str  # value, what is allowed, remedy
+    message: str  # value, allowed values, remedy
 
     def __str__(self) -> str:
-        return f"{self.question}: {self.what}"
+        return f"{self.question}: {self.message}"
 
 
 def combine_problems(subject: str, faults: Sequence[object]) -> InvalidInput:
-    """Return one error that lists all problems, or the first ones and a count.
+    """Return one error that lists the problems, up to `MAX_LISTED`.
 
     Examples
     --------
@@ -61,12 +61,15 @@ def describe_type(value: object) -> str:
 
 
 def find_unstorable_character(text: str) -> str | None:
-    """Return the first character that databases cannot store, None where there is none."""
-    found = next((mark for mark in text if mark == "\0" or "\ud800" <= mark <= "\udfff"), None)
-    return None if found is None else f"U+{ord(found):04X}"
+    """Return the first character that databases cannot store, None if there is none."""
+    return _first_code_point(char for char in text if char == "\0" or "\ud800" <= char <= "\udfff")
 
 
 def find_control_character(text: str, *, but: str = "") -> str | None:
-    """Return the first control character or lone surrogate, None where there is none."""
-    found = next((mark for mark in text if mark not in but and unicodedata.category(mark) in {"Cc", "Cs"}), None)
-    return None if found is None else f"U+{ord(found):04X}"
+    """Return the first control character or lone surrogate, None if there is none."""
+    return _first_code_point(char for char in text if char not in but and unicodedata.category(char) in {"Cc", "Cs"})
+
+
+def _first_code_point(characters: Iterator[str]) -> str | None:
+    first = next(characters, None)
+    return None if first is None else f"U+{ord(first):04X}"

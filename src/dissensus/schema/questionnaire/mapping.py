@@ -7,39 +7,39 @@ from typing import Any
 from dissensus.schema.questionnaire.question import Question, When
 
 COUNTED_KINDS = ("single", "likert")
-"""Kinds that enter the overall of everything unless they say otherwise."""
+"""Kinds that count towards the overall by default."""
 
 
 def to_mapping(record: Any) -> dict[str, Any]:
     """Serialise a record to a mapping, without default values.
 
-    A field that is added later leaves no trace where it is not used, so that digests stay what they were.
+    Digests therefore stay stable when a field is added.
     """
-    found = {field.name: getattr(record, field.name) for field in fields(record)}
-    kept = {field.name: found[field.name] for field in fields(record) if found[field.name] != _default(field)}
+    values = {field.name: getattr(record, field.name) for field in fields(record)}
+    values = {field.name: values[field.name] for field in fields(record) if values[field.name] != _default(field)}
     if isinstance(record, Question):
-        kept = _without_implied(record, kept)
-    return {name: _value(value) for name, value in kept.items()}
+        values = _without_implied(record, values)
+    return {name: _to_plain(value) for name, value in values.items()}
 
 
 def _default(field: "Field[Any]") -> object:
     return field.default if field.default_factory is MISSING else field.default_factory()
 
 
-def _without_implied(question: Question, kept: dict[str, Any]) -> dict[str, Any]:
-    implied = {"scale": (), "counts": question.kind in COUNTED_KINDS}
-    kept = {**kept, "counts": question.counts}
-    return {name: value for name, value in kept.items() if name not in implied or value != implied[name]}
+def _without_implied(question: Question, values: dict[str, Any]) -> dict[str, Any]:
+    implied = {"scale": (), "in_overall": question.kind in COUNTED_KINDS}
+    values = {**values, "in_overall": question.in_overall}
+    return {name: value for name, value in values.items() if name not in implied or value != implied[name]}
 
 
-def _value(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     match value:
         case When():
             return {"question": value.question, "is": list(value.answers)}
         case Mapping():
-            return {key: _value(one) for key, one in value.items()}
+            return {key: _to_plain(part) for key, part in value.items()}
         case tuple():
-            return [_value(one) for one in value]
+            return [_to_plain(part) for part in value]
         case str() | bool() | int() | float():
             return value
     return to_mapping(value)

@@ -9,7 +9,7 @@ from dissensus.schema.definition_table import DefinitionErrors, DefinitionTable,
 from dissensus.schema.hints import format_list
 from dissensus.schema.questionnaire import question as limits
 from dissensus.schema.questionnaire.checks import NAME, check_languages, check_question, check_questionnaire
-from dissensus.schema.questionnaire.definition import JUDGED, SUBJECTS, Heading, Questionnaire
+from dissensus.schema.questionnaire.definition import RATING_TARGETS, SUBJECTS, Heading, Questionnaire
 from dissensus.schema.questionnaire.faults import combine_problems, describe_type
 from dissensus.schema.questionnaire.mapping import COUNTED_KINDS
 from dissensus.schema.questionnaire.question import KINDS, Question, When, Wording
@@ -17,38 +17,37 @@ from dissensus.schema.questionnaire.question import KINDS, Question, When, Wordi
 MAX_QUESTIONS: Final = 500
 MAX_LANGUAGES: Final = 30
 MAX_FLAGGED_RATERS: Final = 10_000
-"""How many raters a questionnaire may flag."""
+"""Raters that a questionnaire may flag."""
 MAX_FILE_LENGTH: Final = 1_000_000
 """Characters of a TOML text."""
 
 KEYS: Final = (
-    *("name", "about", "judged", "languages", "title", "introduction", "scale", "labels", "headings", "overall"),
-    *("questions", "leading", "flagged_raters"),
+    *("name", "about", "rating_target", "languages", "title", "introduction", "scale", "labels", "headings", "overall"),
+    *("questions", "leading_columns", "flagged_raters"),
 )
 QUESTION_KEYS: Final = (
     *("name", "kind", "text", "help", "examples", "heading", "scale", "labels", "decline", "self_describe"),
-    *("exclusive", "longest", "required", "when", "category", "counts", "most", "cut"),
+    *("exclusive", "max_length", "required", "when", "category", "in_overall", "max_answers", "threshold"),
 )
 
 
 def parse_questionnaire(data: Mapping[str, object] | str) -> Questionnaire:
-    """Return the questionnaire that a TOML text, or the mapping read from it, describes.
+    """Parse a questionnaire from TOML, or from the mapping read from it.
 
     Parameters
     ----------
     data
-        The text, or the mapping. docs/questionnaires.md describes all keys.
+        The text or the mapping. docs/questionnaires.md describes all keys.
 
     Returns
     -------
     Questionnaire
-        ``parse_questionnaire(found.as_mapping()) == found``.
+        ``parse_questionnaire(questionnaire.as_mapping()) == questionnaire``.
 
     Raises
     ------
     InvalidInput
-        The message names every place that is wrong, what is allowed there and what to do. Questions are counted
-        from 1.
+        The message lists every error with its path, the allowed values and the remedy. Questions count from 1.
 
     Examples
     --------
@@ -70,14 +69,14 @@ def parse_questionnaire(data: Mapping[str, object] | str) -> Questionnaire:
             f"A questionnaire is a table, and this is {describe_type(data)}. docs/questionnaires.md shows one."
         )
     notes = DefinitionErrors()
-    found = _questionnaire(make_table(data, notes))
+    questionnaire = _parse_table(make_table(data, notes))
     faults = notes.list_messages()
     if faults:
         raise combine_problems("The questionnaire", faults)
-    return found
+    return questionnaire
 
 
-def _questionnaire(table: DefinitionTable) -> Questionnaire:
+def _parse_table(table: DefinitionTable) -> Questionnaire:
     table.check_keys(KEYS)
     table.notes.languages = table.get_texts("languages", MAX_LANGUAGES, needed=True)
     check_languages(table)
@@ -85,37 +84,35 @@ def _questionnaire(table: DefinitionTable) -> Questionnaire:
     tables = table.get_tables("questions", MAX_QUESTIONS)
     shared = _labels(table)
     scale = table.get_texts("scale", limits.MAX_ANSWERS)
-    questions = tuple(_question(one, scale, shared) for one in tables)
+    questions = tuple(_parse_question(row, scale, shared) for row in tables)
     about = table.get_choice("about", SUBJECTS, "item")
     earlier: dict[str, Question] = {}
-    for one, question in zip(tables, questions, strict=True):
-        check_question(one, question, earlier, tuple(headings), about)
+    for row, question in zip(tables, questions, strict=True):
+        check_question(row, question, earlier, tuple(headings), about)
         if question.name:
             earlier.setdefault(question.name, question)
     overall = table.get_text("overall")
-    found = Questionnaire(
+    questionnaire = Questionnaire(
         name=table.get_text("name") or "",
         questions=questions,
         overalls=MappingProxyType(_overalls(questions, overall)),
-        leading=table.get_texts("leading", MAX_QUESTIONS),
+        leading_columns=table.get_texts("leading_columns", MAX_QUESTIONS),
         flagged_raters=table.get_texts("flagged_raters", MAX_FLAGGED_RATERS),
         about=about,
-        judged=table.get_choice("judged", JUDGED, "response"),
+        rating_target=table.get_choice("rating_target", RATING_TARGETS, "response"),
         languages=table.notes.languages,
         title=table.get_wording("title"),
         introduction=table.get_wording("introduction"),
         headings=MappingProxyType(headings),
     )
     if table.notes.without_language and "languages" not in table.invalid_keys:
-        places = format_list(table.notes.without_language, 3)
-        table.add_error(
-            "languages", f'There are none, and there are wordings: {places}. Name them: languages = ["en"].'
-        )
-    check_questionnaire(table, found, overall, tuple(shared))
-    return found
+        paths = format_list(table.notes.without_language, 3)
+        table.add_error("languages", f'There are none, and there are wordings: {paths}. Name them: languages = ["en"].')
+    check_questionnaire(table, questionnaire, overall, tuple(shared))
+    return questionnaire
 
 
-def _question(table: DefinitionTable, scale: tuple[str, ...], shared: Mapping[str, Wording]) -> Question:
+def _parse_question(table: DefinitionTable, scale: tuple[str, ...], shared: Mapping[str, Wording]) -> Question:
     table.check_keys(QUESTION_KEYS)
     kind = table.get_choice("kind", KINDS, "single")
     own = table.get_texts("scale", limits.MAX_ANSWERS, needed=True)
@@ -126,7 +123,7 @@ def _question(table: DefinitionTable, scale: tuple[str, ...], shared: Mapping[st
         name=table.get_text("name") or "",
         scale=answers,
         category=table.get_text("category"),
-        counts=table.get_flag("counts", default=kind in COUNTED_KINDS),
+        in_overall=table.get_flag("in_overall", default=kind in COUNTED_KINDS),
         kind=kind,
         text=table.get_wording("text"),
         help=table.get_wording("help"),
@@ -138,76 +135,76 @@ def _question(table: DefinitionTable, scale: tuple[str, ...], shared: Mapping[st
         exclusive=table.get_texts("exclusive", limits.MAX_ANSWERS),
         self_describe=table.get_text("self_describe"),
         decline=decline,
-        longest=table.get_number("longest", limits.DEFAULT_TEXT_LENGTH, limits.MAX_TEXT_LENGTH),
-        most=table.get_number("most", 1, limits.MAX_ANSWERS) if "most" in table.data else None,
-        cut=table.get_text("cut"),
+        max_length=table.get_number("max_length", limits.DEFAULT_TEXT_LENGTH, limits.MAX_TEXT_LENGTH),
+        max_answers=table.get_number("max_answers", 1, limits.MAX_ANSWERS) if "max_answers" in table.data else None,
+        threshold=table.get_text("threshold"),
     )
 
 
 def _headings(table: DefinitionTable) -> dict[str, Heading]:
-    every = table.get_table("headings")
-    found = {}
-    for name in every.data if every else ():
-        one = every.get_table(name) if every else None
-        if one is None:
+    rows = table.get_table("headings")
+    headings = {}
+    for name in rows.data if rows else ():
+        row = rows.get_table(name) if rows else None
+        if row is None:
             continue
-        one.check_keys(("text", "help"))
+        row.check_keys(("text", "help"))
         if not NAME.fullmatch(name):
-            one.add_error("", "Name a heading by a letter, then letters, digits and _ (a to z alone).")
-        if "text" not in one.data:
-            one.add_error("text", "It is missing. Write what raters read above the questions.")
-        found[name] = Heading(text=one.get_wording("text"), help=one.get_wording("help"))
-    return found
+            row.add_error("", "Name a heading by a letter, then letters, digits and _ (a to z alone).")
+        if "text" not in row.data:
+            row.add_error("text", "It is missing. Write what raters read above the questions.")
+        headings[name] = Heading(text=row.get_wording("text"), help=row.get_wording("help"))
+    return headings
 
 
 def _examples(table: DefinitionTable) -> tuple[Wording, ...]:
-    """Return the examples, each a wording of its own, read as a table with the places as keys."""
+    """Return the examples, read as a table with one wording per key."""
     value = table.data.get("examples", ())
     if not isinstance(value, (list, tuple)) or len(value) > limits.MAX_EXAMPLES:
-        given = f"{len(value):,} examples" if isinstance(value, (list, tuple)) else describe_type(value)
-        table.add_error("examples", f"It is {given}. Write a list of at most {limits.MAX_EXAMPLES} wordings.")
+        description = f"{len(value):,} examples" if isinstance(value, (list, tuple)) else describe_type(value)
+        table.add_error("examples", f"It is {description}. Write a list of at most {limits.MAX_EXAMPLES} wordings.")
         return ()
-    each = DefinitionTable(
-        data={f"examples[{place}]": one for place, one in enumerate(value, 1)},
+    rows = DefinitionTable(
+        data={f"examples[{number}]": example for number, example in enumerate(value, 1)},
         path=table.path,
         notes=table.notes,
         question=table.question,
     )
-    return tuple(each.get_wording(key) for key in each.data)
+    return tuple(rows.get_wording(key) for key in rows.data)
 
 
 def _labels(
     table: DefinitionTable, answers: Sequence[str] | None = None, shared: Mapping[str, Wording] | None = None
 ) -> Mapping[str, Wording]:
-    """Return the labels of the answers of a question, those of the whole file among them, or the latter alone."""
-    every = table.get_table("labels")
-    own = {answer: every.get_wording(answer, first=False) for answer in every.data} if every else {}
+    """Return the labels of a question, with the shared ones of its answers; without answers, the shared labels."""
+    rows = table.get_table("labels")
+    own = {answer: rows.get_wording(answer, first=False) for answer in rows.data} if rows else {}
     if answers is None:
         return MappingProxyType(own)
-    found = {**(shared or {}), **own}
-    kept = {answer: found[answer] for answer in answers if found.get(answer)}
-    return MappingProxyType({**kept, **{answer: wording for answer, wording in own.items() if answer not in kept}})
+    labels = {**(shared or {}), **own}
+    in_order = {answer: labels[answer] for answer in answers if labels.get(answer)}
+    return MappingProxyType({**in_order, **{answer: label for answer, label in own.items() if answer not in in_order}})
 
 
 def _when(table: DefinitionTable) -> When | None:
-    every = table.get_table("when")
-    if every is None:
+    when = table.get_table("when")
+    if when is None:
         return None
-    every.check_keys(("question", "is"))
-    question, answers = every.get_text("question"), every.get_texts("is", limits.MAX_ANSWERS)
+    when.check_keys(("question", "is"))
+    question, answers = when.get_text("question"), when.get_texts("is", limits.MAX_ANSWERS)
     if question and answers:
         return When(question=question, answers=answers)
-    if not every.invalid_keys:
-        every.add_error("", 'It needs an earlier question and some of its answers: { question = "Q1", is = ["Yes"] }.')
+    if not when.invalid_keys:
+        when.add_error("", 'It needs an earlier question and some of its answers: { question = "Q1", is = ["Yes"] }.')
     return None
 
 
 def _overalls(questions: Sequence[Question], overall: str | None) -> dict[str, tuple[str, ...]]:
-    """Return the names of the questions behind each overall, that of everything last."""
-    found: dict[str, list[str]] = {}
+    """Return the questions of each category, then of the overall."""
+    overalls: dict[str, list[str]] = {}
     for question in questions:
         if question.category:
-            found.setdefault(question.category, []).append(question.name)
+            overalls.setdefault(question.category, []).append(question.name)
     if overall:
-        found[overall] = [question.name for question in questions if question.counts]
-    return {name: tuple(parts) for name, parts in found.items()}
+        overalls[overall] = [question.name for question in questions if question.in_overall]
+    return {name: tuple(parts) for name, parts in overalls.items()}

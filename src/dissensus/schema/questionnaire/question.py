@@ -14,22 +14,22 @@ Wording: TypeAlias = Mapping[str, str]
 """One text that raters read, in each language."""
 
 Answer: TypeAlias = str | tuple[str, ...]
-"""What is stored: one answer, the text, or all that were chosen."""
+"""A stored answer: one answer, a text, or several answers."""
 
 MAX_COLUMN_NAME: Final = 200
 MAX_ANSWER_LENGTH: Final = 500
 MAX_WORDING_LENGTH: Final = 10_000
 MAX_ANSWERS: Final = 300
-"""Room for a list of all countries."""
+"""Enough for a list of all countries."""
 MAX_EXAMPLES: Final = 20
 DEFAULT_TEXT_LENGTH: Final = 2_000
-"""How long a text may be unless the question says otherwise."""
+"""Default length limit of a text."""
 MAX_TEXT_LENGTH: Final = 20_000
-"""How long a question may let a text be."""
+"""Upper bound of the length limit."""
 
 
 def empty_wording() -> Wording:
-    """Return the wording of what has none."""
+    """Return a wording in no language."""
     return MappingProxyType({})
 
 
@@ -46,39 +46,37 @@ class Question:
     """One question, answered once by each rater about an item, or once about themselves."""
 
     name: str
-    scale: tuple[str, ...]  # from no problem to the worst, where it counts; empty for a text
-    category: str | None = None  # overall that it is aggregated into, besides the overall of everything
-    counts: bool = True  # towards the overall of everything
-    kind: QuestionKind = (
-        "single"  # ``single``, one of its scale; ``multiple``, any of them; ``likert``, one step; or ``text``
-    )
+    scale: tuple[str, ...]  # from no problem to the worst, if it counts; empty for a text
+    category: str | None = None  # aggregated column besides the overall
+    in_overall: bool = True
+    kind: QuestionKind = "single"  # one answer; ``multiple`` for any number, ``likert`` for a step, or ``text``
     text: Wording = field(default_factory=empty_wording)
     help: Wording = field(default_factory=empty_wording)
     examples: tuple[Wording, ...] = ()
-    # shown in place of an answer; the answer itself is stored
+    # displayed in place of an answer; the answer itself is stored
     labels: Mapping[str, Wording] = field(default_factory=lambda: MappingProxyType({}))
     heading: str | None = None
     when: When | None = None
     required: bool = True
-    exclusive: tuple[str, ...] = ()  # answers of a multiple question that exclude all others
+    exclusive: tuple[str, ...] = ()  # answers that exclude all others, if multiple
     self_describe: str | None = None  # answer that opens a text field
-    decline: str | None = None  # answer "prefer not to answer", outside the scale and always allowed
-    longest: int = DEFAULT_TEXT_LENGTH  # characters of a text
-    most: int | None = None  # answers of a multiple question; None for any number
-    cut: str | None = None  # first step of a likert scale that counts as yes in two classes
+    decline: str | None = None  # answer "prefer not to answer", outside the scale
+    max_length: int = DEFAULT_TEXT_LENGTH  # maximum characters of a text
+    max_answers: int | None = None  # maximum number of answers, if multiple; None for no limit
+    threshold: str | None = None  # first step that counts as yes, if likert
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """All answers that may be chosen: the scale, then the one that declines."""
+        """All possible answers: the scale, then the answer that declines."""
         return self.scale if self.decline is None else (*self.scale, self.decline)
 
     @property
     def own_words(self) -> str | None:
-        """Name of the text that `self_describe` opens, None where nothing does."""
+        """Name of the text that `self_describe` opens, None without it."""
         return None if self.self_describe is None else self.name + OWN_WORDS
 
     def label(self, answer: str, language: str) -> str:
-        """Return what is shown for an answer.
+        """Return the label of an answer.
 
         Examples
         --------

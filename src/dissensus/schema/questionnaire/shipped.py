@@ -42,14 +42,14 @@ def questionnaires(*, about: Subject = "item") -> tuple[str, ...]:
 
 @cache
 def published_questionnaires() -> tuple[str, ...]:
-    """Return the names of the questionnaires with which published files were made, whose columns they know.
+    """Return the names of the questionnaires of published files.
 
     Examples
     --------
     >>> published_questionnaires()
     ('dices-350', 'dices-990')
     """
-    return tuple(name for name in questionnaires() if load_questionnaire(name).leading)
+    return tuple(name for name in questionnaires() if load_questionnaire(name).leading_columns)
 
 
 @cache
@@ -65,7 +65,7 @@ def load_questionnaire(name: str) -> Questionnaire:
     Raises
     ------
     NotFound
-        No questionnaire has that name; the message lists those there are.
+        No questionnaire has that name; the message lists the existing ones.
 
     Examples
     --------
@@ -77,15 +77,15 @@ def load_questionnaire(name: str) -> Questionnaire:
      'Q6_policy_guidelines_making_endorsement',
      'Q6_policy_guidelines_other')
     """
-    known = _names()
-    if name not in known:
-        hint = suggest(name, known)
-        raise NotFound(f"There is no questionnaire {name!r}; there are {format_list(known)}.{hint}")
+    names = _names()
+    if name not in names:
+        hint = suggest(name, names)
+        raise NotFound(f"There is no questionnaire {name!r}; there are {format_list(names)}.{hint}")
     return parse_questionnaire((_FOLDER / f"{name}.toml").read_text("utf-8"))
 
 
 def known_scale(column: str) -> tuple[str, ...] | None:
-    """Return the scale of the first shipped questionnaire that knows the column.
+    """Return the scale of a column in the shipped questionnaires, None if none has it.
 
     Examples
     --------

@@ -15,9 +15,9 @@ from dissensus.schema.ratings.encoding import EncodedRatings
 from dissensus.schema.ratings.findings import FailedCheck, to_row_indices
 
 
-def find_contradictory_overalls(read: EncodedRatings) -> Iterator[FailedCheck]:
-    """Yield the overall answers that are not what the rule makes of the questions they come from."""
-    answers = {column.name: column for column in read.answers}
+def find_contradictory_overalls(encoded: EncodedRatings) -> Iterator[FailedCheck]:
+    """Yield the overall answers that are not the worst answer to their questions."""
+    answers = {column.name: column for column in encoded.answers}
     done = set()
     for name in published_questionnaires():
         for overall, parts in load_questionnaire(name).overalls.items():
@@ -30,44 +30,43 @@ def find_contradictory_overalls(read: EncodedRatings) -> Iterator[FailedCheck]:
                 yield _contradiction(answers[overall], expected, len(parts), wrong)
 
 
-def _contradiction(given: pl.Series, expected: pl.Series, n_parts: int, wrong: pl.Series) -> FailedCheck:
+def _contradiction(overall: pl.Series, expected: pl.Series, n_parts: int, wrong: pl.Series) -> FailedCheck:
     return FailedCheck(
         check="contradictory overall",
-        column=given.name,
+        column=overall.name,
         rows=to_row_indices(wrong),
-        value=given.__getitem__,
-        what=lambda row: (
-            f"Row {row + 1:,}: {given.name} is {format_value(given[row])}, but the {n_parts} questions it is made from "
-            "make "
-            f"it {format_value(expected[row])}."
+        value=overall.__getitem__,
+        message=lambda row: (
+            f"Row {row + 1:,}: {overall.name} is {format_value(overall[row])}, but the {n_parts} questions it is made "
+            f"from make it {format_value(expected[row])}."
         ),
         allowed="Any Yes is Yes, else any Unsure is Unsure, else No.",
         remedy="Correct the overall or the questions, or recompute it: dissensus aggregate --rule dices.",
     )
 
 
-def find_missing_demographics(read: EncodedRatings) -> Iterator[FailedCheck]:
+def find_missing_demographics(encoded: EncodedRatings) -> Iterator[FailedCheck]:
     """Yield the raters without a value on an axis."""
-    if read.rater is None:
+    if encoded.rater is None:
         return
-    for name in read.raters.columns[1:]:
-        if name != names.FLAG and read.raters[name].null_count():
-            yield _missing_attribute(read.raters, name, read.rater)
+    for name in encoded.raters.columns[1:]:
+        if name != names.FLAG and encoded.raters[name].null_count():
+            yield _missing_attribute(encoded.raters, name, encoded.rater)
 
 
-def find_blank_rows(frame: pl.DataFrame, read: EncodedRatings) -> Iterator[FailedCheck]:
+def find_blank_rows(frame: pl.DataFrame, encoded: EncodedRatings) -> Iterator[FailedCheck]:
     """Yield the rows that answer none of the questions that were read."""
-    given = pl.DataFrame([cells.to_text(frame[question]) for question in read.questions])
-    blank = given.select(pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
+    answers = pl.DataFrame([cells.to_text(frame[question]) for question in encoded.questions])
+    blank = answers.select(pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
     if len(blank):
         yield FailedCheck(
             check="no answer",
             column=None,
             rows=to_row_indices(blank),
             value=lambda _: None,
-            what=lambda row: f"Row {row + 1:,} answers nothing.",
+            message=lambda row: f"Row {row + 1:,} answers nothing.",
             allowed="It counts as not rated.",
-            remedy="Drop the row, or fill in what was answered.",
+            remedy="Drop the row, or fill in message was answered.",
             severity="warning",
         )
 
@@ -81,7 +80,7 @@ def _missing_attribute(raters: pl.DataFrame, name: str, rater: NDArray[np.int64]
         column=name,
         rows=rows if len(without) < raters.height else np.array([], np.int64),
         value=lambda _: None,
-        what=lambda row: (
+        message=lambda row: (
             f"Rater {format_value(raters[names.RATER_ID][int(rater[row])])} has no {name}."
             if len(without) < raters.height
             else f"No rater has a {name}."
@@ -92,27 +91,27 @@ def _missing_attribute(raters: pl.DataFrame, name: str, rater: NDArray[np.int64]
     )
 
 
-def find_repeated_conversations(read: EncodedRatings) -> Iterator[FailedCheck]:
-    """Yield items whose context and response are those of an earlier item: their ratings are split in two."""
-    texts = [name for name in ("context", "response") if name in read.items.columns]
+def find_repeated_conversations(encoded: EncodedRatings) -> Iterator[FailedCheck]:
+    """Yield items with the context and response of an earlier item."""
+    texts = [name for name in ("context", "response") if name in encoded.items.columns]
     if len(texts) < 2:
         return
-    known = read.items.select(*texts, pl.int_range(pl.len()).alias("item")).drop_nulls()
-    again = known.select("item", pl.col("item").first().over(texts).alias("first"))
-    again = again.filter(pl.col("item") != pl.col("first"))
-    if again.is_empty():
+    complete = encoded.items.select(*texts, pl.int_range(pl.len()).alias("item")).drop_nulls()
+    repeated = complete.select("item", pl.col("item").first().over(texts).alias("first"))
+    repeated = repeated.filter(pl.col("item") != pl.col("first"))
+    if repeated.is_empty():
         return
-    ids, earlier = read.items[names.ITEM_ID], dict(again.iter_rows())
-    codes, first = np.unique(read.item, return_index=True)
-    rows = np.sort(first[np.isin(codes, again["item"].to_numpy())]).astype(np.int64)
+    ids, earlier = encoded.items[names.ITEM_ID], dict(repeated.iter_rows())
+    codes, first = np.unique(encoded.item, return_index=True)
+    rows = np.sort(first[np.isin(codes, repeated["item"].to_numpy())]).astype(np.int64)
     yield FailedCheck(
         check="same conversation twice",
         column="response",
         rows=rows,
-        value=lambda row: ids[int(read.item[row])],
-        what=lambda row: (
-            f"Item {format_value(ids[int(read.item[row])])} has the context and the response of item "
-            f"{format_value(ids[earlier[int(read.item[row])]])}."
+        value=lambda row: ids[int(encoded.item[row])],
+        message=lambda row: (
+            f"Item {format_value(ids[int(encoded.item[row])])} has the context and the response of item "
+            f"{format_value(ids[earlier[int(encoded.item[row])]])}."
         ),
         allowed="Ratings of one conversation under two ids count as those of two items.",
         remedy="Give them one id, if they are meant to be one.",

@@ -19,12 +19,12 @@ from dissensus.schema.ratings.findings import CheckReport, FailedCheck, to_row_i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedRatings:
-    """The chosen columns of a table, in its order."""
+    """The chosen columns of a table, in row order."""
 
-    item: NDArray[np.int64]  # codes of each row, -1 where the id is missing
+    item: NDArray[np.int64]  # code of each row, -1 if the id is missing
     rater: NDArray[np.int64] | None
-    answers: tuple[pl.Series, ...]  # times if there are any, then one Enum series a question
-    items: pl.DataFrame  # one row each, with attributes
+    answers: tuple[pl.Series, ...]  # times, if any, then an Enum series per question
+    items: pl.DataFrame  # one row per item, with attributes
     raters: pl.DataFrame
     order: pl.Series  # rows sorted by item, then rater
     notes: tuple[str, ...]
@@ -35,7 +35,7 @@ class EncodedRatings:
         return tuple(column.name for column in self.answers if column.name != names.ANSWER_TIME)
 
     def sorted_answers(self) -> pl.DataFrame:
-        """Return codes, times and answers in the order of items, then raters; raters not known are null."""
+        """Return codes, times and answers sorted by item, then rater; unknown raters are null."""
         item = pl.Series("item", self.item, dtype=pl.UInt32)
         if self.rater is None:
             rater = pl.Series("rater", [None], dtype=pl.UInt32).new_from_index(0, len(item))
@@ -47,7 +47,7 @@ class EncodedRatings:
 def encode_ratings(
     frame: pl.DataFrame, choice: ColumnChoice, categories: Sequence[str] | None, report: CheckReport
 ) -> EncodedRatings:
-    """Encode the chosen columns of a table, and report what is wrong with them."""
+    """Encode the chosen columns of a table, and report failed checks."""
     if frame.is_empty():
         raise InvalidInput("The table has a header but no rows, so there is nothing to read.")
     items, item = cells.encode_values(cells.read_ids(frame[choice.item], report))
@@ -63,18 +63,20 @@ def encode_ratings(
             items=item_table,
             raters=pl.DataFrame(schema={names.RATER_ID: pl.String}),
             order=pl.Series(item).arg_sort(),
-            notes=(*notes, "It is not known who gave which answer, so the answers are counts."),
+            notes=(*notes, "The raters of the answers are unknown, so the answers are counts."),
         )
     raters, rater = cells.encode_values(cells.read_ids(frame[choice.rater], report))
     order = _order(item, rater, len(raters), frame, choice, report)
-    described = [cells.read_attribute(frame[name], rater, raters, "rater", report) for name in choice.rater_attributes]
+    rater_attributes = [
+        cells.read_attribute(frame[name], rater, raters, "rater", report) for name in choice.rater_attributes
+    ]
     flag, flag_notes = _flag(frame, choice, rater, raters, report)
     return EncodedRatings(
         item=item,
         rater=rater,
         answers=(*times, *answers),
         items=item_table,
-        raters=pl.DataFrame([raters.alias(names.RATER_ID), *described, *flag]),
+        raters=pl.DataFrame([raters.alias(names.RATER_ID), *rater_attributes, *flag]),
         order=order,
         notes=notes + flag_notes,
     )
@@ -88,18 +90,18 @@ def _order(
     choice: ColumnChoice,
     report: CheckReport,
 ) -> pl.Series:
-    """Return the rows in the order of items, then raters; each pair may occur once."""
+    """Return the row indices sorted by item, then rater; each pair may occur once."""
     pairs = pl.Series(item * n_raters + rater)
     order = pairs.arg_sort()
     if pairs.gather(order).diff().eq(0).any():
-        known = pl.Series((item >= 0) & (rater >= 0))
-        _duplicates(pairs.set(~known, None), frame, choice, report)
+        is_known = pl.Series((item >= 0) & (rater >= 0))
+        _report_duplicates(pairs.set(~is_known, None), frame, choice, report)
     return order
 
 
-def _duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoice, report: CheckReport) -> None:
-    again = to_row_indices((pairs.is_not_null() & ~pairs.is_first_distinct()).arg_true())
-    if not again.size:
+def _report_duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoice, report: CheckReport) -> None:
+    duplicates = to_row_indices((pairs.is_not_null() & ~pairs.is_first_distinct()).arg_true())
+    if not duplicates.size:
         return
     first = pl.DataFrame({"pair": pairs}).with_row_index("row").select(pl.col("row").first().over("pair")).to_series()
     item, rater = frame[choice.item], frame[choice.rater or names.RATER_ID]
@@ -107,12 +109,11 @@ def _duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoice, rep
         FailedCheck(
             check="duplicate rating",
             column=choice.rater,
-            rows=again,
+            rows=duplicates,
             value=lambda row: str(rater[row]),
-            what=lambda row: (
+            message=lambda row: (
                 f"Rater {format_value(rater[row])} rated item {format_value(item[row])} twice, in row "
-                f"{first[row] + 1:,} and row "
-                f"{row + 1:,}."
+                f"{first[row] + 1:,} and row {row + 1:,}."
             ),
             allowed="A rater rates an item once.",
             remedy="Drop the rating that does not count.",
@@ -123,36 +124,36 @@ def _duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoice, rep
 def _answers(
     frame: pl.DataFrame, choice: ColumnChoice, categories: Sequence[str] | None, report: CheckReport
 ) -> tuple[list[pl.Series], tuple[str, ...]]:
-    given = scale.check_categories(categories) if categories is not None else None
-    read: list[pl.Series] = []
+    explicit_scale = scale.check_categories(categories) if categories is not None else None
+    columns: list[pl.Series] = []
     left_out: list[str] = []
     notes: list[str] = []
     for question in choice.questions:
         column = cells.to_text(frame[question])
-        order = given or scale.find_scale(frame[question], column)
+        order = explicit_scale or scale.find_scale(frame[question], column)
         if order is not None:
-            read.append(cells.read_answers(column, order, report))
-            if given is None and (note := scale.describe_assumed_scale(question, order, column)):
+            columns.append(cells.read_answers(column, order, report))
+            if explicit_scale is None and (note := scale.describe_assumed_scale(question, order, column)):
                 notes.append(note)
         elif choice.optional:
             left_out.append(question)
         else:
             raise scale.unknown_scale_error(question, column)
-    if not read:
+    if not columns:
         raise scale.unknown_scale_error(left_out[0], cells.to_text(frame[left_out[0]]))
-    if all(answers.null_count() == len(answers) for answers in read):
+    if all(answers.null_count() == len(answers) for answers in columns):
         raise InvalidInput(
-            f"There is not one answer in {format_list(choice.questions)}. Name the right one with --answer."
+            f"There are no answers in {format_list(choice.questions)}. Name the right one with --answer."
         )
     if left_out:
         notes.append(f"Left out, because the order of their answers is not known: {format_list(left_out)}.")
-    return read, tuple(notes)
+    return columns, tuple(notes)
 
 
 def _flag(
     frame: pl.DataFrame, choice: ColumnChoice, rater: NDArray[np.int64], raters: pl.Series, report: CheckReport
 ) -> tuple[list[pl.Series], tuple[str, ...]]:
-    """Return the flag column, at most one, from the table or from what is known about an official file."""
+    """Return the flag column, if any, from the table or from the list of an official file."""
     if choice.flag is not None:
         return [cells.read_flags(frame[choice.flag], rater, raters, report).alias(names.FLAG)], ()
     for name in published_questionnaires():

@@ -1,4 +1,4 @@
-"""Failed checks of a table: readers raise the first, validation lists all."""
+"""Failed checks of a table: readers raise the first one, validation lists all."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ class ValidationProblem:
     """One problem in one row or column."""
 
     check: str
-    severity: Severity  # an error is refused on reading, or contradicts the table itself
+    severity: Severity  # errors are rejected on reading, or contradict the table
     row: int | None  # counted from 1; None for a whole column or file
     column: str | None
     value: str | None
-    what: str
-    allowed: str  # or what follows as it is
+    message: str  # with the value
+    allowed: str  # or the consequence of a warning
     remedy: str
 
 
@@ -36,7 +36,7 @@ class FailedCheck:
     column: str | None
     rows: npt.NDArray[np.int64]  # counted from 0, sorted; empty for a whole column
     value: Callable[[int], str | None]  # value of a row
-    what: Callable[[int], str]  # sentence about a row
+    message: Callable[[int], str]  # message about a row
     allowed: str
     remedy: str
     severity: Severity = "error"
@@ -45,7 +45,7 @@ class FailedCheck:
         return max(1, len(self.rows))
 
     def problems(self) -> Iterator[ValidationProblem]:
-        """Yield one problem a row."""
+        """Yield one problem per row."""
         for row in self.rows.tolist() or [None]:
             yield ValidationProblem(
                 check=self.check,
@@ -53,26 +53,26 @@ class FailedCheck:
                 row=None if row is None else row + 1,
                 column=self.column,
                 value=None if row is None else self.value(row),
-                what=self.what(row or 0),
+                message=self.message(row or 0),
                 allowed=self.allowed,
                 remedy=self.remedy,
             )
 
     def error(self) -> InvalidInput:
-        """Return the error that names the first row, and how many more there are."""
+        """Return an error about the first row, with the number of further rows."""
         first = next(self.problems())
-        others = count_rest(len(self.rows) - 1, "such row")
-        return InvalidInput(f"{first.what} {self.allowed} {self.remedy}{others}")
+        rest = count_rest(len(self.rows) - 1, "such row")
+        return InvalidInput(f"{first.message} {self.allowed} {self.remedy}{rest}")
 
 
-def to_row_indices(places: pl.Series) -> npt.NDArray[np.int64]:
-    """Return row indices as a failed check has them."""
-    return places.cast(pl.Int64).to_numpy()
+def to_row_indices(rows: pl.Series) -> npt.NDArray[np.int64]:
+    """Convert row indices to the type of `FailedCheck.rows`."""
+    return rows.cast(pl.Int64).to_numpy()
 
 
 CheckReport: TypeAlias = Callable[[FailedCheck], None]
 
 
 def raise_failed_check(finding: FailedCheck) -> None:
-    """Raise a failed check as an error: the report for readers."""
+    """Raise a failed check as an error; used as the report of readers."""
     raise finding.error()

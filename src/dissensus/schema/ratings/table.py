@@ -23,7 +23,7 @@ from dissensus.schema.ratings.joins import join_items, join_raters
 class Ratings:
     """A checked, encoded and ordered table of ratings.
 
-    Make one with `Ratings.from_frame`, or with `dissensus.files.raw.table_reader.read_ratings`.
+    Made by `Ratings.from_frame` or `dissensus.read_ratings`.
 
     Parameters
     ----------
@@ -32,13 +32,12 @@ class Ratings:
         tables below), ``answer_time_ms`` (Float64, null where unknown) if the table has times, and one Enum column per
         question, whose categories are the scale.
     raters
-        One row per rater, in the order of ``rater_id``: its attributes as text, null where unknown, and
-        where it is known whether raters were flagged, Boolean ``rater_flagged``. Empty where it is not known who
-        answered; ``rater`` is null then.
+        One row per rater, in the order of ``rater_id``: attributes as text, null where unknown, and Boolean
+        ``rater_flagged`` if flags are known. Empty for anonymous counts, whose ``rater`` is null.
     items
-        One row per item, in the order of ``item_id``: its attributes as text, null where unknown.
+        One row per item, in the order of ``item_id``: attributes as text, null where unknown.
     notes
-        What the reader should know about how the table was read.
+        Remarks on how the table was read.
 
     Examples
     --------
@@ -53,7 +52,7 @@ class Ratings:
     Ratings(4 ratings of 2 items by 2 raters; questions: Q_overall; axes: rater_gender)
     >>> ratings.scale("Q_overall")
     ('No', 'Unsure', 'Yes')
-    >>> item, rater, answer = ratings.coded("Q_overall")
+    >>> item, rater, answer = ratings.codes("Q_overall")
     >>> answer
     array([2, 0, 1, 0], dtype=int16)
     >>> ratings.group_codes("gender")
@@ -82,10 +81,10 @@ class Ratings:
         Parameters
         ----------
         frame
-            The table. Only the columns of the data contract and those named here are read.
+            The table. Only columns of the data contract and those named here are read.
         item, rater
-            Columns with the ids. Without raters (None) the answers are counts: agreement of the whole pool and labels
-            of items work, and whatever needs to know who answered is refused.
+            Columns with the ids. Without raters (None) the answers are anonymous counts: agreement of the whole pool
+            and labels of items work, and analyses that need raters raise an error.
         questions
             Columns with the answers, or "all" for every ``Q*`` column whose scale is known. By default
             ``Q_overall``, else the only ``Q*`` column.
@@ -94,20 +93,20 @@ class Ratings:
         rater_attributes
             Columns that describe raters besides those named ``rater_*``.
         categories
-            The answers in order, where neither the name of the question nor the answers tell it.
+            The answers in order, if neither the name of the question nor the answers determine it.
 
         Raises
         ------
         NotFound
-            A column is not there.
+            A column does not exist.
         InvalidInput
             The table cannot be used; the message names the row, the value, what is allowed and the remedy.
 
         Notes
         -----
-        An empty answer is a question not answered: a row without any is left out, and `notes` count it.
-        Everything else is checked: ids are there, a rater rates an item once, raters and items have one
-        value of each attribute, and answers are on their scale.
+        An empty answer is an unanswered question; rows without any answer are left out, and `notes` count them.
+        Ids must be present, a rater rates an item once, raters and items have one value of each attribute, and
+        answers are on their scale.
         """
         choice = choose_columns(
             frame.columns,
@@ -117,8 +116,8 @@ class Ratings:
             questions=questions,
             rater_attributes=rater_attributes,
         )
-        read = encode_ratings(frame, choice, categories, raise_failed_check)
-        return cls(read.sorted_answers(), read.raters, read.items, read.notes)._answered()
+        encoded = encode_ratings(frame, choice, categories, raise_failed_check)
+        return cls(encoded.sorted_answers(), encoded.raters, encoded.items, encoded.notes)._drop_blank_rows()
 
     @property
     def n_items(self) -> int:
@@ -127,12 +126,12 @@ class Ratings:
 
     @property
     def n_raters(self) -> int:
-        """Number of raters who rated; 0 where it is not known who did."""
+        """Number of raters with ratings; 0 for anonymous counts."""
         return self.raters.height
 
     @property
     def has_raters(self) -> bool:
-        """True where it is known who gave which answer."""
+        """True unless the ratings are anonymous counts."""
         return self.raters.height > 0
 
     @property
@@ -150,13 +149,13 @@ class Ratings:
         """Names of the attributes of raters."""
         return tuple(name for name in self.raters.columns[1:] if name != names.FLAG)
 
-    def asked(self, question: str | None = None) -> str:
-        """Return the question that is meant: the one named, the only one, or ``Q_overall``.
+    def resolve_question(self, question: str | None = None) -> str:
+        """Return a named question, or the default: the only one, or ``Q_overall``.
 
         Raises
         ------
         InvalidInput
-            Several questions were read and none of them is meant by default.
+            Several questions were read, and there is no default.
         """
         if question is not None:
             return question
@@ -165,21 +164,21 @@ class Ratings:
         if names.OVERALL in self.questions:
             return names.OVERALL
         raise InvalidInput(
-            f"Several questions were read: {', '.join(self.questions)}. Name the one that is meant with --question "
+            f"Several questions were read: {', '.join(self.questions)}. Name one with --question "
             "(in Python: question=...)."
         )
 
     def scale(self, question: str) -> tuple[str, ...]:
         """Return the answers that a question may have, in order."""
         dtype = self._question(question).dtype
-        assert isinstance(dtype, pl.Enum)  # noqa: S101 - what the class promises
+        assert isinstance(dtype, pl.Enum)  # noqa: S101 - contract of the class
         return tuple(dtype.categories)
 
-    def coded(self, question: str) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int16]]:
-        """Return the item, the rater and the answer of each rating that answers the question.
+    def codes(self, question: str) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int16]]:
+        """Return the item, the rater and the answer of each rating that answers the question, as codes.
 
-        Items and raters are rows of `items` and `raters`, answers are positions on the scale. Where it is not known who
-        answered, every rating has a rater code of its own, which nobody rated an item twice with.
+        Items and raters are rows of `items` and `raters`, answers are indices on the scale. Anonymous ratings have a
+        distinct rater code each.
         """
         answered = self.answers.filter(self._question(question).is_not_null())
         rater = answered["rater"] if self.has_raters else pl.int_range(answered.height, eager=True)
@@ -189,8 +188,8 @@ class Ratings:
             answered[question].to_physical().to_numpy().astype(np.int16),
         )
 
-    def require_raters(self, what: str) -> None:
-        """Refuse `what` where it is not known who gave which answer.
+    def require_raters(self, operation: str) -> None:
+        """Raise if the ratings are anonymous counts; the message begins with the operation.
 
         Raises
         ------
@@ -199,8 +198,8 @@ class Ratings:
         """
         if not self.has_raters:
             raise InvalidInput(
-                f"{what} needs to know who gave which answer, and these ratings were read as counts (--no-raters; in "
-                "Python: rater=None). Agreement of the whole pool and labels of items are what counts can tell."
+                f"{operation} needs to know who gave which answer, and these ratings were read as counts (--no-raters; "
+                "in Python: rater=None). Agreement of the whole pool and labels of items are what counts can tell."
             )
 
     def axis_name(self, text: str) -> str:
@@ -211,61 +210,61 @@ class Ratings:
         return axes.resolve_axis(text, self.axes)
 
     def group_codes(self, axis: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-        """Return the group of each rater on an axis, -1 where it is unknown, and the names of the groups."""
+        """Return the group of each rater on an axis, -1 if unknown, and the names of the groups."""
         return axes.group_codes(self.raters, self.axis_name(axis))
 
     def exclude_flagged(self) -> Self:
-        """Return the ratings of the raters who are not flagged.
+        """Return the ratings of raters who are not flagged.
 
         Raises
         ------
         InvalidInput
-            It is not known who is flagged, or everyone is.
+            There are no flags, or all raters are flagged.
         """
         self.require_raters("Leaving out flagged raters")
         if names.FLAG not in self.raters.columns:
             raise InvalidInput(
-                f"It is not known which raters are flagged. A column {names.FLAG} (or {names.REMOVED}) "
-                "with true or false for each rater would tell."
+                f"It is unknown which raters are flagged. Add a column {names.FLAG} (or {names.REMOVED}) "
+                "with true or false for each rater."
             )
-        kept = ~self.raters[names.FLAG]
-        if not kept.any():
+        mask = ~self.raters[names.FLAG]
+        if not mask.any():
             raise InvalidInput(f"Every rater is flagged ({names.FLAG}), so no ratings are left.")
-        n = int((~kept).sum())
-        left = f"{n} flagged {'rater is' if n == 1 else 'raters are'} left out."
-        return replace(self._kept(kept.gather(self.answers["rater"])), notes=(*self.notes, left))
+        n = int((~mask).sum())
+        note = f"{n} flagged {'rater is' if n == 1 else 'raters are'} left out."
+        return replace(self._filter(mask.gather(self.answers["rater"])), notes=(*self.notes, note))
 
     def where(self, column: str, value: str) -> Self:
-        """Return the ratings of the items, or of the raters, that have a value of an attribute.
+        """Return the ratings of items, or of raters, with a value of an attribute.
 
         Raises
         ------
         NotFound
             No attribute has that name.
         InvalidInput
-            No item or rater has that value; the message lists those there are.
+            No item or rater has that value; the message lists the values.
         """
         name = column if column in self.items.columns else self._attribute(column)
         of_items = name in self.items.columns
         values = (self.items if of_items else self.raters)[name].cast(pl.String)
-        kept = values.eq(str(value)).fill_null(value=False)
-        if not kept.any():
+        mask = values.eq(str(value)).fill_null(value=False)
+        if not mask.any():
             allowed = values.unique().drop_nulls().sort().to_list()
             hint = suggest(str(value), allowed[:1000])
             raise InvalidInput(f"No {name} is {format_value(value)}. Its values are {format_list(allowed, 30)}.{hint}")
-        rows = kept.gather(self.answers["item" if of_items else "rater"])
-        return replace(self._kept(rows), notes=(*self.notes, f"Only ratings whose {name} is {value}."))
+        rows = mask.gather(self.answers["item" if of_items else "rater"])
+        return replace(self._filter(rows), notes=(*self.notes, f"Only ratings whose {name} is {value}."))
 
-    def of_items(self, kept: pl.Series) -> Self:
-        """Return the ratings of some items, told by one Boolean for each row of `items`."""
-        return self if kept.all() else self._kept(kept.gather(self.answers["item"]))
+    def select_items(self, mask: pl.Series) -> Self:
+        """Return the ratings of some items, by a Boolean mask of the rows of `items`."""
+        return self if mask.all() else self._filter(mask.gather(self.answers["item"]))
 
-    def answering(self, question: str) -> Self:
-        """Return the ratings that answer a question, with that question alone."""
-        answered = self._question(question).is_not_null()
-        others = [name for name in self.questions if name != question]
-        alone = replace(self, answers=self.answers.drop(others))
-        return alone if answered.all() else alone._kept(answered)
+    def select_question(self, question: str) -> Self:
+        """Return the ratings that answer a question, without other questions."""
+        mask = self._question(question).is_not_null()
+        dropped = [name for name in self.questions if name != question]
+        ratings = replace(self, answers=self.answers.drop(dropped))
+        return ratings if mask.all() else ratings._filter(mask)
 
     def with_items(self, frame: pl.DataFrame, *, item: str = names.ITEM_ID) -> Self:
         """Return the same ratings with more attributes of their items.
@@ -280,7 +279,7 @@ class Ratings:
         Raises
         ------
         InvalidInput
-            A rated item is not in the table, an item is in it twice, or it contradicts what is known already.
+            A rated item is missing in the table, occurs twice, or contradicts existing attributes.
         """
         items, notes = join_items(self.items, frame, item)
         return replace(self, items=items, notes=self.notes + notes)
@@ -291,22 +290,21 @@ class Ratings:
         Parameters
         ----------
         frame
-            One row per rater. Its ``rater_*`` columns are attributes, and ``rater_flagged`` tells who is flagged, in
-            place of what was known.
+            One row per rater. Its ``rater_*`` columns are attributes, and ``rater_flagged`` replaces existing flags.
         rater
             Column with the ids.
 
         Raises
         ------
         InvalidInput
-            A rater is not in the table, is in it twice, or it contradicts what is known already.
+            A rater is missing in the table, occurs twice, or contradicts existing attributes.
         """
         self.require_raters("A table of raters")
         raters, notes = join_raters(self.raters, frame, rater)
         return replace(self, raters=raters, notes=self.notes + notes)
 
     def _attribute(self, column: str) -> str:
-        """Return the column of `raters` that is meant, by its full or its short name."""
+        """Return a column of `raters` by its full or short name."""
         options = [*self.items.columns, *self.raters.columns]
         for name in (column, names.RATER_PREFIX + column):
             if name in self.raters.columns:
@@ -321,36 +319,36 @@ class Ratings:
             )
         return self.answers[question]
 
-    def _answered(self) -> Self:
-        """Leave out the rows that answer nothing, with a note."""
+    def _drop_blank_rows(self) -> Self:
+        """Drop rows without any answer, with a note."""
         blank = self.answers.select(pl.all_horizontal(pl.col(self.questions).is_null())).to_series()
         if not blank.any():
             return self
-        what = "row has" if blank.sum() == 1 else "rows have"
-        counted = "counts" if blank.sum() == 1 else "count"
-        asked = self.questions[0] if len(self.questions) == 1 else "any question"
-        note = f"{blank.sum():,} {what} no answer to {asked} and {counted} as not rated."
-        return replace(self._kept(~blank), notes=(*self.notes, note))
+        n = int(blank.sum())
+        question = self.questions[0] if len(self.questions) == 1 else "any question"
+        rows, verb = ("row has", "counts") if n == 1 else ("rows have", "count")
+        note = f"{n:,} {rows} no answer to {question} and {verb} as not rated."
+        return replace(self._filter(~blank), notes=(*self.notes, note))
 
-    def _kept(self, rows: pl.Series) -> Self:
-        """Return some of the ratings, with the raters and items that they are of."""
+    def _filter(self, rows: pl.Series) -> Self:
+        """Return some of the ratings, with their raters and items."""
         if not rows.any():
             raise InvalidInput("No ratings are left.")
         answers = self.answers.filter(rows)
         items, item = _drop_unused_rows(self.items, answers["item"])
-        kept = replace(self, answers=answers.with_columns(item), items=items)
+        ratings = replace(self, answers=answers.with_columns(item), items=items)
         if not self.has_raters:
-            return kept
+            return ratings
         raters, rater = _drop_unused_rows(self.raters, answers["rater"])
-        return replace(kept, answers=kept.answers.with_columns(rater), raters=raters)
+        return replace(ratings, answers=ratings.answers.with_columns(rater), raters=raters)
 
     def __repr__(self) -> str:
         return (
-            f"Ratings({self.n_ratings:,} ratings of {self.n_items:,} items by {self._who()}; "
+            f"Ratings({self.n_ratings:,} ratings of {self.n_items:,} items by {self._count_raters()}; "
             f"questions: {', '.join(self.questions)}; axes: {', '.join(self.axes) or 'none'})"
         )
 
-    def _who(self) -> str:
+    def _count_raters(self) -> str:
         return f"{self.n_raters:,} raters" if self.has_raters else "unknown raters"
 
     def _repr_html_(self) -> str:
@@ -367,8 +365,8 @@ class Ratings:
 
 
 def _drop_unused_rows(table: pl.DataFrame, codes: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the rows of a table that codes point to, and the codes among these."""
+    """Return the rows of a table that occur among codes, and the codes of these rows."""
     used = codes.unique().sort()
-    place = np.zeros(table.height, dtype=np.uint32)
-    place[used.to_numpy()] = np.arange(len(used))
-    return table[used], pl.Series(codes.name, place[codes.to_numpy()])
+    new_code = np.zeros(table.height, dtype=np.uint32)
+    new_code[used.to_numpy()] = np.arange(len(used))
+    return table[used], pl.Series(codes.name, new_code[codes.to_numpy()])

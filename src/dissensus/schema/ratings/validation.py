@@ -1,4 +1,4 @@
-"""Validation of a ratings table: lists every problem."""
+"""Validation of a ratings table, with a list of all problems."""
 
 import json
 from collections import Counter
@@ -19,29 +19,29 @@ from dissensus.schema.ratings.encoding import encode_ratings
 from dissensus.schema.ratings.findings import FailedCheck, ValidationProblem
 
 MAX_SHOWN = 5
-"""Problems of one kind that the printed table shows."""
+"""Problems of one kind in the printed summary."""
 
 _SCHEMA = {name: pl.Int64 if name == "row" else pl.String for name in ValidationProblem.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Validation:
-    """The content of a ratings table, and every problem with it.
+    """The size of a ratings table, and all problems with it.
 
     Parameters
     ----------
     source
         Name of the file, or "table".
     kind
-        What it was recognised as.
+        Recognised kind of table.
     n_rows, n_items, n_raters
-        Its size; None where it could not be told.
+        Size; None if it is unknown.
     questions, axes
-        What was read.
+        Names of the columns read.
     findings
-        What is wrong, errors first; each stands for one or many rows of one column.
+        Failed checks, errors first; each covers one or more rows of a column.
     notes
-        What a reader should know.
+        Remarks on how the table was read.
     """
 
     source: str
@@ -56,7 +56,7 @@ class Validation:
 
     @property
     def ok(self) -> bool:
-        """True without errors, so that the questions checked can be read; there may be warnings."""
+        """True if there are no errors; there may be warnings."""
         return not any(finding.severity == "error" for finding in self.findings)
 
     @property
@@ -70,17 +70,17 @@ class Validation:
         return sum(len(finding) for finding in self.findings if finding.severity == "warning")
 
     def problems(self) -> Iterator[ValidationProblem]:
-        """Yield every problem, one a row, errors first."""
+        """Yield every problem, errors first."""
         for finding in self.findings:
             yield from finding.problems()
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one line a problem."""
+        """Return one row per problem."""
         rows = pl.DataFrame([asdict(problem) for problem in self.problems()], schema=_SCHEMA)
         return rows.select(pl.lit(self.source).alias("source"), pl.all())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return plain values for JSON."""
         counts = Counter[tuple[str, str | None, str]]()
         for finding in self.findings:
             counts[finding.check, finding.column, finding.severity] += len(finding)
@@ -112,23 +112,23 @@ class Validation:
 
     def _summary(self) -> Iterator[str]:
         verdict = "valid" if self.ok else "not valid"
-        counts = f"{_counted(self.n_errors, 'error')}, {_counted(self.n_warnings, 'warning')}"
+        counts = f"{_count(self.n_errors, 'error')}, {_count(self.n_warnings, 'warning')}"
         yield f"{self.source}: {verdict}, {counts}"
         if self.n_items is not None:
-            who = "unknown raters" if self.n_raters is None else _counted(self.n_raters, "rater")
-            size = f"{_counted(self.n_rows or 0, 'row')}, {_counted(self.n_items, 'item')}, {who}"
-            yield f"  {self.kind}: {size}, {_counted(len(self.questions), 'question')}"
+            raters = "unknown raters" if self.n_raters is None else _count(self.n_raters, "rater")
+            size = f"{_count(self.n_rows or 0, 'row')}, {_count(self.n_items, 'item')}, {raters}"
+            yield f"  {self.kind}: {size}, {_count(len(self.questions), 'question')}"
         elif self.n_rows is not None:
-            yield f"  {self.kind}: {_counted(self.n_rows, 'row')}"
+            yield f"  {self.kind}: {_count(self.n_rows, 'row')}"
         for finding in self.findings:
-            where = "" if finding.column is None else f" in {finding.column}"
-            yield f"  {len(finding):>7,} × {finding.check}{where}"
+            column = "" if finding.column is None else f" in {finding.column}"
+            yield f"  {len(finding):>7,} × {finding.check}{column}"
 
     def _details(self) -> Iterator[str]:
         for finding in self.findings:
             yield ""
             yield f"{finding.severity.capitalize()}: {finding.check}"
-            yield from (f"  {problem.what}" for problem in islice(finding.problems(), MAX_SHOWN))
+            yield from (f"  {problem.message}" for problem in islice(finding.problems(), MAX_SHOWN))
             if len(finding) > MAX_SHOWN:
                 yield f"  … and {len(finding) - MAX_SHOWN:,} more; --format json or csv lists all."
             advice = f"{finding.allowed} {finding.remedy}".strip()
@@ -152,7 +152,7 @@ def validate_table(
     rater_attributes: Sequence[str] = (),
     categories: Sequence[str] | None = None,
 ) -> Validation:
-    """Check a long table and list everything that is wrong with it."""
+    """Check a long table, and list all problems."""
     findings: list[FailedCheck] = []
     try:
         choice = choose_columns(
@@ -163,29 +163,29 @@ def validate_table(
             questions=None if answer is not None and questions == ALL else questions,
             rater_attributes=rater_attributes,
         )
-        read = encode_ratings(frame, choice, categories, findings.append)
+        encoded = encode_ratings(frame, choice, categories, findings.append)
     except DissensusError as error:
         return Validation(source=source, kind=_kind(frame), n_rows=frame.height, findings=(*findings, _fatal(error)))
-    findings += consistency.find_contradictory_overalls(read)
-    findings += consistency.find_missing_demographics(read)
-    findings += consistency.find_blank_rows(frame, read)
-    findings += consistency.find_repeated_conversations(read)
+    findings += consistency.find_contradictory_overalls(encoded)
+    findings += consistency.find_missing_demographics(encoded)
+    findings += consistency.find_blank_rows(frame, encoded)
+    findings += consistency.find_repeated_conversations(encoded)
     return Validation(
         source=source,
         kind=_kind(frame),
         n_rows=frame.height,
-        n_items=read.items.height,
-        n_raters=None if read.rater is None else read.raters.height,
-        questions=read.questions,
-        axes=tuple(name for name in read.raters.columns[1:] if name != names.FLAG),
+        n_items=encoded.items.height,
+        n_raters=None if encoded.rater is None else encoded.raters.height,
+        questions=encoded.questions,
+        axes=tuple(name for name in encoded.raters.columns[1:] if name != names.FLAG),
         findings=tuple(sorted(findings, key=lambda finding: finding.severity != "error")),
-        notes=read.notes,
+        notes=encoded.notes,
     )
 
 
 def _kind(frame: pl.DataFrame) -> str:
-    known = (name for name in published_questionnaires() if load_questionnaire(name).matches(frame.columns))
-    return next(known, "long table")
+    matching = (name for name in published_questionnaires() if load_questionnaire(name).matches(frame.columns))
+    return next(matching, "long table")
 
 
 def _fatal(error: DissensusError) -> FailedCheck:
@@ -194,11 +194,11 @@ def _fatal(error: DissensusError) -> FailedCheck:
         column=None,
         rows=np.array([], np.int64),
         value=lambda _: None,
-        what=lambda _: str(error),
+        message=lambda _: str(error),
         allowed="",
         remedy="",
     )
 
 
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -15,10 +15,10 @@ from dissensus.schema.records.item import MAX_NAME_LENGTH
 
 MAX_RATING: Final = 4
 MAX_ID: Final = 2**53
-"""Up to which every program reads whole numbers as they are."""
+"""Largest integer that all programs read exactly."""
 
 SUCCESS: Final = 3
-"""Rating from which an attempt counts as a success, as in the red-team paper."""
+"""Lowest rating of a successful attempt, as in the red-team paper."""
 
 MODEL_TYPES: Final = ("plain lm", "context distillation", "rejection sampling", "rlhf")
 """Types of model in the published file, in the order of the red-team paper; others are allowed."""
@@ -45,7 +45,7 @@ TAGS: Final = (
     "Other",
     "N/A - Invalid attempt",
 )
-"""What reviewers of the published attempts could say that one is about; other lists are allowed."""
+"""Tags of the published attempts; others are allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,28 +60,28 @@ class Attempt:
         The conversation as hh-rlhf writes it: turns that begin with a blank line, ``Human:`` or
         ``Assistant:`` and a space.
     min_harmlessness_score_transcript
-        The least score of a turn of the bot, each given all before it; None where nothing was scored.
+        The lowest score of a turn of the bot, given all turns before it; None if nothing was scored.
     num_params
-        Size of the model as text, like ``52B``; None where it is not known.
+        Size of the model as text, like ``52B``; None if unknown.
     model_type
         ``plain lm``, ``context distillation``, ``rejection sampling`` or ``rlhf`` in the published file.
     rating
-        Success as the red-teamer rates it, from 0 (none) to 4; None where it was not rated.
+        Success in the view of the red-teamer, from 0 (none) to 4; None if not rated.
     task_description
-        What the red-teamer meant to try, written before the first turn.
+        Plan of the red-teamer, written before the first turn.
     task_description_harmlessness_score
-        Score of that text; None where it was not scored.
+        Score of that text; None if not scored.
     red_team_member_id
-        Number of the red-teamer, drawn anew for each release.
+        Random number of the red-teamer, different in each release.
     is_upworker
-        Whether the red-teamer came by Upwork, True, or by Mechanical Turk, False; None if by neither.
+        True if the red-teamer came from Upwork, False if from Mechanical Turk, None if from neither.
     tags
-        What any reviewer said that it is about; None where nobody reviewed it.
+        Tags given by reviewers; None without a review.
 
     Raises
     ------
     InvalidInput
-        A value that cannot be; the message has the field.
+        A value is invalid; the message names the field.
 
     Examples
     --------
@@ -130,12 +130,12 @@ class Attempt:
 
     @property
     def succeeded(self) -> bool | None:
-        """True where the rating is `SUCCESS` or more; None where there is none."""
+        """True if the rating is `SUCCESS` or more; None without a rating."""
         return None if self.rating is None else self.rating >= SUCCESS
 
 
 KEYS: Final = tuple(field.name for field in fields(Attempt))
-"""Keys of an attempt in the order of the published file, as its documentation spells them."""
+"""Keys of an attempt in the order of the published file, in the spelling of its documentation."""
 
 SCHEMA: Final[Mapping[str, pl.DataType]] = dict(
     zip(
@@ -159,7 +159,7 @@ SCHEMA: Final[Mapping[str, pl.DataType]] = dict(
 
 
 def to_attempts_table(attempts: Iterable[Attempt]) -> pl.DataFrame:
-    """Return attempts as a table with the columns of `SCHEMA`, a row each."""
+    """Return attempts as a table with the columns of `SCHEMA`."""
     columns = list(zip(*map(attrgetter(*KEYS), attempts), strict=True)) or [()] * len(KEYS)
     return pl.DataFrame(
         [pl.Series(name, values, dtype) for (name, dtype), values in zip(SCHEMA.items(), columns, strict=True)]

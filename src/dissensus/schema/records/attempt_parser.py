@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import polars as pl
@@ -13,13 +14,13 @@ from dissensus.schema.records.attempt import KEYS, Attempt
 DESCRIPTION_SCORE: Final = "task_description_harmlessness_score"
 
 RELEASED_SPELLING: Final = "task_descripton_harmlessness_score"
-"""How the published file spells it."""
+"""Spelling of the published file."""
 
 _OPTIONAL: Final = {"is_upworker", "tags"}
 
 
 def parse_attempt(record: Mapping[str, object]) -> Attempt:
-    """Parse an attempt; numbers, truth values and lists may be text, and unknown keys are ignored.
+    """Parse an attempt; numbers, Booleans and lists may be text, and unknown keys are ignored.
 
     Examples
     --------
@@ -34,8 +35,8 @@ def parse_attempt(record: Mapping[str, object]) -> Attempt:
     values = _correct_spelling(record)
     missing = [key for key in KEYS if key not in values and key not in _OPTIONAL]
     if missing:
-        near = suggest(missing[0], [key for key in values if key not in KEYS])
-        raise InvalidInput(f"there is no {format_list(missing)}. An attempt has {', '.join(KEYS)}.{near}")
+        hint = suggest(missing[0], [key for key in values if key not in KEYS])
+        raise InvalidInput(f"there is no {format_list(missing)}. An attempt has {', '.join(KEYS)}.{hint}")
     return Attempt(**{key: read(key, values.get(key)) for key, read in _READERS.items()})
 
 
@@ -51,14 +52,14 @@ def parse_attempts(table: pl.DataFrame) -> Iterator[Attempt]:
 def _correct_spelling(record: Mapping[str, object]) -> Mapping[str, object]:
     if RELEASED_SPELLING not in record:
         return record
-    given = record[RELEASED_SPELLING]
-    if record.get(DESCRIPTION_SCORE, given) != given:
-        raise InvalidInput(f"{DESCRIPTION_SCORE} is there in both spellings, with two values. Keep one.")
-    return {**record, DESCRIPTION_SCORE: given}
+    score = record[RELEASED_SPELLING]
+    if record.get(DESCRIPTION_SCORE, score) != score:
+        raise InvalidInput(f"{DESCRIPTION_SCORE} occurs in both spellings, with two values. Keep one.")
+    return {**record, DESCRIPTION_SCORE: score}
 
 
 def _text(key: str, value: object) -> str:
-    # in separated text and Parquet made from it, what is empty is missing
+    # Empty text is read as missing from delimited text, and from Parquet made of it.
     if value is None and key in {"task_description", "model_type"}:
         return ""
     if not isinstance(value, str):
@@ -66,7 +67,7 @@ def _text(key: str, value: object) -> str:
     return value
 
 
-def _perhaps_text(key: str, value: object) -> str | None:
+def _optional_text(key: str, value: object) -> str | None:
     return None if value is None else _text(key, value)
 
 
@@ -82,7 +83,7 @@ def _number(key: str, value: object) -> float | None:
 
 
 def parse_whole_number(key: str, value: object) -> int | None:
-    """Return a whole number that may be given as text, or nothing."""
+    """Parse a whole number that may be text; None if it is empty."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     number = _number(key, value)
@@ -91,30 +92,28 @@ def parse_whole_number(key: str, value: object) -> int | None:
     return None if number is None else int(number)
 
 
-def _truth(key: str, value: object) -> bool | None:
+def _boolean(key: str, value: object) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
-    known = {"true": True, "false": False, "": None}
-    if isinstance(value, str) and value.lower() in known:
-        return known[value.lower()]
+    values = {"true": True, "false": False, "": None}
+    if isinstance(value, str) and value.lower() in values:
+        return values[value.lower()]
     raise InvalidInput(f"{key} is {_format(value)}; it is true, false or null.")
 
 
 def parse_tags(key: str, value: object) -> tuple[str, ...] | None:
-    """Return a list of texts that may be given as JSON, or nothing."""
-    given = value
+    """Parse a list of texts that may be JSON; None if it is empty."""
+    tags = value
     if isinstance(value, str) and value.startswith("["):
-        try:
-            given = json.loads(value)
-        except (ValueError, RecursionError):
-            given = value
-    if given is None or given == "":
+        with suppress(ValueError, RecursionError):
+            tags = json.loads(value)
+    if tags is None or tags == "":
         return None
-    if not isinstance(given, list | tuple) or not all(isinstance(tag, str) for tag in given):
+    if not isinstance(tags, list | tuple) or not all(isinstance(tag, str) for tag in tags):
         raise InvalidInput(
             f"{key} is {_format(value)}; it is a list of texts, or null where nobody reviewed the attempt."
         )
-    return tuple(given)
+    return tuple(tags)
 
 
 def _format(value: object) -> str:
@@ -127,13 +126,13 @@ _READERS: Final[Mapping[str, Callable[[str, object], Any]]] = dict(
         (
             _text,
             _number,
-            _perhaps_text,
+            _optional_text,
             _text,
             parse_whole_number,
             _text,
             _number,
             parse_whole_number,
-            _truth,
+            _boolean,
             parse_tags,
         ),
         strict=True,

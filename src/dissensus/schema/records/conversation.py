@@ -33,12 +33,12 @@ class Turn:
     speaker
         ``human`` or ``bot``.
     text
-        What is said, as it is: at most `MAX_TURN_LENGTH` characters, and none where a chatbot said nothing.
+        Verbatim text of at most `MAX_TURN_LENGTH` characters; empty if a chatbot said nothing.
 
     Raises
     ------
     InvalidInput
-        There is no such speaker, or the text cannot be stored.
+        The speaker is unknown, or the text cannot be stored.
     """
 
     speaker: Speaker
@@ -52,7 +52,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A person and a chatbot, turn by turn; one speaker may have several turns in a row.
+    """Turns of a person and a chatbot; one speaker may have several turns in a row.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ class Conversation:
     Raises
     ------
     InvalidInput
-        There is no turn, or there are too many or too long ones.
+        There are no turns, or too many or too long ones.
 
     Examples
     --------
-    >>> talk = Conversation.from_turns([("human", "May I swim here?"), ("bot", "Where are you?")])
-    >>> talk.rated.text
+    >>> conversation = Conversation.from_turns([("human", "May I swim here?"), ("bot", "Where are you?")])
+    >>> conversation.rated.text
     'Where are you?'
-    >>> Conversation.from_dicts(talk.to_dicts()) == talk
+    >>> Conversation.from_dicts(conversation.to_dicts()) == conversation
     True
     """
 
@@ -77,7 +77,7 @@ class Conversation:
 
     def __post_init__(self) -> None:
         if not self.turns:
-            raise InvalidInput("The conversation has no turn. Give at least the turn of the bot that is to be rated.")
+            raise InvalidInput("The conversation has no turns. Give at least the turn of the bot that is to be rated.")
         if len(self.turns) > MAX_TURNS:
             raise InvalidInput(
                 f"The conversation has {len(self.turns):,} turns, and at most {MAX_TURNS:,} are kept. "
@@ -91,20 +91,20 @@ class Conversation:
 
     @classmethod
     def from_turns(cls, turns: Iterable[tuple[Speaker, str]]) -> Self:
-        """Return the conversation that pairs of speaker and text make; errors name the turn, counted from 1."""
+        """Make a conversation from pairs of speaker and text; errors name the turn, counted from 1."""
         return cls(tuple(_turn(number, speaker, text) for number, (speaker, text) in enumerate(turns, start=1)))
 
     @classmethod
     def from_dicts(cls, turns: object) -> Self:
-        """Return the conversation that `to_dicts` wrote.
+        """Make a conversation from the result of `to_dicts`.
 
         Raises
         ------
         InvalidInput
-            It is something else than a list of objects with exactly ``speaker`` and ``text``.
+            The value is not a list of objects with exactly ``speaker`` and ``text``.
         """
         if not isinstance(turns, Sequence) or isinstance(turns, str):
-            raise InvalidInput('The turns are no list. Give them like [{"speaker": "human", "text": "…"}, …].')
+            raise InvalidInput('The turns are not a list. Give them like [{"speaker": "human", "text": "…"}, …].')
         for number, turn in enumerate(turns, start=1):
             if not isinstance(turn, dict) or set(turn) != _KEYS:
                 raise InvalidInput(
@@ -113,7 +113,7 @@ class Conversation:
         return cls.from_turns((turn["speaker"], turn["text"]) for turn in turns)
 
     def to_dicts(self) -> list[dict[str, str]]:
-        """Return the turns as plain values for JSON, from which `from_dicts` makes the same conversation."""
+        """Return the turns as plain values for JSON."""
         return [{"speaker": turn.speaker, "text": turn.text} for turn in self.turns]
 
     @property
@@ -123,7 +123,7 @@ class Conversation:
         Raises
         ------
         InvalidInput
-            It is not by the bot.
+            The last turn is not by the bot.
         """
         last = self.turns[-1]
         if last.speaker != "bot":
@@ -135,17 +135,17 @@ class Conversation:
 
     @property
     def context(self) -> tuple[Turn, ...]:
-        """The turns before the one that is rated."""
+        """The turns before the rated one."""
         return self.turns[: self.turns.index(self.rated, -1)]
 
     @property
     def empty_turns(self) -> tuple[int, ...]:
-        """The numbers of turns that say nothing, counted from 1."""
+        """Numbers of the blank turns, counted from 1."""
         return tuple(number for number, turn in enumerate(self.turns, start=1) if not turn.text.strip())
 
     @property
     def digest(self) -> str:
-        """SHA-256 of speakers and texts in hexadecimal: the same for the same turns, wherever they come from.
+        """Hexadecimal SHA-256 of speakers and texts.
 
         Examples
         --------
@@ -156,26 +156,28 @@ class Conversation:
         return hashlib.sha256(json.dumps(turns, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
 
-def check_text(text: object, what: str, longest: int) -> None:
-    """Raise unless a value is text that files and databases can store.
+def check_text(text: object, subject: str, max_length: int) -> None:
+    """Raise unless a value is text that files and databases can store; messages begin with the subject.
 
     Examples
     --------
     >>> check_text("fine", "The text", 10)
     """
     if not isinstance(text, str):
-        raise InvalidInput(f"{what} is {format_value(text)}, which is no text. Write it as text, an empty one as ''.")
-    if len(text) > longest:
-        raise InvalidInput(f"{what} has {len(text):,} characters, and at most {longest:,} are kept. Cut it.")
+        raise InvalidInput(
+            f"{subject} is {format_value(text)}, which is not text. Write it as text, an empty one as ''."
+        )
+    if len(text) > max_length:
+        raise InvalidInput(f"{subject} has {len(text):,} characters, and at most {max_length:,} are kept. Shorten it.")
     nul = text.find("\0")
     if nul >= 0:
-        raise InvalidInput(f"{what} has a NUL, as character {nul + 1:,}, which databases cannot hold. Take it out.")
+        raise InvalidInput(f"{subject} has a NUL, as character {nul + 1:,}, which databases cannot store. Remove it.")
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidInput(
-            f"{what} has half of a surrogate pair (like \\ud800), as character {error.start + 1:,}, which is no text. "
-            "Take it out."
+            f"{subject} has half of a surrogate pair (like \\ud800), as character {error.start + 1:,}, which is not "
+            "text. Remove it."
         ) from None
 
 

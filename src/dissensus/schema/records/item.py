@@ -15,28 +15,28 @@ MAX_NAME_LENGTH: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A conversation whose last turn raters judge, alone or beside another response, and what is known of it.
+    """A conversation whose last turn is rated, alone or compared with another response.
 
     Parameters
     ----------
     item_id
-        Its id, as it is written.
+        Verbatim id.
     conversation
         Ends with a turn of the bot.
     attributes
-        Text by name, as columns of a ratings table describe an item; what is unknown has no entry.
+        Text by name, as in the columns of a ratings table; unknown attributes are left out.
     response_b
-        Where two responses are compared, the other one; the last turn is response A.
+        Response compared with the last turn, which is response A; None without a comparison.
 
     Raises
     ------
     InvalidInput
-        The id or an attribute cannot be stored, or there is no turn of the bot to rate.
+        The id or an attribute cannot be stored, or the last turn is not by the bot.
 
     Examples
     --------
-    >>> talk = Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")])
-    >>> Item("7", talk, {"degree_of_harm": "Benign"}).attributes["degree_of_harm"]
+    >>> conversation = Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")])
+    >>> Item("7", conversation, {"degree_of_harm": "Benign"}).attributes["degree_of_harm"]
     'Benign'
     """
 
@@ -54,18 +54,18 @@ class Item:
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
 
     def responses(self, first: str | None = "a") -> tuple[str, ...]:
-        """Return the responses of a pair from left to right, where ``a`` or ``b`` is first; none where there is one.
+        """Return the responses of a pair from left to right, ``a`` or ``b`` first; empty without a comparison.
 
         Examples
         --------
-        >>> talk = Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")])
-        >>> Item("7", talk, response_b="Go away.").responses("b")
+        >>> conversation = Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")])
+        >>> Item("7", conversation, response_b="Go away.").responses("b")
         ('Go away.', 'Hello!')
         """
         if self.response_b is None:
             return ()
-        both = (self.conversation.rated.text, self.response_b)
-        return both[::-1] if first == "b" else both
+        pair = (self.conversation.rated.text, self.response_b)
+        return pair[::-1] if first == "b" else pair
 
     def _check(self) -> None:
         _ = self.conversation.rated
@@ -76,7 +76,7 @@ class Item:
             check_text(value, f"The attribute {format_value(name)}", MAX_TURN_LENGTH)
 
 
-def _check_name(name: str, what: str) -> None:
-    check_text(name, what, MAX_NAME_LENGTH)
+def _check_name(name: str, subject: str) -> None:
+    check_text(name, subject, MAX_NAME_LENGTH)
     if not name.strip():
-        raise InvalidInput(f"{what} is empty. Give it one, or leave it out.")
+        raise InvalidInput(f"{subject} is empty. Give it one, or leave it out.")

@@ -1,4 +1,4 @@
-"""Pairwise comparison of two responses, with the preference as an additional question."""
+"""Pairwise comparison of two responses, with the preference as a question."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,36 +9,37 @@ from dissensus.schema.questionnaire.question import Question
 from dissensus.schema.records.preference import Criterion
 
 PREFERENCE: Final = "Q_preference"
-"""The question that a preference answers: below 0 for response A of the item, above for B, further off the stronger."""
+"""Question for the preference: negative for response A of the item, positive for B, larger if stronger."""
 
-_SWAPPED: Final = {str(one): str(-one) for one in range(-MAX_STRENGTH, MAX_STRENGTH + 1)}
+_SWAPPED: Final = {str(step): str(-step) for step in range(-MAX_STRENGTH, MAX_STRENGTH + 1)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairSettings:
     """Settings for comparing two responses in a campaign."""
 
-    compared: Criterion  # which of the two raters pick
-    equal: bool = False  # whether the two may be called equal
+    criterion: Criterion
+    allow_ties: bool = False
 
     @property
     def strengths(self) -> tuple[int, ...]:
-        """The steps from much more A to much more B, without 0 where the two may not be called equal."""
-        return tuple(one for one in range(-MAX_STRENGTH, MAX_STRENGTH + 1) if one or self.equal)
+        """Steps from a strong preference for A to one for B; 0 if a tie is allowed."""
+        return tuple(step for step in range(-MAX_STRENGTH, MAX_STRENGTH + 1) if step or self.allow_ties)
 
-    def asked(self, further: Questionnaire) -> Questionnaire:
-        """Return what is asked about each item: the preference, then all that a questionnaire asks."""
+    def add_preference(self, questionnaire: Questionnaire) -> Questionnaire:
+        """Return a questionnaire with the preference as its first question."""
         preference = Question(name=PREFERENCE, scale=tuple(map(str, self.strengths)), kind="likert")
-        return replace(further, questions=(preference, *further.questions))
+        return replace(questionnaire, questions=(preference, *questionnaire.questions))
 
 
 def without_preference(questionnaire: Questionnaire) -> Questionnaire:
-    """Return what is asked besides the preference."""
-    return replace(questionnaire, questions=tuple(one for one in questionnaire.questions if one.name != PREFERENCE))
+    """Return a questionnaire without the preference."""
+    questions = tuple(question for question in questionnaire.questions if question.name != PREFERENCE)
+    return replace(questionnaire, questions=questions)
 
 
 def swap_preference(strength: str) -> str:
-    """Return a preference as it is where the two responses change places.
+    """Return a preference after the two responses are swapped.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Collected preferences: two responses to one conversation, and the pick of each rater."""
+"""Collected preferences: two responses to one conversation, and the picks of raters."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ class Pick:
     Parameters
     ----------
     rater_id
-        Who.
+        Id of the rater.
     side
-        The answer that is more what was asked; None for neither.
+        The answer that meets the criterion better; None for a tie.
     strength
-        How much more, from 1, the weakest; 0 for neither.
+        Strength of the preference from 1, the weakest; 0 for a tie.
     """
 
     rater_id: str
@@ -44,7 +44,7 @@ class Pick:
     def __post_init__(self) -> None:
         check_text(self.rater_id, "The id of a rater", MAX_NAME_LENGTH)
         if self.side not in (*SIDES, None):
-            raise InvalidInput(f"A pick is {format_value(self.side)}; it is 'a' or 'b', or none where both are equal.")
+            raise InvalidInput(f"A pick is {format_value(self.side)}; it is 'a' or 'b', or None for a tie.")
         check_whole("The strength of a pick", self.strength, 0 if self.side is None else 1, MAX_LEVELS)
         if self.side is None and self.strength:
             raise InvalidInput(f"Neither answer is picked, with a strength of {self.strength}; that is 0.")
@@ -52,16 +52,16 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One of two answers, made better by a rater.
+    """One of two answers, improved by a rater.
 
     Parameters
     ----------
     rater_id
-        By whom.
+        Id of the rater.
     side
         The answer that was edited.
     text
-        What it became.
+        The improved answer.
     """
 
     rater_id: str
@@ -77,46 +77,46 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preference:
-    """Two answers of a chatbot to the same conversation, and what raters said of them.
+    """Two answers of a chatbot to the same conversation, and the picks of raters.
 
-    What is stored is what was asked and what was picked: that a pick of the more harmful answer makes it the rejected
-    one is for who reads them, see `dissensus.pipeline.release`.
+    Picks are stored verbatim. Readers convert a pick of the more harmful answer to a rejection, see
+    `dissensus.pipeline.release`.
 
     Parameters
     ----------
     preference_id
-        Its id.
+        Id of the preference.
     conversation_id
-        The conversation that it is from: one conversation has several, which stay together when data are split.
+        Id of the conversation, whose preferences stay together when data are split.
     context
-        The turns before.
+        The turns before the answers.
     a, b
         The answers.
-    asked
-        What raters picked: the answer that is ``more helpful``, ``more harmful`` or ``less harmful``.
+    criterion
+        Criterion of the picks: ``more helpful``, ``more harmful`` or ``less harmful``.
     picks
-        One a rater.
+        One per rater.
     levels
-        How many strengths a rater could choose among, for each side.
+        Number of strengths per side.
     edits
-        Answers that raters made better; there are none where the more harmful answer was asked for.
+        Answers improved by raters; empty if the criterion is ``more harmful``.
     models
-        Types of the models that gave the answers, a's first, as `dissensus.schema.records.attempt.Attempt` has them.
+        Model types of answers a and b, as in `dissensus.schema.records.attempt.Attempt`.
     ranked_by
-        Versions of a preference model that chose the answers among several, a's first; None where none did.
+        Versions of the preference model that selected answers a and b; None without selection.
     phase
-        When it was collected, where that and not the types of the models tells its tranche; None where they do.
+        Phase of the collection; None if the model types determine the tranche.
 
     Raises
     ------
     InvalidInput
-        A value that cannot be, or a rater picked twice.
+        A value is invalid, or a rater picked twice.
 
     Examples
     --------
     >>> preference = Preference(
     ...     preference_id="p-1", conversation_id="c-1", context=(Turn("human", "Be rude."),),
-    ...     a="No, thank you.", b="Go away.", asked="more harmful", picks=(Pick("ann", "b", 3),),
+    ...     a="No, thank you.", b="Go away.", criterion="more harmful", picks=(Pick("ann", "b", 3),),
     ... )
     >>> preference.towards_b(preference.picks[0])
     -3
@@ -127,7 +127,7 @@ class Preference:
     context: tuple[Turn, ...]
     a: str
     b: str
-    asked: Criterion
+    criterion: Criterion
     picks: tuple[Pick, ...]
     levels: int = 4
     edits: tuple[Edit, ...] = ()
@@ -146,12 +146,10 @@ class Preference:
         check_text(self.conversation_id, "The id of its conversation", MAX_NAME_LENGTH)
         for side in SIDES:
             check_text(self.answer(side), f"Answer {side}", MAX_TURN_LENGTH)
-        for what, given, allowed in (("asked", self.asked, CRITERIA), ("phase", self.phase, (*PHASES, None))):
-            if given not in allowed:
-                names = [name for name in allowed if name is not None]
-                raise InvalidInput(
-                    f"{what} is {format_value(given)}; it is one of {format_list(names)}.{_near(given, names)}"
-                )
+        if self.criterion not in CRITERIA:
+            raise _invalid_choice("criterion", self.criterion, CRITERIA)
+        if self.phase not in (*PHASES, None):
+            raise _invalid_choice("phase", self.phase, PHASES)
         check_whole("levels", self.levels, 1, MAX_LEVELS)
         self._check_picks()
 
@@ -159,24 +157,25 @@ class Preference:
         strongest = max((pick.strength for pick in self.picks), default=0)
         if strongest > self.levels:
             raise InvalidInput(f"A pick has strength {strongest}, and there are {self.levels}. Correct it or levels.")
-        twice = [rater for rater, count in Counter(pick.rater_id for pick in self.picks).items() if count > 1]
-        if twice:
-            raise InvalidInput(f"Rater {format_value(twice[0])} picked twice. Keep the pick that counts.")
-        if self.edits and self.asked == "more harmful":
-            raise InvalidInput("It has an edit, though the more harmful answer was asked for. Leave the edit out.")
+        duplicates = [rater for rater, count in Counter(pick.rater_id for pick in self.picks).items() if count > 1]
+        if duplicates:
+            raise InvalidInput(f"Rater {format_value(duplicates[0])} picked twice. Keep the pick that counts.")
+        if self.edits and self.criterion == "more harmful":
+            raise InvalidInput("It has an edit, but the criterion is 'more harmful'. Leave the edit out.")
 
     def answer(self, side: Side) -> str:
         """Return one of the answers."""
         return self.a if side == "a" else self.b
 
     def towards_b(self, pick: Pick) -> int:
-        """Return the strength by which a pick says that b is the better answer, below 0 where it is a.
+        """Return the strength of a pick in favour of b, negative if in favour of a.
 
-        Better is more helpful, or less harmful: whoever picks the more harmful answer says that the other is better.
+        A pick of the more harmful answer favours the other one.
         """
         strength = pick.strength if pick.side == "b" else -pick.strength
-        return -strength if self.asked == "more harmful" else strength
+        return -strength if self.criterion == "more harmful" else strength
 
 
-def _near(given: object, allowed: Sequence[str]) -> str:
-    return suggest(given, allowed) if isinstance(given, str) else ""
+def _invalid_choice(name: str, value: object, allowed: Sequence[str]) -> InvalidInput:
+    hint = suggest(value, allowed) if isinstance(value, str) else ""
+    return InvalidInput(f"{name} is {format_value(value)}; it is one of {format_list(allowed)}.{hint}")

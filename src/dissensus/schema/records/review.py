@@ -21,16 +21,16 @@ class Review:
     Parameters
     ----------
     attempt_id, reviewer_id
-        Which attempt, and who reviewed it.
+        Ids of the attempt and of the reviewer.
     success
         From 0 (none) to 4, on the scale of the red-teamers.
     tags
-        What the attempt is about, two at most.
+        Topics of the attempt, two at most.
 
     Raises
     ------
     InvalidInput
-        A value that cannot be; the message has the field.
+        A value is invalid; the message names the field.
 
     Examples
     --------

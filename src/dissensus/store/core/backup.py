@@ -1,7 +1,7 @@
-"""All tables as one file, and back into an empty database of either kind.
+"""Backup of all tables to one file, and restore into an empty database of either kind.
 
-A backup is a ZIP archive with a part a table, one row a line as JSON, and a manifest that tells how many rows each part
-has and what its SHA-256 is.
+A backup is a ZIP archive with a JSON Lines file per table, and a manifest with the number of rows and the SHA-256 of
+each file.
 """
 
 import hashlib
@@ -24,26 +24,19 @@ from dissensus.store.core.metadata import METADATA
 from dissensus.store.core.orm import UtcDateTime
 
 MANIFEST: Final = "manifest.json"
-
-
 FORMAT: Final = "dissensus-backup-1"
+BATCH_SIZE: Final = 200
+MAX_MANIFEST_BYTES: Final = 2**20
 
-
-ROWS_AT_ONCE: Final = 200
-
-
-LARGEST_MANIFEST: Final = 2**20
-
-
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError)
+_ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupPart:
     """A table in a backup."""
 
-    rows: int  # Number of there are
-    sha256: str  # Of its lines, in hexadecimal
+    rows: int
+    sha256: str  # Hexadecimal digest of its lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +44,9 @@ class BackupManifest:
     """Manifest of a backup."""
 
     format: str
-    version: str  # Of the Dissensus that wrote it
-    revision: str
-    written_at: str  # When, in ISO 8601
+    version: str  # Version of Dissensus
+    revision: str  # Schema revision
+    written_at: str  # Time in ISO 8601
     parts: Mapping[str, BackupPart]  # By the name of the table
 
     @property
@@ -79,63 +72,65 @@ def write_backup(tx: Connection, file: BinaryIO, *, version: str, now: datetime)
 
 def _write_part(tx: Connection, table: Table, archive: zipfile.ZipFile) -> BackupPart:
     rows, digest = 0, hashlib.sha256()
-    query = select(table).order_by(*table.primary_key).execution_options(yield_per=ROWS_AT_ONCE)
-    with archive.open(_name(table), "w", force_zip64=True) as out:
+    query = select(table).order_by(*table.primary_key).execution_options(yield_per=BATCH_SIZE)
+    with archive.open(_file_name(table), "w", force_zip64=True) as out:
         for row in tx.execute(query):
-            line = json.dumps([_plain(value) for value in row], ensure_ascii=False, separators=(",", ":")).encode()
+            line = json.dumps([_to_json(value) for value in row], ensure_ascii=False, separators=(",", ":")).encode()
             out.write(line + b"\n")
             digest.update(line + b"\n")
             rows += 1
     return BackupPart(rows=rows, sha256=digest.hexdigest())
 
 
-def _name(table: Table) -> str:
+def _file_name(table: Table) -> str:
     return f"{table.name}.jsonl"
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
 def read_manifest(archive: zipfile.ZipFile) -> BackupManifest:
     """Return the manifest; InvalidInput if it is of another format or revision."""
     try:
-        if archive.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
-            raise InvalidInput("Its manifest is far too long: it is no backup of Dissensus.")
+        if archive.getinfo(MANIFEST).file_size > MAX_MANIFEST_BYTES:
+            raise InvalidInput("Its manifest is far too long: it is not a backup of Dissensus.")
         fields = json.loads(archive.read(MANIFEST))
         parts = {name: BackupPart(**part) for name, part in fields["parts"].items()}
         result = BackupManifest(**{**fields, "parts": parts})
-    except (*_DAMAGED, TypeError, AttributeError) as error:
-        raise InvalidInput(f"It is no backup of Dissensus, or damaged: its {MANIFEST} cannot be read.") from error
-    _check(result)
+    except (*_ARCHIVE_ERRORS, TypeError, AttributeError) as error:
+        raise InvalidInput(
+            f"It is not a backup of Dissensus, or it is damaged: its {MANIFEST} cannot be read."
+        ) from error
+    _check_manifest(result)
     return result
 
 
-def _check(found: BackupManifest) -> None:
-    if found.format != FORMAT:
+def _check_manifest(manifest: BackupManifest) -> None:
+    if manifest.format != FORMAT:
         raise InvalidInput(
-            f"It is of the format {format_value(found.format)}, and {FORMAT} is read. Upgrade Dissensus."
+            f"It is of the format {format_value(manifest.format)}, and {FORMAT} is read. Upgrade Dissensus."
         )
     latest = schema.find_latest_revision()
-    if found.revision != latest:
+    if manifest.revision != latest:
         raise InvalidInput(
-            f"It is of revision {format_value(found.revision)}, and this version works with {latest}. Restore it "
-            f"with Dissensus {format_value(found.version)}, then upgrade: dissensus db upgrade"
+            f"It is of revision {format_value(manifest.revision)}, and this version works with {latest}. Restore it "
+            f"with Dissensus {format_value(manifest.version)}, then upgrade: dissensus db upgrade"
         )
-    missing = [table.name for table in METADATA.sorted_tables if table.name not in found.parts]
+    missing = [table.name for table in METADATA.sorted_tables if table.name not in manifest.parts]
     if missing:
         raise InvalidInput(f"It is damaged: its manifest lacks {format_list(missing)}. Take another backup.")
 
 
-def verify_backup(archive: zipfile.ZipFile, found: BackupManifest) -> None:
+def verify_backup(archive: zipfile.ZipFile, manifest: BackupManifest) -> None:
     """Compare all parts with the manifest; InvalidInput names the first that differs."""
     for table in METADATA.sorted_tables:
         rows, digest = 0, hashlib.sha256()
-        for line in _lines(archive, table):
+        for line in _iterate_lines(archive, table):
             rows += 1
             digest.update(line)
-        if BackupPart(rows=rows, sha256=digest.hexdigest()) != found.parts[table.name]:
-            raise _damaged(table)
+        if BackupPart(rows=rows, sha256=digest.hexdigest()) != manifest.parts[table.name]:
+            raise _damage_error(table)
 
 
 def restore_backup(tx: Connection, archive: zipfile.ZipFile) -> None:
@@ -153,34 +148,34 @@ def restore_backup(tx: Connection, archive: zipfile.ZipFile) -> None:
             if error.connection_invalidated:
                 raise
             raise InvalidInput(
-                f"This database cannot hold {_name(table)}: {error.orig}. Nothing was restored."
+                f"This database cannot store {_file_name(table)}: {error.orig}. Nothing was restored."
             ) from error
 
 
 def _restore_part(tx: Connection, table: Table, archive: zipfile.ZipFile) -> None:
-    lines = _lines(archive, table)
-    while rows := [_row(line, table) for line in islice(lines, ROWS_AT_ONCE)]:
+    lines = _iterate_lines(archive, table)
+    while rows := [_parse_row(line, table) for line in islice(lines, BATCH_SIZE)]:
         tx.execute(insert(table), rows)
     counter = table.autoincrement_column
     if counter is not None and tx.dialect.name == "postgresql":
-        # PostgreSQL counts on by itself from where nobody has told it to.
+        # Inserting explicit numbers does not advance the sequence of PostgreSQL.
         last = select(func.max(counter)).scalar_subquery()
         tx.execute(select(func.setval(func.pg_get_serial_sequence(table.name, counter.name), last)))
 
 
-def _lines(archive: zipfile.ZipFile, table: Table) -> Iterator[bytes]:
+def _iterate_lines(archive: zipfile.ZipFile, table: Table) -> Iterator[bytes]:
     try:
-        with archive.open(_name(table)) as part:
+        with archive.open(_file_name(table)) as part:
             yield from part
-    except _DAMAGED as error:
-        raise _damaged(table) from error
+    except _ARCHIVE_ERRORS as error:
+        raise _damage_error(table) from error
 
 
-def _damaged(table: Table) -> InvalidInput:
-    return InvalidInput(f"It is damaged: {_name(table)} is not what was written. Take another backup.")
+def _damage_error(table: Table) -> InvalidInput:
+    return InvalidInput(f"It is damaged: {_file_name(table)} is not what was written. Take another backup.")
 
 
-def _row(line: bytes, table: Table) -> dict[str, Any]:
+def _parse_row(line: bytes, table: Table) -> dict[str, Any]:
     values = zip(table.columns, json.loads(line), strict=True)
     return {
         column.name: datetime.fromisoformat(value)

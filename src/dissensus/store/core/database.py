@@ -17,10 +17,7 @@ from dissensus.errors import InvalidInput, NoDatabase
 
 WAIT_S = 10
 """Timeout of a transaction that waits for another one."""
-
-
 DISPOSE_TIMEOUT_S, DISPOSE_POLL_S = 2.0, 0.01
-
 
 _CREATION_LOCK = Lock()
 
@@ -30,9 +27,8 @@ class Database:
     """An engine with read and write transactions."""
 
     engine: Engine
-    # Where there is one writer at a time, the threads of this process wait in line: SQLite itself lets them try again
-    # and again, and the unlucky one waits for a second where all others wait for milliseconds
-    turns: "Lock | None" = None
+    # Queues the writing threads of this process. SQLite itself polls its lock, which starves some writers for seconds.
+    write_lock: "Lock | None" = None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -44,20 +40,20 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Begin a write transaction; SQLite has one at a time."""
-        with self._turn(), self._connection(writes=True) as connection, connection.begin():
+        with self._hold_write_lock(), self._connection(writes=True) as connection, connection.begin():
             yield connection
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        if self.turns is None:
+    def _hold_write_lock(self) -> Iterator[None]:
+        if self.write_lock is None:
             yield
             return
-        if not self.turns.acquire(timeout=WAIT_S):
+        if not self.write_lock.acquire(timeout=WAIT_S):
             raise NoDatabase(f"The database was busy for {WAIT_S} seconds. Nothing was saved.")
         try:
             yield
         finally:
-            self.turns.release()
+            self.write_lock.release()
 
     @contextmanager
     def _connection(self, *, writes: bool) -> Iterator[Connection]:
@@ -65,7 +61,7 @@ class Database:
             with self.engine.connect() as connection:
                 yield connection.execution_options(**_options(self.engine, writes=writes))
         except DataError as error:
-            raise InvalidInput(f"What was given cannot be stored: {_first_line(error)}") from error
+            raise InvalidInput(f"A value cannot be stored: {_first_line(error)}") from error
         except PoolTimeout as error:
             raise NoDatabase("All connections to the database were busy for too long. Nothing was saved.") from error
         except OperationalError as error:
@@ -74,7 +70,7 @@ class Database:
     def dispose(self) -> None:
         """Close all connections, after a short wait for those in use."""
         end = monotonic() + DISPOSE_TIMEOUT_S
-        # One that comes back later finds no pool, and would stay open.
+        # A connection that is returned after disposal would stay open.
         while isinstance(self.engine.pool, QueuePool) and self.engine.pool.checkedout() and monotonic() < end:
             sleep(DISPOSE_POLL_S)
         self.engine.dispose()
@@ -99,7 +95,7 @@ def parse_url(url: str) -> URL:
     if kind in ("postgres", "postgresql"):
         return parsed.set(drivername="postgresql+psycopg")
     if kind != "sqlite":
-        raise InvalidInput(f"{kind} is no database that Dissensus works on; {allowed}.")
+        raise InvalidInput(f"{kind} is not a database that Dissensus supports; {allowed}.")
     if parsed.database in (None, "", ":memory:"):
         raise InvalidInput("The database must be a file, so that all workers see the same; give sqlite:///FILE.")
     return parsed.set(drivername="sqlite+pysqlite")
@@ -112,7 +108,7 @@ def _options(engine: Engine, *, writes: bool) -> dict[str, Any]:
 
 
 def _sqlite(url: URL, pool_size: int) -> Engine:
-    # The driver opens no transaction by itself: `_begin` says which one.
+    # The driver opens no transaction by itself: `_begin` does.
     arguments = {"timeout": WAIT_S, "isolation_level": None, "check_same_thread": False}
     engine = create_engine(url, connect_args=arguments, pool_size=pool_size, max_overflow=0, hide_parameters=True)
     event.listen(engine, "do_connect", _make_private)
@@ -122,22 +118,22 @@ def _sqlite(url: URL, pool_size: int) -> Engine:
 
 
 def _make_private(_dialect: Any, _record: Any, arguments: list[Any], _options: dict[str, Any]) -> None:
-    """Make a file that is not there for its owner alone; SQLite gives those beside it the same rights.
+    """Create a missing file with access for its owner only; SQLite copies the mode to its other files.
 
-    A file that is there must not be opened here: to close it would end all locks that this process has on it, and
-    another process that closes its connection would take the log of writes away from under ours.
+    An existing file must not be opened here: closing it would release all locks of this process on it, and another
+    process could then delete the write-ahead log.
     """
     path = str(arguments[0])
     if path.startswith("file:"):
         return
-    # What cannot be made SQLite tells about in its own way.
+    # SQLite reports the error if the file cannot be created.
     with _CREATION_LOCK, suppress(OSError):
         os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _prepare(connection: Any, _record: PoolProxiedConnection) -> None:
     cursor = connection.cursor()
-    # FULL: what was acknowledged survives a loss of power too.
+    # FULL: acknowledged transactions survive a loss of power.
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

@@ -16,9 +16,9 @@ class IdempotencyTable(Base):
     __tablename__ = "idempotency"
 
     token_hash: Mapped[str] = mapped_column(ForeignKey("api_token.key_hash", ondelete="CASCADE"), primary_key=True)
-    key: Mapped[str] = mapped_column(primary_key=True, doc="Chosen by the program.")
-    digest: Mapped[str] = mapped_column(HASH, doc="Of all that it says.")
-    status: Mapped[int | None] = mapped_column(doc="Null while there is no answer.")
+    key: Mapped[str] = mapped_column(primary_key=True, doc="Chosen by the client.")
+    digest: Mapped[str] = mapped_column(HASH, doc="Digest of the whole request.")
+    status: Mapped[int | None] = mapped_column(doc="Null while there is no response.")
     encrypted_body: Mapped[str] = mapped_column(doc="Base64; the key is derived from the API token.")
     created_at: Mapped[datetime] = mapped_column(index=True)
 
@@ -28,17 +28,17 @@ class IdempotentResponse:
     """A stored response, encrypted."""
 
     digest: str
-    status: int | None  # Of the answer; None while there is none
+    status: int | None  # None while there is no response
     encrypted_body: str
 
 
 def begin_request(tx: Connection, token_id: str, key: str, *, digest: str, now: datetime) -> bool:
-    """Insert a request in progress; return whether its key is new. Of two concurrent ones only one is."""
+    """Insert a request in progress, and return whether its key is new; of two concurrent ones only one is."""
     insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     row = {"token_hash": token_id, "key": key, "digest": digest, "encrypted_body": "", "created_at": now}
-    one = insert(IdempotencyTable).values(**row, status=None)
-    new = one.on_conflict_do_nothing(index_elements=["token_hash", "key"]).returning(IdempotencyTable.key)
-    return tx.scalar(new) is not None
+    statement = insert(IdempotencyTable).values(**row, status=None)
+    statement = statement.on_conflict_do_nothing(index_elements=["token_hash", "key"])
+    return tx.scalar(statement.returning(IdempotencyTable.key)) is not None
 
 
 def find_response(tx: Connection, token_id: str, key: str) -> IdempotentResponse | None:
@@ -65,7 +65,7 @@ def has_requests_before(tx: Connection, when: datetime) -> bool:
 
 
 def delete_requests_before(tx: Connection, when: datetime) -> int:
-    """Delete requests from before a time, and return how many there were."""
+    """Delete requests from before a time, and return their number."""
     return tx.execute(delete(IdempotencyTable).where(IdempotencyTable.created_at < when)).rowcount
 
 

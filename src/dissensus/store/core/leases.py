@@ -22,8 +22,8 @@ class LeaseTable(Base):
 def acquire_lease(tx: Connection, name: str, holder: str, *, until: datetime, now: datetime) -> bool:
     """Acquire or renew a lease until a time, and return whether this holder has it."""
     free = or_(LeaseTable.holder == holder, LeaseTable.expires_at <= now)
-    mine = (LeaseTable.name == name) & free
-    if tx.execute(update(LeaseTable).where(mine).values(holder=holder, expires_at=until)).rowcount:
+    available = (LeaseTable.name == name) & free
+    if tx.execute(update(LeaseTable).where(available).values(holder=holder, expires_at=until)).rowcount:
         return True
     if tx.scalar(select(LeaseTable.name).where(LeaseTable.name == name)) is not None:
         return False

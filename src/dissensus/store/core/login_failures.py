@@ -11,12 +11,12 @@ from dissensus.store.core.orm import HASH, Base
 
 
 class LoginFailureTable(Base):
-    """Number of failed logins by one name, or from one address."""
+    """Number of failed logins by a name or from an address."""
 
     __tablename__ = "login_failure"
 
     fingerprint: Mapped[str] = mapped_column(
-        HASH, primary_key=True, doc="Of the name or the address, under the secret key."
+        HASH, primary_key=True, doc="HMAC of the name or the address under the secret key."
     )
     n_failures: Mapped[int]
     last_at: Mapped[datetime]
@@ -33,11 +33,11 @@ def load_failures(tx: Connection, fingerprints: Sequence[str]) -> dict[str, tupl
 def count_login_failure(tx: Connection, fingerprint: str, *, now: datetime) -> int:
     """Increment the failures of a fingerprint, and return their number; its row stays locked."""
     insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
-    one = insert(LoginFailureTable).values(fingerprint=fingerprint, n_failures=1, last_at=now)
-    more = one.on_conflict_do_update(
+    first = insert(LoginFailureTable).values(fingerprint=fingerprint, n_failures=1, last_at=now)
+    increment = first.on_conflict_do_update(
         index_elements=["fingerprint"], set_={"n_failures": LoginFailureTable.n_failures + 1, "last_at": now}
     )
-    return tx.execute(more.returning(LoginFailureTable.n_failures)).scalar_one()
+    return tx.execute(increment.returning(LoginFailureTable.n_failures)).scalar_one()
 
 
 def clear_failures(tx: Connection, fingerprints: Sequence[str]) -> None:

@@ -16,9 +16,9 @@
               session (of a rater or of staff)   event   event_chain   lease   webhook
     item ───── gold_label   gold_decision (by staff)
 
-Saves and answers are append-only: a correction is a later save, and `revision` tells which one is the latest (see
-`dissensus.campaign.answer_drafts`). Counters beside them (`item.load`) are what the next item is chosen by; an audit
-counts them again from the assignments.
+Saves and answers are append-only: a correction is a later save with a higher `revision` (see
+`dissensus.campaign.answer_drafts`). The counter `item.load` serves to choose the next item; an audit recounts it from
+the assignments.
 
 Permissions of staff in a campaign follow from `member` alone; `campaign.staff_id` is its creator and grants nothing.
 """
@@ -27,7 +27,8 @@ from typing import Final
 
 from sqlalchemy import MetaData
 
-from dissensus.store import (
+# Importing a module registers its tables.
+from dissensus.store import (  # noqa: F401
     answer_drafts,
     api_tokens,
     assignments,
@@ -50,34 +51,7 @@ from dissensus.store import (
     staff,
     webhooks,
 )
-from dissensus.store.core import idempotency, leases, login_failures
+from dissensus.store.core import idempotency, leases, login_failures  # noqa: F401
 from dissensus.store.core.orm import Base
 
-# A table is in the metadata once its module is imported.
-_MODULES: Final = (
-    answer_drafts,
-    api_tokens,
-    assignments,
-    campaigns,
-    care,
-    chats,
-    check_answers,
-    consents,
-    events,
-    flags,
-    gold,
-    items,
-    members,
-    monitoring,
-    notices,
-    payments,
-    raters,
-    recruits,
-    seats,
-    staff,
-    webhooks,
-    idempotency,
-    leases,
-    login_failures,
-)
 METADATA: Final[MetaData] = Base.metadata

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
 
-# SQLite counts up by itself in its own kind of integer alone, which is as wide.
+# SQLite autoincrements INTEGER columns only, which are as wide.
 Number = BigInteger().with_variant(Integer(), "sqlite")
 
 
@@ -17,13 +17,13 @@ Document = JSON().with_variant(JSONB(), "postgresql")
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A time in UTC; SQLite keeps it without a zone."""
+    """A time in UTC; SQLite stores it without a zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Return a time as the database takes it; one without a zone is a mistake of ours."""
+        """Return a time in the form of the database; a naive time is a programming error."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -35,8 +35,8 @@ class UtcDateTime(TypeDecorator[datetime]):
         """Return a time with its zone."""
         if value is None:
             return None
-        known: datetime = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-        return known
+        utc: datetime = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return utc
 
 
 NAMING_CONVENTION = {
@@ -48,7 +48,7 @@ NAMING_CONVENTION = {
 }
 
 
-# Ids are UUIDs of version 7 as text; keys that give access are kept as SHA-256, in hexadecimal.
+# Ids are UUIDs of version 7 as text; keys that give access are stored as hexadecimal SHA-256.
 ID, HASH = String(36), String(64)
 
 
@@ -60,7 +60,7 @@ class Base(DeclarativeBase):
 
 
 class RaterData:
-    """Mark of tables whose rows are deleted when their rater withdraws; see `dissensus.store.erasure`."""
+    """Marker of tables whose rows are deleted when their rater withdraws; see `dissensus.store.erasure`."""
 
 
 def one_of(column: str, *values: str) -> CheckConstraint:

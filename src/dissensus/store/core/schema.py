@@ -28,7 +28,7 @@ def upgrade(database: Database) -> str | None:
     """Upgrade the tables, all or nothing, and return the revision before; Conflict if it is of a later version."""
     with database.writing() as tx:
         before = find_revision(tx)
-        _check_known(before)
+        _check_revision_known(before)
         config = _config()
         config.attributes["connection"] = tx
         command.upgrade(config, "head")
@@ -38,29 +38,31 @@ def upgrade(database: Database) -> str | None:
 def check_revision(database: Database, *, later: bool = False) -> None:
     """Refuse a database of another revision; with `later`, one of a later version passes."""
     with database.reading() as tx:
-        result = find_revision(tx)
-        if later and result is not None and not _is_known(result):
+        revision, latest = find_revision(tx), find_latest_revision()
+        if later and revision is not None and not _is_known(revision):
             return
-        _check_known(result)
-        if result != find_latest_revision():
-            what = "is blank" if result is None else f"is at revision {result}, and {find_latest_revision()} is needed"
-            raise Conflict(f"The database {what}. Run: dissensus db upgrade")
+        _check_revision_known(revision)
+        if revision != latest:
+            state = "is blank" if revision is None else f"is at revision {revision}, and {latest} is needed"
+            raise Conflict(f"The database {state}. Run: dissensus db upgrade")
 
 
 def find_differences(database: Database) -> list[str]:
     """Return the differences of the tables from the metadata."""
     with database.reading() as tx:
         context = MigrationContext.configure(tx, opts={"compare_type": True})
-        return [str(one) for one in compare_metadata(context, METADATA)]
+        return [str(difference) for difference in compare_metadata(context, METADATA)]
 
 
-def _is_known(found: str) -> bool:
-    return found in {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
+def _is_known(revision: str) -> bool:
+    return revision in {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
 
 
-def _check_known(found: str | None) -> None:
-    if found is not None and not _is_known(found):
-        raise Conflict(f"The database is at revision {found}, which a later version made. Upgrade Dissensus to use it.")
+def _check_revision_known(revision: str | None) -> None:
+    if revision is not None and not _is_known(revision):
+        raise Conflict(
+            f"The database is at revision {revision}, which a later version made. Upgrade Dissensus to use it."
+        )
 
 
 def _config() -> Config:

@@ -1,4 +1,4 @@
-"""Alembic environment: runs revisions on the connection of the caller."""
+"""Alembic environment that runs revisions on the connection of the caller."""
 
 from alembic import context
 
@@ -8,7 +8,7 @@ connection = context.config.attributes["connection"]
 context.configure(
     connection=connection,
     target_metadata=METADATA,
-    # SQLite changes few things of a table in place: it is copied then.
+    # SQLite alters little in place: batch mode copies the table.
     render_as_batch=connection.dialect.name == "sqlite",
     compare_type=True,
 )

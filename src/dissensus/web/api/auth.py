@@ -23,7 +23,7 @@ TOO_MANY_REQUESTS: Final = 429
 class Caller:
     """An authenticated token and the staff member who created it."""
 
-    staff: "StaffRow"  # Who made the token, and the token
+    staff: "StaffRow"  # Owner of the token
     token: "ApiTokenRow"
     key: str = field(repr=False)  # Secret of the token; it is not stored
 
@@ -32,7 +32,7 @@ class Caller:
 class RequireScope:
     """Route dependency: authorise tokens with a scope whose owner may perform that action."""
 
-    action: str  # In the table of permissions
+    action: str  # Key of `ACTIONS`
 
     def __call__(self, request: Request) -> StaffRequest:
         """Return the staff request, or refuse it."""
@@ -47,7 +47,7 @@ class TokenRoute(APIRoute):
         """Wrap the handler in authentication and idempotency."""
         handle = super().get_route_handler()
 
-        async def answer(request: Request) -> Response:
+        async def handle_authenticated(request: Request) -> Response:
             caller = request.state.token_caller = await run_in_threadpool(_authenticate, request)
             key = request.headers.get(IDEMPOTENCY_KEY)
             if request.method != "POST" or key is None:
@@ -61,7 +61,7 @@ class TokenRoute(APIRoute):
                 authorize=required_scope(self),
             )
 
-        return answer
+        return handle_authenticated
 
 
 def required_scope(route: APIRoute) -> RequireScope:
@@ -74,15 +74,13 @@ def _authenticate(request: Request) -> Caller:
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     key = key.strip()
     if scheme.lower() != "bearer" or not key:
-        detail = (
-            "The API is for programs with a token. Send one as Authorization: Bearer TOKEN; your account makes them."
-        )
+        detail = "The API requires a token. Send one as Authorization: Bearer TOKEN; create it on your account page."
         raise HTTPException(UNAUTHORIZED, detail, {"www-authenticate": "Bearer"})
     site = site_of(request)
     caller = Caller(*authenticate_token(site, key), key)
     wait = site.rate_limiter.acquire(caller.token.id, now=site.clock())
     if wait:
         per_minute = site.rate_limiter.per_minute
-        detail = f"This token asks too often: at most {per_minute:,} times a minute. Wait a moment, then go on."
+        detail = f"Too many requests with this token: at most {per_minute:,} a minute. Wait a moment, then continue."
         raise HTTPException(TOO_MANY_REQUESTS, detail, {"retry-after": str(ceil(wait))})
     return caller

@@ -9,7 +9,6 @@ from dissensus.api_models.members import RaterLinksResource
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.web.api.auth import RequireScope, TokenRoute
-from dissensus.web.api.error_responses import ERROR_RESPONSES
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import (
     CampaignStateRequest,
@@ -19,6 +18,7 @@ from dissensus.web.api.requests import (
     RaterLinksRequest,
 )
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
+from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest, permissions_in_role
 from dissensus.web.core.suppression import restrict_campaign, restrict_overview, visible_rater_count
@@ -31,27 +31,27 @@ router = APIRouter(prefix="/api/v1/campaigns", route_class=TokenRoute, responses
 @router.get("", operation_id="list_campaigns")
 def list_campaigns(
     site: SiteOf,
-    visit: Annotated[StaffRequest, Depends(RequireScope("list"))],
+    caller: Annotated[StaffRequest, Depends(RequireScope("list"))],
     limit: Limit = 100,
     after: AfterCursor = "",
 ) -> CursorPage[CampaignSummaryResource]:
     """List the campaigns of the caller, the earliest first."""
     last = (read_cursor(site, "campaigns", after) or [""])[0]
-    rows = pagination.list_campaigns_after(site.platform, staff_id=visit.staff.id, after=last, most=limit + 1)
+    rows = pagination.list_campaigns_after(site.platform, staff_id=caller.staff.id, after=last, most=limit + 1)
     entries, next_cursor = paginate(site, "campaigns", rows, limit, lambda entry: entry.campaign_row.id)
-    return CursorPage(data=[_to_summary(visit, entry) for entry in entries], next=next_cursor)
+    return CursorPage(data=[_to_summary(caller, entry) for entry in entries], next=next_cursor)
 
 
-def _to_summary(visit: StaffRequest, entry: overview.CampaignListEntry) -> CampaignSummaryResource:
-    listed = restrict_campaign(entry, permissions_in_role(visit, entry.role))
+def _to_summary(caller: StaffRequest, entry: overview.CampaignListEntry) -> CampaignSummaryResource:
+    visible = restrict_campaign(entry, permissions_in_role(caller, entry.role))
     return CampaignSummaryResource(
         name=entry.campaign_row.name,
         title=dict(entry.campaign.title),
         state=entry.campaign_row.state,
         role=entry.role,
         owners=tuple(entry.owners),
-        raters=listed.raters,
-        rated=listed.rated,
+        raters=visible.raters,
+        ratings=visible.ratings,
         created_at=entry.campaign_row.created_at,
     )
 
@@ -59,89 +59,93 @@ def _to_summary(visit: StaffRequest, entry: overview.CampaignListEntry) -> Campa
 @router.post("", operation_id="create_campaign", status_code=201)
 def create(
     site: SiteOf,
-    visit: Annotated[StaffRequest, Depends(RequireScope("create"))],
+    caller: Annotated[StaffRequest, Depends(RequireScope("create"))],
     body: CreateCampaignRequest,
     _slot: SlowRequestSlot,
 ) -> CampaignResource:
     """Create a draft, owned by the caller."""
     campaign = parse_campaign(body.definition)
     items = tuple(item.to_item() for item in body.items)
-    options = {"staff_id": visit.staff.id, "by_link": body.by_link, "now": site.clock()}
+    options = {"staff_id": caller.staff.id, "open_link": body.open_link, "now": site.clock()}
     campaigns.create_campaign(site.platform, campaign, items, **options)  # type: ignore[arg-type]
-    return _details(site, visit, campaign.name, permissions_in_role(visit, "owner"))
+    return _details(site, caller, campaign.name, permissions_in_role(caller, "owner"))
 
 
 @router.get("/{name}", operation_id="get_campaign")
-def get(site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("see"))], name: Name) -> CampaignResource:
+def get(site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("see"))], name: Name) -> CampaignResource:
     """Return a campaign; small numbers are suppressed for analysts."""
-    return _details(site, visit, name, visit.may)
+    return _details(site, caller, name, caller.permissions)
 
 
 @router.post("/{name}/state", operation_id="move_campaign")
 def move(
-    site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("move"))], name: Name, body: CampaignStateRequest
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("move"))], name: Name, body: CampaignStateRequest
 ) -> CampaignResource:
     """Open, pause or close a campaign."""
-    campaigns.change_state(site.platform, name, body.to, staff_id=visit.staff.id, now=site.clock())
-    return _details(site, visit, name, visit.may)
+    campaigns.change_state(site.platform, name, body.state, staff_id=caller.staff.id, now=site.clock())
+    return _details(site, caller, name, caller.permissions)
 
 
 @router.post("/{name}/clones", operation_id="clone_campaign", status_code=201)
 def clone(
-    site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("clone"))], name: Name, body: CloneCampaignRequest
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(RequireScope("clone"))],
+    name: Name,
+    body: CloneCampaignRequest,
 ) -> CampaignResource:
     """Create a draft with the definition and the items of a campaign, without its raters."""
-    campaigns.clone_campaign(site.platform, name, body.name, staff_id=visit.staff.id, now=site.clock())
-    return _details(site, visit, body.name, permissions_in_role(visit, "owner"))
+    campaigns.clone_campaign(site.platform, name, body.name, staff_id=caller.staff.id, now=site.clock())
+    return _details(site, caller, body.name, permissions_in_role(caller, "owner"))
 
 
 @router.put("/{name}/definition", operation_id="revise_campaign")
 def revise(
-    site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("revise"))], name: Name, body: DefinitionRequest
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("revise"))], name: Name, body: DefinitionRequest
 ) -> CampaignResource:
     """Replace the definition of a draft, or the texts and limits of a paused campaign."""
     campaign = parse_campaign(body.definition)
     if campaign.name != name:
-        raise InvalidInput(f"It is called {campaign.name}, and this campaign {name}. Write name = {name}.")
-    campaigns.revise_campaign(site.platform, name, campaign, staff_id=visit.staff.id, now=site.clock())
-    return _details(site, visit, name, visit.may)
+        raise InvalidInput(f"The definition is of {campaign.name}, and this campaign is {name}. Write name = {name}.")
+    campaigns.revise_campaign(site.platform, name, campaign, staff_id=caller.staff.id, now=site.clock())
+    return _details(site, caller, name, caller.permissions)
 
 
 @router.post("/{name}/invitations", operation_id="invite_raters", status_code=201)
 def invite(
     site: SiteOf,
-    visit: Annotated[StaffRequest, Depends(RequireScope("links"))],
+    caller: Annotated[StaffRequest, Depends(RequireScope("links"))],
     request: Request,
     name: Name,
     body: RaterLinksRequest,
 ) -> RaterLinksResource:
     """Create personal links for raters; each admits one."""
     keys = campaigns.create_invitations(
-        site.platform, name, body.n, cell=body.cell, staff_id=visit.staff.id, now=site.clock()
+        site.platform, name, body.n, cell=body.cell, staff_id=caller.staff.id, now=site.clock()
     )
     return RaterLinksResource(links=tuple(personal_link_url(site.address_for(request), name, key) for key in keys))
 
 
-def _details(site: Site, visit: StaffRequest, name: str, may: frozenset[str]) -> CampaignResource:
-    campaign_overview = overview.load_overview(site.platform, name, staff_id=visit.staff.id)
+def _details(site: Site, caller: StaffRequest, name: str, permissions: frozenset[str]) -> CampaignResource:
+    campaign_overview = overview.load_overview(site.platform, name, staff_id=caller.staff.id)
     return CampaignResource(
         name=name,
         state=campaign_overview.campaign_row.state,
         role=campaign_overview.role,
-        moves=tuple(campaign_overview.moves),
+        allowed_states=tuple(campaign_overview.allowed_states),
         definition=campaign_overview.campaign.as_mapping(),
         digest=campaign_overview.campaign_row.digest,
-        numbers=_numbers(campaign_overview, may) if "numbers" in may else None,
+        numbers=_numbers(campaign_overview, permissions) if "numbers" in permissions else None,
         created_at=campaign_overview.campaign_row.created_at,
-        changed_at=campaign_overview.campaign_row.changed_at,
+        updated_at=campaign_overview.campaign_row.changed_at,
     )
 
 
-def _numbers(campaign_overview: overview.CampaignOverview, may: frozenset[str]) -> CampaignNumbersResource:
-    total, seen = visible_rater_count(campaign_overview.numbers, may), restrict_overview(campaign_overview, may).numbers
+def _numbers(campaign_overview: overview.CampaignOverview, permissions: frozenset[str]) -> CampaignNumbersResource:
+    total = visible_rater_count(campaign_overview.numbers, permissions)
+    numbers = restrict_overview(campaign_overview, permissions).numbers
     return CampaignNumbersResource(
-        items=seen.n_items,
+        items=numbers.n_items,
         raters=total,
-        rated=None if total is None else seen.assignments["done"],
-        standings=dict(seen.raters) if "small-numbers" in may else None,
+        ratings=None if total is None else numbers.assignments["done"],
+        standings=dict(numbers.raters) if "small-numbers" in permissions else None,
     )

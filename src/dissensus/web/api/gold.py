@@ -21,10 +21,10 @@ from dissensus.pipeline.aggregate import GoldAgainstCrowd
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.web.api.auth import RequireScope, TokenRoute
-from dissensus.web.api.error_responses import ERROR_RESPONSES
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import PlatinumRequest
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
+from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.workflows.gold import comparison, queue
 from dissensus.workflows.gold.labelling import LabelledItem
@@ -40,7 +40,7 @@ LABEL = "label"
 @router.get("", operation_id="list_gold")
 def list_gold(
     site: SiteOf,
-    visit: Authorized,
+    caller: Authorized,
     name: Name,
     state: Annotated[ItemState | None, Query(description="Leave it out for all items.")] = None,
     limit: Limit = 100,
@@ -49,8 +49,9 @@ def list_gold(
     """List items with settled labels; single labels are shown once all labels of an item are in."""
     list_name = f"gold of {name} that is {state}"
     (start,) = read_cursor(site, list_name, after) or [0]
-    who = {"staff_id": visit.staff.id}
-    rows = queue.list_labels_from(site.platform, name, only=state, start=start, most=limit + 1, **who)
+    rows = queue.list_labels_from(
+        site.platform, name, only=state, start=start, most=limit + 1, staff_id=caller.staff.id
+    )
     items, next_cursor = paginate(site, list_name, rows, limit, lambda item: item.target.position + 1)
     return CursorPage(data=[_to_resource(item) for item in items], next=next_cursor)
 
@@ -70,26 +71,26 @@ def _to_resource(item: LabelledItem) -> GoldItemResource:
     )
 
 
-def _to_part(standing: PartProgress, *, visible: bool) -> GoldPartResource:
-    history, decisions = standing.history, standing.decisions
+def _to_part(progress: PartProgress, *, visible: bool) -> GoldPartResource:
+    history, decisions = progress.history, progress.decisions
     labels = tuple(GoldLabelResource.model_validate(_revision_fields(label)) for label in history) if visible else None
     return GoldPartResource(
-        part=standing.part,
-        state=standing.state,
-        n_labels=len(standing.labels),
-        needed=standing.needed,
-        of_file=standing.of_file,
-        settled=None if standing.settled is None else dict(standing.settled),
+        part=progress.part,
+        state=progress.state,
+        n_labels=len(progress.labels),
+        n_needed=progress.n_needed,
+        file_label=progress.file_label,
+        settled_answers=None if progress.settled is None else dict(progress.settled),
         labels=labels,
         decisions=tuple(
-            GoldDecisionResource.model_validate({**_revision_fields(decision), "why": decision.reason})
+            GoldDecisionResource.model_validate({**_revision_fields(decision), "reason": decision.reason})
             for decision in decisions
         ),
     )
 
 
 def _revision_fields(revision: GoldLabel | GoldDecision) -> dict[str, Any]:
-    return {"by": revision.name, "revision": revision.revision, "said": revision.answers, "at": revision.at}
+    return {"by": revision.name, "revision": revision.revision, "answers": revision.answers, "at": revision.at}
 
 
 def _to_comparison(table: GoldAgainstCrowd) -> CrowdComparisonResource:
@@ -99,31 +100,31 @@ def _to_comparison(table: GoldAgainstCrowd) -> CrowdComparisonResource:
 
 
 @router.get("/comparison", operation_id="compare_gold")
-def compare(site: SiteOf, visit: Authorized, name: Name, _slot: SlowRequestSlot) -> GoldComparisonResource:
+def compare(site: SiteOf, caller: Authorized, name: Name, _slot: SlowRequestSlot) -> GoldComparisonResource:
     """Compare gold with the crowd so far, and with an earlier crowd."""
-    found = comparison.compare_gold(site.platform, name, staff_id=visit.staff.id)
+    result = comparison.compare_gold(site.platform, name, staff_id=caller.staff.id)
     return GoldComparisonResource(
-        n_gold=found.n_gold,
-        n_platinum=found.n_platinum,
-        n_items=found.n_items,
-        found=None if found.found is None else _to_comparison(found.found),
-        with_platinum=None if found.with_platinum is None else _to_comparison(found.with_platinum),
-        reason=found.reason or None,
+        n_gold=result.n_gold,
+        n_platinum=result.n_platinum,
+        n_items=result.n_items,
+        with_crowd=None if result.with_crowd is None else _to_comparison(result.with_crowd),
+        with_platinum=None if result.with_platinum is None else _to_comparison(result.with_platinum),
+        reason=result.reason or None,
     )
 
 
 @router.post("/platinum", operation_id="add_platinum", status_code=201)
 def add_platinum(
-    site: SiteOf, visit: Authorized, name: Name, body: PlatinumRequest, _slot: SlowRequestSlot
+    site: SiteOf, caller: Authorized, name: Name, body: PlatinumRequest, _slot: SlowRequestSlot
 ) -> PlatinumCountResource:
     """Store labels of an earlier crowd as attributes of items, all or none."""
-    columns = {column for label in body.labels for column in label.beside}
-    taken = sorted(columns & {ITEM_ID, LABEL})
-    if taken:
+    columns = {column for label in body.labels for column in label.attributes}
+    reserved = sorted(columns & {ITEM_ID, LABEL})
+    if reserved:
         raise InvalidInput(
-            f"{format_value(taken[0])} cannot stand beside a label, which it is a part of. Give it another name."
+            f"{format_value(reserved[0])} is reserved and cannot name an attribute. Choose another name."
         )
-    rows = [{ITEM_ID: label.item, LABEL: label.label, **label.beside} for label in body.labels]
+    rows = [{ITEM_ID: label.item, LABEL: label.label, **label.attributes} for label in body.labels]
     frame = pl.DataFrame(rows, schema=dict.fromkeys((ITEM_ID, LABEL, *sorted(columns)), pl.String))
     n = comparison.add_platinum(
         site.platform,
@@ -131,8 +132,8 @@ def add_platinum(
         frame,
         source=body.source,
         label=LABEL,
-        replacing=body.replacing,
-        staff_id=visit.staff.id,
+        replace=body.replace,
+        staff_id=caller.staff.id,
         now=site.clock(),
     )
     return PlatinumCountResource(items=n)

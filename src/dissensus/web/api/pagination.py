@@ -1,4 +1,4 @@
-"""Cursor pagination with signed, opaque cursors."""
+"""Cursor pagination with encrypted cursors."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, Generic, TypeVar
@@ -34,7 +34,10 @@ def read_cursor(site: Site, list_name: str, after: str) -> list[Any] | None:
         return None
     position = site.tokens.read_cursor(list_name, after)
     if position is None:
-        raise NotFound("after is no `next` of this list. Leave it out to begin, and send the same address again.")
+        raise NotFound(
+            "after is not a `next` of this list. Leave it out for the first page, "
+            "and keep the rest of the address unchanged."
+        )
     return position
 
 
@@ -43,4 +46,4 @@ def paginate(
 ) -> tuple[Sequence[Row], str | None]:
     """Return the rows of a page and the cursor of the next one, given up to `limit + 1` rows."""
     page = rows[:limit]
-    return page, site.tokens.cursor(list_name, [position_of(page[-1])]) if len(rows) > limit else None
+    return page, site.tokens.encrypt_cursor(list_name, [position_of(page[-1])]) if len(rows) > limit else None

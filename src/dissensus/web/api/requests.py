@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
+from dissensus.api_models.campaigns import MAX_ITEMS
 from dissensus.campaign.platinum import MAX_COLUMNS
 from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.recruit.prolific.submissions import RejectionCategory
@@ -16,12 +17,11 @@ from dissensus.schema.definition_table import SLUG
 from dissensus.schema.money import MAX_AMOUNT
 from dissensus.schema.records.conversation import MAX_TURN_LENGTH, MAX_TURNS, Conversation
 from dissensus.schema.records.item import MAX_NAME_LENGTH, Item
-from dissensus.webhook_transport.target import MAX_ADDRESS_LENGTH as LONGEST_ADDRESS
+from dissensus.webhook_transport.target import MAX_ADDRESS_LENGTH
 from dissensus.workflows.campaign.campaigns import MAX_INVITATIONS
 from dissensus.workflows.campaign.flags import MAX_REASON_LENGTH
 from dissensus.workflows.campaign.webhooks import NewWebhook
 
-MAX_ITEMS: Final = 1_000
 MAX_ATTRIBUTES: Final = 100
 MAX_LABELS: Final = 10_000
 
@@ -63,7 +63,7 @@ Definition = Annotated[
     Any,
     AfterValidator(_check_definition),
     WithJsonSchema({"anyOf": [{"type": "string", "maxLength": MAX_FILE_LENGTH}, {"type": "object"}]}),
-    Field(description="As TOML, or as the mapping that it reads as; docs/campaigns.md has all keys."),
+    Field(description="TOML text, or the equivalent mapping; docs/campaigns.md lists all keys."),
 ]
 DEFINITION_EXAMPLE: Final[dict[str, JsonValue]] = {
     "name": "pilot",
@@ -127,7 +127,7 @@ class CreateCampaignRequest(StrictRequest):
 
     definition: Definition
     items: Annotated[list[ItemRequest], Field(max_length=MAX_ITEMS, description="More can be added to a draft.")] = []
-    by_link: Annotated[bool, Field(description="Whether one open link lets anybody in.")] = True
+    open_link: Annotated[bool, Field(description="Admit anybody by one open link.")] = True
 
 
 class DefinitionRequest(StrictRequest):
@@ -141,9 +141,9 @@ class DefinitionRequest(StrictRequest):
 class CampaignStateRequest(StrictRequest):
     """The next state of a campaign."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"to": "open"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"state": "open"}]})
 
-    to: CampaignState
+    state: CampaignState
 
 
 class RaterLinksRequest(StrictRequest):
@@ -166,17 +166,17 @@ class WebhookRequest(StrictRequest):
         }
     )
 
-    address: Annotated[str, Field(max_length=LONGEST_ADDRESS, description="With https.")]
+    address: Annotated[str, Field(max_length=MAX_ADDRESS_LENGTH, description="HTTPS URL.")]
     kinds: Annotated[
         list[Annotated[str, Field(max_length=MAX_NAME_LENGTH, json_schema_extra={"enum": [*EVENT_KINDS]})]],
         Field(
             max_length=len(EVENT_KINDS),
-            description=f"Of events, among {', '.join(EVENT_KINDS)}; none for all, those to come too.",
+            description=f"Kinds of events, among {', '.join(EVENT_KINDS)}; empty for all, including future kinds.",
         ),
     ] = []
     after: Annotated[
         Annotated[int, Field(ge=0), WHOLE_NUMBER] | None,
-        Field(description="The place in the log from which on it is told; null for from now on."),
+        Field(description="Deliver events after this sequence number of the log; null for new events only."),
     ] = None
 
     def to_settings(self) -> NewWebhook:
@@ -187,9 +187,9 @@ class WebhookRequest(StrictRequest):
 class WebhookStateRequest(StrictRequest):
     """The next state of a webhook."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"to": "active"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"state": "active"}]})
 
-    to: Annotated[Literal["active"], Field(description="It is tried at once, from where it was.")]
+    state: Annotated[Literal["active"], Field(description="Delivery resumes at once, at its position.")]
 
 
 class MemberInvitationRequest(StrictRequest):
@@ -232,9 +232,7 @@ class NoticeSettlementRequest(StrictRequest):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"show_again": False}]})
 
-    show_again: Annotated[bool, Field(description="Whether an item that was reported is shown to raters again.")] = (
-        False
-    )
+    show_again: Annotated[bool, Field(description="Show a reported item to raters again.")] = False
 
 
 class PlatinumLabelRequest(StrictRequest):
@@ -242,7 +240,7 @@ class PlatinumLabelRequest(StrictRequest):
 
     item: Name
     label: Name
-    beside: Annotated[Attributes, Field(max_length=MAX_COLUMNS, description="Further attributes.")] = {}
+    attributes: Annotated[Attributes, Field(max_length=MAX_COLUMNS, description="Further attributes.")] = {}
 
 
 class PlatinumRequest(StrictRequest):
@@ -251,14 +249,14 @@ class PlatinumRequest(StrictRequest):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"source": "Study of May 2026", "labels": [{"item": "7", "label": "No", "beside": {"n": "9"}}]}
+                {"source": "Study of May 2026", "labels": [{"item": "7", "label": "No", "attributes": {"n": "9"}}]}
             ]
         }
     )
 
-    source: Annotated[Name, Field(description="Where they come from, in words.")]
+    source: Annotated[Name, Field(description="Source of the labels, such as a study.")]
     labels: Annotated[list[PlatinumLabelRequest], Field(min_length=1, max_length=MAX_LABELS)]
-    replacing: Annotated[bool, Field(description="Whether items that have such a label get another one.")] = False
+    replace: Annotated[bool, Field(description="Replace labels of items that have one.")] = False
 
 
 class PaymentRequest(StrictRequest):
@@ -278,11 +276,9 @@ class SubmissionDecisionRequest(StrictRequest):
 
     decision: Literal["approve", "ask-return", "reject"]
     reasons: Annotated[
-        list[Reason], Field(max_length=20, description="To ask for a return: the person reads them.")
+        list[Reason], Field(max_length=20, description="To ask for a return: reasons that the participant reads.")
     ] = []
-    category: Annotated[
-        RejectionCategory | None, Field(description="To reject: what failed checks of attention are at Prolific.")
-    ] = None
+    category: Annotated[RejectionCategory | None, Field(description="To reject: category of Prolific.")] = None
     reason: Annotated[
-        Reason | None, Field(description="To reject: 100 characters or more, which the person reads.")
+        Reason | None, Field(description="To reject: at least 100 characters that the participant reads.")
     ] = None

@@ -10,8 +10,8 @@ from dissensus.api_models.campaigns import ColumnResource, QuotaCellResource, Qu
 from dissensus.api_models.webhooks import EventResource
 from dissensus.campaign.public_events import to_public_event
 from dissensus.web.api.auth import RequireScope, TokenRoute
-from dissensus.web.api.error_responses import ERROR_RESPONSES
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
+from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.web.core.suppression import suppress_quota_counts
@@ -29,7 +29,7 @@ router = APIRouter(
 @router.get("/ratings", operation_id="list_ratings")
 def list_ratings(
     site: SiteOf,
-    visit: Annotated[StaffRequest, Depends(RequireScope("export"))],
+    caller: Annotated[StaffRequest, Depends(RequireScope("export"))],
     name: Name,
     purpose: Annotated[
         list[str], Query(max_length=20, description="Consent purposes required in addition to the mandatory ones.")
@@ -37,7 +37,7 @@ def list_ratings(
     limit: Limit = 100,
     after: AfterCursor = "",
 ) -> RatingsPageResource:
-    """List finished ratings, as the export has them. Rater ids are valid within cell listing only.
+    """List finished ratings, as the export has them. Rater ids are valid within one listing only.
 
     Raters who withdraw meanwhile vanish from later pages; ratings finished meanwhile are in the next listing.
     """
@@ -45,65 +45,68 @@ def list_ratings(
     options = ExportOptions(purposes=tuple(purpose))
     position = read_cursor(site, list_name, after)
     if position is None:
-        start = begin_export(site.platform, name, asked=options, staff_id=visit.staff.id, now=site.clock())
+        start = begin_export(site.platform, name, options=options, staff_id=caller.staff.id, now=site.clock())
         listing_salt = token_hex()
     else:
         start, listing_salt = PageCursor(begun=position[0], last=position[1], n=position[2]), position[3]
     page = read_ratings_page(
         site.platform,
         name,
-        asked=options,
-        place=start,
+        options=options,
+        cursor=start,
         most=limit,
         public=lambda rater_id: _listing_id(site, listing_salt, rater_id),
-        staff_id=visit.staff.id,
+        staff_id=caller.staff.id,
     )
     next_position = page.next
     next_cursor = (
         None
         if next_position is None
-        else site.tokens.cursor(list_name, [next_position.begun, next_position.last, next_position.n, listing_salt])
+        else site.tokens.encrypt_cursor(
+            list_name, [next_position.begun, next_position.last, next_position.n, listing_salt]
+        )
     )
     columns = tuple(_column(column, dtype) for column, dtype in page.form.schema.items())
     return RatingsPageResource(columns=columns, data=tuple(page.rows), next=next_cursor)
 
 
 def _listing_id(site: Site, listing_salt: str, rater_id: str) -> str:
-    """Return the keyed pseudonym of a rater in cell listing."""
-    return f"r{site.tokens.trace('listing', f'{listing_salt}:{rater_id}')[:ID_DIGITS]}"
+    """Return the keyed pseudonym of a rater in one listing."""
+    return f"r{site.tokens.keyed_digest('listing', f'{listing_salt}:{rater_id}')[:ID_DIGITS]}"
 
 
 def _column(name: str, dtype: pl.DataType) -> ColumnResource:
     if isinstance(dtype, pl.Enum):
         return ColumnResource(name=name, type="category", scale=tuple(dtype.categories))
-    plain: Literal["boolean", "integer", "text"] = "boolean" if dtype == pl.Boolean else "text"
-    return ColumnResource(name=name, type="integer" if dtype.is_integer() else plain, scale=None)
+    text_type: Literal["boolean", "integer", "text"] = "boolean" if dtype == pl.Boolean else "text"
+    return ColumnResource(name=name, type="integer" if dtype.is_integer() else text_type, scale=None)
 
 
 @router.get("/quota", operation_id="get_quota")
 def get_quota(
-    site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("numbers"))], name: Name
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("numbers"))], name: Name
 ) -> QuotaResource:
     """Return the progress of a quota; small numbers are suppressed for analysts."""
-    quota, cells = load_quota_progress(site.platform, name, staff_id=visit.staff.id, now=site.clock())
-    if "small-numbers" in visit.may:
+    quota, cells = load_quota_progress(site.platform, name, staff_id=caller.staff.id, now=site.clock())
+    if "small-numbers" in caller.permissions:
         resources = [
             QuotaCellResource(
                 cell=cell.cell,
                 target=cell.target,
-                places=cell.places,
-                finished=cell.taken,
-                held=cell.held,
-                screened=cell.screened,
+                capacity=cell.capacity,
+                finished=cell.finished,
+                in_progress=cell.in_progress,
+                screened_out=cell.screened_out,
             )
             for cell in cells
         ]
     else:
-        numbers = overview.load_overview(site.platform, name, staff_id=visit.staff.id).numbers
-        taken = suppress_quota_counts({cell.cell: cell.taken for cell in cells}, numbers)
-        hidden: dict[str, Any] = dict.fromkeys(("places", "held", "screened"))
+        numbers = overview.load_overview(site.platform, name, staff_id=caller.staff.id).numbers
+        n_finished = suppress_quota_counts({cell.cell: cell.finished for cell in cells}, numbers)
+        hidden: dict[str, Any] = dict.fromkeys(("capacity", "in_progress", "screened_out"))
         resources = [
-            QuotaCellResource(cell=cell.cell, target=cell.target, finished=taken[cell.cell], **hidden) for cell in cells
+            QuotaCellResource(cell=cell.cell, target=cell.target, finished=n_finished[cell.cell], **hidden)
+            for cell in cells
         ]
     return QuotaResource(source=quota.source, balanced=quota.balanced, cells=tuple(resources))
 
@@ -111,7 +114,7 @@ def get_quota(
 @router.get("/events", operation_id="list_events")
 def list_events(
     site: SiteOf,
-    visit: Annotated[StaffRequest, Depends(RequireScope("log"))],
+    caller: Annotated[StaffRequest, Depends(RequireScope("log"))],
     name: Name,
     limit: Limit = 100,
     after: AfterCursor = "",
@@ -119,7 +122,7 @@ def list_events(
     """List audit-log events in order, without the identity and the answers of raters."""
     list_name = f"events of {name}"
     (last,) = read_cursor(site, list_name, after) or [0]
-    rows = pagination.list_events_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
+    rows = pagination.list_events_after(site.platform, name, staff_id=caller.staff.id, after=last, most=limit + 1)
     entries, next_cursor = paginate(site, list_name, rows, limit, lambda entry: entry.sequence)
     return CursorPage(
         data=[EventResource.model_validate(to_public_event(entry)) for entry in entries], next=next_cursor

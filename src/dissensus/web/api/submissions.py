@@ -7,9 +7,9 @@ from fastapi import APIRouter, Depends, Path, Query
 from dissensus.api_models.pay import AccountResource, ForgottenRecruitsResource, SubmissionDecision, SubmissionResource
 from dissensus.errors import Conflict, NotAllowed, NotFound
 from dissensus.web.api.auth import RequireScope, TokenRoute
-from dissensus.web.api.error_responses import ERROR_RESPONSES
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import SubmissionDecisionRequest
+from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.web.staff.submissions import open_prolific, parse_decision
@@ -27,7 +27,7 @@ Submission = Annotated[str, Path(max_length=100)]
 @router.get("", operation_id="list_submissions")
 def list_submissions(
     site: SiteOf,
-    visit: Authorized,
+    caller: Authorized,
     name: Name,
     waiting: Annotated[bool, Query(description="Only submissions that wait for a decision.")] = False,
     limit: Limit = 100,
@@ -36,52 +36,53 @@ def list_submissions(
     """List submissions from Prolific, in the order of their ids."""
     list_name = f"submissions of {name} that wait: {waiting}"
     (last,) = read_cursor(site, list_name, after) or [""]
-    who = {"waiting": waiting, "staff_id": visit.staff.id}
-    rows = submissions.list_cases_after(site.platform, name, after=last, most=limit + 1, **who)  # type: ignore[arg-type]
+    rows = submissions.list_cases_after(
+        site.platform, name, after=last, most=limit + 1, waiting=waiting, staff_id=caller.staff.id
+    )
     cases, next_cursor = paginate(site, list_name, rows, limit, lambda case: case.submission.submission)
     return CursorPage(data=[_to_resource(case) for case in cases], next=next_cursor)
 
 
 @router.get("/{submission}", operation_id="get_submission")
-def get_submission(site: SiteOf, visit: Authorized, name: Name, submission: Submission) -> SubmissionResource:
+def get_submission(site: SiteOf, caller: Authorized, name: Name, submission: Submission) -> SubmissionResource:
     """Return a submission, and the decisions allowed on it."""
-    return _load_submission(site, visit, name, submission)
+    return _load_submission(site, caller, name, submission)
 
 
 @router.post("/{submission}/decision", operation_id="decide_submission")
 def decide(
-    site: SiteOf, visit: Authorized, name: Name, submission: Submission, body: SubmissionDecisionRequest
+    site: SiteOf, caller: Authorized, name: Name, submission: Submission, body: SubmissionDecisionRequest
 ) -> SubmissionResource:
     """Approve a submission, ask for its return, or reject it for failed attention checks."""
-    submissions.load_case(site.platform, name, submission, staff_id=visit.staff.id)
-    ground = (body.category or "", body.reason or "")
-    act = parse_decision(body.decision, reasons=body.reasons, ground=ground)
+    submissions.load_case(site.platform, name, submission, staff_id=caller.staff.id)
+    rejection = (body.category or "", body.reason or "")
+    apply = parse_decision(body.decision, reasons=body.reasons, rejection=rejection)
     try:
         with open_prolific(site) as prolific:
-            act(site.platform, prolific, name, submission, staff_id=visit.staff.id, now=site.clock())
+            apply(site.platform, prolific, name, submission, staff_id=caller.staff.id, now=site.clock())
     except (NotAllowed, NotFound) as error:
         # A refusal by Prolific is not an authorisation error of this API.
         raise Conflict(str(error)) from None
-    return _load_submission(site, visit, name, submission)
+    return _load_submission(site, caller, name, submission)
 
 
-@router.delete("", operation_id="forget_submissions")
-def forget(site: SiteOf, visit: Authorized, name: Name) -> ForgottenRecruitsResource:
+@router.delete("", operation_id="erase_submissions")
+def erase(site: SiteOf, caller: Authorized, name: Name) -> ForgottenRecruitsResource:
     """Erase the Prolific ids of a closed campaign. It cannot be undone."""
     return ForgottenRecruitsResource(
-        recruits=submissions.erase_recruiter_ids(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+        recruits=submissions.erase_recruiter_ids(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     )
 
 
-def _load_submission(site: Site, visit: StaffRequest, name: str, submission: str) -> SubmissionResource:
-    return _to_resource(submissions.load_case(site.platform, name, submission, staff_id=visit.staff.id)[1])
+def _load_submission(site: Site, caller: StaffRequest, name: str, submission: str) -> SubmissionResource:
+    return _to_resource(submissions.load_case(site.platform, name, submission, staff_id=caller.staff.id)[1])
 
 
 def _to_resource(case: SubmissionCase) -> SubmissionResource:
     submission = case.submission
     allowed: dict[SubmissionDecision, bool] = {
         "approve": case.may_approve,
-        "ask-return": case.may_ask_return and submission.return_asked_at is None,
+        "ask-return": case.may_ask_return and submission.return_requested_at is None,
         "reject": case.may_reject,
     }
     return SubmissionResource(
@@ -92,9 +93,11 @@ def _to_resource(case: SubmissionCase) -> SubmissionResource:
         status=submission.status,
         n_repeat_visits=submission.n_repeat_visits,
         entered_at=submission.entered_at,
-        return_asked_at=submission.return_asked_at,
-        tries={check: tuple(answers) for check, answers in case.tries.items()},
-        failed=() if case.verdict is None else tuple(case.verdict.failed),
-        may=tuple(decision for decision, permitted in allowed.items() if permitted),
-        away=None if case.away is None else AccountResource.model_validate(case.away),
+        return_requested_at=submission.return_requested_at,
+        attempts={check: tuple(answers) for check, answers in case.attempts.items()},
+        failed_checks=() if case.verdict is None else tuple(case.verdict.failed),
+        allowed_decisions=tuple(decision for decision, permitted in allowed.items() if permitted),
+        screened_out_account=None
+        if case.screened_out_account is None
+        else AccountResource.model_validate(case.screened_out_account),
     )

@@ -1,1 +1,1 @@
-"""The application, its middleware, and what every route shares."""
+"""Application, middleware, and dependencies of all routes."""

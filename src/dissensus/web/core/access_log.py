@@ -29,34 +29,34 @@ class AccessLogMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        status, told, started = 500, False, perf_counter()
+        status, logged, started = 500, False, perf_counter()
 
-        def tell() -> None:
-            nonlocal told
-            if not told:
-                told = True
-                self._tell(scope, status, perf_counter() - started)
+        def log_once() -> None:
+            nonlocal logged
+            if not logged:
+                logged = True
+                self._log(scope, status, perf_counter() - started)
 
-        async def watched(message: Message) -> None:
+        async def send_and_log(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             elif message["type"] == "http.response.body" and not message.get("more_body", False):
-                # Before its last bytes go: who has an answer finds it counted, whichever worker is asked.
-                tell()
+                # Count before the last bytes are sent, so that metrics read after a response include it.
+                log_once()
             await send(message)
 
         try:
-            await self.app(scope, receive, watched)
+            await self.app(scope, receive, send_and_log)
         finally:
-            tell()
+            log_once()
 
-    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+    def _log(self, scope: Scope, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in KNOWN_METHODS else UNMATCHED
         route = getattr(scope.get("route"), "path", UNMATCHED)
         self.metrics.count(method, route, status, seconds)
-        told = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 1)}
-        log.info("%s %s", method, route, extra={"told": told})
+        fields = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 1)}
+        log.info("%s %s", method, route, extra={"fields": fields})
 
 
 class JsonLogFormatter(logging.Formatter):
@@ -65,5 +65,5 @@ class JsonLogFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Format a record."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        told: dict[str, Any] = getattr(record, "told", {})
-        return json.dumps({"at": at, **told})
+        fields: dict[str, Any] = getattr(record, "fields", {})
+        return json.dumps({"at": at, **fields})

@@ -56,22 +56,24 @@ STAFF = (
 def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAPI:
     """Create the ASGI application."""
     oidc.check_oidc_settings(settings)
-    # More connections than threads that answer, for the jobs.
+    # One connection for each request thread and each background job.
     platform = open_platform(settings.database_url, threads=settings.threads + N_RUNNERS)
     chat_responder = ChatResponder(
         platform,
         clock=lambda: app.state.site.clock(),
         hosts=parse_hosts(settings.chatbot_hosts or ""),
-        lines=ModelRegistry(settings.model_registry),
+        registry=ModelRegistry(settings.model_registry),
     )
     site = Site(settings, platform, TokenSigner(secret), create_renderer(), chat_responder)
     metrics = make_metrics()
-    learning = RetrainingJob(settings.model_registry, every_h=settings.retrain_hours)
-    runners = build_runners(platform, post=site.post, clock=now, count=metrics.count_delivery, learning=learning)
+    retraining = RetrainingJob(settings.model_registry, every_h=settings.retrain_hours)
+    runners = build_runners(
+        platform, signer=site.webhook_signer, clock=now, count=metrics.count_delivery, retraining=retraining
+    )
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        # As many threads as connections: no request waits for a connection that another thread holds.
+        # As many threads as connections, so that no request waits for a connection.
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
         threads = [runner.start() for runner in runners] if jobs else []
         async with chat_responder:
@@ -97,9 +99,11 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
 
 
 def _static(digest: str, name: str) -> Response:
-    path = Path(str(files("dissensus.web") / "static")) / name
-    if "/" in name or "\\" in name or name.startswith(".") or not path.is_file():
+    folder = Path(str(files("dissensus.web") / "static"))
+    # A name from outside may be too long for the file system, or contain a separator.
+    path = next((path for path in folder.iterdir() if path.name == name), None)
+    if path is None:
         raise NotFound("There is nothing at this address.")
-    # Of another digest it is an older page that asks: it gets the present file, and keeps it for a minute.
-    kept = "max-age=31536000, immutable" if asset_url(name).split("/")[2] == digest else "max-age=60"
-    return FileResponse(path, headers={"cache-control": f"public, {kept}"})
+    # Another digest comes from an older page: send the current file, cached for a minute.
+    max_age = "max-age=31536000, immutable" if asset_url(name).split("/")[2] == digest else "max-age=60"
+    return FileResponse(path, headers={"cache-control": f"public, {max_age}"})

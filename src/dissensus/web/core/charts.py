@@ -15,7 +15,7 @@ MAX_COLUMN_WIDTH: Final = 12.0
 
 @dataclass(frozen=True, slots=True)
 class ChartColumn:
-    """A column of a chart: label, count and rectangle, from the upper left in units of 1/100."""
+    """A column of a chart: label, count and rectangle, in hundredths of the chart from its upper left."""
 
     label: str
     n: int
@@ -25,24 +25,26 @@ class ChartColumn:
     height: float
 
 
-def make_columns(numbers: Sequence[tuple[str, int]]) -> tuple[ChartColumn, ...]:
+def make_columns(counts: Sequence[tuple[str, int]]) -> tuple[ChartColumn, ...]:
     """Return a column for each count, the highest as high as the chart.
 
     Examples
     --------
-    >>> [(one.label, round(one.x), one.y) for one in make_columns([("a", 1), ("b", 4)])]
+    >>> [(column.label, round(column.x), column.y) for column in make_columns([("a", 1), ("b", 4)])]
     [('a', 19, 75.0), ('b', 69, 0.0)]
     """
-    room = WIDTH / max(1, len(numbers))
-    width = min(room * (1 - GAP), MAX_COLUMN_WIDTH)
-    most = max((n for _, n in numbers), default=0) or 1
+    slot = WIDTH / max(1, len(counts))
+    width = min(slot * (1 - GAP), MAX_COLUMN_WIDTH)
+    largest = max((n for _, n in counts), default=0) or 1
     return tuple(
-        ChartColumn(label, n, room * place + (room - width) / 2, WIDTH - WIDTH * n / most, width, WIDTH * n / most)
-        for place, (label, n) in enumerate(numbers)
+        ChartColumn(
+            label, n, slot * index + (slot - width) / 2, WIDTH - WIDTH * n / largest, width, WIDTH * n / largest
+        )
+        for index, (label, n) in enumerate(counts)
     )
 
 
-def bin_counts(loads: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
+def bin_counts(counts: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
     """Bin counts of whole numbers, with wider bins for long ranges.
 
     Examples
@@ -52,13 +54,16 @@ def bin_counts(loads: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
     >>> bin_counts([(0, 5), (119, 2)])[:2]
     [('0–1', 5), ('2–3', 0)]
     """
-    if not loads:
+    if not counts:
         return []
-    low, high, known = loads[0][0], loads[-1][0], dict(loads)
-    step = ceil((high - low + 1) / MAX_COLUMNS)
-    starts = range(low, high + 1, step)
+    low, high, by_number = counts[0][0], counts[-1][0], dict(counts)
+    bin_width = ceil((high - low + 1) / MAX_COLUMNS)
+    starts = range(low, high + 1, bin_width)
     return [
-        (str(start) if step == 1 else f"{start}–{start + step - 1}", sum(known.get(start + n, 0) for n in range(step)))
+        (
+            str(start) if bin_width == 1 else f"{start}–{start + bin_width - 1}",
+            sum(by_number.get(start + n, 0) for n in range(bin_width)),
+        )
         for start in starts
     ]
 
@@ -69,7 +74,7 @@ class ChartScale:
 
     Examples
     --------
-    >>> ChartScale(0.0, 2.0).at(0.5), ChartScale(1.0, 100.0, ratio=True).at(10.0)
+    >>> ChartScale(0.0, 2.0).position(0.5), ChartScale(1.0, 100.0, ratio=True).position(10.0)
     (25.0, 50.0)
     """
 
@@ -77,9 +82,9 @@ class ChartScale:
     high: float
     ratio: bool = False
 
-    def at(self, value: float) -> float:
+    def position(self, value: float) -> float:
         """Return the position of a value, from 0 to 100."""
         low, high, value = (
-            (log(one) for one in (self.low, self.high, value)) if self.ratio else (self.low, self.high, value)
+            (log(number) for number in (self.low, self.high, value)) if self.ratio else (self.low, self.high, value)
         )
         return round(WIDTH * (value - low) / (high - low), 2) if high > low else WIDTH / 2

@@ -36,7 +36,7 @@ POLL_S: Final = 0.5
 MAX_STREAM_S: Final = 20.0
 """Maximum duration of one event stream; the browser reconnects."""
 
-StreamEvent: TypeAlias = tuple[Literal["begin", "piece", "over"], dict[str, object]]
+StreamEvent: TypeAlias = tuple[Literal["start", "chunk", "end"], dict[str, object]]
 
 Result = TypeVar("Result")
 
@@ -47,50 +47,50 @@ log = logging.getLogger("dissensus.chat")
 class ExchangeStream:
     """Responses of one exchange while they arrive."""
 
-    pieces: list[tuple[int, str]] = field(default_factory=list)  # What came, with the side of each
-    failed: bool = False  # True if a response did not come
-    settled: bool = False  # True if all of them have come, and are kept
-    over: bool = False  # True if nothing more comes
+    chunks: list[tuple[int, str]] = field(default_factory=list)  # Texts in order of arrival, each after its position
+    failed: bool = False  # True if a response failed
+    complete: bool = False  # True if all responses are stored
+    ended: bool = False  # True if nothing more will arrive
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def add(self, place: int, text: str) -> None:
-        """Add a piece and wake the listeners."""
-        self.pieces.append((place, text))
+    def add(self, position: int, text: str) -> None:
+        """Add a chunk and wake the listeners."""
+        self.chunks.append((position, text))
         self._wake()
 
     def end(self) -> None:
         """Mark the stream as ended."""
-        self.over = True
+        self.ended = True
         self._wake()
 
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def after(self, n: int, *, until: float) -> list[tuple[int, str]]:
-        """Return pieces from index `n`, waiting for one until the deadline."""
-        if len(self.pieces) == n and not self.over:
+    async def chunks_from(self, n: int, *, deadline: float) -> list[tuple[int, str]]:
+        """Return chunks from index `n`, waiting for one until the deadline."""
+        if len(self.chunks) == n and not self.ended:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), max(0.0, until - monotonic()))
-        return self.pieces[n:]
+                await asyncio.wait_for(self._changed.wait(), max(0.0, deadline - monotonic()))
+        return self.chunks[n:]
 
 
 class ChatResponder:
     """Requests chatbot responses for one process."""
 
     def __init__(
-        self, platform: Platform, *, clock: Callable[[], datetime], hosts: frozenset[str], lines: ModelRegistry
+        self, platform: Platform, *, clock: Callable[[], datetime], hosts: frozenset[str], registry: ModelRegistry
     ) -> None:
         self._platform = platform
         self._clock = clock
         self._hosts = hosts
-        self._lines = lines
-        # Of a rater and an exchange, so that nobody hears what another waits for.
-        self._live: dict[tuple[str, str], ExchangeStream] = {}
+        self._registry = registry
+        # By rater and exchange, so that raters receive their own responses only.
+        self._streams: dict[tuple[str, str], ExchangeStream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._bots: dict[str, Bot] = {}
-        self._opening = asyncio.Lock()
-        self._open = AsyncExitStack()
+        self._bots_lock = asyncio.Lock()
+        self._clients = AsyncExitStack()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def __aenter__(self) -> Self:
@@ -101,122 +101,125 @@ class ChatResponder:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._open.aclose()
+        await self._clients.aclose()
 
-    def ask(self, rater: "RaterRow", exchange_id: str) -> None:
+    def request_responses(self, rater: "RaterRow", exchange_id: str) -> None:
         """Request the responses to an exchange unless that is under way; thread-safe."""
         if self._loop is None:
-            raise Unavailable("The site ends. Come again in a moment.")
+            raise Unavailable("The site is shutting down. Try again in a moment.")
         self._loop.call_soon_threadsafe(self._begin, rater, exchange_id)
 
     def _begin(self, rater: "RaterRow", exchange_id: str) -> None:
         key = (rater.id, exchange_id)
-        if key in self._live:
+        if key in self._streams:
             return
-        self._live[key] = live = ExchangeStream()
-        task = asyncio.create_task(self._answer(live, rater, exchange_id))
+        self._streams[key] = stream = ExchangeStream()
+        task = asyncio.create_task(self._run(stream, rater, exchange_id))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, live: ExchangeStream, rater: "RaterRow", exchange_id: str) -> None:
+    async def _run(self, stream: ExchangeStream, rater: "RaterRow", exchange_id: str) -> None:
         try:
-            asked = await _in_thread(
+            request = await _in_thread(
                 lambda: chat_responses.claim_responses(self._platform, rater, exchange_id, now=self._clock())
             )
-            if asked is not None:
-                await self._ask_all(live, rater, asked)
+            if request is not None:
+                await self._request_all(stream, rater, request)
         except DissensusError as error:
-            log.warning("What a rater waits for was not asked for: %s", error)
+            log.warning("The responses to an exchange were not requested: %s", error)
         except Exception:
-            log.exception("What a rater waits for could not be asked for.")
+            log.exception("The responses to an exchange could not be requested.")
         finally:
-            self._live.pop((rater.id, exchange_id), None)
-            live.end()
+            self._streams.pop((rater.id, exchange_id), None)
+            stream.end()
 
-    async def _ask_all(self, live: ExchangeStream, rater: "RaterRow", asked: ResponseRequest) -> None:
-        sign = asyncio.create_task(self._signs(asked.exchange_id))
+    async def _request_all(self, stream: ExchangeStream, rater: "RaterRow", request: ResponseRequest) -> None:
+        heartbeat = asyncio.create_task(self._renew_claim(request.exchange_id))
         try:
             async with asyncio.TaskGroup() as group:
-                for wanted in asked.wanted:
-                    group.create_task(self._respond(live, rater, asked, wanted))
-            live.settled = not live.failed
+                for pending in request.pending:
+                    group.create_task(self._respond(stream, rater, request, pending))
+            stream.complete = not stream.failed
         finally:
-            sign.cancel()
-            if not live.settled:
-                await _in_thread(lambda: chat_responses.release_claim(self._platform, asked.exchange_id))
+            heartbeat.cancel()
+            if not stream.complete:
+                await _in_thread(lambda: chat_responses.release_claim(self._platform, request.exchange_id))
 
-    async def _signs(self, exchange_id: str) -> None:
+    async def _renew_claim(self, exchange_id: str) -> None:
         while True:
             await asyncio.sleep(HEARTBEAT_S)
             await _in_thread(lambda: chat_responses.prolong_claim(self._platform, exchange_id, now=self._clock()))
 
     async def _respond(
-        self, live: ExchangeStream, rater: "RaterRow", asked: ResponseRequest, wanted: "PendingResponse"
+        self, stream: ExchangeStream, rater: "RaterRow", request: ResponseRequest, pending: "PendingResponse"
     ) -> None:
         """Stream one chatbot's response and store it; log why it failed."""
-        chatbot = asked.chat.chatbot(wanted.chatbot)
+        chatbot = request.chat.chatbot(pending.chatbot)
         try:
             if chatbot is None:
-                raise Unavailable("The definition of the campaign has no such chatbot any more.")
+                raise Unavailable("The definition of the campaign does not have this chatbot any more.")
             bot = await self._bot(chatbot)
-            async with aclosing(bot.stream(asked.conversation, wanted.seed)) as pieces:
-                async for piece in pieces:
-                    if isinstance(piece, Response):
-                        await _in_thread(partial(self._keep, rater, asked, wanted, piece))
+            async with aclosing(bot.stream(request.conversation, pending.seed)) as chunks:
+                async for chunk in chunks:
+                    if isinstance(chunk, Response):
+                        await _in_thread(partial(self._store, rater, request, pending, chunk))
                     else:
-                        live.add(wanted.place, piece)
+                        stream.add(pending.position, chunk)
         except DissensusError as error:
-            log.warning("The chatbot %s did not respond: %s", wanted.chatbot, error)
-            await self._fail(live, asked, wanted)
+            log.warning("The chatbot %s did not respond: %s", pending.chatbot, error)
+            await self._fail(stream, request, pending)
         except Exception:
-            # Kept as a failure too: else whoever waits would have it asked again and again.
-            log.exception("The chatbot %s broke.", wanted.chatbot)
-            await self._fail(live, asked, wanted)
+            # Store the failure; otherwise the waiting page would request the response again and again.
+            log.exception("The chatbot %s failed unexpectedly.", pending.chatbot)
+            await self._fail(stream, request, pending)
 
-    async def _fail(self, live: ExchangeStream, asked: ResponseRequest, wanted: "PendingResponse") -> None:
-        live.failed = True
-        await _in_thread(lambda: chat_responses.mark_response_failed(self._platform, asked.exchange_id, wanted))
+    async def _fail(self, stream: ExchangeStream, request: ResponseRequest, pending: "PendingResponse") -> None:
+        stream.failed = True
+        await _in_thread(lambda: chat_responses.mark_response_failed(self._platform, request.exchange_id, pending))
 
-    def _keep(self, rater: "RaterRow", asked: ResponseRequest, wanted: "PendingResponse", response: Response) -> None:
-        come = chat_responses.to_stored_response(response)
-        chat_responses.store_chat_response(self._platform, rater, asked.exchange_id, wanted, come, now=self._clock())
+    def _store(
+        self, rater: "RaterRow", request: ResponseRequest, pending: "PendingResponse", response: Response
+    ) -> None:
+        stored = chat_responses.to_stored_response(response)
+        chat_responses.store_chat_response(
+            self._platform, rater, request.exchange_id, pending, stored, now=self._clock()
+        )
 
     async def _bot(self, chatbot: "Chatbot") -> Bot:
         """Return the chatbot client that all conversations of this process share."""
-        async with self._opening:
+        async with self._bots_lock:
             if chatbot.digest not in self._bots:
                 check_chatbot_allowed(chatbot, self._hosts)
-                entered = open_chatbot(chatbot, environment=os.environ, ranking=self._lines.ranker)
-                self._bots[chatbot.digest] = await self._open.enter_async_context(entered)
+                client = open_chatbot(chatbot, environment=os.environ, ranking=self._registry.ranker)
+                self._bots[chatbot.digest] = await self._clients.enter_async_context(client)
         return self._bots[chatbot.digest]
 
     async def follow(self, rater: "RaterRow", exchange_id: str) -> AsyncIterator[StreamEvent]:
         """Yield the events of an exchange from the start, until it ends or the stream reaches its maximum duration."""
-        until = monotonic() + MAX_STREAM_S
-        yield "begin", {}
+        deadline = monotonic() + MAX_STREAM_S
+        yield "start", {}
         n = 0
-        while monotonic() < until:
-            live = self._live.get((rater.id, exchange_id))
-            if live is not None:
-                # What was told of an earlier try is not what this one says.
-                for place, text in await live.after(n, until=until):
+        while monotonic() < deadline:
+            stream = self._streams.get((rater.id, exchange_id))
+            if stream is not None:
+                for position, text in await stream.chunks_from(n, deadline=deadline):
                     n += 1
-                    yield "piece", {"place": place, "text": text}
-                if live.settled and n == len(live.pieces):
+                    yield "chunk", {"position": position, "text": text}
+                if stream.complete and n == len(stream.chunks):
                     break
-                if not live.over or n < len(live.pieces):
+                if not stream.ended or n < len(stream.chunks):
                     continue
-            standing = await _in_thread(
+            state = await _in_thread(
                 lambda: chat_responses.response_state(self._platform, rater, exchange_id, now=self._clock())
             )
-            if standing in ("come", "failed"):
+            if state in ("complete", "failed"):
                 break
-            if standing == "free":
+            if state == "unclaimed":
                 self._begin(rater, exchange_id)
             await asyncio.sleep(POLL_S)
         else:
             return
-        yield "over", {}
+        yield "end", {}
 
 
 def parse_hosts(setting: str) -> frozenset[str]:
@@ -227,7 +230,7 @@ def parse_hosts(setting: str) -> frozenset[str]:
     >>> sorted(parse_hosts("api.example.com, 127.0.0.1:8080"))
     ['127.0.0.1:8080', 'api.example.com']
     """
-    return frozenset(one.strip().lower() for one in setting.split(",") if one.strip())
+    return frozenset(host.strip().lower() for host in setting.split(",") if host.strip())
 
 
 def check_chatbot_allowed(chatbot: "Chatbot", hosts: frozenset[str]) -> None:
@@ -236,16 +239,18 @@ def check_chatbot_allowed(chatbot: "Chatbot", hosts: frozenset[str]) -> None:
         case Endpoint(url=url, key_variable=variable):
             host = urlsplit(url).netloc.lower()
             if host not in hosts:
-                raise NotAllowed(f"{host} is not among the servers of chatbots that this site may ask: chatbot_hosts.")
+                raise NotAllowed(f"{host} is not an allowed chatbot server. Add it to the setting chatbot_hosts.")
             if variable and not variable.startswith(KEY_VARIABLE_PREFIX):
                 raise NotAllowed(
-                    f"Keys of chatbots are in variables that begin with {KEY_VARIABLE_PREFIX}, and {variable} does not."
+                    f"Variables with chatbot keys must begin with {KEY_VARIABLE_PREFIX}; {variable} does not."
                 )
-        case BestOfNSettings(of=of):
-            check_chatbot_allowed(of, hosts)
+        case BestOfNSettings(chatbot=inner):
+            check_chatbot_allowed(inner, hosts)
         case LocalModel(file=file) if file:
-            raise NotAllowed("A campaign can name no file of this machine. Leave out the file for the one that ships.")
+            raise NotAllowed(
+                "A campaign cannot name a file on this machine. Leave out the file to use the model that ships."
+            )
 
 
-async def _in_thread(work: Callable[[], Result]) -> Result:
-    return await anyio.to_thread.run_sync(work)
+async def _in_thread(function: Callable[[], Result]) -> Result:
+    return await anyio.to_thread.run_sync(function)

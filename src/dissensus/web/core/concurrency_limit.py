@@ -21,8 +21,8 @@ async def acquire_slot(request: Request) -> AsyncIterator[None]:
             await slots.acquire()
     except TimeoutError:
         raise Unavailable(
-            "Others bring items, draw samples or take ratings out at the moment, and a few can at a time. Nothing was "
-            "done. Try again in a minute."
+            "The site is busy with other uploads, samples or exports, and handles only a few at a time. Nothing was "
+            "changed. Try again in a minute."
         ) from None
     try:
         yield

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase, NotAllowed, NotFound, Unavailable
 from dissensus.web.api.openapi import methods_at
-from dissensus.web.core.forms import describe_form_fault
+from dissensus.web.core.forms import describe_form_error
 from dissensus.web.core.problem import API_PREFIX, problem_response, validation_problem
 from dissensus.web.core.request_limits import RequestTooLarge, RequestTooSlow
 from dissensus.web.core.site import site_of
@@ -29,15 +29,15 @@ STATUS_CODES: Final[dict[type[DissensusError], int]] = {
     Unavailable: 503,
 }
 PAGE_MESSAGES: Final[Mapping[int, str]] = {
-    400: "What was sent cannot be read. Load the page again and repeat.",
+    400: "The request cannot be read. Load the page again and repeat.",
     404: "There is nothing at this address.",
-    405: "This address takes no such request. Open it as a page, or send the form of its page.",
+    405: "This address does not accept this kind of request. Open it as a page, or send the form on its page.",
 }
 """Messages for errors that the framework raises."""
 API_MESSAGES: Final[Mapping[int, str]] = {
-    400: "What was sent cannot be read. Send JSON in UTF-8.",
-    404: "There is nothing at this address. /api/v1/openapi.json tells what there is.",
-    405: "This address takes no such request. /api/v1/openapi.json tells which it takes.",
+    400: "The request cannot be read. Send JSON in UTF-8.",
+    404: "There is nothing at this address. /api/v1/openapi.json lists all addresses.",
+    405: "This address does not accept this method. /api/v1/openapi.json lists the methods.",
 }
 FORM_LOCATIONS: Final[Mapping[str, str]] = {"path": "the address", "query": "the address", "cookie": "a cookie"}
 REFERENCE_BYTES: Final = 4
@@ -64,11 +64,11 @@ class ErrorPage:
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Install handlers that answer every error with a page, or with JSON for API clients."""
-    app.add_exception_handler(DissensusError, _refuse)
-    app.add_exception_handler(HTTPException, _turn_away)
-    app.add_exception_handler(RequestValidationError, _correct)
-    # Added first, it stands within all others, so that they see a plain answer with the status 500.
+    """Install handlers that answer errors with a page, or with JSON for API clients."""
+    app.add_exception_handler(DissensusError, _handle_domain_error)
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    # Added first, so innermost: the other middleware sees an ordinary response with status 500.
     app.add_middleware(ErrorBoundaryMiddleware)
 
 
@@ -85,65 +85,65 @@ class ErrorBoundaryMiddleware:
             return
         started = False
 
-        async def watched(message: Message) -> None:
+        async def send_tracked(message: Message) -> None:
             nonlocal started
             started = True
             await send(message)
 
         try:
-            await self.app(scope, receive, watched)
+            await self.app(scope, receive, send_tracked)
         except (RequestTooLarge, RequestTooSlow):
             raise
         except ClientDisconnect:
-            # Nobody is there to read it; it is counted.
+            # The client is gone; the response only counts in the metrics.
             await Response(status_code=400)(scope, receive, send)
         except Exception:
             reference = secrets.token_hex(REFERENCE_BYTES)
-            log.exception("Something broke. Reference: %s", reference)
+            log.exception("Unhandled exception. Reference: %s", reference)
             if started:
                 raise
-            await _broken(Request(scope, receive), reference)(scope, receive, send)
+            await _internal_error(Request(scope, receive), reference)(scope, receive, send)
 
 
-async def _refuse(request: Request, error: Exception) -> Response:
+async def _handle_domain_error(request: Request, error: Exception) -> Response:
     status = next((status for kind, status in STATUS_CODES.items() if isinstance(error, kind)), 400)
     if not isinstance(error, NoDatabase):
-        return _answer(request, status, str(error))
-    # What the database says of itself is for who runs it.
+        return _response(request, status, str(error))
+    # Details of the database belong in the log, not in the response.
     log.error("%s", error)
-    return _answer(request, status, UNAVAILABLE_MESSAGE)
+    return _response(request, status, UNAVAILABLE_MESSAGE)
 
 
-async def _turn_away(request: Request, error: Any) -> Response:
+async def _handle_http_error(request: Request, error: Any) -> Response:
     if isinstance(error.__cause__, (RequestTooLarge, RequestTooSlow)):
         raise error.__cause__
-    said = API_MESSAGES if request.url.path.startswith(API_PREFIX) else PAGE_MESSAGES
-    answer = _answer(request, error.status_code, said.get(error.status_code, str(error.detail)))
-    answer.headers.update(error.headers or {})
+    messages = API_MESSAGES if request.url.path.startswith(API_PREFIX) else PAGE_MESSAGES
+    response = _response(request, error.status_code, messages.get(error.status_code, str(error.detail)))
+    response.headers.update(error.headers or {})
     if error.status_code == NOT_ALLOWED and (methods := methods_at(request.scope)):
-        # The framework names those of one route alone.
-        answer.headers["allow"] = ", ".join(methods)
-    return answer
+        # The framework lists the methods of one route only.
+        response.headers["allow"] = ", ".join(methods)
+    return response
 
 
-async def _correct(request: Request, error: Any) -> Response:
+async def _handle_validation_error(request: Request, error: Any) -> Response:
     if request.url.path.startswith(API_PREFIX):
         return validation_problem(error.errors())
-    return _answer(request, 422, "\n".join(dict.fromkeys(map(_fault, error.errors()))))
+    return _response(request, 422, "\n".join(dict.fromkeys(map(_describe, error.errors()))))
 
 
-def _fault(fault: Mapping[str, Any]) -> str:
-    place, *names = fault["loc"]
-    field = ".".join(map(str, names)) or "What was sent"
-    return f"{field} in {FORM_LOCATIONS.get(place, 'the form')} {describe_form_fault(fault)}"
+def _describe(error: Mapping[str, Any]) -> str:
+    location, *names = error["loc"]
+    field = ".".join(map(str, names)) or "The request"
+    return f"{field} in {FORM_LOCATIONS.get(location, 'the form')} {describe_form_error(error)}"
 
 
-def _broken(request: Request, reference: str) -> Response:
-    text = f"Something broke here, and not by you. What was saved stays saved. Reference: {reference}"
-    return _answer(request, 500, text, reference=reference)
+def _internal_error(request: Request, reference: str) -> Response:
+    text = f"Something went wrong on our side. What you saved is still saved. Reference: {reference}"
+    return _response(request, 500, text, reference=reference)
 
 
-def _answer(request: Request, status: int, text: str, *, reference: str | None = None) -> Response:
+def _response(request: Request, status: int, text: str, *, reference: str | None = None) -> Response:
     if request.url.path.startswith(API_PREFIX):
         return problem_response(status, text, **({} if reference is None else {"reference": reference}))
     if request.headers.get("accept", "").startswith("application/json"):

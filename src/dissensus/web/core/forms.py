@@ -1,9 +1,12 @@
-"""Forms and saves that pages submit, parsed and validated."""
+"""Forms, saves and files that pages submit, parsed and validated."""
 
-from collections.abc import Mapping
+import re
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Annotated, Any, Final
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
 from fastapi import Request
@@ -11,10 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from starlette.datastructures import FormData
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
-from dissensus.errors import InvalidInput
+from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Heading, Questionnaire
 from dissensus.schema.questionnaire.question import Answer, Question
+
+UNSAFE_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]")
+Result = TypeVar("Result")
 
 MAX_SEED: Final = 2**32 - 1
 MAX_MS: Final = 7 * 24 * 3600 * 1000
@@ -23,24 +29,24 @@ NUL: Final = "\0"
 """PostgreSQL cannot store it in text."""
 Id = Annotated[str, StringConstraints(max_length=36, pattern=r"^[^\x00]+$")]
 Name = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^\x00]+$")]
-FAULT_MESSAGES: Final[Mapping[str, str]] = {
+ERROR_MESSAGES: Final[Mapping[str, str]] = {
     "missing": "is missing",
-    "extra_forbidden": "means nothing here",
-    "json_invalid": "is no JSON",
-    "string_too_long": "is too long: it may have {max_length:,} characters",
-    "too_long": "has too many parts: it may have {max_length:,}",
-    "greater_than_equal": "must be a number from {ge:,} on",
-    "less_than_equal": "must be a number up to {le:,}",
+    "extra_forbidden": "is not a field here",
+    "json_invalid": "is not valid JSON",
+    "string_too_long": "is too long: at most {max_length:,} characters are allowed",
+    "too_long": "has too many entries: at most {max_length:,} are allowed",
+    "greater_than_equal": "must be {ge:,} or more",
+    "less_than_equal": "must be {le:,} or less",
     "int_type": "must be a whole number",
     "uuid_type": "must be a UUID",
     "uuid_parsing": "must be a UUID",
     "bool_parsing": "must be 1 or 0",
     "bool_type": "must be true or false",
     "string_type": "must be a text",
-    "string_unicode": "has half of a surrogate pair, which is no text",
-    "string_too_short": "is too short: it must have {min_length:,} or more characters",
-    "too_short": "has too few parts: it must have {min_length:,} or more",
-    "string_pattern_mismatch": "must be as the pattern {pattern} says",
+    "string_unicode": "has an unpaired surrogate, which is not valid text",
+    "string_too_short": "is too short: at least {min_length:,} characters are required",
+    "too_short": "has too few entries: at least {min_length:,} are required",
+    "string_pattern_mismatch": "must match the pattern {pattern}",
     "int_parsing": "must be a whole number",
     "int_from_float": "must be a whole number",
     "literal_error": "must be one of {expected}",
@@ -58,16 +64,15 @@ class QuestionForm:
     """Questions with the answers so far and their faults."""
 
     questionnaire: Questionnaire
-    answers: Mapping[str, Answer | list[str]] = field(default_factory=dict)  # What was answered, by name
-    # What is wrong with an answer, by name: the check that it did not pass
-    faults: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, Answer | list[str]] = field(default_factory=dict)  # By question
+    faults: Mapping[str, str] = field(default_factory=dict)  # Failed check by question
 
     @property
     def groups(self) -> tuple[tuple[Heading | None, tuple[Question, ...]], ...]:
         """Questions in order, grouped by shared heading."""
         headings = self.questionnaire.headings
-        together = groupby(self.questionnaire.questions, key=lambda question: question.heading)
-        return tuple((headings.get(name or ""), tuple(questions)) for name, questions in together)
+        by_heading = groupby(self.questionnaire.questions, key=lambda question: question.heading)
+        return tuple((headings.get(name or ""), tuple(questions)) for name, questions in by_heading)
 
 
 class SubmittedAnswer(BaseModel):
@@ -94,16 +99,16 @@ class DraftSubmission(BaseModel):
     answers: Annotated[dict[Name, SubmittedAnswer], Field(max_length=1_000)]
     final: bool = False
 
-    def save(self) -> AnswerSave:
-        """Return it as a domain object."""
+    def to_save(self) -> AnswerSave:
+        """Return the domain object."""
         answers = {
             name: DraftAnswer(
-                value=tuple(one.value) if isinstance(one.value, list) else one.value,
-                first_ms=one.first_ms,
-                last_ms=one.last_ms,
-                changes=one.changes,
+                value=tuple(answer.value) if isinstance(answer.value, list) else answer.value,
+                first_ms=answer.first_ms,
+                last_ms=answer.last_ms,
+                changes=answer.changes,
             )
-            for name, one in self.answers.items()
+            for name, answer in self.answers.items()
         }
         return AnswerSave(
             revision=self.revision,
@@ -120,33 +125,33 @@ def read_save(body: bytes) -> DraftSubmission:
         return DraftSubmission.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "it"
-        raise InvalidInput(f"What was sent cannot be read: {place} {describe_form_fault(first)}") from None
+        field = ".".join(map(str, first["loc"])) or "it"
+        raise InvalidInput(f"The request cannot be read: {field} {describe_form_error(first)}") from None
 
 
-def describe_form_fault(fault: Mapping[str, Any]) -> str:
+def describe_form_error(error: Mapping[str, Any]) -> str:
     """Describe what is wrong with a value, with the remedy.
 
     Examples
     --------
-    >>> describe_form_fault({"type": "string_too_long", "ctx": {"max_length": 100}})
-    'is too long: it may have 100 characters. Load the page again, or open your link again.'
+    >>> describe_form_error({"type": "string_too_long", "ctx": {"max_length": 100}})
+    'is too long: at most 100 characters are allowed. Load the page again, or open your link again.'
     """
-    return f"{describe_fault(fault)}. Load the page again, or open your link again."
+    return f"{describe_error(error)}. Load the page again, or open your link again."
 
 
-def describe_fault(fault: Mapping[str, Any]) -> str:
+def describe_error(error: Mapping[str, Any]) -> str:
     """Describe what is wrong with a value.
 
     Examples
     --------
-    >>> describe_fault({"type": "missing"})
+    >>> describe_error({"type": "missing"})
     'is missing'
     """
-    return FAULT_MESSAGES.get(fault["type"], "is not what it may be").format(**fault.get("ctx", {}))
+    return ERROR_MESSAGES.get(error["type"], "is not valid").format(**error.get("ctx", {}))
 
 
-def parse_whole_number(text: str, what: str, least: int, most: int) -> int:
+def parse_whole_number(text: str, purpose: str, minimum: int, maximum: int) -> int:
     """Parse a whole number within limits.
 
     Examples
@@ -155,25 +160,26 @@ def parse_whole_number(text: str, what: str, least: int, most: int) -> int:
     20
     """
     text = text.strip()
-    if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
+    if not (text.isascii() and text.isdecimal() and len(text) < 12 and minimum <= int(text) <= maximum):
         raise InvalidInput(
-            f"{format_value(text)} is no number {what}. Write a whole number from {least:,} to {most:,}."
+            f"{format_value(text)} is not a valid number {purpose}. "
+            f"Write a whole number from {minimum:,} to {maximum:,}."
         )
     return int(text)
 
 
 def read_answers(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]:
     """Return the answers of a form by question, lists for multiple choice."""
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for question in questionnaire.questions:
         values = [value for value in form.getlist(question.name) if isinstance(value, str) and value]
         if values:
-            found[question.name] = values if question.kind == "multiple" else values[0]
+            answers[question.name] = values if question.kind == "multiple" else values[0]
         own = question.own_words
         words = None if own is None else form.get(own)
         if own is not None and isinstance(words, str) and words.strip():
-            found[own] = words
-    return found
+            answers[own] = words
+    return answers
 
 
 async def check_storable(request: Request) -> None:
@@ -182,4 +188,17 @@ async def check_storable(request: Request) -> None:
     if "form" in request.headers.get("content-type", ""):
         values += (await request.form()).values()
     if any(isinstance(value, str) and NUL in value for value in values):
-        raise InvalidInput("What was sent has a NUL in it, which cannot be kept. Take it out.")
+        raise InvalidInput("The request contains a NUL character, which cannot be stored. Remove it.")
+
+
+def read_uploaded(name: str, content: bytes, read: Callable[[Path], Result]) -> Result:
+    """Read an uploaded file; error messages do not show its temporary path."""
+    # Readers recognise the kind of a file by its suffix.
+    safe_name = UNSAFE_CHARACTERS.sub("_", Path(name).name)[-100:].lstrip(".-") or "file"
+    with tempfile.TemporaryDirectory(prefix="dissensus-uploaded-") as folder:
+        path = Path(folder) / safe_name
+        path.write_bytes(content)
+        try:
+            return read(path)
+        except DissensusError as error:
+            raise InvalidInput(str(error).replace(f"{folder}/", "")) from None

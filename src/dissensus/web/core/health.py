@@ -31,13 +31,13 @@ def check_readiness(request: Request) -> PlainTextResponse:
 def export_metrics(request: Request, authorization: Annotated[str, Header()] = "") -> Response:
     """Export the metrics of all workers; requires the token if one is configured."""
     site = site_of(request)
-    if not _known(authorization, site.settings.metrics_token or ""):
-        text = "Numbers are for who has the token: send it as Authorization: Bearer TOKEN (setting metrics_token).\n"
+    if not _has_token(authorization, site.settings.metrics_token or ""):
+        text = "Metrics require the token: send it as Authorization: Bearer TOKEN (setting metrics_token).\n"
         return PlainTextResponse(text, 401, {"www-authenticate": "Bearer"})
-    return Response(metrics_of(request).text(site.platform), media_type=CONTENT_TYPE_LATEST)
+    return Response(metrics_of(request).export(site.platform), media_type=CONTENT_TYPE_LATEST)
 
 
-def _known(authorization: str, token: str) -> bool:
-    kind, _, given = authorization.partition(" ")
-    right = compare_digest(given.strip().encode(), token.encode())
-    return not token or (kind.lower() == "bearer" and right)
+def _has_token(authorization: str, token: str) -> bool:
+    kind, _, sent_token = authorization.partition(" ")
+    matches = compare_digest(sent_token.strip().encode(), token.encode())
+    return not token or (kind.lower() == "bearer" and matches)

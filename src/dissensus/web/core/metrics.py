@@ -23,9 +23,9 @@ class Metrics:
     """Request counters without personal data."""
 
     registry: CollectorRegistry
-    requests: Counter  # By method, route and status; by method and route
-    seconds: Histogram
-    deliveries: Counter  # To webhooks, by outcome
+    requests: Counter  # By method, route and status
+    seconds: Histogram  # By method and route
+    deliveries: Counter  # Of webhooks, by outcome
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a response."""
@@ -36,15 +36,15 @@ class Metrics:
         """Count a webhook delivery."""
         self.deliveries.labels(outcome).inc()
 
-    def text(self, platform: Platform) -> bytes:
+    def export(self, platform: Platform) -> bytes:
         """Return the metrics of all workers and of the platform in the Prometheus format."""
-        asked = CollectorRegistry()
+        registry = CollectorRegistry()
         if MULTIPROCESS_VARIABLE in os.environ:
-            MultiProcessCollector(asked)  # type: ignore[no-untyped-call]
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         else:
-            asked.register(_WorkerCollector(self.registry))
-        asked.register(_PlatformCollector(platform))
-        return generate_latest(asked)
+            registry.register(_WorkerCollector(self.registry))
+        registry.register(_PlatformCollector(platform))
+        return generate_latest(registry)
 
 
 def make_metrics() -> Metrics:
@@ -79,9 +79,9 @@ class _PlatformCollector(Collector):
         self._platform = platform
 
     def collect(self) -> Iterator[Metric]:
-        up = GaugeMetricFamily("dissensus_database_up", "Whether the database answers.")
+        up = GaugeMetricFamily("dissensus_database_up", "1 if the database answers, else 0.")
         try:
-            tally = overview.count_platform(self._platform)
+            counts = overview.count_platform(self._platform)
         except DissensusError:
             up.add_metric([], 0)
             yield up
@@ -89,13 +89,13 @@ class _PlatformCollector(Collector):
         up.add_metric([], 1)
         yield up
         saves = CounterMetricFamily("dissensus_saves", "Saves of answers received, by the number of the last one.")
-        saves.add_metric([], tally.n_saves)
+        saves.add_metric([], counts.n_saves)
         yield saves
         raters = GaugeMetricFamily("dissensus_raters", "Raters by standing.", labels=["standing"])
-        for standing, n in tally.raters.items():
+        for standing, n in counts.raters.items():
             raters.add_metric([standing], n)
         yield raters
         webhooks = GaugeMetricFamily("dissensus_webhooks", "Webhooks by state.", labels=["state"])
-        for state, n in tally.webhooks.items():
+        for state, n in counts.webhooks.items():
             webhooks.add_metric([state], n)
         yield webhooks

@@ -1,4 +1,4 @@
-"""Signing in by an OpenID provider: the authorization code flow with PKCE, as OpenID Connect Core 1.0, section 3.1."""
+"""Sign-in with an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0, section 3.1)."""
 
 import secrets
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ METADATA: Final = "/.well-known/openid-configuration"
 class OidcIdentity:
     """Identity that the provider asserts."""
 
-    subject: str  # Who they are there, with the issuer before it
-    email: str | None  # Their address, None where the provider has not verified it
+    subject: str  # Issuer and subject identifier
+    email: str | None  # None if the provider has not verified it
 
 
 def check_oidc_settings(settings: Settings) -> None:
@@ -39,7 +39,7 @@ def check_oidc_settings(settings: Settings) -> None:
         import joserfc.jwt  # noqa: F401 - comes with it
     except ImportError:
         raise Unavailable(
-            "oidc_issuer is set, and what speaks to a provider is not installed: pip install 'dissensus[oidc]'"
+            "oidc_issuer is set, but the OpenID client is not installed: pip install 'dissensus[oidc]'"
         ) from None
 
 
@@ -48,26 +48,26 @@ def start_flow() -> OidcFlow:
     return OidcFlow(*(secrets.token_urlsafe(32) for _ in range(3)))
 
 
-def authorization_url(settings: Settings, detour: OidcFlow, *, back: str) -> str:
+def authorization_url(settings: Settings, flow: OidcFlow, *, redirect_uri: str) -> str:
     """Return the authorisation URL."""
     from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]
 
-    asked = {
+    query = {
         "response_type": "code",
         "client_id": settings.oidc_client_id,
-        "redirect_uri": back,
+        "redirect_uri": redirect_uri,
         "scope": "openid email",
-        "state": detour.state,
-        "nonce": detour.nonce,
-        "code_challenge": create_s256_code_challenge(detour.verifier),
+        "state": flow.state,
+        "nonce": flow.nonce,
+        "code_challenge": create_s256_code_challenge(flow.verifier),
         "code_challenge_method": "S256",
     }
     with _client() as client:
         endpoint = str(_metadata(client, settings)["authorization_endpoint"])
-    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
+    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
 
 
-def fetch_identity(settings: Settings, detour: OidcFlow, code: str, *, back: str, now: datetime) -> OidcIdentity:
+def fetch_identity(settings: Settings, flow: OidcFlow, code: str, *, redirect_uri: str, now: datetime) -> OidcIdentity:
     """Exchange the authorisation code for a verified identity."""
     basic = httpx.BasicAuth(
         quote(str(settings.oidc_client_id), safe=""), quote(load_oidc_client_secret(settings), safe="")
@@ -75,21 +75,21 @@ def fetch_identity(settings: Settings, detour: OidcFlow, code: str, *, back: str
     form = {
         "grant_type": "authorization_code",
         "code": code,
-        "redirect_uri": back,
-        "code_verifier": detour.verifier,
+        "redirect_uri": redirect_uri,
+        "code_verifier": flow.verifier,
     }
     with _client() as client:
         metadata = _metadata(client, settings)
-        answer = _asked(client, "POST", metadata["token_endpoint"], data=form, auth=basic)
-        keys = _asked(client, "GET", metadata["jwks_uri"])
-    claims = _claims(settings, answer, keys, detour.nonce, now)
+        tokens = _fetch_json(client, "POST", metadata["token_endpoint"], data=form, auth=basic)
+        keys = _fetch_json(client, "GET", metadata["jwks_uri"])
+    claims = _claims(settings, tokens, keys, flow.nonce, now)
     subject, email = f"{settings.oidc_issuer} {claims['sub']}", claims.get("email")
-    # As the standard has it, a truth value: some send a text, which is true whatever it says.
+    # The standard requires a boolean: some providers send a string, and "false" is truthy.
     return OidcIdentity(subject, str(email) if email and claims.get("email_verified") is True else None)
 
 
 def _claims(
-    settings: Settings, answer: dict[str, Any], keys: dict[str, Any], nonce: str, now: datetime
+    settings: Settings, tokens: dict[str, Any], keys: dict[str, Any], nonce: str, now: datetime
 ) -> dict[str, Any]:
     from authlib.oidc.core import CodeIDToken
     from joserfc import jwt
@@ -102,13 +102,13 @@ def _claims(
         "aud": {"essential": True, "value": client_id},
         "nonce": {"essential": True, "value": nonce},
     }
-    params = {"nonce": nonce, "client_id": client_id, "access_token": answer.get("access_token")}
+    params = {"nonce": nonce, "client_id": client_id, "access_token": tokens.get("access_token")}
     try:
-        token = jwt.decode(answer["id_token"], KeySet.import_key_set(keys), algorithms=list(ALGORITHMS))  # type: ignore[arg-type]
+        token = jwt.decode(tokens["id_token"], KeySet.import_key_set(keys), algorithms=list(ALGORITHMS))  # type: ignore[arg-type]
         claims = CodeIDToken(token.claims, token.header, options, params)
         claims.validate(now=int(now.timestamp()), leeway=LEEWAY_S)
     except (JoseError, KeyError, ValueError, TypeError):
-        raise NotAllowed("What the provider said cannot be trusted. Begin again at /sign-in.") from None
+        raise NotAllowed("The response of the provider could not be verified. Begin again at /sign-in.") from None
     return dict(claims)
 
 
@@ -118,27 +118,30 @@ def _client() -> httpx.Client:
 
 def _metadata(client: httpx.Client, settings: Settings) -> dict[str, Any]:
     issuer = str(settings.oidc_issuer)
-    found = _asked(client, "GET", issuer.rstrip("/") + METADATA)
-    if found.get("issuer") != issuer:
+    metadata = _fetch_json(client, "GET", issuer.rstrip("/") + METADATA)
+    if metadata.get("issuer") != issuer:
         raise Unavailable(
-            f"The provider calls itself {format_value(found.get('issuer'))}. Set oidc_issuer to that, if it is yours."
+            f"The provider identifies itself as {format_value(metadata.get('issuer'))}. "
+            "If that is correct, set oidc_issuer to it."
         )
-    missing = {"authorization_endpoint", "token_endpoint", "jwks_uri"} - set(found)
+    missing = {"authorization_endpoint", "token_endpoint", "jwks_uri"} - set(metadata)
     if missing:
-        raise Unavailable(f"The provider does not say where it is: {', '.join(sorted(missing))} is missing.")
-    return found
+        raise Unavailable(f"The metadata of the provider are incomplete: {', '.join(sorted(missing))} is missing.")
+    return metadata
 
 
-def _asked(client: httpx.Client, method: str, url: str, **sent: Any) -> dict[str, Any]:
+def _fetch_json(client: httpx.Client, method: str, url: str, **options: Any) -> dict[str, Any]:
     try:
-        answer = client.request(method, url, **sent)
-        found = answer.json()
+        response = client.request(method, url, **options)
+        body = response.json()
     except (httpx.HTTPError, httpx.InvalidURL, ValueError):
         raise Unavailable(
-            "The provider does not answer. Sign in by a password or a link, or try again later."
+            "The provider does not respond. Sign in with a password or a link, or try again later."
         ) from None
-    if answer.status_code == 400:
-        raise NotAllowed("The provider does not know of this visit (any more). Begin again at /sign-in.")
-    if answer.status_code != 200 or not isinstance(found, dict):
-        raise Unavailable(f"The provider answers with {answer.status_code}. Sign in by a password or a link meanwhile.")
-    return found
+    if response.status_code == 400:
+        raise NotAllowed("The provider does not recognise this sign-in (any more). Begin again at /sign-in.")
+    if response.status_code != 200 or not isinstance(body, dict):
+        raise Unavailable(
+            f"The provider answers with {response.status_code}. Sign in with a password or a link meanwhile."
+        )
+    return body

@@ -24,12 +24,12 @@ CARERS: Final[frozenset[Actor]] = frozenset({"carer"})
 class Action:
     """An action of the permissions table."""
 
-    description: str  # completes "may …"
-    who: frozenset[Actor]
-    # of the whole site, or of one campaign, where the role in that campaign decides
-    about: Literal["site", "campaign"] = "campaign"
-    by_token: bool = False  # available as a scope of API tokens
-    shows_raters: bool = False  # shows records of individual raters, so that viewing is logged
+    description: str  # Completes "may …"
+    actors: frozenset[Actor]
+    # The site, or one campaign; in a campaign the role there decides
+    resource: Literal["site", "campaign"] = "campaign"
+    by_token: bool = False  # Available as a scope of API tokens
+    shows_raters: bool = False  # Shows records of individual raters, so viewing is logged
 
 
 ACTIONS: Final[Mapping[str, Action]] = {
@@ -88,15 +88,15 @@ def find_action(name: str) -> Action:
 
     Examples
     --------
-    >>> sorted(find_action("export").who)
+    >>> sorted(find_action("export").actors)
     ['analyst', 'owner']
     """
     if name not in ACTIONS:
-        raise LookupError(f"{name} is no action.{suggest(name, list(ACTIONS))}")
+        raise LookupError(f"{name} is not an action.{suggest(name, list(ACTIONS))}")
     return ACTIONS[name]
 
 
-def actions_of(who: Actor) -> frozenset[str]:
+def actions_of(actor: Actor) -> frozenset[str]:
     """Return the actions that an actor may perform.
 
     Examples
@@ -105,7 +105,7 @@ def actions_of(who: Actor) -> frozenset[str]:
     ['account', 'create', 'enter', 'export', 'list', 'look', 'numbers', 'recruiter-webhook',
      'see', 'sign-in', 'withdraw']
     """
-    return frozenset(name for name, action in ACTIONS.items() if who in action.who)
+    return frozenset(name for name, action in ACTIONS.items() if actor in action.actors)
 
 
 def permissions_markdown() -> str:
@@ -115,7 +115,7 @@ def permissions_markdown() -> str:
         [
             f"`{name}`",
             action.description,
-            *("✓" if who in action.who else "" for who in ACTORS),
+            *("✓" if actor in action.actors else "" for actor in ACTORS),
             "✓" if action.by_token else "",
         ]
         for name, action in ACTIONS.items()

@@ -19,8 +19,8 @@ class TokenBucket:
     ([0.0, 0.0, 1.0], 0.0)
     """
 
-    per_minute: int = 600  # sustained rate
-    burst: int = 100  # requests at once, after a pause
+    per_minute: int = 600  # Sustained rate
+    burst: int = 100  # Requests at once, after a pause
     _buckets: dict[str, tuple[float, datetime]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -28,7 +28,7 @@ class TokenBucket:
         """Take one request from the bucket and return 0.0, else the seconds to wait."""
         with self._lock:
             if len(self._buckets) >= MAX_TRACKED_TOKENS:
-                # A full bucket is the same as none.
+                # A full bucket behaves like a new one, so it can be dropped.
                 self._buckets = {
                     key: state for key, state in self._buckets.items() if self._refill(state, now) < self.burst
                 }

@@ -27,8 +27,8 @@ def rater_of_session(site: Site, session: str) -> "RaterRow":
     return rater
 
 
-def rater_of_form(site: Site, request: Request, session: str, sent: FormData) -> "RaterRow":
+def rater_of_form(site: Site, request: Request, session: str, form: FormData) -> "RaterRow":
     """Return the signed-in rater after checking the form's CSRF token."""
     rater = rater_of_session(site, session)
-    site.tokens.check_form(session, request.headers.get("x-form-token") or str(sent.get("form_token", "")))
+    site.tokens.check_csrf_token(session, request.headers.get("x-form-token") or str(form.get("form_token", "")))
     return rater

@@ -37,25 +37,22 @@ class PageRenderer:
 
     def fragment(self, template: str, *, language: str, **values: Any) -> str:
         """Render a fragment of a page."""
-        known = {"t": _Phrases(language), "language": language, "direction": text_direction(language)}
-        return self.environment.get_template(template).render(**known, **values)
+        variables = {"t": _Phrases(language), "language": language, "direction": text_direction(language)}
+        return self.environment.get_template(template).render(**variables, **values)
 
 
 class _Phrases:
-    """The phrases of a language, as a template asks for them: ``t("rate.progress", done=3, all=10)``.
-
-    A campaign may speak a language that the interface does not; then the interface speaks its first one.
-    """
+    """Phrases of a language: ``t("rate.progress", done=3, all=10)``; the default language where there are none."""
 
     def __init__(self, language: str) -> None:
-        self._known = load_phrases(negotiate_language(language, languages()))
+        self._phrases = load_phrases(negotiate_language(language, languages()))
 
     def __call__(self, name: str, **values: Any) -> str:
-        return self._known[name].format(**values) if values else self._known[name]
+        return self._phrases[name].format(**values) if values else self._phrases[name]
 
     def group(self, name: str) -> dict[str, str]:
         """Return all phrases of a group, for scripts."""
-        return {key.partition(".")[2]: text for key, text in self._known.items() if key.startswith(f"{name}.")}
+        return {key.partition(".")[2]: text for key, text in self._phrases.items() if key.startswith(f"{name}.")}
 
 
 @cache
@@ -70,14 +67,14 @@ def create_renderer() -> PageRenderer:
         auto_reload=False,
     )
     environment.globals["asset"] = asset_url
-    environment.filters["worded"] = localise
+    environment.filters["localise"] = localise
     environment.filters["language_name"] = language_name
     environment.filters["direction"] = text_direction
     environment.filters["amount"] = format_amount
     environment.filters["money"] = format_money
     environment.filters["duration"] = format_duration
-    environment.filters["taken"] = format_answer_time
-    environment.filters["away"] = format_remaining_time
+    environment.filters["answer_time"] = format_answer_time
+    environment.filters["remaining_time"] = format_remaining_time
     environment.filters["axis_name"] = format_axis
     return PageRenderer(environment)
 
@@ -168,24 +165,23 @@ def format_axis(axis: str) -> str:
     Examples
     --------
     >>> format_axis("rater_age"), format_axis("cell")
-    ('Age', 'Cell of the quota')
+    ('Age', 'Quota cell')
     """
-    return "Cell of the quota" if axis == CELL else axis.removeprefix("rater_").replace("_", " ").capitalize()
+    return "Quota cell" if axis == CELL else axis.removeprefix("rater_").replace("_", " ").capitalize()
 
 
 def asset_url(name: str) -> str:
     """Return the cacheable URL of a static file.
 
-    The address is another one when any static file changes: scripts name each other by relative addresses, and must
-    never meet one of another version.
+    The URL changes with any static file: scripts import each other by relative URLs and must all be of one version.
     """
     return f"/static/{_digest()}/{name}"
 
 
 @cache
 def _digest() -> str:
-    every = sorted((files("dissensus.web") / "static").iterdir(), key=lambda file: file.name)
+    paths = sorted((files("dissensus.web") / "static").iterdir(), key=lambda path: path.name)
     digest = hashlib.sha256()
-    for file in every:
-        digest.update(file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:12]

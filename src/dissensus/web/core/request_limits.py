@@ -1,7 +1,9 @@
-"""Request limits and security headers: body size, timeouts, same-origin checks, content security policy."""
+"""Request limits and security headers: header and body size, timeouts, same-origin checks, content security policy."""
 
 import asyncio
+import re
 from collections.abc import Mapping
+from time import monotonic
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -15,8 +17,15 @@ MAX_UPLOAD_BYTES: Final = 64 << 20
 """Maximum upload of staff."""
 MAX_API_BYTES: Final = 8 << 20
 """Maximum JSON body of the API."""
+MAX_HEADER_BYTES: Final = 16 << 10
+"""Maximum size of the request line and all headers."""
+MAX_COOKIE_BYTES: Final = 8 << 10
 RECEIVE_TIMEOUT_S: Final = 30
 """Timeout for the next chunk of a request body."""
+MIN_BYTES_PER_S: Final = 500
+"""Minimum mean speed of a request body, after the first `RECEIVE_TIMEOUT_S`."""
+OWN_COOKIE: Final = re.compile(rb"(?:__Host-)?dissensus_\w+=[\w.~:=-]*")
+"""Cookies of this site, none of which is quoted."""
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 CONTENT_SECURITY_POLICY: Final = "; ".join(
     [
@@ -52,47 +61,83 @@ class RequestLimitsMiddleware:
     """ASGI middleware that enforces request limits and sets security headers."""
 
     def __init__(
-        self, app: ASGIApp, large: tuple[str, ...] = ("/campaigns", "/curation"), most: int = MAX_BYTES
+        self, app: ASGIApp, upload_paths: tuple[str, ...] = ("/campaigns", "/curation"), max_bytes: int = MAX_BYTES
     ) -> None:
         self.app = app
-        self.large = large
-        self.most = most
+        self.upload_paths = upload_paths
+        self.max_bytes = max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        refused = self._refused(scope)
-        if refused is not None:
-            await refused(scope, receive, _guarded(send))
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, _with_security_headers(send))
             return
-        most = self._most(scope)
-        send = _secured(send) if scope["scheme"] == "https" else send
+        scope["headers"] = _own_cookies(scope["headers"])
+        limit = self._max_bytes(scope)
+        send = _with_secure_cookies(send) if scope["scheme"] == "https" else send
         try:
-            await self.app(scope, _limited(receive, most), _guarded(send))
+            await self.app(scope, _with_limits(receive, limit), _with_security_headers(send))
         except RequestTooLarge:
-            await _told(scope, 413, f"At most {most:,} bytes can be sent here.")(scope, receive, _guarded(send))
+            await _error_response(scope, 413, f"The request is too large: at most {limit:,} bytes are allowed here.")(
+                scope, receive, _with_security_headers(send)
+            )
         except RequestTooSlow:
-            told = _told(scope, 408, "The request took too long to arrive. Send it again.")
-            await told(scope, receive, _guarded(send))
+            response = _error_response(scope, 408, "The request took too long to arrive. Send it again.")
+            response.headers["connection"] = "close"
+            await response(scope, receive, _with_security_headers(send))
 
-    def _most(self, scope: Scope) -> int:
+    def _max_bytes(self, scope: Scope) -> int:
         if scope["path"].startswith(API_PREFIX):
             return MAX_API_BYTES
-        return MAX_UPLOAD_BYTES if scope["path"].startswith(self.large) else self.most
+        return MAX_UPLOAD_BYTES if scope["path"].startswith(self.upload_paths) else self.max_bytes
 
-    def _refused(self, scope: Scope) -> Response | None:
+    def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
+        refusal = _header_refusal(scope)
+        if refusal is not None:
+            return refusal
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._most(scope):
-            return _told(scope, 413, f"At most {self._most(scope):,} bytes can be sent here.")
-        if scope["method"] not in SAFE_METHODS and not _from_here(headers):
-            return _told(scope, 403, "Another site sent this request. Open the page here and repeat.")
+        if not length.isdecimal() or int(length) > self._max_bytes(scope):
+            return _error_response(
+                scope, 413, f"The request is too large: at most {self._max_bytes(scope):,} bytes are allowed here."
+            )
+        if scope["method"] not in SAFE_METHODS and not _is_same_origin(headers):
+            return _error_response(
+                scope, 403, "This request came from another site. Open the page on this site and repeat."
+            )
         return None
 
 
-def _from_here(headers: Headers) -> bool:
+def _header_refusal(scope: Scope) -> Response | None:
+    """Return a refusal of headers or cookies that are too large."""
+    n_cookie = sum(len(value) for name, value in scope["headers"] if name == b"cookie")
+    if n_cookie > MAX_COOKIE_BYTES:
+        text = f"The cookies are too large: at most {MAX_COOKIE_BYTES:,} bytes are allowed. Delete those of this site."
+        return _error_response(scope, 431, text)
+    n_bytes = len(scope["raw_path"]) + len(scope["query_string"])
+    n_bytes += sum(len(name) + len(value) for name, value in scope["headers"])
+    if n_bytes > MAX_HEADER_BYTES:
+        text = f"The address and headers are too large: at most {MAX_HEADER_BYTES:,} bytes are allowed."
+        return _error_response(scope, 431, text)
+    return None
+
+
+def _own_cookies(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers with the cookies of this site only.
+
+    `http.cookies` takes time that grows with the square of the length to unquote a value (CVE-2024-7592, before
+    Python 3.11.10). Quoted values never reach it.
+    """
+    cookies = [part.strip() for name, value in headers if name == b"cookie" for part in value.split(b";")]
+    own = b"; ".join(cookie for cookie in cookies if OWN_COOKIE.fullmatch(cookie))
+    return [header for header in headers if header[0] != b"cookie"] + ([(b"cookie", own)] if own else [])
+
+
+def _is_same_origin(headers: Headers) -> bool:
     """Return whether a request is same-origin, or from a client without these headers."""
     site = headers.get("sec-fetch-site")
     if site is not None:
@@ -101,27 +146,29 @@ def _from_here(headers: Headers) -> bool:
     return origin is None or origin.partition("://")[2] == headers.get("host")
 
 
-def _limited(receive: Receive, most: int) -> Receive:
-    seen, whole = 0, False
+def _with_limits(receive: Receive, limit: int) -> Receive:
+    received, complete, start = 0, False, monotonic()
 
-    async def limited() -> Message:
-        nonlocal seen, whole
+    async def receive_limited() -> Message:
+        nonlocal received, complete
+        # A byte from time to time would keep a request open without an end.
+        remaining = start + RECEIVE_TIMEOUT_S + received / MIN_BYTES_PER_S - monotonic()
         try:
-            # Once the request is here, whoever receives waits for the visitor to leave, as long as an answer takes.
-            message = await asyncio.wait_for(receive(), None if whole else RECEIVE_TIMEOUT_S)
+            # After the body, `receive` waits for the client to disconnect, however long the response takes.
+            message = await asyncio.wait_for(receive(), None if complete else min(RECEIVE_TIMEOUT_S, remaining))
         except TimeoutError:
             raise RequestTooSlow from None
-        whole = not message.get("more_body", False)
-        seen += len(message.get("body", b""))
-        if seen > most:
+        complete = not message.get("more_body", False)
+        received += len(message.get("body", b""))
+        if received > limit:
             raise RequestTooLarge
         return message
 
-    return limited
+    return receive_limited
 
 
-def _guarded(send: Send) -> Send:
-    async def guarded(message: Message) -> None:
+def _with_security_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in SECURITY_HEADERS.items():
@@ -129,13 +176,13 @@ def _guarded(send: Send) -> Send:
             headers.setdefault("cache-control", "no-store")
         await send(message)
 
-    return guarded
+    return send_with_headers
 
 
-def _secured(send: Send) -> Send:
+def _with_secure_cookies(send: Send) -> Send:
     """Add `Secure` to cookies of HTTPS requests, also without a configured base URL."""
 
-    async def secured(message: Message) -> None:
+    async def send_secure(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [
                 (name, value + b"; Secure" if name == b"set-cookie" and b"secure" not in value.lower() else value)
@@ -143,10 +190,10 @@ def _secured(send: Send) -> Send:
             ]
         await send(message)
 
-    return secured
+    return send_secure
 
 
-def _told(scope: Scope, status: int, text: str) -> Response:
+def _error_response(scope: Scope, status: int, text: str) -> Response:
     """Return an error response, as JSON for API clients."""
     if scope["path"].startswith(API_PREFIX):
         return problem_response(status, text)

@@ -18,6 +18,7 @@ from dissensus.errors import Unavailable
 from dissensus.settings import Settings
 from dissensus.web.core import oidc
 from dissensus.web.core.app import create_app
+from dissensus.web.core.connection_timeout import TimedHttpProtocol
 from dissensus.web.core.metrics import MULTIPROCESS_VARIABLE
 
 SHUTDOWN_TIMEOUT_S: Final = 30
@@ -58,39 +59,40 @@ def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lam
     ):
         ready(listener.getsockname()[1])
         if settings.workers > 1:
-            # Read by the workers when they start, and by nobody here.
+            # The workers read it when they start.
             os.environ[MULTIPROCESS_VARIABLE] = folder
             workers = Multiprocess(_config(settings, secret), [listener])
             workers.run()
-            started = all(one.exitcode != STARTUP_FAILURE for one in workers.processes)
+            started = all(worker.exitcode != STARTUP_FAILURE for worker in workers.processes)
         else:
             started = _run(uvicorn.Server(_config(settings, secret)), listener)
     if not started:
-        raise Unavailable("The site could not start; the reason stands above.")
+        raise Unavailable("The site could not start; the log above says why.")
 
 
 def serve_app(app: FastAPI, host: str, port: int, *, ready: Callable[[int], None] = lambda _port: None) -> None:
     """Serve an application in this process until interrupted or terminated."""
     with _listening(host, port) as listener:
         ready(listener.getsockname()[1])
-        # No proxy is believed, since nothing here depends on who asks.
+        # Proxy headers are ignored: nothing here depends on the client address.
         config = uvicorn.Config(
             app,
             log_level="warning",
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            http=TimedHttpProtocol,
             ws="none",
             timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         )
         started = _run(uvicorn.Server(config), listener)
     if not started:
-        raise Unavailable("The service could not start; the reason stands above.")
+        raise Unavailable("The service could not start; the log above says why.")
 
 
 def _run(server: uvicorn.Server, listener: socket.socket) -> bool:
     """Run until a signal arrives; return whether the server started."""
-    # The server passes the signal on when it is done; who asked for the end gets an end without an error.
+    # The server re-raises the signal after shutdown, which is not an error.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
         server.run([listener])
@@ -109,6 +111,7 @@ def _config(settings: Settings, secret: str) -> uvicorn.Config:
         forwarded_allow_ips=settings.trusted_proxies,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         timeout_worker_healthcheck=WORKER_TIMEOUT_S,
+        http=TimedHttpProtocol,
         ws="none",
     )
 
@@ -119,9 +122,10 @@ def _listening(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         raise Unavailable(
-            f"Nobody can listen on {host}, port {port}: {error.strerror}. Free it, or name another: --host, --port."
+            f"Cannot listen on {host}, port {port}: {error.strerror}. "
+            "Free the port, or choose another with --host and --port."
         ) from None
-    # Every connection takes this over; else the second part of each answer waits 40 ms for a word about the first.
+    # Inherited by every connection; otherwise delayed acknowledgements add 40 ms to each response.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     listener.set_inheritable(True)
     return listener

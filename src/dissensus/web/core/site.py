@@ -42,10 +42,10 @@ class Site:
     rate_limiter: TokenBucket = field(default_factory=TokenBucket)
     slow_request_slots: Semaphore = field(default_factory=lambda: Semaphore(MAX_SLOW_REQUESTS))
 
-    def set_cookie(self, answer: Response, name: str, value: str, seconds: int) -> None:
+    def set_cookie(self, response: Response, name: str, value: str, seconds: int) -> None:
         """Set an HTTP-only, same-site cookie."""
         secure = (self.settings.base_url or "").startswith("https://")
-        answer.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")
+        response.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")
 
     @property
     def provider_button(self) -> str | None:
@@ -53,7 +53,7 @@ class Site:
         return self.settings.oidc_button if self.settings.oidc_issuer else None
 
     @property
-    def post(self) -> WebhookSigner:
+    def webhook_signer(self) -> WebhookSigner:
         """Signer and sender of webhook deliveries."""
         return WebhookSigner(self.tokens.secret, WebhookSender(networks=self.settings.networks))
 

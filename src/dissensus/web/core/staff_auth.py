@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dissensus.store.api_tokens import ApiTokenRow
     from dissensus.store.staff import StaffRow
 
-STAFF_COOKIE: Final = "dissensus_owner"
+STAFF_COOKIE: Final = "dissensus_staff"
 UNAUTHORIZED: Final = 401
 MAX_FORM_FIELDS: Final = 100
 """Maximum fields of a form; each item attribute and each kind of personal data is one field."""
@@ -49,11 +49,11 @@ class StaffRequest:
     """An authorised request by a member of staff."""
 
     staff: "StaffRow"
-    session: str  # The key of the session, and what its forms carry; both empty where a program came with a token
-    form_token: str
-    role: Actor = "staff"  # Who they are in the campaign that it is about
-    may: frozenset[str] = actions_of("staff")  # All that they may do there
-    scopes: frozenset[str] | None = None  # Of the API token; None in a browser session
+    session: str  # Session key; empty with an API token
+    form_token: str  # CSRF token; empty with an API token
+    role: Actor = "staff"  # Role in the campaign of the request
+    permissions: frozenset[str] = actions_of("staff")  # Permitted actions
+    scopes: frozenset[str] | None = None  # Scopes of the API token; None in a browser session
 
     def page(self, page: type[AnyStaffPage], /, **fields: Any) -> AnyStaffPage:
         """Return a page for this member of staff, with the fields that all their pages have."""
@@ -64,7 +64,7 @@ class StaffRequest:
 class Public:
     """Dependency that names the action of a route without staff authentication."""
 
-    action: str  # In the table of permissions
+    action: str  # Key of `ACTIONS`
 
     def __call__(self) -> None:
         """Allow everyone."""
@@ -74,8 +74,8 @@ class Public:
 class Require:
     """Dependency that authenticates staff and requires permission for one action."""
 
-    action: str  # In the table of permissions
-    by_token: bool = False  # True if the page answers programs that come with a token too
+    action: str  # Key of `ACTIONS`
+    by_token: bool = False  # True if the page also accepts API tokens
 
     def __call__(
         self,
@@ -85,59 +85,63 @@ class Require:
         authorization: Annotated[str, Header(max_length=300)] = "",
     ) -> StaffRequest:
         """Return the authorised request, or raise `NotAllowed`."""
-        # Another kind of authorization is of a proxy before the site, and says nothing here.
-        kind, _, key = authorization.partition(" ")
-        if self.by_token and kind.lower() == "bearer":
+        # Other schemes belong to a proxy in front of the site.
+        scheme, _, key = authorization.partition(" ")
+        if self.by_token and scheme.lower() == "bearer":
             return authorize_token(request, *authenticate_token(site, key.strip()), action=self.action)
-        return _within(request, site, _by_session(site, session), self.action)
+        return _authorize(request, site, _authenticate_session(site, session), self.action)
 
 
 def authenticate_token(site: Site, key: str) -> "tuple[StaffRow, ApiTokenRow]":
-    """Return the owner of an API token and the token; raise 401 for an invalid one."""
-    found = api_tokens.authenticate_token(site.platform, key, now=site.clock())
-    if found is None:
-        told = "This token is none of ours, has ended or was revoked. Make another one on the page of your account."
-        raise HTTPException(UNAUTHORIZED, told, {"www-authenticate": "Bearer"})
-    return found
+    """Return the owner of an API token and the token; raise 401 if it is invalid."""
+    owner_and_token = api_tokens.authenticate_token(site.platform, key, now=site.clock())
+    if owner_and_token is None:
+        detail = "This token is invalid, expired or revoked. Create another one on your account page."
+        raise HTTPException(UNAUTHORIZED, detail, {"www-authenticate": "Bearer"})
+    return owner_and_token
 
 
 def authorize_token(request: Request, staff: "StaffRow", token: "ApiTokenRow", *, action: str) -> StaffRequest:
     """Return the authorised request of a token; raise `NotAllowed` without the scope or permission."""
     if action not in token.scopes:
-        raise NotAllowed(f"This token is not for that. Make one that has the scope {action}.")
-    caller = StaffRequest(staff, "", "", may=actions_of("staff") & token.scopes, scopes=token.scopes)
-    return _within(request, site_of(request), caller, action)
+        raise NotAllowed(f"This token lacks the scope {action}. Create one that has it.")
+    caller = StaffRequest(staff, "", "", permissions=actions_of("staff") & token.scopes, scopes=token.scopes)
+    return _authorize(request, site_of(request), caller, action)
 
 
-def _by_session(site: Site, session: str) -> StaffRequest:
-    found = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
-    if found is None:
-        raise NotAllowed("You are not signed in (any more). Sign in at /sign-in, or by a link: dissensus sign-in NAME")
-    return StaffRequest(found, session, site.tokens.form(session))
+def _authenticate_session(site: Site, session: str) -> StaffRequest:
+    member = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
+    if member is None:
+        raise NotAllowed(
+            "You are not signed in (any more). Sign in at /sign-in, or with a link: dissensus sign-in NAME"
+        )
+    return StaffRequest(member, session, site.tokens.csrf_token(session))
 
 
-def _within(request: Request, site: Site, caller: StaffRequest, what: str) -> StaffRequest:
-    action = find_action(what)
-    if action.about == "campaign":
+def _authorize(request: Request, site: Site, caller: StaffRequest, action_name: str) -> StaffRequest:
+    action = find_action(action_name)
+    if action.resource == "campaign":
         name = request.path_params["name"]
-        caller = _as_member(site, caller, name, action)
+        caller = _check_role(site, caller, name, action)
         if action.shows_raters and request.method == "GET":
-            log_access(site, caller, name, what)
+            log_access(site, caller, name, action_name)
     request.state.caller = caller
     return caller
 
 
-def _as_member(site: Site, caller: StaffRequest, name: str, action: Action) -> StaffRequest:
+def _check_role(site: Site, caller: StaffRequest, name: str, action: Action) -> StaffRequest:
     role = members.member_role(site.platform, name, caller.staff.id)
-    if role not in action.who:
-        others = " and ".join(f"{who}s" for who in sorted(action.who))
-        raise NotAllowed(f"You belong to {name} as {role}, and only {others} may {action.description}. Ask an owner.")
-    return replace(caller, role=role, may=permissions_in_role(caller, role))
+    if role not in action.actors:
+        permitted = " and ".join(f"{allowed_role}s" for allowed_role in sorted(action.actors))
+        raise NotAllowed(
+            f"You are a member of {name} as {role}, and only {permitted} may {action.description}. Ask an owner."
+        )
+    return replace(caller, role=role, permissions=permissions_in_role(caller, role))
 
 
-def log_access(site: Site, caller: StaffRequest, name: str, what: str) -> None:
+def log_access(site: Site, caller: StaffRequest, name: str, action: str) -> None:
     """Log to the audit log that staff viewed records of individual raters."""
-    audit.log_view(site.platform, name, what, staff_id=caller.staff.id, now=site.clock())
+    audit.log_view(site.platform, name, action, staff_id=caller.staff.id, now=site.clock())
 
 
 def permissions_in_role(caller: StaffRequest, role: Actor) -> frozenset[str]:
@@ -147,21 +151,21 @@ def permissions_in_role(caller: StaffRequest, role: Actor) -> frozenset[str]:
 
 
 async def _form(request: Request) -> AsyncIterator[FormData]:
-    # Nothing is read from whoever may not: the caller is there once that is known.
+    # Fails before the body is read if the route did not authorise the caller first.
     _: StaffRequest = request.state.caller
-    async with request.form(max_files=2, max_fields=MAX_FORM_FIELDS, max_part_size=MAX_UPLOAD_BYTES) as sent:
-        yield sent
+    async with request.form(max_files=2, max_fields=MAX_FORM_FIELDS, max_part_size=MAX_UPLOAD_BYTES) as form:
+        yield form
 
 
-def read_form(site: SiteOf, request: Request, sent: Annotated[FormData, Depends(_form)]) -> FormData:
+def read_form(site: SiteOf, request: Request, form: Annotated[FormData, Depends(_form)]) -> FormData:
     """Return a submitted form after checking its CSRF token; declare it after authorisation."""
-    site.tokens.check_form(request.state.caller.session, str(sent.get("form_token", "")))
-    return sent
+    site.tokens.check_csrf_token(request.state.caller.session, str(form.get("form_token", "")))
+    return form
 
 
 async def _small_form(request: Request) -> AsyncIterator[FormData]:
-    async with request.form(max_files=0, max_fields=10) as sent:
-        yield sent
+    async with request.form(max_files=0, max_fields=10) as form:
+        yield form
 
 
 StaffForm = Annotated[FormData, Depends(read_form)]

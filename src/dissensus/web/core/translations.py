@@ -22,12 +22,12 @@ def languages() -> tuple[str, ...]:
 @cache
 def load_phrases(language: str) -> Mapping[str, str]:
     """Load the phrases of a language, by name."""
-    read = tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
-    return {f"{group}.{name}": text for group, texts in read.items() for name, text in texts.items()}
+    groups = tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
+    return {f"{group}.{name}": text for group, texts in groups.items() for name, text in texts.items()}
 
 
-def negotiate_language(wanted: str, known: tuple[str, ...]) -> str:
-    """Negotiate a language from an `Accept-Language` header, else the first known.
+def negotiate_language(header: str, available: tuple[str, ...]) -> str:
+    """Negotiate a language from an `Accept-Language` header, else the first available.
 
     Examples
     --------
@@ -36,15 +36,15 @@ def negotiate_language(wanted: str, known: tuple[str, ...]) -> str:
     >>> negotiate_language("fr, *;q=0.1", ("en", "de"))
     'en'
     """
-    asked = sorted(map(_weighed, wanted.split(",")), key=lambda pair: -pair[0])
-    for weight, tag in asked:
-        for language in known:
+    weighted_tags = sorted(map(_parse_language_range, header.split(",")), key=lambda pair: -pair[0])
+    for weight, tag in weighted_tags:
+        for language in available:
             if weight > 0 and tag and (tag == language.lower() or tag.split("-")[0] == language.lower().split("-")[0]):
                 return language
-    return known[0]
+    return available[0]
 
 
-def _weighed(part: str) -> tuple[float, str]:
+def _parse_language_range(part: str) -> tuple[float, str]:
     tag, _, weight = part.partition(";q=")
     try:
         return (float(weight) if weight else 1.0), tag.strip().lower()

@@ -19,11 +19,8 @@ from dissensus.workflows.rater.journey import RaterState
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
 MAX_ATTEMPT_DIGITS: Final = 4
-"""Digits."""
-
-
 CHECK_ANSWER: Final = "answer"
-"""Field name of the answer; a check's own name could be that of another field."""
+"""Form field of the answer; the name of the check could clash with another field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,30 +32,32 @@ class AttentionCheckPage:
     language: str
     step: RaterState
     form_token: str
-    due: DueCheck  # The check, and which try it is
-    fault: str | None = None  # What is wrong with what was sent, as `QuestionForm` names it; None for nothing
-    noted: bool = False  # True if a message for help was just kept
+    due: DueCheck  # Check and number of the attempt
+    fault: str | None = None  # Failed check as in `QuestionForm`; None without a fault
+    noted: bool = False  # True if a help request was just stored
 
     @property
-    def asked(self) -> QuestionForm:
+    def question_form(self) -> QuestionForm:
         """The attention check as a question form."""
         check = self.due.check
         question = Question(name=CHECK_ANSWER, text=check.text, scale=check.scale, labels=check.labels)
-        alone = Questionnaire(name=check.name, questions=(question,), overalls={})
-        return QuestionForm(questionnaire=alone, faults={} if self.fault is None else {CHECK_ANSWER: self.fault})
+        questionnaire = Questionnaire(name=check.name, questions=(question,), overalls={})
+        return QuestionForm(
+            questionnaire=questionnaire, faults={} if self.fault is None else {CHECK_ANSWER: self.fault}
+        )
 
 
 @router.post("/check")
-def answer(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
+def answer(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store the answer to the attention check that is due, or ask again."""
-    rater = rater_of_form(site, request, session, sent)
-    name, tried, value = (str(sent.get(field, "")) for field in ("check", "attempt", CHECK_ANSWER))
-    attempt = int(tried) if tried.isdecimal() and len(tried) <= MAX_ATTEMPT_DIGITS else 0
+    rater = rater_of_form(site, request, session, form)
+    name, number, value = (str(form.get(field, "")) for field in ("check", "attempt", CHECK_ANSWER))
+    attempt = int(number) if number.isdecimal() and len(number) <= MAX_ATTEMPT_DIGITS else 0
     step = journey.next_state(site.platform, rater, now=site.clock())
     due = step.due
     if due is not None and (due.check.name, due.attempt) == (name, attempt) and value not in due.check.scale:
-        token, fault = site.tokens.form(session), "scale" if value else "missing"
-        again = AttentionCheckPage(language=rater.language, step=step, form_token=token, due=due, fault=fault)
-        return page(site, again, UNPROCESSABLE)
+        token, fault = site.tokens.csrf_token(session), "scale" if value else "missing"
+        context = AttentionCheckPage(language=rater.language, step=step, form_token=token, due=due, fault=fault)
+        return page(site, context, UNPROCESSABLE)
     attention_checks.answer_check(site.platform, rater, name, value, attempt=attempt, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)

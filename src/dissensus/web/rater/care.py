@@ -1,6 +1,6 @@
 """Care pages: wellbeing surveys and topics to avoid."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -19,7 +19,6 @@ from dissensus.workflows.rater.journey import RaterState
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
 MAX_DIGITS: Final = 9
-"""Digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,43 +38,50 @@ class SurveyPage:
     """Wellbeing survey."""
 
     template: ClassVar[str] = "rater/care-survey.html"
-    longest: ClassVar[int] = MAX_CONTACT_LENGTH
+    max_contact_length: ClassVar[int] = MAX_CONTACT_LENGTH
 
     language: str
     step: RaterState
     form_token: str
-    asked: QuestionForm  # The survey, none of whose questions must be answered
-    # True if the contact of the campaign is to know, and how the rater can be reached, as it was typed
-    told: bool = False
-    reach: str = ""
-    fault: str | None = None  # What is wrong with that; None for nothing
-    noted: bool = False  # True if a message for help was just kept
+    question_form: QuestionForm  # No answer is required
+    notify: bool = False  # True if the contact of the campaign may read the answers
+    contact_info: str = ""  # As typed
+    fault: str | None = None  # Failed check of the contact information
+    noted: bool = False  # True if a help request was just stored
 
 
 @router.post("/topics")
-def leave_out(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
+def avoid_topics(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store the topics that a rater wants to avoid."""
-    rater = rater_of_form(site, request, session, sent)
-    care_workflow.avoid_topics(site.platform, rater, [str(name) for name in sent.getlist("topic")], now=site.clock())
+    rater = rater_of_form(site, request, session, form)
+    care_workflow.avoid_topics(site.platform, rater, [str(name) for name in form.getlist("topic")], now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@router.post("/feelings")
-def answer(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
+@router.post("/survey")
+def answer(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a wellbeing survey, or show the form again with its faults."""
-    rater = rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, form)
     step = journey.next_state(site.platform, rater, now=site.clock())
-    care, text = step.campaign.care, str(sent.get("number", ""))
+    care, text = step.campaign.care, str(form.get("number", ""))
     number = int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else -1
     if care is None or step.stage != "feelings" or number != step.n_asked:
         return RedirectResponse("/rate", SEE_OTHER)
-    answers, reach = read_answers(sent, care.survey), str(sent.get("reach", ""))
+    answers, contact_info = read_answers(form, care.survey), str(form.get("contact_info", ""))
     faults = {fault.question: fault.check for fault in care.survey.faults(answers, complete=False)}
-    contact = ContactRequest(notify="told" in sent, contact_info=reach)
-    fault = "length" if len(reach.strip()) > MAX_CONTACT_LENGTH else None
+    contact = ContactRequest(notify="notify" in form, contact_info=contact_info)
+    fault = "length" if len(contact_info.strip()) > MAX_CONTACT_LENGTH else None
     if faults or fault:
-        asked = QuestionForm(questionnaire=care.survey, answers=answers, faults=faults)
-        again = SurveyPage(language=rater.language, step=step, form_token=site.tokens.form(session), asked=asked)
-        return page(site, replace(again, told=contact.notify, reach=reach, fault=fault), UNPROCESSABLE)
+        question_form = QuestionForm(questionnaire=care.survey, answers=answers, faults=faults)
+        context = SurveyPage(
+            language=rater.language,
+            step=step,
+            form_token=site.tokens.csrf_token(session),
+            question_form=question_form,
+            notify=contact.notify,
+            contact_info=contact_info,
+            fault=fault,
+        )
+        return page(site, context, UNPROCESSABLE)
     care_workflow.answer_survey(site.platform, rater, number, answers, contact, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)

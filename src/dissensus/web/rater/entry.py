@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("enter"))])
 
-ARRIVAL_COOKIE, AWAY_COOKIE = "dissensus_arrival", "dissensus_away"
+ARRIVAL_COOKIE, AWAY_COOKIE = "dissensus_arrival", "dissensus_turned_away"
 AWAY_S: Final = 30 * 24 * 3600
 """Lifetime of the turned-away cookie, which stops retries with other answers."""
 MAX_KEY_LENGTH: Final = 200
 AwayToken = Annotated[str, Cookie(alias=AWAY_COOKIE, max_length=500)]
 ArrivalToken = Annotated[str, Cookie(alias=ARRIVAL_COOKIE, max_length=2000)]
-Language = Annotated[str, Query(alias="lang", max_length=40)]
+Language = Annotated[str, Query(max_length=40)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,8 @@ class WarningPage:
 
     language: str
     campaign: Campaign
-    brought: Mapping[str, str]
-    back: ReturnLink | None = None
+    parameters: Mapping[str, str]
+    return_link: ReturnLink | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +60,9 @@ class NotOpenPage:
 
     language: str
     campaign: Campaign
-    brought: Mapping[str, str]
+    parameters: Mapping[str, str]
     state: "Admission"
-    back: ReturnLink | None = None
+    return_link: ReturnLink | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class ConsentPage:
     language: str
     campaign: Campaign
     action: str
-    sent: bool = False
+    recruited: bool = False
     form_token: str | None = None
     withdrawal: str | None = None
 
@@ -86,7 +86,7 @@ class DeclinedPage:
     template: ClassVar[str] = "rater/entry-declined.html"
 
     language: str
-    back: ReturnLink | None = None
+    return_link: ReturnLink | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +97,8 @@ class TurnedAwayPage:
 
     language: str
     campaign: Campaign
-    sent: bool = False
-    back: ReturnLink | None = None
+    recruited: bool = False
+    return_link: ReturnLink | None = None
 
 
 @router.get("/c/{name}")
@@ -107,99 +107,113 @@ def warn(
     request: Request,
     name: str,
     key: Annotated[str, Query(max_length=MAX_KEY_LENGTH)] = "",
-    wanted: Language = "",
+    lang: Language = "",
     session: SessionKey = "",
     away: AwayToken = "",
 ) -> Response:
     """Show the content warning; raters who are signed in or return by their link continue at once."""
     ids, now = _ids(request.query_params), site.clock()
-    found = enrolment.resume_session(site.platform, name, key, ids, now=now)
-    if found is not None:
-        return _signed_in(site, found[1])
-    # Whom a recruiter sends anew is somebody else than who used this browser before.
+    resumed = enrolment.resume_session(site.platform, name, key, ids, now=now)
+    if resumed is not None:
+        return _signed_in(site, resumed[1])
+    # A visitor with recruiter ids is another person than the one signed in on this browser.
     if session and not ids and enrolment.is_participant(site.platform, name, session, now=now):
         return RedirectResponse("/rate", SEE_OTHER)
-    here = check_entry(site.platform, name, key, ids, now=now)
-    language = negotiate_language(wanted or request.headers.get("accept-language", ""), here.campaign.languages)
-    was_away = bool(away) and site.tokens.is_away(away, here.campaign_id)
-    return page(site, _entrance(site, here, language, {"key": key, **ids}, was_away=was_away))
+    entry = check_entry(site.platform, name, key, ids, now=now)
+    language = negotiate_language(lang or request.headers.get("accept-language", ""), entry.campaign.languages)
+    was_away = bool(away) and site.tokens.is_turned_away(away, entry.campaign_id)
+    return page(site, _entry_page(site, entry, language, {"key": key, **ids}, was_away=was_away))
 
 
-def _entrance(
-    site: Site, here: EntryStatus, language: str, brought: Mapping[str, str], *, was_away: bool
+def _entry_page(
+    site: Site, entry: EntryStatus, language: str, parameters: Mapping[str, str], *, was_away: bool
 ) -> PageContext:
     """Return the page of an entry link; nothing is stored before consent."""
-    campaign, back = here.campaign, _way_back(here, "quota_full")
-    # What a browser remembers is of whom it was; whom a recruiter sends is known by themselves.
-    if here.state == "away" or (here.state == "open" and was_away and here.sent is None):
-        return TurnedAwayPage(language=language, campaign=campaign, sent=here.sent is not None, back=back)
-    if here.state == "open":
-        refused = _way_back(here, "no_consent")
-        return WarningPage(language=language, campaign=campaign, brought=brought, back=refused)
-    if here.state == "again" and here.sent is not None:
-        recruitment.count_return_visit(site.platform, here.campaign_id, here.sent)
-    back = back if here.state in ("full", "closed") else None
-    return NotOpenPage(language=language, campaign=campaign, brought=brought, state=here.state, back=back)
+    campaign, return_link = entry.campaign, _return_link(entry, "quota_full")
+    # The cookie marks a browser, so it does not apply to visitors with recruiter ids.
+    if entry.state == "away" or (entry.state == "open" and was_away and entry.prolific_entry is None):
+        return TurnedAwayPage(
+            language=language, campaign=campaign, recruited=entry.prolific_entry is not None, return_link=return_link
+        )
+    if entry.state == "open":
+        return_link = _return_link(entry, "no_consent")
+        return WarningPage(language=language, campaign=campaign, parameters=parameters, return_link=return_link)
+    if entry.state == "again" and entry.prolific_entry is not None:
+        recruitment.count_repeat_visit(site.platform, entry.campaign_id, entry.prolific_entry)
+    return_link = return_link if entry.state in ("full", "closed") else None
+    return NotOpenPage(
+        language=language, campaign=campaign, parameters=parameters, state=entry.state, return_link=return_link
+    )
 
 
-def _way_back(here: EntryStatus, outcome: Outcome) -> ReturnLink | None:
-    return None if here.sent is None else recruitment.return_link(here.campaign, outcome)
+def _return_link(entry: EntryStatus, outcome: Outcome) -> ReturnLink | None:
+    return None if entry.prolific_entry is None else recruitment.return_link(entry.campaign, outcome)
 
 
-def _ids(brought: Mapping[str, object]) -> dict[str, str]:
+def _ids(parameters: Mapping[str, object]) -> dict[str, str]:
     """Return the recruiter's ids from the query."""
-    return {name: str(brought[name])[:MAX_KEY_LENGTH] for name in ENTRY_PARAMETERS if name in brought}
+    return {name: str(parameters[name])[:MAX_KEY_LENGTH] for name in ENTRY_PARAMETERS if name in parameters}
 
 
 @router.post("/c/{name}")
-def warned(
+def accept_warning(
     site: SiteOf,
     name: str,
     key: Annotated[str, Form(max_length=MAX_KEY_LENGTH)],
     language: Annotated[str, Form()],
-    sent: SubmittedForm,
+    form: SubmittedForm,
 ) -> Response:
-    """Let who read the warning read on; nothing is kept of them."""
+    """Continue to the consent form; nothing is stored yet."""
     now = site.clock()
-    here = check_entry(site.platform, name, key, _ids(sent), now=now)
+    entry = check_entry(site.platform, name, key, _ids(form), now=now)
     arrival = Arrival(
-        name, key, negotiate_language(language, here.campaign.languages), enrolment.new_entry_id(now), here.sent
+        name,
+        key,
+        negotiate_language(language, entry.campaign.languages),
+        enrolment.new_entry_id(now),
+        entry.prolific_entry,
     )
-    if here.state != "open":
-        return _back(arrival)
-    answer = RedirectResponse(f"/c/{name}/consent", SEE_OTHER)
-    site.set_cookie(answer, ARRIVAL_COOKIE, site.tokens.arrival(arrival, now=now), ARRIVAL_S)
-    return answer
+    if entry.state != "open":
+        return _redirect_to_entry(arrival)
+    response = RedirectResponse(f"/c/{name}/consent", SEE_OTHER)
+    site.set_cookie(response, ARRIVAL_COOKIE, site.tokens.sign_arrival(arrival, now=now), ARRIVAL_S)
+    return response
 
 
-def _back(arrival: Arrival) -> Response:
+def _redirect_to_entry(arrival: Arrival) -> Response:
     """Redirect to the entry page, which explains why entry is closed."""
-    asked = urlencode({"key": arrival.key, "lang": arrival.language, **arrival.ids})
-    return RedirectResponse(f"/c/{arrival.campaign}?{asked}", SEE_OTHER)
+    query = urlencode({"key": arrival.key, "lang": arrival.language, **arrival.ids})
+    return RedirectResponse(f"/c/{arrival.campaign}?{query}", SEE_OTHER)
 
 
 @router.get("/declined")
-def decline(site: SiteOf, request: Request, wanted: Language = "", token: ArrivalToken = "") -> Response:
+def decline(site: SiteOf, request: Request, lang: Language = "", token: ArrivalToken = "") -> Response:
     """Confirm that nothing was stored, and clear the arrival cookie."""
-    language, back = negotiate_language(wanted or request.headers.get("accept-language", ""), languages()), None
-    # Whoever comes here without having seen a warning is told the same.
+    language = negotiate_language(lang or request.headers.get("accept-language", ""), languages())
+    return_link = None
+    # The page is the same without an arrival token.
     with suppress(DissensusError):
         arrival = site.tokens.read_arrival(token, now=site.clock())
-        back = _way_back(_entrance_of(site, arrival), "no_consent")
-    answer = page(site, DeclinedPage(language=language, back=back))
-    answer.delete_cookie(ARRIVAL_COOKIE)
-    return answer
+        return_link = _return_link(_check_arrival(site, arrival), "no_consent")
+    response = page(site, DeclinedPage(language=language, return_link=return_link))
+    response.delete_cookie(ARRIVAL_COOKIE)
+    return response
 
 
 @router.get("/c/{name}/consent")
-def ask(site: SiteOf, name: str, token: ArrivalToken = "") -> Response:
+def ask_consent(site: SiteOf, name: str, token: ArrivalToken = "") -> Response:
     """Ask for consent."""
-    arrival = _arrival(site, token, name)
-    here = _entrance_of(site, arrival)
-    if here.state != "open":
-        return _back(arrival)
-    action, sent = f"/c/{name}/consent", here.sent is not None
-    return page(site, ConsentPage(language=arrival.language, campaign=here.campaign, action=action, sent=sent))
+    arrival = _read_arrival(site, token, name)
+    entry = _check_arrival(site, arrival)
+    if entry.state != "open":
+        return _redirect_to_entry(arrival)
+    context = ConsentPage(
+        language=arrival.language,
+        campaign=entry.campaign,
+        action=f"/c/{name}/consent",
+        recruited=entry.prolific_entry is not None,
+    )
+    return page(site, context)
 
 
 @router.post("/c/{name}/consent")
@@ -211,28 +225,28 @@ def agree(
     token: ArrivalToken = "",
 ) -> Response:
     """Enrol a rater who agrees; submitting again returns the same rater."""
-    arrival, purposes = _arrival(site, token, name), dict.fromkeys(purpose, True)
+    arrival, purposes = _read_arrival(site, token, name), dict.fromkeys(purpose, True)
     try:
-        _, session = enrolment.enrol_rater(site.platform, arrival, purposes, read=read, now=site.clock())
+        _, session = enrolment.enrol_rater(site.platform, arrival, purposes, text_digest=read, now=site.clock())
     except Conflict:
-        if _entrance_of(site, arrival).state == "open":
+        if _check_arrival(site, arrival).state == "open":
             raise
-        return _back(arrival)
+        return _redirect_to_entry(arrival)
     return _signed_in(site, session)
 
 
-def _arrival(site: Site, token: str, name: str) -> Arrival:
+def _read_arrival(site: Site, token: str, name: str) -> Arrival:
     arrival = site.tokens.read_arrival(token, now=site.clock())
     if arrival.campaign != name:
-        raise NotAllowed("Open the link of this campaign again; nothing was kept.")
+        raise NotAllowed("Open the link of this campaign again; nothing was stored.")
     return arrival
 
 
-def _entrance_of(site: Site, arrival: Arrival) -> EntryStatus:
+def _check_arrival(site: Site, arrival: Arrival) -> EntryStatus:
     return check_entry(site.platform, arrival.campaign, arrival.key, arrival.ids, now=site.clock())
 
 
 def _signed_in(site: Site, session: str) -> Response:
-    answer = RedirectResponse("/rate", SEE_OTHER)
-    site.set_cookie(answer, SESSION_COOKIE, session, int(SESSION_LIFETIME.total_seconds()))
-    return answer
+    response = RedirectResponse("/rate", SEE_OTHER)
+    site.set_cookie(response, SESSION_COOKIE, session, int(SESSION_LIFETIME.total_seconds()))
+    return response

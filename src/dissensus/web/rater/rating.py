@@ -37,14 +37,14 @@ MAX_NOTICE_LENGTH: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgreedPage:
+class ConsentsPage:
     """Consent decisions of a rater, the latest text first."""
 
-    template: ClassVar[str] = "rater/rating-agreed.html"
+    template: ClassVar[str] = "rater/rating-consents.html"
 
     language: str
     step: RaterState
-    said: tuple["ConsentRow", ...]
+    consents: tuple["ConsentRow", ...]
     form_token: str
     withdrawal: str
 
@@ -58,10 +58,10 @@ class RatingPage:
     language: str
     step: RaterState
     form_token: str
-    asked: QuestionForm
-    state: Mapping[str, Any]  # What scripts start from, as `dissensus.web.rater.step_json.state_to_json` gives it
-    visit: str  # Names this showing of the item; a form that is sent twice is kept once
-    noted: bool = False  # True if a message for help or a report was just kept
+    question_form: QuestionForm
+    state: Mapping[str, Any]  # Initial state of scripts, from `step_json.state_to_json`
+    visit: str  # Id of this view of the item; a form that is sent twice is stored once
+    noted: bool = False  # True if a help request or report was just stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +73,15 @@ class AboutYouPage:
     language: str
     step: RaterState
     form_token: str
-    asked: QuestionForm
+    question_form: QuestionForm
     noted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestPage:
+class StatusPage:
     """Nothing to rate now: no seat, daily limit, paused, closed, unfit, done or withdrawn."""
 
-    template: ClassVar[str] = "rater/rating-rest.html"
+    template: ClassVar[str] = "rater/rating-status.html"
 
     language: str
     step: RaterState
@@ -92,10 +92,10 @@ class RestPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftPage:
+class RaterSignedOutPage:
     """The rater is signed out on this device."""
 
-    template: ClassVar[str] = "rater/rating-left.html"
+    template: ClassVar[str] = "rater/rating-signed-out.html"
 
     language: str
     rater_id: str
@@ -106,27 +106,27 @@ def see(site: SiteOf, request: Request, session: SessionKey = "", noted: bool = 
     """Show the rater's current page, or JSON for programs."""
     step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
     if request.headers.get("accept") == "application/json":
-        return JSONResponse(step_json.state_to_program_json(step, site.tokens.form(session)))
-    return _where(site, step, session, noted=bool(noted))
+        return JSONResponse(step_json.state_to_program_json(step, site.tokens.csrf_token(session)))
+    return _current_page(site, step, session, noted=bool(noted))
 
 
-@router.get("/agreed")
-def agreed(site: SiteOf, session: SessionKey = "") -> Response:
+@router.get("/consents")
+def see_consents(site: SiteOf, session: SessionKey = "") -> Response:
     """Show the rater's consent decisions."""
     rater = rater_of_session(site, session)
     step = journey.next_state(site.platform, rater, now=site.clock())
-    context = AgreedPage(
+    context = ConsentsPage(
         language=rater.language,
         step=step,
-        said=enrolment.list_consents(site.platform, rater),
-        form_token=site.tokens.form(session),
-        withdrawal=_withdrawal(site, step),
+        consents=enrolment.list_consents(site.platform, rater),
+        form_token=site.tokens.csrf_token(session),
+        withdrawal=_withdrawal_link(site, step),
     )
     return page(site, context)
 
 
 async def _body(request: Request) -> bytes:
-    # A form was read where it was looked at for what cannot be kept, and is no save.
+    # `check_storable` has already read forms, which are not saves.
     return b"" if "form" in request.headers.get("content-type", "") else await request.body()
 
 
@@ -137,50 +137,51 @@ Body = Annotated[bytes, Depends(_body)]
 def save(site: SiteOf, request: Request, assignment_id: str, body: Body, session: SessionKey = "") -> Response:
     """Store a save of answers; a final one completes the item and returns the next."""
     rater = rater_of_session(site, session)
-    site.tokens.check_form(session, request.headers.get("x-form-token"))
-    sent, now = read_save(body), site.clock()
-    if not sent.final:
-        revision = rating.save_answers(site.platform, rater, assignment_id, str(sent.key), sent.save(), now=now)
+    site.tokens.check_csrf_token(session, request.headers.get("x-form-token"))
+    submission, now = read_save(body), site.clock()
+    key, answers = str(submission.key), submission.to_save()
+    if not submission.final:
+        revision = rating.save_answers(site.platform, rater, assignment_id, key, answers, now=now)
         return JSONResponse({"revision": revision})
-    step = rating.submit_answers(site.platform, rater, assignment_id, str(sent.key), sent.save(), now=now)
+    step = rating.submit_answers(site.platform, rater, assignment_id, key, answers, now=now)
     return JSONResponse(step_json.state_to_json(step, site.renderer))
 
 
 @router.post("/rate/{assignment_id}")
 def submit(
-    site: SiteOf, request: Request, assignment_id: str, sent: SubmittedForm, session: SessionKey = ""
+    site: SiteOf, request: Request, assignment_id: str, form: SubmittedForm, session: SessionKey = ""
 ) -> Response:
     """Store all answers of an item from a plain form, or ask for missing ones."""
-    rater = rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, form)
     step = journey.next_state(site.platform, rater, now=site.clock())
-    asked = _asked(step.campaign.questionnaire, read_answers(sent, step.campaign.questionnaire))
-    if asked.faults and step.assignment is not None and step.assignment.id == assignment_id:
-        return page(site, _rating(site, step, session, asked), UNPROCESSABLE)
-    answers = {name: DraftAnswer(value=_stored(value)) for name, value in asked.answers.items()}
-    revision = int(text) if (text := str(sent.get("revision", ""))).isdecimal() and len(text) < 10 else 1
-    visit = str(sent.get("visit", "") or uuid4())[:36]
-    given = AnswerSave(revision=revision, visit=visit, visible_ms=0, idle_ms=0, answers=answers)
-    # Sent twice it is one; sent again with other answers, by the back button, it is a correction.
-    key = str(uuid5(NAMESPACE_OID, json.dumps([assignment_id, visit, asked.answers], sort_keys=True)))
-    rating.submit_answers(site.platform, rater, assignment_id, key, given, now=site.clock())
+    question_form = _to_question_form(step.campaign.questionnaire, read_answers(form, step.campaign.questionnaire))
+    if question_form.faults and step.assignment is not None and step.assignment.id == assignment_id:
+        return page(site, _rating_page(site, step, session, question_form), UNPROCESSABLE)
+    answers = {name: DraftAnswer(value=_to_answer(value)) for name, value in question_form.answers.items()}
+    revision = int(text) if (text := str(form.get("revision", ""))).isdecimal() and len(text) < 10 else 1
+    visit = str(form.get("visit", "") or uuid4())[:36]
+    answer_save = AnswerSave(revision=revision, visit=visit, visible_ms=0, idle_ms=0, answers=answers)
+    # The same form sent twice is one save; with other answers, after the back button, it is a correction.
+    key = str(uuid5(NAMESPACE_OID, json.dumps([assignment_id, visit, question_form.answers], sort_keys=True)))
+    rating.submit_answers(site.platform, rater, assignment_id, key, answer_save, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-def _asked(questionnaire: "Questionnaire", answers: Mapping[str, Any]) -> QuestionForm:
+def _to_question_form(questionnaire: "Questionnaire", answers: Mapping[str, Any]) -> QuestionForm:
     faults = questionnaire.faults(answers, complete=True)
     return QuestionForm(
         questionnaire=questionnaire, answers=answers, faults={fault.question: fault.check for fault in faults}
     )
 
 
-def _stored(value: str | Sequence[str]) -> "Answer":
+def _to_answer(value: str | Sequence[str]) -> "Answer":
     return value if isinstance(value, str) else tuple(value)
 
 
 @router.post("/rate/{assignment_id}/skip")
-def skip(site: SiteOf, request: Request, assignment_id: str, sent: SubmittedForm, session: SessionKey = "") -> Response:
+def skip(site: SiteOf, request: Request, assignment_id: str, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Skip an item."""
-    rater = rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, form)
     step = rating.skip_item(site.platform, rater, assignment_id, now=site.clock())
     if request.headers.get("accept", "").startswith("application/json"):
         return JSONResponse(step_json.state_to_json(step, site.renderer))
@@ -188,92 +189,99 @@ def skip(site: SiteOf, request: Request, assignment_id: str, sent: SubmittedForm
 
 
 @router.post("/notice")
-def notice(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
+def notice(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a request for help or a report of illegal content."""
-    rater = rater_of_form(site, request, session, sent)
-    kind: Literal["help", "illegal"] = "illegal" if sent.get("kind") == "illegal" else "help"
-    text, assignment_id = str(sent.get("text", ""))[:MAX_NOTICE_LENGTH], str(sent.get("assignment", "")) or None
+    rater = rater_of_form(site, request, session, form)
+    kind: Literal["help", "illegal"] = "illegal" if form.get("kind") == "illegal" else "help"
+    text, assignment_id = str(form.get("text", ""))[:MAX_NOTICE_LENGTH], str(form.get("assignment", "")) or None
     rating.report_item(site.platform, rater, kind, text, assignment_id=assignment_id, now=site.clock())
     return RedirectResponse("/rate?noted=1", SEE_OTHER)
 
 
 @router.post("/about-you")
-def declare(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
+def declare(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a rater's attributes; the screener stores nothing if no seat is free."""
-    rater = rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, form)
     step = journey.next_state(site.platform, rater, now=site.clock())
     if step.about is None:
         return RedirectResponse("/rate", SEE_OTHER)
-    asked = _asked(step.about, read_answers(sent, step.about))
-    if asked.faults:
-        token = site.tokens.form(session)
-        about = AboutYouPage(language=rater.language, step=step, form_token=token, asked=asked)
-        return page(site, about, UNPROCESSABLE)
+    question_form = _to_question_form(step.about, read_answers(form, step.about))
+    if question_form.faults:
+        token = site.tokens.csrf_token(session)
+        context = AboutYouPage(language=rater.language, step=step, form_token=token, question_form=question_form)
+        return page(site, context, UNPROCESSABLE)
     if step.stage == "screener":
-        return _screen(site, step, asked)
-    rating.declare_attributes(site.platform, rater, asked.answers, now=site.clock())
+        return _screen(site, step, question_form)
+    rating.declare_attributes(site.platform, rater, question_form.answers, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-def _screen(site: Site, step: RaterState, asked: QuestionForm) -> Response:
+def _screen(site: Site, step: RaterState, question_form: QuestionForm) -> Response:
     """Assign a seat, or turn the rater away and forget them."""
     rater, visit = step.rater, recruitment.load_recruiter_visit(site.platform, step)
-    if screening.screen_rater(site.platform, rater, asked.answers, now=site.clock()) is not None:
+    if screening.screen_rater(site.platform, rater, question_form.answers, now=site.clock()) is not None:
         return RedirectResponse("/rate", SEE_OTHER)
-    back = None if visit is None else recruitment.return_link(step.campaign, "quota_full")
-    away = TurnedAwayPage(language=rater.language, campaign=step.campaign, sent=visit is not None, back=back)
-    answer = page(site, away)
+    return_link = None if visit is None else recruitment.return_link(step.campaign, "quota_full")
+    context = TurnedAwayPage(
+        language=rater.language, campaign=step.campaign, recruited=visit is not None, return_link=return_link
+    )
+    response = page(site, context)
     for cookie in (SESSION_COOKIE, ARRIVAL_COOKIE):
-        answer.delete_cookie(cookie)
-    site.set_cookie(answer, AWAY_COOKIE, site.tokens.away(step.campaign_row.id), AWAY_S)
-    return answer
+        response.delete_cookie(cookie)
+    site.set_cookie(response, AWAY_COOKIE, site.tokens.sign_turned_away(step.campaign_row.id), AWAY_S)
+    return response
 
 
 @router.post("/consent")
-def agree_again(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
+def renew_consent(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store consent to a changed text."""
-    rater = rater_of_form(site, request, session, sent)
-    purposes = dict.fromkeys(map(str, sent.getlist("purpose")), True)
-    read = None if sent.get("read") is None else str(sent["read"])
-    enrolment.renew_consent(site.platform, rater, purposes, read=read, now=site.clock())
+    rater = rater_of_form(site, request, session, form)
+    purposes = dict.fromkeys(map(str, form.getlist("purpose")), True)
+    read = None if form.get("read") is None else str(form["read"])
+    enrolment.renew_consent(site.platform, rater, purposes, text_digest=read, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
 @router.post("/stop")
-def stop(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
+def stop(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Pause rating."""
-    rating.stop_rating(site.platform, rater_of_form(site, request, session, sent), now=site.clock())
+    rating.stop_rating(site.platform, rater_of_form(site, request, session, form), now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@router.post("/go-on")
-def go_on(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
+@router.post("/resume")
+def resume(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Resume rating after a pause."""
-    rating.resume_rating(site.platform, rater_of_form(site, request, session, sent), now=site.clock())
+    rating.resume_rating(site.platform, rater_of_form(site, request, session, form), now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
 @router.post("/leave")
-def leave(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
+def sign_out(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Sign out on this device."""
-    rater = rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, form)
     enrolment.sign_out_rater(site.platform, session)
-    answer = page(site, LeftPage(language=rater.language, rater_id=rater.id))
-    answer.delete_cookie(SESSION_COOKIE)
-    return answer
+    response = page(site, RaterSignedOutPage(language=rater.language, rater_id=rater.id))
+    response.delete_cookie(SESSION_COOKIE)
+    return response
 
 
-def _where(site: Site, step: RaterState, session: str, *, noted: bool) -> Response:
+def _current_page(site: Site, step: RaterState, session: str, *, noted: bool) -> Response:
     """Return the page of the rater's current state."""
-    language, campaign, token = step.rater.language, step.campaign, site.tokens.form(session)
-    withdrawal = None if step.stage == "withdrawn" else _withdrawal(site, step)
+    language, campaign, token = step.rater.language, step.campaign, site.tokens.csrf_token(session)
+    withdrawal = None if step.stage == "withdrawn" else _withdrawal_link(site, step)
     match step.stage:
         case "consent":
-            asking = ConsentPage(language=language, campaign=campaign, action="/consent", form_token=token)
-            return page(site, replace(asking, withdrawal=withdrawal))
+            context = ConsentPage(
+                language=language, campaign=campaign, action="/consent", form_token=token, withdrawal=withdrawal
+            )
+            return page(site, context)
         case "screener" | "demographics" if step.about is not None:
-            asked = QuestionForm(questionnaire=step.about)
-            return page(site, AboutYouPage(language=language, step=step, form_token=token, asked=asked, noted=noted))
+            question_form = QuestionForm(questionnaire=step.about)
+            return page(
+                site,
+                AboutYouPage(language=language, step=step, form_token=token, question_form=question_form, noted=noted),
+            )
         case "check" if step.due is not None:
             return page(
                 site, AttentionCheckPage(language=language, step=step, form_token=token, due=step.due, noted=noted)
@@ -281,31 +289,36 @@ def _where(site: Site, step: RaterState, session: str, *, noted: bool) -> Respon
         case "topics":
             return page(site, TopicsPage(language=language, step=step, form_token=token, noted=noted))
         case "feelings" if campaign.care is not None:
-            asked = QuestionForm(questionnaire=campaign.care.survey)
-            return page(site, SurveyPage(language=language, step=step, form_token=token, asked=asked, noted=noted))
+            question_form = QuestionForm(questionnaire=campaign.care.survey)
+            return page(
+                site,
+                SurveyPage(language=language, step=step, form_token=token, question_form=question_form, noted=noted),
+            )
         case "rate" if step.assignment is not None:
-            answers = {name: given.value for name, given in step.answers.items() if given.value is not None}
-            asked = QuestionForm(questionnaire=campaign.questionnaire, answers=answers)
-            return page(site, _rating(site, step, session, asked, noted=noted))
+            answers = {name: answer.value for name, answer in step.answers.items() if answer.value is not None}
+            question_form = QuestionForm(questionnaire=campaign.questionnaire, answers=answers)
+            return page(site, _rating_page(site, step, session, question_form, noted=noted))
         case "chat":
             return page(site, chat.chat_page(site, step, session, noted=noted))
-    rest = RestPage(language=language, step=step, withdrawal=withdrawal, form_token=token, noted=noted)
-    return page(site, replace(rest, visit=recruitment.load_recruiter_visit(site.platform, step)))
+    status_page = StatusPage(language=language, step=step, withdrawal=withdrawal, form_token=token, noted=noted)
+    return page(site, replace(status_page, visit=recruitment.load_recruiter_visit(site.platform, step)))
 
 
-def _rating(site: Site, step: RaterState, session: str, asked: QuestionForm, *, noted: bool = False) -> RatingPage:
+def _rating_page(
+    site: Site, step: RaterState, session: str, question_form: QuestionForm, *, noted: bool = False
+) -> RatingPage:
     return RatingPage(
         language=step.rater.language,
         step=step,
-        form_token=site.tokens.form(session),
-        asked=asked,
-        state=step_json.state_to_json(step, site.renderer, shown=True),
+        form_token=site.tokens.csrf_token(session),
+        question_form=question_form,
+        state=step_json.state_to_json(step, site.renderer, with_html=False),
         visit=str(uuid4()),
         noted=noted,
     )
 
 
-def _withdrawal(site: Site, step: RaterState) -> str:
+def _withdrawal_link(site: Site, step: RaterState) -> str:
     """Return the withdrawal link of a rater, absolute if the base URL is configured."""
-    token, language = site.tokens.withdrawal(step.rater.id), quote(step.rater.language)
+    token, language = site.tokens.sign_withdrawal(step.rater.id), quote(step.rater.language)
     return f"{site.settings.base_url or ''}/withdraw/{token}?lang={language}"

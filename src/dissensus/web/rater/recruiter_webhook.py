@@ -21,13 +21,13 @@ async def _body(request: Request) -> bytes:
 
 
 @router.post("/prolific/events")
-def hear(site: SiteOf, request: Request, body: Annotated[bytes, Depends(_body)]) -> Response:
+def receive_event(site: SiteOf, request: Request, body: Annotated[bytes, Depends(_body)]) -> Response:
     """Accept a signed Prolific event; duplicates are accepted too, so that they are not retried."""
     secret = site.settings.prolific_secret
     if secret is None:
-        raise NotFound("This site takes no events of Prolific. Set prolific_secret to the secret of the workspace.")
+        raise NotFound("This site does not accept Prolific events. Set prolific_secret to the secret of the workspace.")
     event = verify_event(request.headers, body, secret=secret, now=site.clock())
     changed = recruitment.handle_recruiter_event(site.platform, event, now=site.clock())
-    told = {"event": event.id, "kind": event.kind, "status": event.status, "changed": changed}
-    log.info("prolific %s", event.id, extra={"told": told})
+    fields = {"event": event.id, "kind": event.kind, "status": event.status, "changed": changed}
+    log.info("prolific %s", event.id, extra={"fields": fields})
     return JSONResponse({"changed": changed})

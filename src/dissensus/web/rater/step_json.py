@@ -1,4 +1,4 @@
-"""JSON of a rater's state, for page scripts and for programs that take part."""
+"""JSON of a rater's state, for page scripts and for programs."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from dissensus.store.assignments import AssignmentRow
 
 
-def state_to_json(step: RaterState, pages: PageRenderer | None, *, shown: bool = False) -> dict[str, Any]:
-    """Serialise a rater's state; states other than an item have a page of their own at /rate."""
+def state_to_json(step: RaterState, renderer: PageRenderer | None, *, with_html: bool = True) -> dict[str, Any]:
+    """Serialise a rater's state; other states than an item are shown by their page at /rate."""
     return {
-        "place": step.stage,
+        "stage": step.stage,
         "done": step.progress.n_done,
-        "all": _n_all(step),
+        "total": _n_items(step),
         "pause": step.pauses,
         "revision": step.revision,
-        "answers": {name: asdict(given) for name, given in step.answers.items()},
-        "item": _item(step, step.assignment, None if shown else pages),
-        "following": _item(step, step.following, pages),
+        "answers": {name: asdict(answer) for name, answer in step.answers.items()},
+        "item": _item(step, step.assignment, renderer if with_html else None),
+        "next_item": _item(step, step.next_assignment, renderer),
     }
 
 
 def state_to_program_json(step: RaterState, form_token: str) -> dict[str, Any]:
-    """Serialise a rater's state for a program that takes part, with turns and CSRF token."""
+    """Serialise a rater's state for a program, with turns and CSRF token."""
     return {
-        **state_to_json(step, None, shown=True),
+        **state_to_json(step, None),
         **_rated(step.assignment),
         "check": _check(step),
         "chat": _chat(step),
@@ -53,11 +53,11 @@ def _chat(step: RaterState) -> dict[str, Any] | None:
         return None
     return {
         "id": talk.id,
-        "moment": choose_next_step(chat, talk.exchanges),
+        "step": choose_next_step(chat, talk.exchanges),
         "mode": talk.last_mode,
         "turns": build_conversation(talk.exchanges).to_dicts() if talk.exchanges else [],
         "exchange": talk.exchange_ids[-1] if talk.exchanges else None,
-        "responses": [one.text for one in talk.exchanges[-1].candidates] if talk.exchanges else [],
+        "responses": [candidate.text for candidate in talk.exchanges[-1].candidates] if talk.exchanges else [],
     }
 
 
@@ -66,21 +66,21 @@ def _check(step: RaterState) -> dict[str, Any] | None:
     if step.due is None:
         return None
     check, language = step.due.check, step.rater.language
-    answers = {answer: check.label(answer, language) for answer in check.scale}
+    answers = {response: check.label(response, language) for response in check.scale}
     return {"name": check.name, "attempt": step.due.attempt, "text": localise(check.text, language), "answers": answers}
 
 
-def _item(step: RaterState, assignment: "AssignmentRow | None", pages: PageRenderer | None) -> dict[str, Any] | None:
+def _item(step: RaterState, assignment: "AssignmentRow | None", renderer: PageRenderer | None) -> dict[str, Any] | None:
     if assignment is None:
         return None
-    if pages is None:
+    if renderer is None:
         return {"assignment": assignment.id}
-    html = pages.fragment("rater/conversation.html", language=step.rater.language, assignment=assignment, step=step)
+    html = renderer.fragment("rater/conversation.html", language=step.rater.language, assignment=assignment, step=step)
     return {"assignment": assignment.id, "html": html}
 
 
-def _n_all(step: RaterState) -> int | None:
-    """Return how many items there are for this rater; None where that depends on what others rate."""
+def _n_items(step: RaterState) -> int | None:
+    """Return the number of items for this rater; None where it depends on other raters."""
     if step.campaign.replication is None:
         return step.progress.n_done + step.progress.n_open
-    return step.campaign.most_items
+    return step.campaign.max_items

@@ -1,4 +1,4 @@
-"""Withdrawal by a rater, with the link that they were given."""
+"""Withdrawal pages of raters, opened by their withdrawal link."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +21,7 @@ router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("withdr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawalPage:
-    """Data that will be deleted, or was."""
+    """Data to be deleted, or deleted."""
 
     template: ClassVar[str] = "rater/withdrawal.html"
 
@@ -31,27 +31,31 @@ class WithdrawalPage:
     n_rated: int
     paid: bool = False
     done: bool = False
-    back: ReturnLink | None = None
+    return_link: ReturnLink | None = None
 
 
 @router.get("/withdraw/{token}")
-def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
+def preview(site: SiteOf, request: Request, token: str, lang: Language = "") -> Response:
     """Show what will be deleted."""
     rater_id = site.tokens.read_withdrawal(token)
-    found = withdrawal_workflow.preview_withdrawal(site.platform, rater_id)
-    language = negotiate_language(wanted or request.headers.get("accept-language", ""), languages())
-    asking = WithdrawalPage(language=language, token=token, rater_id=rater_id, n_rated=found.n_rated, paid=found.paid)
-    return page(site, asking)
+    preview = withdrawal_workflow.preview_withdrawal(site.platform, rater_id)
+    language = negotiate_language(lang or request.headers.get("accept-language", ""), languages())
+    context = WithdrawalPage(
+        language=language, token=token, rater_id=rater_id, n_rated=preview.n_rated, paid=preview.paid
+    )
+    return page(site, context)
 
 
 @router.post("/withdraw/{token}")
-def withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
+def withdraw(site: SiteOf, request: Request, token: str, lang: Language = "") -> Response:
     """Withdraw the rater and delete their data."""
     rater_id = site.tokens.read_withdrawal(token)
-    back = recruitment.withdrawal_return_link(site.platform, rater_id)
-    n = withdrawal_workflow.withdraw_rater(site.platform, rater_id, now=site.clock())
-    language = negotiate_language(wanted or request.headers.get("accept-language", ""), languages())
-    done = WithdrawalPage(language=language, token=token, rater_id=rater_id, n_rated=n, done=True, back=back)
-    answer = page(site, done)
-    answer.delete_cookie(SESSION_COOKIE)
-    return answer
+    return_link = recruitment.withdrawal_return_link(site.platform, rater_id)
+    n_rated = withdrawal_workflow.withdraw_rater(site.platform, rater_id, now=site.clock())
+    language = negotiate_language(lang or request.headers.get("accept-language", ""), languages())
+    context = WithdrawalPage(
+        language=language, token=token, rater_id=rater_id, n_rated=n_rated, done=True, return_link=return_link
+    )
+    response = page(site, context)
+    response.delete_cookie(SESSION_COOKIE)
+    return response

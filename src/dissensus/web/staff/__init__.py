@@ -1,1 +1,1 @@
-"""Routes by who uses them: parse, authorise, one workflow, render."""
+"""Pages of staff."""

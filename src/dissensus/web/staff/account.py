@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 
-Mine = Annotated[StaffRequest, Depends(Require("account"))]
+Authorized = Annotated[StaffRequest, Depends(Require("account"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,8 @@ class AccountPage(StaffPage):
     scopes: tuple[tuple[str, str], ...]
     done: str = ""
     faults: tuple[str, ...] = ()
-    shortest: int = MIN_LENGTH
-    most_days: int = MAX_DAYS
+    min_password_length: int = MIN_LENGTH
+    max_days: int = MAX_DAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class TokenPage(StaffPage):
 
 
 @router.get("/account")
-def see(site: SiteOf, caller: Mine, done: Annotated[str, Query(max_length=20)] = "") -> Response:
+def see(site: SiteOf, caller: Authorized, done: Annotated[str, Query(max_length=20)] = "") -> Response:
     """Show the account page."""
     return _account(site, caller, done="password" if done == "password" else "")
 
@@ -87,14 +87,14 @@ def _account(site: Site, caller: StaffRequest, *faults: str, done: str = "") -> 
 
 
 @router.post("/account/password")
-def change_password(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
+def change_password(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Set or change the password, and end all other sessions."""
-    new, old = str(sent.get("new", "")), str(sent.get("old", ""))
-    hasher, traces = site.hasher(), {site.tokens.trace("name", caller.staff.name): FREE_BY_NAME}
+    new, current = str(form.get("new", "")), str(form.get("current", ""))
+    hasher, traces = site.hasher(), {site.tokens.keyed_digest("name", caller.staff.name): FREE_BY_NAME}
     try:
-        if new != sent.get("again"):
-            raise InvalidInput("The new password was not written twice the same.")
-        passwords.confirm_password(site.platform, hasher, caller.staff, old, traces=traces, now=site.clock())
+        if new != form.get("repeated"):
+            raise InvalidInput("The two new passwords differ.")
+        passwords.confirm_password(site.platform, hasher, caller.staff, current, traces=traces, now=site.clock())
         passwords.change_password(site.platform, hasher, caller.staff, new, session=caller.session)
     except (InvalidInput, NotAllowed) as error:
         return _account(site, caller, str(error))
@@ -102,20 +102,20 @@ def change_password(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
 
 
 @router.post("/account/sessions/end")
-def end_session(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
+def end_session(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """End a session."""
-    staff.end_session(site.platform, caller.staff, str(sent.get("session", "")))
+    staff.end_session(site.platform, caller.staff, str(form.get("session", "")))
     return RedirectResponse("/account", SEE_OTHER)
 
 
 @router.post("/account/tokens")
-def make_token(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
+def create_token(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Create an API token, and show it once."""
-    scopes = [str(one) for one in sent.getlist("scope")]
+    scopes = [str(scope) for scope in form.getlist("scope")]
     try:
         api_tokens.check_scopes(scopes, SCOPES)
-        days = _days(str(sent.get("days", "")))
-        name = str(sent.get("name", ""))
+        days = _days(str(form.get("days", "")))
+        name = str(form.get("name", ""))
         key, token = api_tokens.create_token(
             site.platform, caller.staff, name, scopes=scopes, days=days, now=site.clock()
         )
@@ -130,23 +130,23 @@ def make_token(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
 
 def _days(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 6):
-        raise InvalidInput(f"{format_value(text)} is no number of days. Write a whole number.")
+        raise InvalidInput(f"{format_value(text)} is not a valid number of days. Write a whole number.")
     return int(text)
 
 
 @router.post("/account/tokens/revoke")
-def revoke_token(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
+def revoke_token(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Revoke an API token."""
-    api_tokens.revoke_token(site.platform, caller.staff, str(sent.get("token", "")))
+    api_tokens.revoke_token(site.platform, caller.staff, str(form.get("token", "")))
     return RedirectResponse("/account", SEE_OTHER)
 
 
 @router.post("/sign-out")
-def sign_out(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
+def sign_out(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Sign out, here or everywhere."""
-    if sent.get("where") == "everywhere":
+    if form.get("where") == "everywhere":
         staff.sign_out_everywhere(site.platform, caller.staff.name)
     staff.sign_out(site.platform, caller.session)
-    answer = page(site, SignedOutPage())
-    answer.delete_cookie(STAFF_COOKIE)
-    return answer
+    response = page(site, SignedOutPage())
+    response.delete_cookie(STAFF_COOKIE)
+    return response

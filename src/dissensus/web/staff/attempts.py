@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 
-
-MAX_SHOWN: Final = 20
+MAX_RED_TEAMERS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,32 +28,34 @@ class AttemptsPage(StaffPage):
     """Attempts of a campaign; None with the reason where there are none."""
 
     template: ClassVar[str] = "staff/attempts.html"
-    share: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
-    agreement: ClassVar[ChartScale] = ChartScale(-0.5, 1.0)
+    share_scale: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
+    agreement_scale: ClassVar[ChartScale] = ChartScale(-0.5, 1.0)
 
     name: str
     summary: AttemptSummary | None
-    why: str = ""
+    reason: str = ""
 
     @property
     def cells(self) -> "tuple[tuple[str, AttemptCell], ...]":
-        """Success of all attempts, by type, by size and by both, each with what it is of."""
-        every = self.summary.analysis.success if self.summary else ()
-        return tuple((", ".join(filter(None, (one.model_type, one.size))) or "All attempts", one) for one in every)
+        """Success of attempts in total and by type and size of the model, each with its label."""
+        success = self.summary.analysis.success if self.summary else ()
+        return tuple(
+            (", ".join(filter(None, (cell.model_type, cell.size))) or "All attempts", cell) for cell in success
+        )
 
     @property
     def busiest(self) -> tuple[RedTeamerActivity, ...]:
         """Red-teamers with most attempts."""
-        return self.summary.red_teamers[:MAX_SHOWN] if self.summary else ()
+        return self.summary.red_teamers[:MAX_RED_TEAMERS] if self.summary else ()
 
 
 @router.get("/campaigns/{name}/attempts")
 def see(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("raters"))], name: Name, _turn: SlowRequestSlot
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("raters"))], name: Name, _slot: SlowRequestSlot
 ) -> Response:
     """Show the attempts so far and their success."""
     try:
         summary = attempts.summarise_attempts(site.platform, name, staff_id=caller.staff.id)
     except NotFound as error:
-        return page(site, caller.page(AttemptsPage, name=name, summary=None, why=str(error)))
+        return page(site, caller.page(AttemptsPage, name=name, summary=None, reason=str(error)))
     return page(site, caller.page(AttemptsPage, name=name, summary=summary))

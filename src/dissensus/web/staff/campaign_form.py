@@ -15,26 +15,28 @@ from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign_toml
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.web.core.uploads import read_uploaded
+from dissensus.web.core.forms import read_uploaded
 
 MAX_CARRIED_BYTES: Final = 40 << 20
-"""Bytes of all turns and attributes: the form brings them back, with what stands around them."""
+"""Maximum bytes of all turns and attributes; the form sends them back as JSON."""
+
+NO_ITEMS: Final = "There are no items. Choose a file, or paste conversations."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignProposal:
     """A submitted campaign form, with what was parsed and what is wrong."""
 
-    definition: str = ""  # The texts as they were sent
+    definition: str = ""  # Submitted texts
     pasted: str = ""
-    by_link: bool = True  # True if one open link lets anybody in
-    campaign: Campaign | None = None  # What the definition says; None where it cannot be read
-    items: tuple[Item, ...] = ()  # The items, and how they were read
-    notes: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()  # Everything that is wrong
+    open_link: bool = True  # True if one open link admits anybody
+    campaign: Campaign | None = None  # None if the definition is invalid
+    items: tuple[Item, ...] = ()
+    notes: tuple[str, ...] = ()  # Notes of the reader of items
+    faults: tuple[str, ...] = ()
 
     @property
-    def kept_items(self) -> str:
+    def items_json(self) -> str:
         """Items as a hidden form field, since browsers do not resubmit files."""
         return json.dumps(
             [
@@ -45,74 +47,76 @@ class CampaignProposal:
         )
 
 
-def read_proposal(sent: FormData) -> CampaignProposal:
+def read_proposal(form: FormData) -> CampaignProposal:
     """Parse definition and items of a form, collecting all faults."""
-    asked = read_definition(sent)
-    rated = read_items(sent, asked.campaign)
-    by_link = _text(sent, "entry") != "invitation"
-    faults = (*asked.faults, *rated.faults)
-    return replace(rated, definition=asked.definition, campaign=asked.campaign, by_link=by_link, faults=faults)
+    definition = read_definition(form)
+    items = read_items(form, definition.campaign)
+    open_link = _text(form, "entry") != "invitation"
+    faults = (*definition.faults, *items.faults)
+    return replace(
+        items, definition=definition.definition, campaign=definition.campaign, open_link=open_link, faults=faults
+    )
 
 
-def read_items(sent: FormData, campaign: Campaign | None = None) -> CampaignProposal:
+def read_items(form: FormData, campaign: Campaign | None = None) -> CampaignProposal:
     """Parse the items of a form, as pairs where the campaign compares two responses."""
-    pasted = _text(sent, "pasted")
+    pasted = _text(form, "pasted")
     try:
-        found = _items(sent, campaign)
-        return CampaignProposal(pasted=pasted, items=found.items, notes=found.notes)
+        items = _items(form, campaign)
+        return CampaignProposal(pasted=pasted, items=items.items, notes=items.notes)
     except DissensusError as error:
         return CampaignProposal(pasted=pasted, faults=(f"The items: {error}",))
 
 
-def read_definition(sent: FormData) -> CampaignProposal:
+def read_definition(form: FormData) -> CampaignProposal:
     """Parse the definition of a form."""
     definition = ""
     try:
-        definition = _definition(sent)
+        definition = _definition(form)
         return CampaignProposal(definition=definition, campaign=parse_campaign(definition))
     except DissensusError as error:
         return CampaignProposal(definition=definition, faults=(str(error),))
 
 
-def _text(sent: FormData, name: str) -> str:
-    value = sent.get(name, "")
+def _text(form: FormData, name: str) -> str:
+    value = form.get(name, "")
     return value if isinstance(value, str) else ""
 
 
-def _file(sent: FormData, name: str) -> tuple[str, bytes] | None:
+def _file(form: FormData, name: str) -> tuple[str, bytes] | None:
     """Return name and content of an uploaded file, None where none was chosen."""
-    value = sent.get(name)
+    value = form.get(name)
     if not isinstance(value, UploadFile) or not value.filename:
         return None
     return value.filename, value.file.read()
 
 
-def _definition(sent: FormData) -> str:
-    uploaded = _file(sent, "definition_file")
+def _definition(form: FormData) -> str:
+    uploaded = _file(form, "definition_file")
     if uploaded is None:
-        like = _text(sent, "like")
-        return load_campaign_toml(like) if like else _text(sent, "definition")
+        example = _text(form, "example")
+        return load_campaign_toml(example) if example else _text(form, "definition")
     try:
         return uploaded[1].decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput(f"The file {uploaded[0]} is not text in UTF-8. Choose a TOML file.") from None
 
 
-def _items(sent: FormData, campaign: Campaign | None) -> Items:
+def _items(form: FormData, campaign: Campaign | None) -> Items:
     """Return the items of the uploaded file, else of pasted text, else of the hidden field."""
-    uploaded = _file(sent, "items_file")
+    uploaded = _file(form, "items_file")
     if uploaded is not None:
         return _items_of_file(*uploaded, reader_for(campaign))
-    pasted, kept = _text(sent, "pasted"), _text(sent, "items")
+    pasted, carried = _text(form, "pasted"), _text(form, "items")
     if pasted.strip():
         return parse_pasted_items(pasted)
-    return Items(_kept(kept)) if kept else Items(())
+    return Items(_parse_carried(carried)) if carried else Items(())
 
 
 def _items_of_file(name: str, content: bytes, read: Callable[[Any], Items]) -> Items:
-    found = read_uploaded(name, content, read)
-    check_carried(found.items)
-    return found
+    items = read_uploaded(name, content, read)
+    check_carried(items.items)
+    return items
 
 
 def check_carried(items: Sequence[Item]) -> None:
@@ -120,7 +124,7 @@ def check_carried(items: Sequence[Item]) -> None:
     size = sum(len(text.encode()) for item in items for text in _texts(item))
     if size > MAX_CARRIED_BYTES:
         raise InvalidInput(
-            f"They hold {size:,} bytes, and a form carries {MAX_CARRIED_BYTES:,}. Use the command line: it takes more."
+            f"They have {size:,} bytes, and a form can carry {MAX_CARRIED_BYTES:,}. Use the command line for more."
         )
 
 
@@ -130,12 +134,12 @@ def _texts(item: Item) -> Iterator[str]:
     yield item.response_b or ""
 
 
-def _kept(text: str) -> tuple[Item, ...]:
+def _parse_carried(text: str) -> tuple[Item, ...]:
     try:
         rows = json.loads(text)
         return tuple(_item(*row) for row in rows)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise InvalidInput("They did not come back as this page sent them. Choose the file again.") from None
+        raise InvalidInput("They were changed after this page was sent. Choose the file again.") from None
 
 
 def _item(

@@ -85,11 +85,11 @@ class CampaignPage(StaffPage):
     overview: CampaignOverview
     n_raters: int | None
     role: Actor
-    may: frozenset[str]
+    permissions: frozenset[str]
     open_link: str | None
-    most_rehearsing: int
+    max_rehearsal_raters: int
     models: tuple[CampaignModel, ...]
-    accuracy: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
+    accuracy_scale: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,36 +113,42 @@ def see_all(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("list"
 
 
 @router.get("/campaigns/new")
-def propose(
+def new(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("create"))],
-    like: Annotated[str, Query(max_length=100)] = "",
+    example: Annotated[str, Query(max_length=100)] = "",
 ) -> Response:
     """Show the form for a new campaign, empty or with a shipped example."""
-    return _proposing(site, caller, CampaignProposal(definition=load_campaign_toml(like) if like else ""))
+    return _new_campaign_page(site, caller, CampaignProposal(definition=load_campaign_toml(example) if example else ""))
 
 
 @router.post("/campaigns/new")
-def proposed(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))], sent: StaffForm, _turn: SlowRequestSlot
+def create(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))], form: StaffForm, _slot: SlowRequestSlot
 ) -> Response:
     """Preview the campaign, create it, or return to the form."""
-    found, do = read_proposal(sent), sent.get("do")
+    proposal, do = read_proposal(form), form.get("do")
     if do == "change":
-        return _proposing(site, caller, found)
-    if found.faults or found.campaign is None:
-        return _proposing(site, caller, found, *found.faults)
-    if do != "make":
-        return page(site, caller.page(CampaignPreviewPage, proposal=found))
-    options = {"staff_id": caller.staff.id, "by_link": found.by_link, "now": site.clock()}
+        return _new_campaign_page(site, caller, proposal)
+    if proposal.faults or proposal.campaign is None:
+        return _new_campaign_page(site, caller, proposal, *proposal.faults)
+    if do != "create":
+        return page(site, caller.page(CampaignPreviewPage, proposal=proposal))
     try:
-        campaigns.create_campaign(site.platform, found.campaign, found.items, **options)  # type: ignore[arg-type]
+        campaigns.create_campaign(
+            site.platform,
+            proposal.campaign,
+            proposal.items,
+            open_link=proposal.open_link,
+            staff_id=caller.staff.id,
+            now=site.clock(),
+        )
     except DissensusError as error:
-        return _proposing(site, caller, found, str(error))
-    return redirect_to_campaign(found.campaign.name)
+        return _new_campaign_page(site, caller, proposal, str(error))
+    return redirect_to_campaign(proposal.campaign.name)
 
 
-def _proposing(site: Site, caller: StaffRequest, proposal: CampaignProposal, *faults: str) -> Response:
+def _new_campaign_page(site: Site, caller: StaffRequest, proposal: CampaignProposal, *faults: str) -> Response:
     context = caller.page(NewCampaignPage, proposal=proposal, shipped=shipped(), faults=faults)
     return page(site, context, 422 if faults else 200)
 
@@ -152,20 +158,26 @@ def see(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("see"))], request: Request, name: Name
 ) -> Response:
     """Show a campaign."""
-    whole = overview.load_overview(site.platform, name, staff_id=caller.staff.id)
-    found = restrict_overview(whole, caller.may)
-    if found.notices:
+    full_overview = overview.load_overview(site.platform, name, staff_id=caller.staff.id)
+    visible = restrict_overview(full_overview, caller.permissions)
+    if visible.notices:
         log_access(site, caller, name, "notices")
-    by = entry_links(site.address_for(request), found.campaign_row, found.campaign) if "links" in caller.may else None
+    links = (
+        entry_links(site.address_for(request), visible.campaign_row, visible.campaign)
+        if "links" in caller.permissions
+        else None
+    )
     context = caller.page(
         CampaignPage,
-        overview=found,
-        n_raters=visible_rater_count(whole.numbers, caller.may),
+        overview=visible,
+        n_raters=visible_rater_count(full_overview.numbers, caller.permissions),
         role=caller.role,
-        may=caller.may,
-        open_link=None if by is None else by.anybody,
-        most_rehearsing=MAX_REHEARSAL_RATERS,
-        models=list_campaign_models(site.settings.model_registry, found.campaign) if "numbers" in caller.may else (),
+        permissions=caller.permissions,
+        open_link=None if links is None else links.anybody,
+        max_rehearsal_raters=MAX_REHEARSAL_RATERS,
+        models=list_campaign_models(site.settings.model_registry, visible.campaign)
+        if "numbers" in caller.permissions
+        else (),
     )
     return page(site, context)
 
@@ -175,48 +187,51 @@ def export(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("export", by_token=True))],
     name: Name,
-    _turn: SlowRequestSlot,
+    _slot: SlowRequestSlot,
     purpose: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Stream the finished ratings of a campaign as CSV."""
-    asked = ratings.ExportOptions(purposes=tuple(purpose))
-    parts = ratings.stream_ratings_csv(site.platform, name, staff_id=caller.staff.id, asked=asked, now=site.clock())
+    options = ratings.ExportOptions(purposes=tuple(purpose))
+    parts = ratings.stream_ratings_csv(site.platform, name, staff_id=caller.staff.id, options=options, now=site.clock())
     headers = {"content-disposition": f'attachment; filename="{name}.internal.csv"'}
     return StreamingResponse(parts, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @router.post("/campaigns/{name}/move")
 def move(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("move"))], name: Name, sent: StaffForm
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("move"))], name: Name, form: StaffForm
 ) -> Response:
     """Open, pause or close a campaign."""
-    asked = sent.get("to")
-    to = next((state for state in STATES if state == asked), None)
-    if to is None:
-        raise InvalidInput(f"A campaign cannot become {format_value(asked)}. States are {format_list(STATES)}.")
-    campaigns.change_state(site.platform, name, to, staff_id=caller.staff.id, now=site.clock())
+    new_state = next((state for state in STATES if state == form.get("to")), None)
+    if new_state is None:
+        raise InvalidInput(
+            f"A campaign cannot become {format_value(form.get('to'))}. States are {format_list(STATES)}."
+        )
+    campaigns.change_state(site.platform, name, new_state, staff_id=caller.staff.id, now=site.clock())
     return redirect_to_campaign(name)
 
 
 @router.get("/campaigns/{name}/revise")
 def ask_to_revise(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("revise"))], name: Name) -> Response:
     """Show the form for another definition."""
-    found = campaigns.load_definition(site.platform, name, staff_id=caller.staff.id)
-    context = caller.page(RevisionPage, name=name, definition=write_campaign(found))
+    campaign = campaigns.load_definition(site.platform, name, staff_id=caller.staff.id)
+    context = caller.page(RevisionPage, name=name, definition=write_campaign(campaign))
     return page(site, context)
 
 
 @router.post("/campaigns/{name}/revise")
 def revise(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("revise"))], name: Name, sent: StaffForm
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("revise"))], name: Name, form: StaffForm
 ) -> Response:
     """Revise the definition, or show its faults."""
-    found = read_definition(sent)
-    fault = next(iter(found.faults), None)
-    if found.campaign is not None:
+    proposal = read_definition(form)
+    fault = next(iter(proposal.faults), None)
+    if proposal.campaign is not None:
         try:
-            _same_name(found.campaign, name)
-            campaigns.revise_campaign(site.platform, name, found.campaign, staff_id=caller.staff.id, now=site.clock())
+            _check_name(proposal.campaign, name)
+            campaigns.revise_campaign(
+                site.platform, name, proposal.campaign, staff_id=caller.staff.id, now=site.clock()
+            )
         except (InvalidInput, Conflict) as error:
             fault = str(error)
     if fault is None:
@@ -224,23 +239,25 @@ def revise(
     context = caller.page(
         RevisionPage,
         name=name,
-        definition=found.definition,
+        definition=proposal.definition,
         faults=(fault,),
     )
     return page(site, context, 422)
 
 
-def _same_name(campaign: Campaign, name: str) -> None:
+def _check_name(campaign: Campaign, name: str) -> None:
     if campaign.name != name:
-        raise InvalidInput(f"It is called {campaign.name}, and this campaign {name}. Clone it for another name.")
+        raise InvalidInput(
+            f"The definition is of {campaign.name}, and this campaign is {name}. Clone it for another name."
+        )
 
 
 @router.post("/campaigns/{name}/clone")
 def clone(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("clone"))], name: Name, sent: StaffForm
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("clone"))], name: Name, form: StaffForm
 ) -> Response:
     """Clone a campaign as a draft."""
-    new_name = str(sent.get("new_name", "")).strip()
+    new_name = str(form.get("new_name", "")).strip()
     rename_campaign(campaigns.load_definition(site.platform, name, staff_id=caller.staff.id), new_name)
     campaigns.clone_campaign(site.platform, name, new_name, staff_id=caller.staff.id, now=site.clock())
     return redirect_to_campaign(new_name)
@@ -252,13 +269,13 @@ def invite(
     caller: Annotated[StaffRequest, Depends(Require("links"))],
     request: Request,
     name: Name,
-    sent: StaffForm,
+    form: StaffForm,
 ) -> Response:
     """Create personal links and show them once."""
-    text = str(sent.get("n", "")).strip()
+    text = str(form.get("n", "")).strip()
     if not text.isdecimal() or len(text) > 9:
-        raise InvalidInput(f"{format_value(text)} is no number of invitations. Write a whole number.")
-    cell = str(sent.get("cell", "")) or None
+        raise InvalidInput(f"{format_value(text)} is not a valid number of invitations. Write a whole number.")
+    cell = str(form.get("cell", "")) or None
     keys = campaigns.create_invitations(
         site.platform, name, int(text), cell=cell, staff_id=caller.staff.id, now=site.clock()
     )
@@ -268,26 +285,28 @@ def invite(
 
 @router.post("/campaigns/{name}/rehearse")
 def rehearse(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("rehearse"))], name: Name, sent: StaffForm
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("rehearse"))], name: Name, form: StaffForm
 ) -> Response:
     """Start a preview as a rater; its answers are marked and never exported."""
     campaign = campaigns.load_definition(site.platform, name, staff_id=caller.staff.id)
-    asked = str(sent.get("language", ""))
-    arrival = Arrival(name, "", asked if asked in campaign.languages else campaign.languages[0])
-    agreed = {purpose.name: True for purpose in campaign.consent.purposes}
-    _, session = enrolment.enrol_rater(site.platform, arrival, agreed, rehearsal=True, now=site.clock())
-    answer = RedirectResponse("/rate", SEE_OTHER)
-    site.set_cookie(answer, SESSION_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
-    return answer
+    language = str(form.get("language", ""))
+    arrival = Arrival(name, "", language if language in campaign.languages else campaign.languages[0])
+    purposes = {purpose.name: True for purpose in campaign.consent.purposes}
+    _, session = enrolment.enrol_rater(site.platform, arrival, purposes, rehearsal=True, now=site.clock())
+    response = RedirectResponse("/rate", SEE_OTHER)
+    site.set_cookie(response, SESSION_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
+    return response
 
 
 @router.post("/campaigns/{name}/settle")
 def settle(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("notices"))], name: Name, sent: StaffForm
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("notices"))], name: Name, form: StaffForm
 ) -> Response:
     """Settle a notice of a rater."""
-    notice, again = str(sent.get("notice", "")), sent.get("then") == "show"
-    overview.settle_notice(site.platform, name, notice, show_again=again, staff_id=caller.staff.id, now=site.clock())
+    notice_id, show_again = str(form.get("notice", "")), form.get("then") == "show"
+    overview.settle_notice(
+        site.platform, name, notice_id, show_again=show_again, staff_id=caller.staff.id, now=site.clock()
+    )
     return redirect_to_campaign(name)
 
 

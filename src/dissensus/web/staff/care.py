@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 
-By = Annotated[StaffRequest, Depends(Require("care"))]
+Authorized = Annotated[StaffRequest, Depends(Require("care"))]
 MAX_SURVEY_NUMBER: Final = 2**31 - 1
 
-
-PUBLISHED: Final[Mapping[str, float]] = {
+PUBLISHED_MEANS: Final[Mapping[str, float]] = {
     "rater_upset": 0.31,
     "rater_hostile": 0.16,
     "rater_alert": 1.02,
@@ -53,36 +52,40 @@ class CarePage(StaffPage):
     @property
     def means(self) -> tuple[tuple[str, float | None, int, float | None], ...]:
         """Question text, mean, number of raters and published mean."""
-        questions = self.summary.survey.questions
         return tuple(
-            (localise(one.text, DEFAULT_LANGUAGE) or one.name, *self.summary.means[one.name], PUBLISHED.get(one.name))
-            for one in questions
+            (_text(question), *self.summary.means[question.name], PUBLISHED_MEANS.get(question.name))
+            for question in self.summary.survey.questions
         )
 
-    def said(self, feeling: "CareSurveyRow") -> tuple[tuple[str, str], ...]:
+    def answers_of(self, survey: "CareSurveyRow") -> tuple[tuple[str, str], ...]:
         """Return the answers of one rater as text."""
-        questions = self.summary.survey.questions
-        given = [(one, feeling.answers[one.name]) for one in questions if one.name in feeling.answers]
         return tuple(
-            (localise(one.text, DEFAULT_LANGUAGE) or one.name, _in_words(one, answer)) for one, answer in given
+            (_text(question), _format_answer(question, survey.answers[question.name]))
+            for question in self.summary.survey.questions
+            if question.name in survey.answers
         )
 
 
-def _in_words(question: "Question", answer: "str | Sequence[str]") -> str:
-    return ", ".join(question.label(one, DEFAULT_LANGUAGE) for one in ([answer] if isinstance(answer, str) else answer))
+def _text(question: "Question") -> str:
+    return localise(question.text, DEFAULT_LANGUAGE) or question.name
+
+
+def _format_answer(question: "Question", answer: "str | Sequence[str]") -> str:
+    values = [answer] if isinstance(answer, str) else answer
+    return ", ".join(question.label(value, DEFAULT_LANGUAGE) for value in values)
 
 
 @router.get("/campaigns/{name}/care")
-def see(site: SiteOf, caller: By, name: Name) -> Response:
+def see(site: SiteOf, caller: Authorized, name: Name) -> Response:
     """Show contact requests and survey means."""
     summary = care.load_care_summary(site.platform, name, staff_id=caller.staff.id)
     return page(site, caller.page(CarePage, name=name, summary=summary))
 
 
 @router.post("/campaigns/{name}/care")
-def settle(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+def settle(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Settle a contact request."""
-    number = parse_whole_number(str(sent.get("number", "")), "of a survey", 0, MAX_SURVEY_NUMBER)
-    rater_id = str(sent.get("rater", ""))
+    number = parse_whole_number(str(form.get("number", "")), "of a survey", 0, MAX_SURVEY_NUMBER)
+    rater_id = str(form.get("rater", ""))
     care.settle_contact_request(site.platform, name, rater_id, number, staff_id=caller.staff.id, now=site.clock())
     return RedirectResponse(f"/campaigns/{name}/care", SEE_OTHER)

@@ -11,11 +11,11 @@ from dissensus.pipeline.curate import Allocation, SamplePlan, Selection, curate
 from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import MAX_COUNT
 from dissensus.schema.records.item import Item
-from dissensus.text.near_duplicates import LEAST
+from dissensus.text.near_duplicates import MIN_THRESHOLD
 from dissensus.text.personal_data import KINDS, Kind
 from dissensus.web.core.forms import MAX_SEED, parse_whole_number
 
-EVERY_KIND: Final = "every"
+ALL_KINDS: Final = "all"
 BY_NUMBERS: Final = "numbers"
 
 
@@ -25,9 +25,9 @@ class SamplePlanForm:
 
     n: str = ""
     by: tuple[str, ...] = ()
-    rule: str = "proportional"  # How items are allotted: a rule, or by numbers
+    rule: str = "proportional"  # Allocation rule, or `BY_NUMBERS`
     numbers: str = ""
-    fill: bool = False  # True if that was ticked
+    fill: bool = False
     no_duplicates: bool = False
     similarity: str = "0.8"
     personal_data: tuple[str, ...] = ()
@@ -42,16 +42,16 @@ class DrawResult:
     faults: tuple[str, ...] = ()
 
 
-def read_plan_form(sent: FormData) -> SamplePlanForm:
+def read_plan_form(form: FormData) -> SamplePlanForm:
     """Read the fields of a plan, with defaults for missing ones."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in fields(SamplePlanForm):
-        texts = tuple(text for text in sent.getlist(field.name) if isinstance(text, str))
+        texts = tuple(text for text in form.getlist(field.name) if isinstance(text, str))
         if isinstance(field.default, str):
-            found[field.name] = texts[0] if texts else field.default
+            values[field.name] = texts[0] if texts else field.default
         else:
-            found[field.name] = texts if isinstance(field.default, tuple) else bool(texts)
-    return SamplePlanForm(**found)
+            values[field.name] = texts if isinstance(field.default, tuple) else bool(texts)
+    return SamplePlanForm(**values)
 
 
 def draw_sample(typed: SamplePlanForm, items: Sequence[Item]) -> DrawResult:
@@ -60,7 +60,7 @@ def draw_sample(typed: SamplePlanForm, items: Sequence[Item]) -> DrawResult:
     try:
         if not faults:
             return DrawResult(curate(items, SamplePlan(**values)))
-        curate(items, _checking(values))
+        curate(items, _plan_for_checks(values))
     except DissensusError as error:
         faults.append(str(error))
     return DrawResult(None, tuple(faults))
@@ -78,21 +78,21 @@ def _values(typed: SamplePlanForm) -> tuple[dict[str, Any], list[str]]:
     return values, faults
 
 
-def _checking(values: Mapping[str, Any]) -> SamplePlan:
-    """Return a quick plan that checks the parsed fields against the items."""
+def _plan_for_checks(values: Mapping[str, Any]) -> SamplePlan:
+    """Return a plan that is cheap to draw and checks the parsed fields against the items."""
     allocation = values.get("allocation", "proportional")
     if isinstance(allocation, Mapping):
         return SamplePlan(n=values.get("n", 0), by=values["by"], allocation=allocation)
-    known = "n" in values and "allocation" in values
-    wanted = {"n": values["n"], "allocation": allocation} if known else {"n": 1}
-    return SamplePlan(by=values["by"], **wanted)
+    complete = "n" in values and "allocation" in values
+    options = {"n": values["n"], "allocation": allocation} if complete else {"n": 1}
+    return SamplePlan(by=values["by"], **options)
 
 
 def _number(typed: SamplePlanForm) -> int:
     if not typed.n.strip():
         if typed.rule == BY_NUMBERS:
             return 0
-        raise InvalidInput("It is not said how many items are wanted. Write a whole number, or a number a stratum.")
+        raise InvalidInput("The number of items is missing. Write a whole number, or a number for each stratum.")
     return parse_whole_number(typed.n, "of items", 1, MAX_COUNT)
 
 
@@ -102,24 +102,26 @@ def _allocation(typed: SamplePlanForm) -> Allocation:
     if typed.rule != BY_NUMBERS:
         if lines:
             raise InvalidInput(
-                "There are numbers of strata, and another allocation is chosen. Choose them, or no line."
+                "There are numbers for strata, but another allocation is chosen. Choose numbers, or remove the lines."
             )
         return cast("Allocation", typed.rule)
     if not lines:
-        raise InvalidInput("No stratum has a number. Write STRATUM = N, a line for each.")
-    found: dict[str, int] = {}
+        raise InvalidInput("No stratum has a number. Write a line STRATUM = N for each stratum.")
+    counts: dict[str, int] = {}
     for line in lines:
-        name, number = _line(line)
-        if name in found:
+        name, number = _parse_line(line)
+        if name in counts:
             raise InvalidInput(f"The numbers name {format_value(name)} twice. Name it once.")
-        found[name] = number
-    return found
+        counts[name] = number
+    return counts
 
 
-def _line(line: str) -> tuple[str, int]:
+def _parse_line(line: str) -> tuple[str, int]:
     name, equals, number = line.rpartition("=")
     if not equals or not name.strip():
-        raise InvalidInput(f"{format_value(line)} is no STRATUM = N. Write one such line for each stratum.")
+        raise InvalidInput(
+            f"{format_value(line)} is not of the form STRATUM = N. Write one such line for each stratum."
+        )
     return name.strip(), parse_whole_number(number, f"for the stratum {format_value(name.strip())}", 1, MAX_COUNT)
 
 
@@ -130,16 +132,16 @@ def _similarity(typed: SamplePlanForm) -> float | None:
         value = float(typed.similarity)
     except ValueError:
         value = 0
-    if not LEAST <= value <= 1:
+    if not MIN_THRESHOLD <= value <= 1:
         raise InvalidInput(
-            f"{format_value(typed.similarity)} is no similarity of duplicates. "
-            f"Write a number from {LEAST} to 1, such as 0.8."
+            f"{format_value(typed.similarity)} is not a valid similarity of duplicates. "
+            f"Write a number from {MIN_THRESHOLD} to 1, such as 0.8."
         )
     return value
 
 
 def _kinds(typed: SamplePlanForm) -> Sequence[Kind]:
-    return KINDS if EVERY_KIND in typed.personal_data else cast("Sequence[Kind]", typed.personal_data)
+    return KINDS if ALL_KINDS in typed.personal_data else cast("Sequence[Kind]", typed.personal_data)
 
 
 def _seed(typed: SamplePlanForm) -> int:

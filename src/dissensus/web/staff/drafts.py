@@ -12,7 +12,7 @@ from dissensus.web.core.forms import MAX_SEED, parse_whole_number
 from dissensus.web.core.responses import page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
-from dissensus.web.staff.campaign_form import CampaignProposal, read_items
+from dissensus.web.staff.campaign_form import NO_ITEMS, CampaignProposal, read_items
 from dissensus.web.staff.campaigns import MAX_REHEARSAL_RATERS, redirect_to_campaign
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
@@ -20,7 +20,7 @@ from dissensus.workflows.campaign.rehearsal import run_rehearsal
 router = APIRouter()
 
 MAX_REHEARSED_RATINGS: Final = 2_000
-"""Maximum ratings of a dry run that a page waits for."""
+"""Maximum ratings of a dry run that is started from a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +36,13 @@ class AddItemsPage(StaffPage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemsPreviewPage(StaffPage):
-    """Parsed items before they are added; `preview` is whether raters see them covered."""
+    """Parsed items before they are added; `click_to_reveal` as of the campaign."""
 
     template: ClassVar[str] = "staff/drafts-items-preview.html"
 
     name: str
     proposal: CampaignProposal
-    preview: bool
+    click_to_reveal: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class RemoveItemsPage(StaffPage):
 def ask(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name) -> Response:
     """Show the form for more items."""
     campaigns.load_draft_definition(site.platform, name, staff_id=caller.staff.id)
-    return _adding(site, caller, name, CampaignProposal())
+    return _add_items_page(site, caller, name, CampaignProposal())
 
 
 @router.post("/campaigns/{name}/items")
@@ -68,28 +68,27 @@ def add(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("items"))],
     name: Name,
-    sent: StaffForm,
-    _turn: SlowRequestSlot,
+    form: StaffForm,
+    _slot: SlowRequestSlot,
 ) -> Response:
     """Preview the items, add them, or return to the form."""
     campaign = campaigns.load_draft_definition(site.platform, name, staff_id=caller.staff.id)
-    found, do = read_items(sent, campaign), sent.get("do")
+    proposal, do = read_items(form, campaign), form.get("do")
     if do == "change":
-        return _adding(site, caller, name, found)
-    if not found.items:
-        none = "There are no items. Choose a file, or paste conversations."
-        return _adding(site, caller, name, found, *(found.faults or (none,)))
+        return _add_items_page(site, caller, name, proposal)
+    if not proposal.items:
+        return _add_items_page(site, caller, name, proposal, *(proposal.faults or (NO_ITEMS,)))
     if do != "add":
-        context = caller.page(ItemsPreviewPage, name=name, proposal=found, preview=campaign.preview)
+        context = caller.page(ItemsPreviewPage, name=name, proposal=proposal, click_to_reveal=campaign.click_to_reveal)
         return page(site, context)
     try:
-        campaigns.add_items(site.platform, name, found.items, staff_id=caller.staff.id, now=site.clock())
+        campaigns.add_items(site.platform, name, proposal.items, staff_id=caller.staff.id, now=site.clock())
     except DissensusError as error:
-        return _adding(site, caller, name, found, str(error))
+        return _add_items_page(site, caller, name, proposal, str(error))
     return redirect_to_campaign(name)
 
 
-def _adding(site: Site, caller: StaffRequest, name: str, proposal: CampaignProposal, *faults: str) -> Response:
+def _add_items_page(site: Site, caller: StaffRequest, name: str, proposal: CampaignProposal, *faults: str) -> Response:
     context = caller.page(AddItemsPage, name=name, proposal=proposal, faults=faults)
     return page(site, context, 422 if faults else 200)
 
@@ -110,7 +109,7 @@ def ask_to_remove(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require(
 
 @router.post("/campaigns/{name}/items/remove")
 def remove(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name, _sent: StaffForm
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name, _form: StaffForm
 ) -> Response:
     """Remove all items of a draft."""
     campaigns.remove_items(site.platform, name, staff_id=caller.staff.id, now=site.clock())
@@ -118,21 +117,21 @@ def remove(
 
 
 @router.post("/campaigns/{name}/dry-run")
-def run(
+def run_dry(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("rehearse"))],
     name: Name,
-    sent: StaffForm,
-    _turn: SlowRequestSlot,
+    form: StaffForm,
+    _slot: SlowRequestSlot,
 ) -> Response:
     """Run a dry run with simulated raters."""
-    n_raters = parse_whole_number(str(sent.get("raters", "")), "of raters", 1, MAX_REHEARSAL_RATERS)
-    seed = parse_whole_number(str(sent.get("seed", "")), "for a seed", 0, MAX_SEED)
+    n_raters = parse_whole_number(str(form.get("raters", "")), "of raters", 1, MAX_REHEARSAL_RATERS)
+    seed = parse_whole_number(str(form.get("seed", "")), "for a seed", 0, MAX_SEED)
     n_items = overview.load_overview(site.platform, name, staff_id=caller.staff.id).numbers.n_items
     if n_raters * n_items > MAX_REHEARSED_RATINGS:
         raise InvalidInput(
             f"{n_raters} raters of {n_items:,} items are more than the {MAX_REHEARSED_RATINGS:,} ratings that a page "
-            f"waits for. Take fewer raters, or the command: dissensus campaign rehearse {name} --raters {n_raters}"
+            f"allows. Use fewer raters, or the command: dissensus campaign rehearse {name} --raters {n_raters}"
         )
     run_rehearsal(site.platform, name, n_raters, staff_id=caller.staff.id, seed=seed, now=site.clock())
     return redirect_to_campaign(name)

@@ -19,11 +19,10 @@ from dissensus.schema.campaign.gold import Gold, GoldPart
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
-from dissensus.web.core.forms import QuestionForm, parse_whole_number, read_answers
+from dissensus.web.core.forms import QuestionForm, parse_whole_number, read_answers, read_uploaded
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
-from dissensus.web.core.uploads import read_uploaded
 from dissensus.web.staff.pay import PAGE_SIZE, Number
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.gold import adjudication, comparison, labelling
@@ -35,27 +34,26 @@ from dissensus.workflows.gold.queue import GoldQueue, GoldTask
 router = APIRouter()
 
 MAX_REVISION: Final = 1_000_000
-MAX_WORD_LENGTH: Final = 20
+MAX_QUERY_LENGTH: Final = 20
 Position = Annotated[int, Path(ge=0, le=1_000_000_000)]
-Said = Annotated[str, Query(max_length=MAX_WORD_LENGTH)]
+Outcome = Annotated[str, Query(max_length=MAX_QUERY_LENGTH)]
 Expert = Annotated[StaffRequest, Depends(Require("label"))]
 Owner = Annotated[StaffRequest, Depends(Require("gold"))]
 
-
 Table: TypeAlias = Mapping[str, Mapping[str, tuple[int, float | None]]]
-"""Number and share of items, by what the crowd and then gold says."""
+"""Number and share of items by the label of the crowd, then by gold."""
 OUTCOME_MESSAGES: Final[Mapping[str, str]] = {
-    "first": "Kept. You were the first to label that item; others verify it without seeing what you said.",
-    "further": "Kept.",
-    "partly": "Kept but for what had all its labels already: there others were sooner.",
-    "decided": "Your decision is kept.",
+    "first": "Saved. You were the first to label that item; others verify it without seeing your labels.",
+    "further": "Saved.",
+    "partly": "Saved, except for parts that others had already completed.",
+    "decided": "Your decision is saved.",
 }
 """Confirmation messages, by their name in the query."""
 PARTS: Final[Mapping[GoldPart, str]] = {"safety": "safety", "degree": "degree of harm", "topics": "topics"}
 STATES: Final[Mapping[ItemState, str]] = {
-    "unlabelled": "Not begun",
-    "begun": "Labels lacking",
-    "disputed": "To decide",
+    "unlabelled": "Not started",
+    "begun": "In progress",
+    "disputed": "Disputed",
     "settled": "Settled",
 }
 
@@ -69,8 +67,8 @@ class GoldQueuePage(StaffPage):
 
     name: str
     queue: GoldQueue
-    may: frozenset[str]
-    told: str | None = None
+    permissions: frozenset[str]
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,19 +81,19 @@ class GoldItemPage(StaffPage):
 
     name: str
     task: GoldTask
-    asked: QuestionForm | None  # The questions, with what was said or typed; None where this reader is asked nothing
-    seen: int  # What the form carries, so that an old one is known
-    told: str | None = None
-    faults: tuple[str, ...] = ()  # What was refused as a whole
+    question_form: QuestionForm | None  # None if this reader has nothing to label or decide
+    seen: int  # Revision shown by the form, to detect outdated forms
+    message: str | None = None
+    faults: tuple[str, ...] = ()
 
     @property
     def campaign(self) -> Campaign:
-        """Of which the item is."""
+        """Campaign of the item."""
         return self.task.campaign
 
     @property
-    def covering(self) -> Mapping[str, Any]:
-        """The item as the page of raters has it, so that it stays covered here too."""
+    def conversation_context(self) -> Mapping[str, Any]:
+        """Variables of the conversation template of raters."""
         return {"assignment": {"item": self.task.item}, "step": {"campaign": self.task.campaign}}
 
 
@@ -126,57 +124,61 @@ class GoldComparisonPage(StaffPage):
     comparison: GoldComparison
     source: str = ""
     column: str = ""
-    replacing: bool = False
+    replace: bool = False
     faults: tuple[str, ...] = ()
-    n_brought: int | None = None
+    n_added: int | None = None
 
     @property
     def tables(self) -> tuple[tuple[str | None, Table], ...]:
-        """Items by what the crowd and gold say: all of them, then those of each platinum label."""
-        every = (self.comparison.found, self.comparison.with_platinum)
-        return tuple(one for compared in every if compared is not None for one in _tables(compared))
+        """Confusion tables of crowd and gold: of all items, then by platinum label."""
+        comparisons = (self.comparison.with_crowd, self.comparison.with_platinum)
+        return tuple(table for compared in comparisons if compared is not None for table in _tables(compared))
 
 
 def _tables(compared: GoldAgainstCrowd) -> Iterator[tuple[str | None, Table]]:
-    """Yield the whole pool as a table, or as one for each platinum label, with number and share in each cell."""
-    found: dict[str | None, dict[str, dict[str, tuple[int, float | None]]]] = {}
+    """Yield the table of the pool, or one for each platinum label."""
+    tables: dict[str | None, dict[str, dict[str, tuple[int, float | None]]]] = {}
     for row in compared.confusion.rows(named=True):
         if row["group"] is None:
-            table = found.setdefault(row.get("platinum"), {})
+            table = tables.setdefault(row.get("platinum"), {})
             table.setdefault(row["crowd"], {})[row["gold"]] = (row["n_items"], row["share"])
-    yield from found.items()
+    yield from tables.items()
 
 
 @router.get("/campaigns/{name}/gold")
-def see(site: SiteOf, caller: Expert, name: Name, said: Said = "") -> Response:
+def see(site: SiteOf, caller: Expert, name: Name, outcome: Outcome = "") -> Response:
     """Show the labelling queue."""
     queue = queue_workflow.load_gold_queue(site.platform, name, staff_id=caller.staff.id)
     return page(
-        site, caller.page(GoldQueuePage, name=name, queue=queue, may=caller.may, told=OUTCOME_MESSAGES.get(said))
+        site,
+        caller.page(
+            GoldQueuePage, name=name, queue=queue, permissions=caller.permissions, message=OUTCOME_MESSAGES.get(outcome)
+        ),
     )
 
 
 @router.get("/campaigns/{name}/gold/items/{position}")
-def see_item(site: SiteOf, caller: Expert, name: Name, position: Position, said: Said = "") -> Response:
+def see_item(site: SiteOf, caller: Expert, name: Name, position: Position, outcome: Outcome = "") -> Response:
     """Show one item with the form for this expert."""
-    return _item(site, caller, name, position, told=OUTCOME_MESSAGES.get(said))
+    return _item_page(site, caller, name, position, message=OUTCOME_MESSAGES.get(outcome))
 
 
 @router.post("/campaigns/{name}/gold/items/{position}")
-def label(site: SiteOf, caller: Expert, name: Name, position: Position, sent: StaffForm) -> Response:
+def label(site: SiteOf, caller: Expert, name: Name, position: Position, form: StaffForm) -> Response:
     """Store a label and show the next item, or return to the form."""
     task = queue_workflow.load_gold_task(site.platform, name, position, staff_id=caller.staff.id)
-    answers = read_answers(sent, labelling.full_label_form(task.campaign))
-    if task.asked is not None and (wrong := _wrong(task.asked, answers)).faults:
-        return _item(site, caller, name, position, wrong, seen=_seen(sent))
-    who = {"seen": _seen(sent), "staff_id": caller.staff.id, "now": site.clock()}
+    answers = read_answers(form, labelling.full_label_form(task.campaign))
+    if task.label_form is not None and (checked := _check_answers(task.label_form, answers)).faults:
+        return _item_page(site, caller, name, position, checked, seen=_seen(form))
     try:
-        outcome = labelling.label_item(site.platform, name, position, answers, **who)  # type: ignore[arg-type]
+        outcome = labelling.label_item(
+            site.platform, name, position, answers, seen=_seen(form), staff_id=caller.staff.id, now=site.clock()
+        )
     except (Conflict, InvalidInput) as error:
-        return _refused(site, caller, name, position, task.asked, answers, error)
+        return _rejected_form(site, caller, name, position, task.label_form, answers, error)
     following = queue_workflow.load_gold_queue(site.platform, name, staff_id=caller.staff.id).next
-    place = "" if following is None else f"/items/{following}"
-    return RedirectResponse(f"/campaigns/{name}/gold{place}?said={outcome}", SEE_OTHER)
+    path = "" if following is None else f"/items/{following}"
+    return RedirectResponse(f"/campaigns/{name}/gold{path}?outcome={outcome}", SEE_OTHER)
 
 
 @router.post("/campaigns/{name}/gold/items/{position}/decide")
@@ -185,43 +187,49 @@ def decide(
     caller: Annotated[StaffRequest, Depends(Require("adjudicate"))],
     name: Name,
     position: Position,
-    sent: StaffForm,
+    form: StaffForm,
 ) -> Response:
     """Store an adjudication, or return to the form."""
     task = queue_workflow.load_gold_task(site.platform, name, position, staff_id=caller.staff.id)
-    answers = {} if task.deciding is None else read_answers(sent, task.deciding)
-    if task.deciding is not None and (wrong := _wrong(task.deciding, answers)).faults:
-        return _item(site, caller, name, position, wrong, seen=_seen(sent))
-    who = {"seen": _seen(sent), "staff_id": caller.staff.id, "now": site.clock()}
+    answers = {} if task.decision_form is None else read_answers(form, task.decision_form)
+    if task.decision_form is not None and (checked := _check_answers(task.decision_form, answers)).faults:
+        return _item_page(site, caller, name, position, checked, seen=_seen(form))
     try:
-        adjudication.decide_gold(site.platform, name, position, answers, **who)  # type: ignore[arg-type]
+        adjudication.decide_gold(
+            site.platform, name, position, answers, seen=_seen(form), staff_id=caller.staff.id, now=site.clock()
+        )
     except (Conflict, InvalidInput) as error:
-        return _refused(site, caller, name, position, task.deciding, answers, error)
-    return RedirectResponse(f"/campaigns/{name}/gold/items/{position}?said=decided", SEE_OTHER)
+        return _rejected_form(site, caller, name, position, task.decision_form, answers, error)
+    return RedirectResponse(f"/campaigns/{name}/gold/items/{position}?outcome=decided", SEE_OTHER)
 
 
-def _wrong(asked: Questionnaire, answers: dict[str, object]) -> QuestionForm:
+def _check_answers(questionnaire: Questionnaire, answers: dict[str, object]) -> QuestionForm:
     """Return the questions with answers and the first fault of each."""
-    given = {name: answer for name, answer in answers.items() if name in {one.name for one in asked.questions}}
-    faults = reversed(asked.faults(given, complete=True))
-    return QuestionForm(questionnaire=asked, answers=given, faults={fault.question: fault.check for fault in faults})  # type: ignore[arg-type]
+    names = {question.name for question in questionnaire.questions}
+    relevant = {name: answer for name, answer in answers.items() if name in names}
+    faults = reversed(questionnaire.faults(relevant, complete=True))
+    return QuestionForm(
+        questionnaire=questionnaire,
+        answers=relevant,  # type: ignore[arg-type]
+        faults={fault.question: fault.check for fault in faults},
+    )
 
 
-def _refused(
+def _rejected_form(
     site: Site,
     caller: StaffRequest,
     name: str,
     position: int,
-    asked: Questionnaire | None,
+    questionnaire: Questionnaire | None,
     answers: dict[str, object],
     error: DissensusError,
 ) -> Response:
     """Show the item again with the error and the submitted answers."""
-    typed = None if asked is None else QuestionForm(questionnaire=asked, answers=answers)  # type: ignore[arg-type]
-    return _item(site, caller, name, position, typed, faults=(str(error),))
+    typed = None if questionnaire is None else QuestionForm(questionnaire=questionnaire, answers=answers)  # type: ignore[arg-type]
+    return _item_page(site, caller, name, position, typed, faults=(str(error),))
 
 
-def _item(
+def _item_page(
     site: Site,
     caller: StaffRequest,
     name: str,
@@ -229,26 +237,28 @@ def _item(
     typed: QuestionForm | None = None,
     *,
     seen: int | None = None,
-    told: str | None = None,
+    message: str | None = None,
     faults: tuple[str, ...] = (),
 ) -> Response:
     task = queue_workflow.load_gold_task(site.platform, name, position, staff_id=caller.staff.id)
-    questions = task.deciding or task.asked
-    asked = typed or (None if questions is None else QuestionForm(questionnaire=questions, answers=task.answers))
+    questions = task.decision_form or task.label_form
+    question_form = typed or (
+        None if questions is None else QuestionForm(questionnaire=questions, answers=task.answers)
+    )
     context = caller.page(
         GoldItemPage,
         name=name,
         task=task,
-        asked=asked,
+        question_form=question_form,
         seen=task.seen if seen is None else seen,
-        told=told,
+        message=message,
         faults=faults,
     )
     return page(site, context, 422 if typed is not None else 200)
 
 
-def _seen(sent: FormData) -> int:
-    return parse_whole_number(str(sent.get("seen", "")), "that our page sends", 0, MAX_REVISION)
+def _seen(form: FormData) -> int:
+    return parse_whole_number(str(form.get("seen", "")), "of a revision", 0, MAX_REVISION)
 
 
 @router.get("/campaigns/{name}/gold/labels")
@@ -256,22 +266,22 @@ def see_labels(
     site: SiteOf,
     caller: Owner,
     name: Name,
-    only: Annotated[str, Query(max_length=MAX_WORD_LENGTH)] = "",
+    only: Annotated[str, Query(max_length=MAX_QUERY_LENGTH)] = "",
     number: Annotated[Number, Query(alias="page")] = 1,
 ) -> Response:
     """Show the labelling state of all items."""
     if only and only not in ITEM_STATES:
-        raise InvalidInput(f"{format_value(only)} is no state of an item. States are {format_list(ITEM_STATES)}.")
-    every = queue_workflow.list_labels(site.platform, name, staff_id=caller.staff.id)
-    counts = Counter(one.state for one in every)
-    kept = [one for one in every if not only or one.state == only]
-    pages = max(1, -(-len(kept) // PAGE_SIZE))
+        raise InvalidInput(f"{format_value(only)} is not a state of an item. States are {format_list(ITEM_STATES)}.")
+    items = queue_workflow.list_labels(site.platform, name, staff_id=caller.staff.id)
+    counts = Counter(item.state for item in items)
+    selected = [item for item in items if not only or item.state == only]
+    pages = max(1, -(-len(selected) // PAGE_SIZE))
     number = min(number, pages)
     context = caller.page(
         GoldLabelsPage,
         name=name,
         counts={state: counts[state] for state in ITEM_STATES},
-        items=tuple(kept[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]),
+        items=tuple(selected[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]),
         only=next((state for state in ITEM_STATES if state == only), None),
         page=number,
         pages=pages,
@@ -280,37 +290,45 @@ def see_labels(
 
 
 @router.get("/campaigns/{name}/gold/comparison")
-def compare(site: SiteOf, caller: Owner, name: Name, _turn: SlowRequestSlot) -> Response:
+def compare(site: SiteOf, caller: Owner, name: Name, _slot: SlowRequestSlot) -> Response:
     """Compare gold with the crowd and with platinum."""
-    return _comparison(site, caller, name)
+    return _comparison_page(site, caller, name)
 
 
 @router.post("/campaigns/{name}/gold/comparison")
-def bring(site: SiteOf, caller: Owner, name: Name, sent: StaffForm, _turn: SlowRequestSlot) -> Response:
+def add_platinum(site: SiteOf, caller: Owner, name: Name, form: StaffForm, _slot: SlowRequestSlot) -> Response:
     """Store platinum labels, or return to the form."""
-    source, column = str(sent.get("source", "")), str(sent.get("column", "")).strip()
-    typed = {"source": source, "column": column, "replacing": "replacing" in sent}
+    source, column = str(form.get("source", "")), str(form.get("column", "")).strip()
+    typed = {"source": source, "column": column, "replace": "replace" in form}
     try:
-        frame = _frame(sent.get("file"))
-        who = {"staff_id": caller.staff.id, "label": column or None, "replacing": bool(typed["replacing"])}
-        n = comparison.add_platinum(site.platform, name, frame, source=source, **who, now=site.clock())  # type: ignore[arg-type]
+        frame = _read_table(form.get("file"))
+        n_added = comparison.add_platinum(
+            site.platform,
+            name,
+            frame,
+            source=source,
+            label=column or None,
+            replace=bool(typed["replace"]),
+            staff_id=caller.staff.id,
+            now=site.clock(),
+        )
     except NoDatabase:
         raise
     except (InvalidInput, Conflict) as error:
-        return _comparison(site, caller, name, faults=(str(error),), **typed)
-    return _comparison(site, caller, name, n_brought=n)
+        return _comparison_page(site, caller, name, faults=(str(error),), **typed)
+    return _comparison_page(site, caller, name, n_added=n_added)
 
 
-def _frame(sent: object) -> pl.DataFrame:
-    if not isinstance(sent, UploadFile) or not sent.filename:
+def _read_table(file: object) -> pl.DataFrame:
+    if not isinstance(file, UploadFile) or not file.filename:
         raise InvalidInput("There is no file. Choose a table with the columns item_id and label.")
-    return read_uploaded(sent.filename, sent.file.read(), read_frame)
+    return read_uploaded(file.filename, file.file.read(), read_frame)
 
 
-def _comparison(site: Site, caller: StaffRequest, name: str, **told: object) -> Response:
-    found = comparison.compare_gold(site.platform, name, staff_id=caller.staff.id)
+def _comparison_page(site: Site, caller: StaffRequest, name: str, **fields: object) -> Response:
+    result = comparison.compare_gold(site.platform, name, staff_id=caller.staff.id)
     campaign = campaigns.load_definition(site.platform, name, staff_id=caller.staff.id)
     context = caller.page(
-        GoldComparisonPage, name=name, gold=labelling.gold_settings_of(campaign), comparison=found, **told
+        GoldComparisonPage, name=name, gold=labelling.gold_settings_of(campaign), comparison=result, **fields
     )
     return page(site, context, 422 if context.faults else 200)

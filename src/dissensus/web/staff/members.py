@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 
-By = Annotated[StaffRequest, Depends(Require("staff"))]
+Authorized = Annotated[StaffRequest, Depends(Require("staff"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class MemberLinkPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/staff")
-def see(site: SiteOf, caller: By, name: Name) -> Response:
+def see(site: SiteOf, caller: Authorized, name: Name) -> Response:
     """Show the members of a campaign."""
     members, pending = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     context = caller.page(
@@ -59,9 +59,9 @@ def see(site: SiteOf, caller: By, name: Name) -> Response:
 
 
 @router.post("/campaigns/{name}/staff/invite")
-def invite(site: SiteOf, caller: By, request: Request, name: Name, sent: StaffForm) -> Response:
+def invite(site: SiteOf, caller: Authorized, request: Request, name: Name, form: StaffForm) -> Response:
     """Show a new invitation link."""
-    role = parse_role(sent.get("role"))
+    role = parse_role(form.get("role"))
     key = members_workflow.create_member_invitation(
         site.platform, name, role, staff_id=caller.staff.id, now=site.clock()
     )
@@ -75,35 +75,35 @@ def invite(site: SiteOf, caller: By, request: Request, name: Name, sent: StaffFo
     return page(site, context)
 
 
-@router.post("/campaigns/{name}/staff/take-back")
-def take_back(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+@router.post("/campaigns/{name}/staff/revoke")
+def revoke(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Revoke an unused invitation."""
     members_workflow.revoke_member_invitation(
-        site.platform, name, str(sent.get("invitation", "")), staff_id=caller.staff.id
+        site.platform, name, str(form.get("invitation", "")), staff_id=caller.staff.id
     )
-    return _back(name)
+    return _redirect(name)
 
 
 @router.post("/campaigns/{name}/staff/role")
-def change_role(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+def change_role(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Change the role of a member."""
-    person, role = str(sent.get("person", "")), parse_role(sent.get("role"))
+    person, role = str(form.get("person", "")), parse_role(form.get("role"))
     members_workflow.change_role(site.platform, name, person, role, staff_id=caller.staff.id, now=site.clock())
-    return _back_for(name, person, caller)
+    return _redirect_member(name, person, caller)
 
 
 @router.post("/campaigns/{name}/staff/remove")
-def remove(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+def remove(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Remove a member."""
-    person = str(sent.get("person", ""))
+    person = str(form.get("person", ""))
     members_workflow.remove_member(site.platform, name, person, staff_id=caller.staff.id, now=site.clock())
-    return _back_for(name, person, caller)
+    return _redirect_member(name, person, caller)
 
 
-def _back_for(name: str, person: str, caller: StaffRequest) -> Response:
-    # Who changed their own place may not see the page any more.
-    return RedirectResponse("/campaigns", SEE_OTHER) if person == caller.staff.name else _back(name)
+def _redirect_member(name: str, person: str, caller: StaffRequest) -> Response:
+    # Members who changed their own role may have lost access to the page.
+    return RedirectResponse("/campaigns", SEE_OTHER) if person == caller.staff.name else _redirect(name)
 
 
-def _back(name: str) -> Response:
+def _redirect(name: str) -> Response:
     return RedirectResponse(f"/campaigns/{name}/staff", SEE_OTHER)

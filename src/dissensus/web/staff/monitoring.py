@@ -28,36 +28,35 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 
-By = Annotated[StaffRequest, Depends(Require("flags"))]
-
+Authorized = Annotated[StaffRequest, Depends(Require("flags"))]
 
 STALE_S: Final = 60
 """Age from which figures count as stale."""
 HOUR_S, DAY_S = 3600, 86_400
 MAX_BUCKETS: Final = 90
 MIN_AGREEMENT: Final = -0.5
-"""Lower end of the agreement scale; lower values are drawn here."""
+"""Minimum of the agreement scale; lower values are drawn there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoringPage(StaffPage):
     """Monitoring figures, restricted to the reader's permissions.
 
-    `n_raters` is None where there are too few to be shown; `hidden` tells whether groups are left out for being small.
+    `n_raters` is None if there are too few raters for any figure; `hidden` is True if small groups are suppressed.
     """
 
     template: ClassVar[str] = "staff/monitoring.html"
 
     name: str
     view: MonitoringView
-    may: frozenset[str]
+    permissions: frozenset[str]
     now: datetime
     n_raters: int | None
     hidden: bool = False
 
     @property
     def figures(self) -> CampaignFigures | None:
-        """Figures that may be shown."""
+        """Figures that this reader may see."""
         return None if self.view.snapshot is None or self.n_raters is None else self.view.snapshot.figures
 
     @property
@@ -66,100 +65,106 @@ class MonitoringPage(StaffPage):
         return max(0, int((self.now - self.view.snapshot.read_at).total_seconds())) if self.view.snapshot else 0
 
     @property
-    def late(self) -> bool:
+    def is_stale(self) -> bool:
         """True if the figures are stale."""
         return self.age_s > STALE_S and self.view.campaign_row.state != "closed"
 
     @property
-    def loads(self) -> tuple[ChartColumn, ...]:
-        """Items by how many ratings they have."""
+    def ratings_per_item(self) -> tuple[ChartColumn, ...]:
+        """Items by number of ratings."""
         return make_columns(bin_counts(self.figures.loads)) if self.figures else ()
 
     @property
     def hourly(self) -> bool:
-        """True if all ratings fall within the hours known one by one."""
-        found = self.figures
-        return found is not None and sum(one.n_ratings for one in found.hours) == found.pool.n_ratings
+        """True if the hourly figures cover all ratings."""
+        figures = self.figures
+        return figures is not None and sum(hour.n_ratings for hour in figures.hours) == figures.pool.n_ratings
 
     @property
     def pace(self) -> tuple[ChartColumn, ...]:
         """Ratings by hour, or by day where there are more hours than can be shown."""
         if not self.figures:
             return ()
-        known, length = (self.figures.hours, HOUR_S) if self.hourly else (self.figures.days, DAY_S)
-        # Days with few raters are left out for some, and must not look as if nothing had come.
-        told = "small-numbers" in self.may
-        numbers = _filled(known, length) if told else [(one.start, one.n_ratings) for one in known]
-        return make_columns([(_when(start, length), n) for start, n in numbers])
+        buckets, length = (self.figures.hours, HOUR_S) if self.hourly else (self.figures.days, DAY_S)
+        # Gaps may be suppressed days with few raters; without permission they are not filled with zeros.
+        fill = "small-numbers" in self.permissions
+        counts = _fill_gaps(buckets, length) if fill else [(bucket.start, bucket.n_ratings) for bucket in buckets]
+        return make_columns([(_format_start(start, length), n) for start, n in counts])
 
     @property
     def times(self) -> tuple[ChartColumn, ...]:
         """Histogram of answer times, without empty ends."""
         if not self.figures:
             return ()
-        names = [f"below {_seconds(EDGES_S[0])}", *(f"{_seconds(a)} to {_seconds(b)}" for a, b in pairwise(EDGES_S))]
-        rows = list(zip([*names, f"from {_seconds(EDGES_S[-1])}"], self.figures.times, strict=True))
-        some = [place for place, (_, n) in enumerate(rows) if n]
-        return make_columns(rows[some[0] : some[-1] + 1] if some else [])
+        names = [
+            f"below {_format_seconds(EDGES_S[0])}",
+            *(f"{_format_seconds(a)} to {_format_seconds(b)}" for a, b in pairwise(EDGES_S)),
+        ]
+        rows = list(zip([*names, f"from {_format_seconds(EDGES_S[-1])}"], self.figures.times, strict=True))
+        filled = [index for index, (_, n) in enumerate(rows) if n]
+        return make_columns(rows[filled[0] : filled[-1] + 1] if filled else [])
 
     @property
-    def agreeing(self) -> ChartScale:
+    def agreement_scale(self) -> ChartScale:
         """Scale of agreement: from 0 to 1, extended down to the lowest interval within a limit."""
-        found = self.figures
-        every = [one.agreement for one in (found.pool, *found.groups)] if found else []
-        every += [one.agreement for one in found.measures] if found else []
-        ends = [one.low for one in every if one.low is not None]
-        ends += [one.estimate for one in every if one.estimate is not None]
+        figures = self.figures
+        estimates = [row.agreement for row in (figures.pool, *figures.groups)] if figures else []
+        estimates += [measure.agreement for measure in figures.measures] if figures else []
+        ends = [estimate.low for estimate in estimates if estimate.low is not None]
+        ends += [estimate.estimate for estimate in estimates if estimate.estimate is not None]
         return ChartScale(max(MIN_AGREEMENT, min(0.0, *ends, 0.0)), 1.0)
 
     @property
-    def taking(self) -> ChartScale:
+    def time_scale(self) -> ChartScale:
         """Scale of answer-time quartiles."""
-        found = [one.times for one in (self.figures.pool, *self.figures.groups) if one.times] if self.figures else []
-        low, high = min((one.low for one in found), default=1.0), max((one.high for one in found), default=2.0)
+        rows = (self.figures.pool, *self.figures.groups) if self.figures else ()
+        times = [row.times for row in rows if row.times]
+        low = min((quartiles.low for quartiles in times), default=1.0)
+        high = max((quartiles.high for quartiles in times), default=2.0)
         return ChartScale(max(1.0, low * 0.8), max(2.0, high * 1.25), ratio=True)
 
     @property
     def gold_share(self) -> float | None:
-        """Share of items with a gold label that most raters call the same; None where there is none."""
+        """Share of items whose plurality equals the gold label; None without gold labels."""
         if not self.figures or not self.figures.gold:
             return None
         n = sum(map(sum, self.figures.gold))
-        return sum(row[place] for place, row in enumerate(self.figures.gold)) / n if n else None
+        return sum(row[index] for index, row in enumerate(self.figures.gold)) / n if n else None
 
     @property
     def cases(self) -> tuple[tuple[FlaggedRater, "FlagDecisionRow | None"], ...]:
         """Flagged raters with their decisions, undecided first."""
-        found = [(one, self.view.decisions.get(one.rater_id)) for one in (self.figures.flagged if self.figures else ())]
-        return tuple(sorted(found, key=lambda case: (case[1] is not None, case[0].number)))
+        flagged = self.figures.flagged if self.figures else ()
+        cases = [(rater, self.view.decisions.get(rater.rater_id)) for rater in flagged]
+        return tuple(sorted(cases, key=lambda case: (case[1] is not None, case[0].number)))
 
     @property
     def cleared(self) -> tuple["FlagDecisionRow", ...]:
         """Decisions about raters who are no longer flagged."""
-        known = {one.rater_id for one, _ in self.cases}
-        return tuple(one for name, one in self.view.decisions.items() if name not in known)
+        flagged_ids = {rater.rater_id for rater, _ in self.cases}
+        return tuple(decision for rater_id, decision in self.view.decisions.items() if rater_id not in flagged_ids)
 
 
-def _filled(known: tuple[TimeBucket, ...], length: int) -> list[tuple[int, int]]:
+def _fill_gaps(buckets: tuple[TimeBucket, ...], length: int) -> list[tuple[int, int]]:
     """Fill gaps between hours or days with zeros, keeping the latest buckets."""
-    if not known:
+    if not buckets:
         return []
-    numbers = {one.start: one.n_ratings for one in known}
-    last = known[-1].start
-    first = max(known[0].start, last - (MAX_BUCKETS - 1) * length)
-    return [(start, numbers.get(start, 0)) for start in range(first, last + 1, length)]
+    counts = {bucket.start: bucket.n_ratings for bucket in buckets}
+    last = buckets[-1].start
+    first = max(buckets[0].start, last - (MAX_BUCKETS - 1) * length)
+    return [(start, counts.get(start, 0)) for start in range(first, last + 1, length)]
 
 
-def _when(start: int, length: int) -> str:
+def _format_start(start: int, length: int) -> str:
     return f"{datetime.fromtimestamp(start, UTC):{'%Y-%m-%d %H:%M' if length == HOUR_S else '%Y-%m-%d'}}"
 
 
-def _seconds(seconds: float) -> str:
-    """Format a time in short.
+def _format_seconds(seconds: float) -> str:
+    """Format a duration in seconds or minutes.
 
     Examples
     --------
-    >>> _seconds(45), _seconds(90), _seconds(3600)
+    >>> _format_seconds(45), _format_seconds(90), _format_seconds(3600)
     ('45 s', '1.5 min', '60 min')
     """
     return f"{seconds:g} s" if seconds < 60 else f"{seconds / 60:g} min"
@@ -177,45 +182,54 @@ class FlaggedRaterPage(StaffPage):
     verdict: str = ""
     reason: str = ""
     faults: tuple[str, ...] = ()
-    longest: ClassVar[int] = MAX_REASON_LENGTH
+    max_reason_length: ClassVar[int] = MAX_REASON_LENGTH
 
 
-@router.get("/campaigns/{name}/watch")
+@router.get("/campaigns/{name}/monitoring")
 def see(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers"))], name: Name) -> Response:
     """Show monitoring figures."""
     now = site.clock()
-    visible = restrict_monitoring(load_monitoring(site.platform, name, staff_id=caller.staff.id, now=now), caller.may)
+    visible = restrict_monitoring(
+        load_monitoring(site.platform, name, staff_id=caller.staff.id, now=now), caller.permissions
+    )
     if visible.view.snapshot is not None and visible.view.snapshot.figures.flagged:
         log_access(site, caller, name, "flags")
-    who = {"name": name, "may": caller.may, "now": now}
-    context = caller.page(MonitoringPage, **who, view=visible.view, n_raters=visible.n_raters, hidden=visible.hidden)
+    context = caller.page(
+        MonitoringPage,
+        name=name,
+        permissions=caller.permissions,
+        now=now,
+        view=visible.view,
+        n_raters=visible.n_raters,
+        hidden=visible.hidden,
+    )
     return page(site, context)
 
 
-@router.get("/campaigns/{name}/watch/raters/{rater_id}")
-def see_one(site: SiteOf, caller: By, name: Name, rater_id: RaterId) -> Response:
+@router.get("/campaigns/{name}/monitoring/raters/{rater_id}")
+def see_rater(site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId) -> Response:
     """Show one flagged rater."""
-    return _one(site, caller, name, rater_id)
+    return _rater_page(site, caller, name, rater_id)
 
 
-@router.post("/campaigns/{name}/watch/raters/{rater_id}")
-def decide(site: SiteOf, caller: By, name: Name, rater_id: RaterId, sent: StaffForm) -> Response:
+@router.post("/campaigns/{name}/monitoring/raters/{rater_id}")
+def decide(site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
     """Store a decision, or return to the form."""
-    fields = (str(sent.get(field, "")) for field in ("decision", "verdict", "reason"))
-    given = FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
+    fields = (str(form.get(field, "")) for field in ("decision", "verdict", "reason"))
+    verdict = FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
     try:
-        flags.decide_flag(site.platform, name, rater_id, given, staff_id=caller.staff.id, now=site.clock())
+        flags.decide_flag(site.platform, name, rater_id, verdict, staff_id=caller.staff.id, now=site.clock())
     except (InvalidInput, Conflict) as error:
-        return _one(site, caller, name, rater_id, given, tuple(str(error).splitlines()))
-    return RedirectResponse(f"/campaigns/{name}/watch/raters/{rater_id}", SEE_OTHER)
+        return _rater_page(site, caller, name, rater_id, verdict, tuple(str(error).splitlines()))
+    return RedirectResponse(f"/campaigns/{name}/monitoring/raters/{rater_id}", SEE_OTHER)
 
 
-def _one(
+def _rater_page(
     site: Site,
     caller: StaffRequest,
     name: str,
     rater_id: str,
-    given: FlagVerdict | None = None,
+    typed: FlagVerdict | None = None,
     faults: tuple[str, ...] = (),
 ) -> Response:
     context = caller.page(
@@ -223,8 +237,8 @@ def _one(
         name=name,
         case=flags.load_flag_case(site.platform, name, rater_id, staff_id=caller.staff.id),
         decision_id=str(uuid4()),
-        verdict=given.verdict if given else "",
-        reason=given.reason if given else "",
+        verdict=typed.verdict if typed else "",
+        reason=typed.reason if typed else "",
         faults=faults,
     )
     return page(site, context, 422 if faults else 200)

@@ -17,46 +17,50 @@ from dissensus.workflows.platform import staff
 
 router = APIRouter(dependencies=[Depends(Public("sign-in"))])
 
-FLOW_COOKIE: Final = "dissensus_detour"
-Said = Annotated[str, Query(max_length=4000)]
+FLOW_COOKIE: Final = "dissensus_oidc_flow"
+Parameter = Annotated[str, Query(max_length=4000)]
 
 
 @router.get("/oidc")
-def leave(site: SiteOf, request: Request) -> Response:
+def begin(site: SiteOf, request: Request) -> Response:
     """Redirect to the provider."""
-    _check(site)
-    detour = oidc.start_flow()
-    answer = RedirectResponse(oidc.authorization_url(site.settings, detour, back=_back(site, request)), SEE_OTHER)
-    site.set_cookie(answer, FLOW_COOKIE, site.tokens.detour(detour, now=site.clock()), OIDC_FLOW_S)
-    return answer
+    _check_configured(site)
+    flow = oidc.start_flow()
+    response = RedirectResponse(
+        oidc.authorization_url(site.settings, flow, redirect_uri=_callback_url(site, request)), SEE_OTHER
+    )
+    site.set_cookie(response, FLOW_COOKIE, site.tokens.sign_oidc_flow(flow, now=site.clock()), OIDC_FLOW_S)
+    return response
 
 
-@router.get("/oidc/back")
-def come_back(
+@router.get("/oidc/callback")
+def finish(
     site: SiteOf,
     request: Request,
-    code: Said = "",
-    state: Said = "",
+    code: Parameter = "",
+    state: Parameter = "",
     token: Annotated[str, Cookie(alias=FLOW_COOKIE, max_length=2000)] = "",
 ) -> Response:
     """Sign in with the identity that the provider asserts."""
-    _check(site)
+    _check_configured(site)
     if not token:
-        raise NotAllowed("This browser did not begin to sign in here, or too long ago. Begin again at /sign-in.")
-    detour = site.tokens.read_detour(token, now=site.clock())
-    if not code or not compare_digest(state.encode(), detour.state.encode()):
-        raise NotAllowed("The provider did not let you in. Begin again at /sign-in.")
-    found = oidc.fetch_identity(site.settings, detour, code, back=_back(site, request), now=site.clock())
-    session = staff.sign_in_by_provider(site.platform, subject=found.subject, email=found.email, now=site.clock())
-    answer = redirect_signed_in(site, session, "/campaigns")
-    answer.delete_cookie(FLOW_COOKIE)
-    return answer
+        raise NotAllowed("This sign-in was not started in this browser, or has expired. Begin again at /sign-in.")
+    flow = site.tokens.read_oidc_flow(token, now=site.clock())
+    if not code or not compare_digest(state.encode(), flow.state.encode()):
+        raise NotAllowed("The provider did not confirm your sign-in. Begin again at /sign-in.")
+    identity = oidc.fetch_identity(
+        site.settings, flow, code, redirect_uri=_callback_url(site, request), now=site.clock()
+    )
+    session = staff.sign_in_by_provider(site.platform, subject=identity.subject, email=identity.email, now=site.clock())
+    response = redirect_signed_in(site, session, "/campaigns")
+    response.delete_cookie(FLOW_COOKIE)
+    return response
 
 
-def _back(site: Site, request: Request) -> str:
-    return f"{site.address_for(request)}/oidc/back"
+def _callback_url(site: Site, request: Request) -> str:
+    return f"{site.address_for(request)}/oidc/callback"
 
 
-def _check(site: Site) -> None:
+def _check_configured(site: Site) -> None:
     if site.settings.oidc_issuer is None:
-        raise NotFound("There is no provider to sign in by. Sign in by a password or a link.")
+        raise NotFound("No OpenID provider is configured. Sign in with a password or a link.")

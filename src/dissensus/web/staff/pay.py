@@ -25,14 +25,14 @@ RaterId = Annotated[str, Path(max_length=36)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayPage(StaffPage):
-    """A page of rater accounts; `due_alone` leaves out those with nothing due."""
+    """A page of rater accounts; `only_due` omits those with nothing due."""
 
     template: ClassVar[str] = "staff/pay.html"
 
     name: str
     ledger: PayLedger
     raters: tuple[RaterAccount, ...]
-    due_alone: bool
+    only_due: bool
     page: int
     pages: int
 
@@ -74,7 +74,7 @@ def see(
         name=name,
         ledger=ledger,
         raters=raters[(number - 1) * PAGE_SIZE : number * PAGE_SIZE],
-        due_alone=due,
+        only_due=due,
         page=number,
         pages=pages,
     )
@@ -97,44 +97,51 @@ def ask_to_erase(site: SiteOf, caller: PayManager, name: Name) -> Response:
 
 
 @router.post("/campaigns/{name}/pay/erase")
-def erase(site: SiteOf, caller: PayManager, name: Name, _sent: StaffForm) -> Response:
+def erase(site: SiteOf, caller: PayManager, name: Name, _form: StaffForm) -> Response:
     """Erase the Prolific ids of a campaign."""
     submissions.erase_recruiter_ids(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     return RedirectResponse(f"/campaigns/{name}/pay", SEE_OTHER)
 
 
 @router.get("/campaigns/{name}/pay/raters/{rater_id}")
-def see_one(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId) -> Response:
+def see_rater(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId) -> Response:
     """Show the account of one rater."""
-    return _one(site, caller, name, rater_id)
+    return _rater_page(site, caller, name, rater_id)
 
 
 @router.post("/campaigns/{name}/pay/raters/{rater_id}")
-def note(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, sent: StaffForm) -> Response:
+def record(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
     """Record a payment, or return to the form."""
-    typed, payment_id = str(sent.get("amount", "")), str(sent.get("payment", ""))
-    currency = pay.load_history(site.platform, name, rater_id, staff_id=caller.staff.id).paid.account.currency
-    who = {"payment_id": payment_id, "staff_id": caller.staff.id}
+    typed, payment_id = str(form.get("amount", "")), str(form.get("payment", ""))
+    currency = pay.load_history(site.platform, name, rater_id, staff_id=caller.staff.id).rater.account.currency
     try:
-        pay.record_payment(site.platform, name, rater_id, parse_minor_units(currency, typed), **who, now=site.clock())
+        pay.record_payment(
+            site.platform,
+            name,
+            rater_id,
+            parse_minor_units(currency, typed),
+            payment_id=payment_id,
+            staff_id=caller.staff.id,
+            now=site.clock(),
+        )
     except (InvalidInput, Conflict) as error:
-        return _one(site, caller, name, rater_id, typed, str(error))
-    return _back(name, rater_id)
+        return _rater_page(site, caller, name, rater_id, typed, str(error))
+    return _redirect(name, rater_id)
 
 
-@router.post("/campaigns/{name}/pay/raters/{rater_id}/take-back")
-def take_back(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, sent: StaffForm) -> Response:
-    """Revoke a payment that was recorded by mistake."""
-    payment_id = str(sent.get("payment", ""))
+@router.post("/campaigns/{name}/pay/raters/{rater_id}/reverse")
+def reverse(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
+    """Reverse a payment that was recorded by mistake."""
+    payment_id = str(form.get("payment", ""))
     pay.reverse_payment(site.platform, name, rater_id, payment_id, staff_id=caller.staff.id, now=site.clock())
-    return _back(name, rater_id)
+    return _redirect(name, rater_id)
 
 
-def _one(
+def _rater_page(
     site: Site, caller: StaffRequest, name: str, rater_id: str, typed: str | None = None, *faults: str
 ) -> Response:
     history = pay.load_history(site.platform, name, rater_id, staff_id=caller.staff.id)
-    account = history.paid.account
+    account = history.rater.account
     due = str(to_major_units(account.currency, account.due)) if account.due else ""
     context = caller.page(
         RaterPayPage,
@@ -147,5 +154,5 @@ def _one(
     return page(site, context, 422 if faults else 200)
 
 
-def _back(name: str, rater_id: str) -> Response:
+def _redirect(name: str, rater_id: str) -> Response:
     return RedirectResponse(f"/campaigns/{name}/pay/raters/{rater_id}", SEE_OTHER)

@@ -48,8 +48,8 @@ class QuotaPage(StaffPage):
         return tuple(list(self.quota.axes.values())[-1])
 
     @property
-    def rest(self) -> CellProgress | None:
-        """The cell of raters who are in no group."""
+    def other_cell(self) -> CellProgress | None:
+        """Cell of raters outside all groups."""
         return next((cell for cell in self.cells if cell.cell == REST), None)
 
 
@@ -70,13 +70,14 @@ def see(
 ) -> Response:
     """Show the progress of each quota cell, with entry links for those who may see them."""
     quota, cells = load_quota_progress(site.platform, name, staff_id=caller.staff.id, now=site.clock())
-    who = {"name": name, "quota": quota}
-    if "small-numbers" not in caller.may:
+    if "small-numbers" not in caller.permissions:
         numbers = overview.load_overview(site.platform, name, staff_id=caller.staff.id).numbers
-        taken = suppress_quota_counts({cell.cell: cell.taken for cell in cells}, numbers)
-        return page(site, caller.page(QuotaResultsPage, **who, finished=taken))
+        finished = suppress_quota_counts({cell.cell: cell.finished for cell in cells}, numbers)
+        return page(site, caller.page(QuotaResultsPage, name=name, quota=quota, finished=finished))
     address = site.address_for(request)
-    given = (
-        load_entry_links(site.platform, name, address, staff_id=caller.staff.id).cells if "links" in caller.may else {}
+    links = (
+        load_entry_links(site.platform, name, address, staff_id=caller.staff.id).cells
+        if "links" in caller.permissions
+        else {}
     )
-    return page(site, caller.page(QuotaPage, **who, cells=cells, links=given))
+    return page(site, caller.page(QuotaPage, name=name, quota=quota, cells=cells, links=links))

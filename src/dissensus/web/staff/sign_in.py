@@ -19,7 +19,7 @@ from dissensus.workflows.platform import passwords, staff
 
 router = APIRouter(dependencies=[Depends(Public("sign-in"))])
 
-SIGN_IN_COOKIE: Final = "dissensus_door"
+SIGN_IN_COOKIE: Final = "dissensus_sign_in"
 """Cookie that binds the password form to a browser that is not signed in."""
 SIGN_IN_S: Final = 3600
 FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
@@ -40,7 +40,7 @@ class SignInLinkPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasswordPage:
-    """The form for a name and a password, and the button of a provider where there is one."""
+    """Form for name and password, with the button of the OpenID provider if configured."""
 
     template: ClassVar[str] = "staff/sign-in-password.html"
 
@@ -59,39 +59,39 @@ class JoinPage:
 
     key: str
     form_token: str
-    welcome: MemberInvitation
+    invitation: MemberInvitation
     duty: str
-    known_as: str | None
+    signed_in_as: str | None
     name: str = ""
     faults: tuple[str, ...] = ()
     language: str = DEFAULT_LANGUAGE
 
 
 @router.get("/sign-in")
-def ask_password(site: SiteOf, door: SignInKey = "") -> Response:
+def ask_password(site: SiteOf, sign_in_key: SignInKey = "") -> Response:
     """Show the form for a name and a password."""
-    door = door or secrets.token_urlsafe(24)
-    answer = page(site, PasswordPage(form_token=site.tokens.form(door), provider=site.provider_button))
-    site.set_cookie(answer, SIGN_IN_COOKIE, door, SIGN_IN_S)
-    return answer
+    sign_in_key = sign_in_key or secrets.token_urlsafe(24)
+    response = page(site, PasswordPage(form_token=site.tokens.csrf_token(sign_in_key), provider=site.provider_button))
+    site.set_cookie(response, SIGN_IN_COOKIE, sign_in_key, SIGN_IN_S)
+    return response
 
 
 @router.post("/sign-in")
-def by_password(site: SiteOf, request: Request, sent: PublicForm, door: SignInKey = "") -> Response:
-    """Sign in by a password."""
-    site.tokens.check_form(door, str(sent.get("form_token", "")))
-    name, password = str(sent.get("name", "")), str(sent.get("password", ""))
+def submit_password(site: SiteOf, request: Request, form: PublicForm, sign_in_key: SignInKey = "") -> Response:
+    """Sign in with name and password."""
+    site.tokens.check_csrf_token(sign_in_key, str(form.get("form_token", "")))
+    name, password = str(form.get("name", "")), str(form.get("password", ""))
     hasher = site.hasher()
     traces = {
-        site.tokens.trace("name", name.strip()): FREE_BY_NAME,
-        site.tokens.trace("address", client_network(request)): FREE_BY_ADDRESS,
+        site.tokens.keyed_digest("name", name.strip()): FREE_BY_NAME,
+        site.tokens.keyed_digest("address", client_network(request)): FREE_BY_ADDRESS,
     }
     try:
         session = passwords.sign_in_with_password(
             site.platform, hasher, name, password, traces=traces, now=site.clock()
         )
     except NotAllowed as error:
-        token = site.tokens.form(door)
+        token = site.tokens.csrf_token(sign_in_key)
         context = PasswordPage(form_token=token, name=name, provider=site.provider_button, faults=(str(error),))
         return page(site, context, 403)
     return redirect_signed_in(site, session, "/campaigns")
@@ -99,41 +99,41 @@ def by_password(site: SiteOf, request: Request, sent: PublicForm, door: SignInKe
 
 def redirect_signed_in(site: Site, session: str, to: str) -> Response:
     """Set the session cookie and redirect."""
-    answer = RedirectResponse(to, SEE_OTHER)
-    site.set_cookie(answer, STAFF_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
-    answer.delete_cookie(SIGN_IN_COOKIE)
-    return answer
+    response = RedirectResponse(to, SEE_OTHER)
+    site.set_cookie(response, STAFF_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
+    response.delete_cookie(SIGN_IN_COOKIE)
+    return response
 
 
 @router.get("/sign-in/{key}")
-def ask(site: SiteOf, key: Key) -> Response:
-    """Offer to sign in; a GET by a mail scanner does not use the link up."""
+def confirm_link(site: SiteOf, key: Key) -> Response:
+    """Offer to sign in; a GET, such as by a mail scanner, does not use the link up."""
     staff.check_sign_in_link(site.platform, key, now=site.clock())
-    return page(site, SignInLinkPage(key=key, form_token=site.tokens.form(key)))
+    return page(site, SignInLinkPage(key=key, form_token=site.tokens.csrf_token(key)))
 
 
 @router.post("/sign-in/{key}")
-def by_link(site: SiteOf, key: Key, sent: PublicForm) -> Response:
+def submit_link(site: SiteOf, key: Key, form: PublicForm) -> Response:
     """Sign in, and use the link up."""
-    site.tokens.check_form(key, str(sent.get("form_token", "")))
+    site.tokens.check_csrf_token(key, str(form.get("form_token", "")))
     return redirect_signed_in(site, staff.sign_in_with_link(site.platform, key, now=site.clock()), "/campaigns")
 
 
 @router.get("/join/{key}")
-def ask_to_join(site: SiteOf, key: Key, session: SessionKey = "") -> Response:
+def see_invitation(site: SiteOf, key: Key, session: SessionKey = "") -> Response:
     """Show an invitation; a GET does not use it up."""
-    return _joining(site, key, session)
+    return _join_page(site, key, session)
 
 
-def _joining(site: Site, key: str, session: str, name: str = "", *faults: str) -> Response:
-    welcome = members.preview_member_invitation(site.platform, key, now=site.clock())
-    known = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
+def _join_page(site: Site, key: str, session: str, name: str = "", *faults: str) -> Response:
+    invitation = members.preview_member_invitation(site.platform, key, now=site.clock())
+    member = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
     context = JoinPage(
         key=key,
-        form_token=site.tokens.form(session if known else key),
-        welcome=welcome,
-        duty=DUTIES[welcome.role],
-        known_as=None if known is None else known.name,
+        form_token=site.tokens.csrf_token(session if member else key),
+        invitation=invitation,
+        duty=DUTIES[invitation.role],
+        signed_in_as=None if member is None else member.name,
         name=name,
         faults=faults,
     )
@@ -141,16 +141,16 @@ def _joining(site: Site, key: str, session: str, name: str = "", *faults: str) -
 
 
 @router.post("/join/{key}")
-def join(site: SiteOf, key: Key, sent: PublicForm, session: SessionKey = "") -> Response:
+def join(site: SiteOf, key: Key, form: PublicForm, session: SessionKey = "") -> Response:
     """Accept an invitation, signed in or as a new person."""
-    known = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
-    site.tokens.check_form(session if known else key, str(sent.get("form_token", "")))
-    name = str(sent.get("name", ""))
+    member = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
+    site.tokens.check_csrf_token(session if member else key, str(form.get("form_token", "")))
+    name = str(form.get("name", ""))
     try:
-        if known is not None:
-            to = members.accept_invitation(site.platform, key, staff_id=known.id, now=site.clock())
-            return RedirectResponse(f"/campaigns/{to}", SEE_OTHER)
-        to, made = members.accept_invitation_as_new(site.platform, key, name, now=site.clock())
+        if member is not None:
+            campaign = members.accept_invitation(site.platform, key, staff_id=member.id, now=site.clock())
+            return RedirectResponse(f"/campaigns/{campaign}", SEE_OTHER)
+        campaign, new_session = members.accept_invitation_as_new(site.platform, key, name, now=site.clock())
     except (Conflict, InvalidInput) as error:
-        return _joining(site, key, session, name, str(error))
-    return redirect_signed_in(site, made, f"/campaigns/{to}")
+        return _join_page(site, key, session, name, str(error))
+    return redirect_signed_in(site, new_session, f"/campaigns/{campaign}")

@@ -25,6 +25,7 @@ router = APIRouter()
 
 PROLIFIC_TIMEOUT_S: Final = 10.0
 """Timeout for Prolific, while a page waits."""
+
 Submission = Annotated[str, Path(max_length=100)]
 
 
@@ -54,7 +55,7 @@ class SubmissionPage(StaffPage):
     reason: str = ""
     faults: tuple[str, ...] = ()
     categories: ClassVar[tuple[RejectionCategory, ...]] = REJECTION_CATEGORIES
-    shortest: ClassVar[int] = MIN_REASON_LENGTH
+    min_reason_length: ClassVar[int] = MIN_REASON_LENGTH
 
 
 @router.get("/campaigns/{name}/pay/submissions")
@@ -66,38 +67,38 @@ def see(site: SiteOf, caller: PayManager, name: Name, number: Annotated[Number, 
 
 
 @router.get("/campaigns/{name}/pay/submissions/{submission}")
-def see_one(site: SiteOf, caller: PayManager, name: Name, submission: Submission) -> Response:
+def see_submission(site: SiteOf, caller: PayManager, name: Name, submission: Submission) -> Response:
     """Show one submission and the possible decisions."""
-    return _one(site, caller, name, submission, {})
+    return _submission_page(site, caller, name, submission, {})
 
 
 @router.post("/campaigns/{name}/pay/submissions/{submission}")
-def decide(site: SiteOf, caller: PayManager, name: Name, submission: Submission, sent: StaffForm) -> Response:
+def decide(site: SiteOf, caller: PayManager, name: Name, submission: Submission, form: StaffForm) -> Response:
     """Decide a submission, or return to the form with the error."""
-    # What Prolific refuses is no refusal of ours: whether there is such a submission is asked first.
+    # Check access first, so that a refusal by Prolific is not taken for one of ours.
     submissions.load_case(site.platform, name, submission, staff_id=caller.staff.id)
     try:
-        ground = (str(sent.get("category", "")), str(sent.get("reason", "")))
-        act = parse_decision(sent.get("do"), reasons=_lines(sent.get("reasons")), ground=ground)
+        rejection = (str(form.get("category", "")), str(form.get("reason", "")))
+        apply = parse_decision(form.get("do"), reasons=_lines(form.get("reasons")), rejection=rejection)
         with open_prolific(site) as prolific:
-            act(site.platform, prolific, name, submission, staff_id=caller.staff.id, now=site.clock())
+            apply(site.platform, prolific, name, submission, staff_id=caller.staff.id, now=site.clock())
     except NoDatabase:
         raise
     except DissensusError as error:
-        typed = {field: str(sent.get(field, "")) for field in ("reasons", "category", "reason") if field in sent}
-        return _one(site, caller, name, submission, typed, str(error))
+        typed = {field: str(form.get(field, "")) for field in ("reasons", "category", "reason") if field in form}
+        return _submission_page(site, caller, name, submission, typed, str(error))
     return RedirectResponse(f"/campaigns/{name}/pay/submissions/{submission}", SEE_OTHER)
 
 
-def parse_decision(do: object, *, reasons: Sequence[str], ground: tuple[str, str]) -> Callable[..., None]:
+def parse_decision(do: object, *, reasons: Sequence[str], rejection: tuple[str, str]) -> Callable[..., None]:
     """Return the workflow of a decision."""
     decisions: Mapping[object, Callable[..., None]] = {
         "approve": submissions.approve_submission,
         "ask-return": partial(submissions.request_return, reasons=reasons),
-        "reject": partial(submissions.reject_submission, ground=ground),
+        "reject": partial(submissions.reject_submission, ground=rejection),
     }
     if do not in decisions:
-        raise InvalidInput(f"{format_value(do)} is no decision. Decisions are {format_list(list(decisions))}.")
+        raise InvalidInput(f"{format_value(do)} is not a decision. Decisions are {format_list(list(decisions))}.")
     return decisions[do]
 
 
@@ -109,13 +110,13 @@ def open_prolific(site: Site) -> ProlificClient:
     """Return a Prolific client with the configured token."""
     token = load_prolific_token(site.settings)
     if token is None:
-        raise Conflict("The site has no token of Prolific. Decide on https://app.prolific.com, or set prolific_token.")
+        raise Conflict("The site has no Prolific token. Decide on https://app.prolific.com, or set prolific_token.")
     return ProlificClient(
         token, base=site.settings.prolific_url or PROLIFIC_API, timeout=PROLIFIC_TIMEOUT_S, max_attempts=1
     )
 
 
-def _one(
+def _submission_page(
     site: Site, caller: StaffRequest, name: str, submission: str, typed: Mapping[str, Any], *faults: str
 ) -> Response:
     campaign, case = submissions.load_case(site.platform, name, submission, staff_id=caller.staff.id)

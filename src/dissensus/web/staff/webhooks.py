@@ -21,16 +21,14 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 
-By = Annotated[StaffRequest, Depends(Require("webhooks"))]
-
-
+Authorized = Annotated[StaffRequest, Depends(Require("webhooks"))]
 CHOICES: Final = tuple((kind, described.text) for kind, described in EVENT_KINDS.items())
 BLANK: Final = NewWebhook(address="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhooksPage(StaffPage):
-    """Webhook pages of a campaign."""
+    """Webhooks of a campaign, with the form that adds one."""
 
     template: ClassVar[str] = "staff/webhooks.html"
 
@@ -39,7 +37,7 @@ class WebhooksPage(StaffPage):
     typed: NewWebhook = BLANK
     faults: tuple[str, ...] = ()
     choices: tuple[tuple[str, str], ...] = CHOICES
-    most: int = MAX_WEBHOOKS
+    max_webhooks: int = MAX_WEBHOOKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +52,7 @@ class WebhookSecretPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/webhooks")
-def see(site: SiteOf, caller: By, name: Name) -> Response:
+def see(site: SiteOf, caller: Authorized, name: Name) -> Response:
     """Show the webhooks of a campaign."""
     return _webhooks(site, caller, name)
 
@@ -71,38 +69,40 @@ def _webhooks(site: Site, caller: StaffRequest, name: str, *faults: str, typed: 
 
 
 @router.post("/campaigns/{name}/webhooks")
-def add(site: SiteOf, caller: By, name: Name, sent: StaffForm, _turn: SlowRequestSlot) -> Response:
+def add(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _slot: SlowRequestSlot) -> Response:
     """Create a webhook, and show its secret once."""
     typed = NewWebhook(
-        address=str(sent.get("address", "")).strip(),
-        kinds=tuple(str(kind) for kind in sent.getlist("kind")),
-        after=0 if sent.get("from") == "start" else None,
+        address=str(form.get("address", "")).strip(),
+        kinds=tuple(str(kind) for kind in form.getlist("kind")),
+        after=0 if form.get("from") == "start" else None,
     )
     try:
-        made, secret = webhooks.add_webhook(
-            site.platform, name, typed, post=site.post, staff_id=caller.staff.id, now=site.clock()
+        webhook, secret = webhooks.add_webhook(
+            site.platform, name, typed, signer=site.webhook_signer, staff_id=caller.staff.id, now=site.clock()
         )
     except (InvalidInput, Conflict) as error:
         return _webhooks(site, caller, name, *str(error).splitlines(), typed=typed)
-    context = caller.page(WebhookSecretPage, name=name, webhook=made, secret=secret)
+    context = caller.page(WebhookSecretPage, name=name, webhook=webhook, secret=secret)
     return page(site, context)
 
 
-@router.post("/campaigns/{name}/webhooks/go-on")
-def go_on(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+@router.post("/campaigns/{name}/webhooks/resume")
+def resume(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Resume a paused webhook."""
-    one = str(sent.get("webhook", ""))
-    webhooks.resume_webhook(site.platform, name, one, post=site.post, staff_id=caller.staff.id, now=site.clock())
-    return _back(name)
+    webhook_id = str(form.get("webhook", ""))
+    webhooks.resume_webhook(
+        site.platform, name, webhook_id, signer=site.webhook_signer, staff_id=caller.staff.id, now=site.clock()
+    )
+    return _redirect(name)
 
 
 @router.post("/campaigns/{name}/webhooks/remove")
-def remove(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+def remove(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Remove a webhook."""
-    one = str(sent.get("webhook", ""))
-    webhooks.remove_webhook(site.platform, name, one, staff_id=caller.staff.id, now=site.clock())
-    return _back(name)
+    webhook_id = str(form.get("webhook", ""))
+    webhooks.remove_webhook(site.platform, name, webhook_id, staff_id=caller.staff.id, now=site.clock())
+    return _redirect(name)
 
 
-def _back(name: str) -> Response:
+def _redirect(name: str) -> Response:
     return RedirectResponse(f"/campaigns/{name}/webhooks", SEE_OTHER)

@@ -1,4 +1,4 @@
-"""Withdrawal pages: owners delete a rater's data on request."""
+"""Withdrawal pages: owners delete the data of a rater at their request."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -15,7 +15,7 @@ from dissensus.workflows.rater.withdrawal import WithdrawalPreview
 
 router = APIRouter()
 
-By = Annotated[StaffRequest, Depends(Require("withdraw-for"))]
+Authorized = Annotated[StaffRequest, Depends(Require("withdraw-for"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,17 +32,17 @@ class WithdrawForRaterPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/withdraw")
-def ask(site: SiteOf, caller: By, name: Name, rater: Annotated[str, Query(max_length=100)] = "") -> Response:
+def ask(site: SiteOf, caller: Authorized, name: Name, rater: Annotated[str, Query(max_length=100)] = "") -> Response:
     """Ask for the rater, and show what will be deleted."""
     return _page(site, caller, name, rater.strip())
 
 
 @router.post("/campaigns/{name}/withdraw")
-def withdraw(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+def withdraw(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Withdraw the rater and delete their data."""
-    rater_id = str(sent.get("rater", ""))
-    n = withdrawal.withdraw_rater_for(site.platform, name, rater_id, staff_id=caller.staff.id, now=site.clock())
-    return page(site, _context(caller, name, rater_id, n_deleted=n))
+    rater_id = str(form.get("rater", ""))
+    n_deleted = withdrawal.withdraw_rater_for(site.platform, name, rater_id, staff_id=caller.staff.id, now=site.clock())
+    return page(site, _context(caller, name, rater_id, n_deleted=n_deleted))
 
 
 def _page(site: Site, caller: StaffRequest, name: str, rater_id: str) -> Response:
@@ -55,6 +55,5 @@ def _page(site: Site, caller: StaffRequest, name: str, rater_id: str) -> Respons
     return page(site, _context(caller, name, rater_id, preview=preview))
 
 
-def _context(caller: StaffRequest, name: str, rater_id: str, **what: object) -> WithdrawForRaterPage:
-    who = {"name": name, "rater_id": rater_id}
-    return caller.page(WithdrawForRaterPage, **who, **what)
+def _context(caller: StaffRequest, name: str, rater_id: str, **fields: object) -> WithdrawForRaterPage:
+    return caller.page(WithdrawForRaterPage, name=name, rater_id=rater_id, **fields)

@@ -1,40 +1,40 @@
-// Talking with chatbots: responses appear as they come, what is typed outlives a reload, and work is timed.
+// Chat: stream responses, keep typed text across reloads, and measure working time.
 
 import { Clock } from "./clock.js";
 import "./dialogs.js";
 
 const clock = new Clock();
-const answering = document.getElementById("answering");
-const [text, saying] = [document.getElementById("text"), document.getElementById("saying")];
+const pending = document.getElementById("pending-responses");
+const [text, messageForm] = [document.getElementById("text"), document.getElementById("message-form")];
 
 addEventListener("submit", ({ target }) => {
   const worked = target.elements.worked_ms;
   if (worked) worked.value = clock.visible_ms - clock.idle_ms;
-  if (target === saying) sessionStorage.removeItem(saying.action);
+  if (target === messageForm) sessionStorage.removeItem(messageForm.action);
 });
 
 if (text) {
-  if (!text.value) text.value = sessionStorage.getItem(saying.action) ?? "";
-  text.addEventListener("input", () => sessionStorage.setItem(saying.action, text.value));
+  if (!text.value) text.value = sessionStorage.getItem(messageForm.action) ?? "";
+  text.addEventListener("input", () => sessionStorage.setItem(messageForm.action, text.value));
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    saying.requestSubmit();
+    messageForm.requestSubmit();
   });
 }
 
-if (answering) {
-  const boxes = [...answering.querySelectorAll(".said")];
-  const source = new EventSource(answering.dataset.responses);
-  source.addEventListener("begin", () => boxes.forEach((box) => box.replaceChildren()));
-  source.addEventListener("piece", ({ data }) => {
-    const piece = JSON.parse(data);
-    boxes[piece.place].append(piece.text);
+if (pending) {
+  const boxes = [...pending.querySelectorAll(".message")];
+  const source = new EventSource(pending.dataset.responses);
+  source.addEventListener("start", () => boxes.forEach((box) => box.replaceChildren()));
+  source.addEventListener("chunk", ({ data }) => {
+    const chunk = JSON.parse(data);
+    boxes[chunk.position].append(chunk.text);
   });
-  source.addEventListener("over", () => {
+  source.addEventListener("end", () => {
     source.close();
     location.replace("/rate#now");
-    // To the same address with another fragment a browser only scrolls.
+    // With only the fragment changed, browsers scroll instead of loading the page.
     location.reload();
   });
 }

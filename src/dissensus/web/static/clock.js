@@ -1,14 +1,14 @@
-// How long an item is in view, by a clock that nobody sets.
+// Time that an item is in view, by a monotonic clock.
 
-const QUIET_MS = 60_000; // without any input; what is longer counts as idle
-const LONGEST_MS = 7 * 24 * 3600 * 1000; // what the server takes
+const QUIET_MS = 60_000; // without input; longer counts as idle
+const LONGEST_MS = 7 * 24 * 3600 * 1000; // maximum of the server
 const INPUTS = ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "touchmove"];
 
 export class Clock {
   #visible = 0;
   #idle = 0;
   #input = performance.now();
-  #since = document.hidden ? null : this.#input; // since when the page is in view and not yet counted
+  #since = document.hidden ? null : this.#input; // start of the time in view that is not yet counted
 
   constructor() {
     for (const name of INPUTS) addEventListener(name, () => this.#count(true), { passive: true, capture: true });

@@ -1,4 +1,4 @@
-// Dialogs that links open, and forms that are sent once.
+// Dialogs opened by links, and protection against double submission.
 
 document.documentElement.classList.add("js");
 
@@ -26,7 +26,7 @@ addEventListener("submit", (event) => {
   form.dataset.sent = "";
 });
 
-// A page that comes back from the cache of the browser shows what was, not what is.
+// Pages restored from the back/forward cache are outdated.
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
 });

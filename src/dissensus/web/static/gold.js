@@ -1,4 +1,4 @@
-// The page on which an expert labels: questions that apply, what is missing, and keys.
+// Gold labelling: conditional questions, required answers, and keyboard shortcuts.
 
 import "./dialogs.js";
 import { installKeys } from "./keys.js";

@@ -1,4 +1,4 @@
-// Rating without a mouse.
+// Keyboard shortcuts for rating.
 
 import { show } from "./dialogs.js";
 import { stored } from "./outbox.js";
@@ -18,16 +18,16 @@ export function installKeys(questions, submit) {
       submit();
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || writes(event.target) || !single.checked) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || isTextInput(event.target) || !single.checked) return;
     if (event.key === "?") show("keys");
     const digit = digitOf(event);
     if (digit && choose(questions, digit)) event.preventDefault();
   });
 }
 
-const writes = (element) => element.matches("textarea, select, input:not([type=radio], [type=checkbox])");
+const isTextInput = (element) => element.matches("textarea, select, input:not([type=radio], [type=checkbox])");
 
-// Where digits need the shift key, the place of the key counts.
+// On layouts where digits need the shift key, use the physical key.
 function digitOf({ key, code, shiftKey }) {
   if (/^[1-9]$/.test(key)) return Number(key);
   return !shiftKey && /^Digit[1-9]$/.test(code) ? Number(code.slice(5)) : null;
@@ -40,7 +40,7 @@ function choose(questions, digit) {
   choice.focus();
   if (choice.type === "checkbox" || !choice.checked) choice.click();
   if (choice.type === "checkbox") return true;
-  const [own, next] = ["opens" in choice.dataset && question.querySelector(".own input"), questions.after(question)];
+  const [own, next] = ["opens" in choice.dataset && question.querySelector(".own-words input"), questions.after(question)];
   if (own) own.focus();
   else if (next) focus(next);
   else document.getElementById("submit").focus();

@@ -1,7 +1,7 @@
-// What is to be sent: kept in the browser first, sent in order, and let go only at the server's word.
+// Outbox: requests are stored in the browser, sent in order, and removed once the server has answered.
 //
-// Every entry lies under a name of its own, so that tabs never write over each other. A tab sends its own entries and
-// those that it finds when it opens; what two tabs send twice the server keeps once, by its key.
+// Each entry has a unique name, so tabs never overwrite each other. A tab sends its own entries and those stored when it
+// opens; the server stores duplicates once, by their key.
 
 const DEBOUNCE_MS = 400;
 const PATIENCE_MS = 20_000;
@@ -16,7 +16,7 @@ export const uuid = () => {
     .replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
 };
 
-// A browser may refuse to keep anything; then all lasts as long as the page.
+// Browsers may disable storage; then entries last as long as the page.
 export const stored = {
   get: (name) => attempt(() => localStorage.getItem(name)),
   set: (name, value) => attempt(() => localStorage.setItem(name, value)),
@@ -36,16 +36,16 @@ export class Outbox {
   #entries = new Map();
   #prefix;
   #token;
-  #tell;
+  #notify;
   #number = 0;
-  #flying = null;
+  #sending = null;
   #failures = 0;
   #timer;
 
-  // `tell` hears of {kind}: saving, saved, unsaved, refused and signed_out (with a text), reply (with data).
-  constructor({ rater, token, tell = () => {} }) {
-    [this.#prefix, this.#token, this.#tell] = [`dissensus:${rater}:`, token, tell];
-    for (const name of stored.names().filter((one) => one.startsWith(this.#prefix)).sort()) {
+  // `notify` receives {kind}: saving, saved, unsaved, refused and signed_out (with text), reply (with data).
+  constructor({ rater, token, notify = () => {} }) {
+    [this.#prefix, this.#token, this.#notify] = [`dissensus:${rater}:`, token, notify];
+    for (const name of stored.names().filter((name) => name.startsWith(this.#prefix)).sort()) {
       const entry = attempt(() => JSON.parse(stored.get(name)));
       if (entry) this.#entries.set(name, entry);
       this.#number = Math.max(this.#number, Number(name.slice(this.#prefix.length).split(":")[0]) || 0);
@@ -54,12 +54,12 @@ export class Outbox {
     document.addEventListener("visibilitychange", () => document.hidden && this.send());
   }
 
-  // What waits for one address, such as /rate/ID/save.
+  // Unsent entries for one address, such as /rate/ID/save.
   waiting(path) {
     return [...this.#entries.values()].filter((entry) => entry.path === path);
   }
 
-  // Whether something waits that ends an item.
+  // True if an unsent entry completes or skips an item.
   get ends() {
     return [...this.#entries.values()].some((entry) => !entry.save || entry.save.final);
   }
@@ -71,7 +71,7 @@ export class Outbox {
   add(path, save = null) {
     const answers = {};
     for (const [name, entry] of this.#entries) {
-      const older = entry.path === path && name !== this.#flying && entry.save?.visit === save?.visit;
+      const older = entry.path === path && name !== this.#sending && entry.save?.visit === save?.visit;
       if (!older || !save || entry.save.final) continue;
       Object.assign(answers, entry.save.answers);
       this.#remove(name);
@@ -81,26 +81,26 @@ export class Outbox {
     const name = `${this.#prefix}${String(this.#number).padStart(9, "0")}:${uuid().slice(0, 8)}`;
     this.#entries.set(name, entry);
     stored.set(name, JSON.stringify(entry));
-    if (!this.#failures) this.#tell({ kind: "saving" });
-    if (save && !save.final) this.#later(Math.max(DEBOUNCE_MS, this.#pause));
+    if (!this.#failures) this.#notify({ kind: "saving" });
+    if (save && !save.final) this.#schedule(Math.max(DEBOUNCE_MS, this.#pause));
     else this.send();
   }
 
   async send() {
-    if (this.#flying) return;
+    if (this.#sending) return;
     clearTimeout(this.#timer);
     while (!this.empty) {
       const [name, entry] = this.#entries.entries().next().value;
-      this.#flying = name;
+      this.#sending = name;
       const outcome = await post(entry, this.#token);
-      this.#flying = null;
+      this.#sending = null;
       if (outcome.kind === "unsaved") this.#failures += 1;
       else this.#failures = 0;
       if (outcome.kind === "reply" || outcome.kind === "refused") this.#remove(name);
-      this.#tell({ ...outcome, entry });
-      if (outcome.kind === "unsaved") this.#later(this.#pause);
+      this.#notify({ ...outcome, entry });
+      if (outcome.kind === "unsaved") this.#schedule(this.#pause);
       if (outcome.kind === "unsaved" || outcome.kind === "signed_out") return;
-      if (outcome.kind === "reply" && this.empty) this.#tell({ kind: "saved" });
+      if (outcome.kind === "reply" && this.empty) this.#notify({ kind: "saved" });
     }
   }
 
@@ -109,7 +109,7 @@ export class Outbox {
     stored.remove(name);
   }
 
-  #later(milliseconds) {
+  #schedule(milliseconds) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.send(), milliseconds);
   }
@@ -137,13 +137,13 @@ async function post({ path, save }, token) {
   }
 }
 
-// A network that asks for a password answers too, but not as our server does.
+// Captive portals respond too, but not with our JSON.
 async function outcomeOf(response) {
   if (response.status >= 500 || LATER.has(response.status)) return { kind: "unsaved" };
   const text = await response.text();
   const data = attempt(() => JSON.parse(text));
-  if (response.ok) return data && ("place" in data || "revision" in data) ? { kind: "reply", data } : { kind: "unsaved" };
-  // Only our own word that it is no good lets an answer go: others on the way may say no for reasons of theirs.
+  if (response.ok) return data && ("stage" in data || "revision" in data) ? { kind: "reply", data } : { kind: "unsaved" };
+  // Drop an answer only if our server rejects it; proxies may refuse requests for other reasons.
   if (typeof data?.error !== "string") return { kind: "unsaved" };
   return { kind: response.status === 401 || response.status === 403 ? "signed_out" : "refused", text: data.error };
 }

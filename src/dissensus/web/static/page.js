@@ -1,4 +1,4 @@
-// Every page but the one with an item: dialogs, questions about the rater, and answers that still wait.
+// All pages except rating: dialogs, questions about the rater, and unsent answers.
 
 import "./dialogs.js";
 import { Outbox, stored } from "./outbox.js";
@@ -9,7 +9,7 @@ const form = document.getElementById("answers");
 
 if (rater) new Outbox({ rater, token }).send();
 
-// Of this rater alone: in one browser there may be unsent answers of another.
+// Only entries of this rater: the browser may hold unsent answers of another.
 if (forget) stored.names().filter((name) => name.split(":")[1] === forget).forEach(stored.remove);
 
 if (form) {

@@ -1,9 +1,9 @@
-// The questions of a form: what is answered, which of them apply, and what is missing.
+// Questions of a form: answers, conditions and required answers.
 
-export const filled = (phrase, values) => phrase.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+export const filled = (phrase, values) => phrase.replace(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder);
 
 const CHOICES = "input[type=radio], input[type=checkbox]";
-const TEXTS = "textarea, .own input";
+const TEXTS = "textarea, .own-words input";
 
 export class Questions {
   #form;
@@ -11,7 +11,7 @@ export class Questions {
 
   constructor(form, phrases) {
     [this.#form, this.#phrases] = [form, phrases];
-    form.noValidate = true; // we say what is missing ourselves, beside the question
+    form.noValidate = true; // missing answers are shown beside the question
     form.addEventListener("input", (event) => this.#choose(event.target), true);
     for (const name of ["input", "change"]) form.addEventListener(name, () => this.refresh(), true);
     this.refresh();
@@ -21,19 +21,19 @@ export class Questions {
     return [...this.#form.querySelectorAll("[data-question]")];
   }
 
-  // Those that apply to the answers so far, in order, each with its answer; the server decides alike.
+  // Questions that apply to the answers so far, in order, each with its answer. The server applies the same rule.
   #applying() {
-    const found = new Map();
+    const applying = new Map();
     for (const question of this.#all) {
       const { when, answers } = question.dataset;
-      const earlier = when && [...found].find(([one]) => one.dataset.question === when)?.[1];
+      const earlier = when && [...applying].find(([other]) => other.dataset.question === when)?.[1];
       const applies = !when || [earlier].flat().some((answer) => JSON.parse(answers).includes(answer));
-      if (applies) found.set(question, answerOf(question));
+      if (applies) applying.set(question, answerOf(question));
     }
-    return found;
+    return applying;
   }
 
-  // The answer to each question and each text of one's own, by name; null where there is none.
+  // Answers and texts in own words, by name; null where there is none.
   values() {
     const values = {};
     const applying = this.#applying();
@@ -63,7 +63,7 @@ export class Questions {
     this.refresh();
   }
 
-  // Show what applies, say how long texts are, and take back what was said of answers that are there now.
+  // Show questions that apply, update counters, and clear the faults of answered questions.
   refresh() {
     const applying = this.#applying();
     for (const question of this.#all) {
@@ -72,15 +72,15 @@ export class Questions {
       limit(question);
       const [counter, text] = [question.querySelector("[data-counter]"), question.querySelector("textarea")];
       if (counter) {
-        const values = { n: text.value.length, all: text.maxLength };
+        const values = { n: text.value.length, max: text.maxLength };
         counter.textContent = filled(this.#phrases.counter, values);
       }
     }
   }
 
-  // Mark what must be answered yet, and return the first of it.
+  // Mark required questions without an answer, and return the first.
   missing() {
-    const open = [...this.#applying()].filter(([one, answer]) => answer === null && "required" in one.dataset);
+    const open = [...this.#applying()].filter(([question, answer]) => answer === null && "required" in question.dataset);
     for (const [question] of open) mark(question, true, this.#phrases.missing);
     return open[0]?.[0];
   }
@@ -91,7 +91,7 @@ export class Questions {
   }
 
   after(question) {
-    return this.#open().find((one) => question.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING)
+    return this.#open().find((other) => question.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING)
       ?? this.#open()[0];
   }
 
@@ -100,7 +100,7 @@ export class Questions {
       .map(([question]) => question).filter((question) => "required" in question.dataset);
   }
 
-  // Answers that go with no other take the others back, and are taken back by them.
+  // An exclusive answer unchecks all others, and any other unchecks it.
   #choose(choice) {
     if (choice.type !== "checkbox" || !choice.checked || !choice.name) return;
     for (const other of choice.closest("[data-question]")?.querySelectorAll("input[type=checkbox]") ?? []) {
@@ -109,7 +109,7 @@ export class Questions {
   }
 }
 
-// As many as may be chosen leave the others out, but for those that take all back.
+// At the maximum number of answers, disable the rest except exclusive ones.
 function limit(question) {
   const choices = [...question.querySelectorAll("input[type=checkbox]")];
   const full = choices.filter((choice) => choice.checked).length >= Number(question.dataset.most ?? Infinity);
@@ -129,14 +129,14 @@ function answerOf(question) {
 }
 
 function ownWords(question) {
-  const text = question.querySelector(".own input").value;
+  const text = question.querySelector(".own-words input").value;
   return question.querySelector("[data-opens]:checked") && text.trim() ? text : null;
 }
 
-function mark(question, wrong, text) {
+function mark(question, invalid, text) {
   const [fault, control] = [question.querySelector(".fault"), question.querySelector("textarea") ?? question];
-  fault.hidden = !wrong;
+  fault.hidden = !invalid;
   if (text) fault.textContent = text;
-  if (wrong && control.matches("textarea, [role=radiogroup]")) control.setAttribute("aria-invalid", "true");
+  if (invalid && control.matches("textarea, [role=radiogroup]")) control.setAttribute("aria-invalid", "true");
   else control.removeAttribute("aria-invalid");
 }

@@ -1,4 +1,4 @@
-// Rating: answers are saved as they are given, and the next item is shown at once.
+// Rating: save answers as they are entered, and show the next item without reloading.
 
 import { Clock } from "./clock.js";
 import { show as showDialog } from "./dialogs.js";
@@ -6,8 +6,8 @@ import { installKeys } from "./keys.js";
 import { Outbox, stored, uuid } from "./outbox.js";
 import { Questions, filled, focus } from "./questions.js";
 
-const MOST_PACES = 20;
-const LEAST_PACES = 3; // before a pace is told
+const MAX_PACES = 20;
+const MIN_PACES = 3; // before a pace is shown
 
 const byId = (id) => document.getElementById(id);
 const read = (id) => JSON.parse(byId(id).textContent);
@@ -17,14 +17,14 @@ const [form, conversation, split] = [byId("answers"), byId("conversation"), docu
 
 const clock = new Clock();
 const questions = new Questions(form, phrases);
-const outbox = new Outbox({ rater, token, tell: hear });
+const outbox = new Outbox({ rater, token, notify: onOutbox });
 
 let item = opened(state.item, state);
-let following = state.following;
-let { done, all } = state;
-let waits = false; // for the server to say what comes next
-let leaves = false; // as soon as everything is sent
-let typing = null; // the text that is being written: a word is one change, not one for each letter
+let nextItem = state.next_item;
+let { done, total } = state;
+let waiting = false; // for the next item from the server
+let leaving = false; // once everything is sent
+let typing = null; // field being typed in: keystrokes in a row count as one change
 
 function opened({ assignment }, { answers = {}, revision = 0 } = {}) {
   return { assignment, answers: { ...answers }, revision, visit: uuid(), touched: false };
@@ -53,7 +53,7 @@ function record() {
   outbox.add(path("save"), saveOf(changed, false));
 }
 
-const path = (what) => `/rate/${item.assignment}/${what}`;
+const path = (action) => `/rate/${item.assignment}/${action}`;
 
 function saveOf(answers, final) {
   item.revision += 1;
@@ -62,7 +62,7 @@ function saveOf(answers, final) {
   return { key: uuid(), revision, visit, visible_ms, idle_ms, answers, final };
 }
 
-// Going on
+// Next item
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -70,17 +70,17 @@ form.addEventListener("submit", (event) => {
 });
 byId("skipping").addEventListener("submit", (event) => {
   event.preventDefault();
-  if (waits) return;
+  if (waiting) return;
   outbox.add(path("skip"));
   goOn();
 });
 
 function submit() {
-  if (waits) return;
+  if (waiting) return;
   record();
   const missing = questions.missing();
   if (missing) {
-    say(phrases.missing_some);
+    announce(phrases.missing_some);
     focus(missing);
     return;
   }
@@ -91,19 +91,19 @@ function submit() {
 }
 
 function goOn() {
-  if (following) display(following);
+  if (nextItem) display(nextItem);
   else wait(true);
-  following = null;
+  nextItem = null;
 }
 
 function wait(on) {
-  waits = on;
+  waiting = on;
   split.inert = on;
-  split.classList.toggle("waits", on);
+  split.classList.toggle("waiting", on);
 }
 
-function display(next, known) {
-  item = opened(next, known);
+function display(next, saved) {
+  item = opened(next, saved);
   conversation.innerHTML = next.html;
   form.action = `/rate/${next.assignment}`;
   byId("skipping").action = `/rate/${next.assignment}/skip`;
@@ -123,111 +123,111 @@ function fill() {
   questions.fill(Object.fromEntries(Object.entries(item.answers).map(([name, { value }]) => [name, value])));
 }
 
-// What the outbox tells
+// Events of the outbox
 
-function hear({ kind, text, data, entry }) {
+function onOutbox({ kind, text, data, entry }) {
   byId("saved").className = `saved ${kind === "saved" ? "done" : kind}`;
   if (kind === "saving") byId("saved").textContent = phrases.saving;
   if (kind === "saved") {
-    tell(phrases.saved);
-    mention();
-    if (leaves) location.assign("/rate");
+    showSaved(phrases.saved);
+    showPassing();
+    if (leaving) location.assign("/rate");
   }
   if (kind === "unsaved") {
-    tell(phrases.unsaved);
-    mention([waits ? phrases.waiting : phrases.kept]);
+    showSaved(phrases.unsaved);
+    showPassing([waiting ? phrases.waiting : phrases.offline]);
   }
-  if (kind === "signed_out") complain([phrases.signed_out, text], phrases.again);
-  if (kind === "refused") refuse(entry, text);
-  if (kind === "reply") learn(entry, data);
+  if (kind === "signed_out") showProblem([phrases.signed_out, text], phrases.reload);
+  if (kind === "refused") onRefused(entry, text);
+  if (kind === "reply") onReply(entry, data);
 }
 
-function learn(entry, data) {
-  if (!("place" in data)) {
+function onReply(entry, data) {
+  if (!("stage" in data)) {
     if (entry.path === path("save")) item.revision = Math.max(item.revision, data.revision);
     return;
   }
-  if (outbox.ends) return; // the server has not heard of all that was rated here
-  [done, all] = [data.done, data.all];
+  if (outbox.ends) return; // the reply does not cover all items rated here
+  [done, total] = [data.done, data.total];
   showProgress();
-  leaves = data.place !== "rate";
-  if (leaves) return;
-  following = data.following;
-  if (data.item.assignment === item.assignment && !waits) merge(data);
-  else if (waits || !item.touched) display(data.item, data);
-  else following = data.item;
+  leaving = data.stage !== "rate";
+  if (leaving) return;
+  nextItem = data.next_item;
+  if (data.item.assignment === item.assignment && !waiting) merge(data);
+  else if (waiting || !item.touched) display(data.item, data);
+  else nextItem = data.item;
   if (data.pause && entry.save?.final) pause();
 }
 
-// What was answered here counts more than what was saved elsewhere before.
+// Answers on this page override those saved earlier elsewhere.
 function merge({ answers, revision }) {
   item.revision = Math.max(item.revision, revision);
   item.answers = { ...answers, ...item.answers };
   fill();
 }
 
-function refuse({ path: where, save }, text) {
-  const elsewhere = save?.final || where !== path("save");
-  complain([phrases.refused, text, ...(elsewhere ? [phrases.refused_item] : [])], phrases.again);
+function onRefused({ path: target, save }, text) {
+  const elsewhere = save?.final || target !== path("save");
+  showProblem([phrases.refused, text, ...(elsewhere ? [phrases.refused_item] : [])], phrases.reload);
 }
 
-// Say what passes by itself, unless there is something that does not.
-function mention(texts) {
-  if (!byId("trouble").querySelector("a")) complain(texts);
+// Show a passing problem, unless a lasting one is shown.
+function showPassing(texts) {
+  if (!byId("alert").querySelector("a")) showProblem(texts);
 }
 
-// Say what is wrong; with a link to load the page again it stays until then.
-function complain(texts = [], link = "") {
-  const box = byId("trouble");
+// Show a problem; with a link to reload the page it stays until then.
+function showProblem(texts = [], link = "") {
+  const box = byId("alert");
   box.replaceChildren();
   if (!texts.length) return;
-  const told = document.createElement("p");
-  told.className = "told bad";
-  told.textContent = `${texts.join(" ")} `;
+  const notice = document.createElement("p");
+  notice.className = "notice bad";
+  notice.textContent = `${texts.join(" ")} `;
   if (link) {
     const anchor = document.createElement("a");
     [anchor.href, anchor.textContent] = ["/rate", link];
-    told.append(anchor);
+    notice.append(anchor);
   }
-  box.append(told);
+  box.append(notice);
 }
 
-function tell(text) {
+function showSaved(text) {
   byId("saved").textContent = text;
-  say(text);
+  announce(text);
 }
 
-function say(text) {
-  if (byId("said").textContent !== text) byId("said").textContent = text;
+function announce(text) {
+  if (byId("announcement").textContent !== text) byId("announcement").textContent = text;
 }
 
-// How far, and how long yet
+// Progress and remaining time
 
 function showProgress() {
-  const parts = [filled(all === null ? phrases.count : phrases.of, { done, all })];
+  const parts = [filled(total === null ? phrases.count : phrases.of, { done, total })];
   const time = left();
   if (time) parts.push(filled(phrases.pace, { time }));
   byId("progress").textContent = parts.join(", ");
   const bar = document.querySelector(".progress progress");
-  if (bar) [bar.max, bar.value] = [all, done];
+  if (bar) [bar.max, bar.value] = [total, done];
 }
 
 const paces = () => JSON.parse(stored.get(`dissensus-pace:${rater}`) ?? "[]");
 
 function keepPace(milliseconds) {
-  stored.set(`dissensus-pace:${rater}`, JSON.stringify([...paces(), milliseconds].slice(-MOST_PACES)));
+  stored.set(`dissensus-pace:${rater}`, JSON.stringify([...paces(), milliseconds].slice(-MAX_PACES)));
 }
 
 function left() {
-  const known = paces().sort((a, b) => a - b);
-  if (all === null || all <= done || known.length < LEAST_PACES) return null;
-  const minutes = Math.max(1, Math.round((known[known.length >> 1] * (all - done)) / 60_000));
+  const sorted = paces().sort((a, b) => a - b);
+  if (total === null || total <= done || sorted.length < MIN_PACES) return null;
+  const minutes = Math.max(1, Math.round((sorted[sorted.length >> 1] * (total - done)) / 60_000));
   const [number, unit] = minutes < 90 ? [minutes, "minute"] : [Math.round(minutes / 60), "hour"];
   const format = { style: "unit", unit, unitDisplay: "long" };
   return new Intl.NumberFormat(document.documentElement.lang, format).format(number);
 }
 
-// A break is offered once for a number of items, however often the page is loaded.
+// Suggest a break once for each number of items, even if the page is reloaded.
 function pause() {
   const name = `dissensus-pause:${rater}`;
   if (stored.get(name) === String(done)) return;
@@ -235,7 +235,7 @@ function pause() {
   showDialog("pause");
 }
 
-// What was answered before and is not sent yet, by this page or by one that was closed
+// Restore unsent answers of this page or of one that was closed.
 function restore() {
   for (const { save } of outbox.waiting(path("save"))) {
     Object.assign(item.answers, save.answers);

@@ -29,7 +29,7 @@ class RedTeamerActivity:
     """Counts of one red-teamer's attempts."""
 
     number: int  # zero-based entry number of the rater
-    n: int
+    n: int  # attempts
     n_successful: int  # by the red-teamer's own rating
     n_repeated: int  # near-duplicates of any other attempt
     n_personal: int  # attempts that may contain personal data
@@ -50,46 +50,51 @@ def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> Attem
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.of(tx, campaign_row)
         if campaign.chat is None:
-            raise InvalidInput(f"In {name} raters rate items, and try nothing.")
+            raise InvalidInput(f"In {name} raters rate items: there are no attempts.")
         ended = list(store.iterate_ended_chats(tx, campaign_row.id, required_purposes(campaign, ())))
         numbers = raters.load_rater_numbers(tx, campaign_row.id)
-        reviews = list(iter_reviews(tx, platform, [one.chat for one in ended], campaign.chat, staff_id=staff_id))
-    every = [_to_completed_chat(one, numbers) for one in ended]
-    tried = [(one, attempt) for one in every if (attempt := to_attempt(one, campaign.chat)) is not None]
-    if not tried:
+        reviews = list(iter_reviews(tx, platform, [row.chat for row in ended], campaign.chat, staff_id=staff_id))
+    chats = [_to_completed_chat(row, numbers) for row in ended]
+    pairs = [(chat, attempt) for chat in chats if (attempt := to_attempt(chat, campaign.chat)) is not None]
+    if not pairs:
         raise NotFound(f"{name} has no attempt yet: no conversation of a mode with an intent or a success has ended.")
-    places = {one.id: str(place) for place, (one, _) in enumerate(tried, 1)}
-    known = [replace(one, attempt_id=places[one.attempt_id]) for one in reviews if one.attempt_id in places]
-    return _summarise(tried, known)
+    attempt_ids = {chat.id: str(number) for number, (chat, _) in enumerate(pairs, 1)}
+    reviews = [
+        replace(review, attempt_id=attempt_ids[review.attempt_id])
+        for review in reviews
+        if review.attempt_id in attempt_ids
+    ]
+    return _summarise(pairs, reviews)
 
 
-def _to_completed_chat(one: store.EndedChat, numbers: Mapping[str, int]) -> CompletedChat:
+def _to_completed_chat(row: store.EndedChat, numbers: Mapping[str, int]) -> CompletedChat:
     return CompletedChat(
-        id=one.chat.id,
-        rater_id=one.chat.rater_id,
-        member=numbers[one.chat.rater_id],
-        exchanges=one.chat.exchanges,
-        intent=one.chat.intent,
-        success=one.success,
+        id=row.chat.id,
+        rater_id=row.chat.rater_id,
+        member=numbers[row.chat.rater_id],
+        exchanges=row.chat.exchanges,
+        intent=row.chat.intent,
+        success=row.success,
     )
 
 
-def _summarise(tried: Sequence[tuple[CompletedChat, "Attempt"]], reviews: Sequence[Review]) -> AttemptSummary:
-    attempts = [attempt for _, attempt in tried]
-    words = ["\n".join(exchange.said for exchange in one.exchanges) for one, _ in tried]
+def _summarise(pairs: Sequence[tuple[CompletedChat, "Attempt"]], reviews: Sequence[Review]) -> AttemptSummary:
+    attempts = [attempt for _, attempt in pairs]
+    texts = ["\n".join(exchange.message for exchange in chat.exchanges) for chat, _ in pairs]
     analysis = analyse_attempts(attempts, reviews=reviews, bootstrap=BOOTSTRAP_REPLICATES)
-    first = near_duplicates(words).first.tolist()
-    together = Counter(first)
-    repeats = [together[place] > 1 for place in first]
-    personal = [{span.kind for span in find_personal_data(text)} for text in words]
-    done: dict[int, Counter[str]] = {}
+    first = near_duplicates(texts).first.tolist()
+    cluster_sizes = Counter(first)
+    repeats = [cluster_sizes[index] > 1 for index in first]
+    personal = [{span.kind for span in find_personal_data(text)} for text in texts]
+    counts: dict[int, Counter[str]] = {}
     for attempt, repeated, kinds in zip(attempts, repeats, personal, strict=True):
-        one = done.setdefault(attempt.red_team_member_id or 0, Counter())
-        success = attempt.rating is not None and attempt.rating >= analysis.success_from
-        one.update({"n": 1, "n_successful": success, "n_repeated": repeated, "n_personal": bool(kinds)})
-    busiest = sorted(done.items(), key=lambda item: (-item[1]["n"], item[0]))
+        successful = attempt.rating is not None and attempt.rating >= analysis.success_from
+        counts.setdefault(attempt.red_team_member_id or 0, Counter()).update(
+            {"n": 1, "n_successful": successful, "n_repeated": repeated, "n_personal": bool(kinds)}
+        )
+    most_active = sorted(counts.items(), key=lambda item: (-item[1]["n"], item[0]))
     return AttemptSummary(
         analysis=analysis,
-        red_teamers=tuple(RedTeamerActivity(number=number, **counts) for number, counts in busiest),
+        red_teamers=tuple(RedTeamerActivity(number=number, **fields) for number, fields in most_active),
         personal=dict(sorted(Counter(kind for kinds in personal for kind in kinds).items())),
     )

@@ -19,7 +19,7 @@ from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
 MAX_FAULTS: Final = 20
-"""Faults that a report names."""
+"""Faults listed in a report."""
 MAX_LINK_ROUNDS: Final = 10_000
 
 
@@ -31,7 +31,7 @@ class AuditReport:
     n_erased: int  # events whose content was erased
     head: str  # last link; keep it elsewhere to prove later that nothing before it changed
     broken: ChainBreak | None  # first break of the chain, None if it is intact
-    knows: bool | None  # whether the given link is in the chain, None if none was given
+    knows: bool | None  # True if the given link is in the chain, None if none was given
     faults: tuple[str, ...]  # first disagreements between stored data and events
 
     @property
@@ -40,11 +40,11 @@ class AuditReport:
         return self.broken is None and self.knows is not False and not self.faults
 
 
-def log_view(platform: Platform, name: str, what: str, *, staff_id: str, now: datetime) -> None:
+def log_view(platform: Platform, name: str, view: str, *, staff_id: str, now: datetime) -> None:
     """Log that a member of staff viewed data of individual raters."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        log_staff_event(tx, campaign_row.id, "viewed", staff_id, now, what=what)
+        log_staff_event(tx, campaign_row.id, "viewed", staff_id, now, view=view)
 
 
 def link_pending_events(platform: Platform) -> int:
@@ -55,14 +55,14 @@ def link_pending_events(platform: Platform) -> int:
 
 
 def _link_campaign(platform: Platform, campaign_id: str) -> int:
-    linked = 0
+    n_linked = 0
     for _ in range(MAX_LINK_ROUNDS):
         with platform.database.writing() as tx:
             n = events.chain_events(tx, campaign_id)
-        linked += n
+        n_linked += n
         if n < events.BATCH_SIZE:
-            return linked
-    raise Unavailable("Events come faster than they can be linked. Try again when less is going on.")
+            return n_linked
+    raise Unavailable("Events arrive faster than they can be linked. Try again when the site is less busy.")
 
 
 def audit_campaign(platform: Platform, name: str, *, known: str | None = None) -> AuditReport:
@@ -87,10 +87,10 @@ def _find_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
     yield from _find_answer_faults(tx, campaign_id)
     yield from _find_chat_faults(tx, campaign_id)
     for item, stored, counted in store.iterate_wrong_loads(tx, campaign_id):
-        yield f"Item {item} is said to have {stored:,} raters, and has {counted:,}."
+        yield f"Item {item} should have {stored:,} raters, and has {counted:,}."
     n_raters, counted = store.count_raters(tx, campaign_id)
     if counted > n_raters:
-        yield f"The campaign is said to have let in {n_raters:,} raters, and has {counted:,}."
+        yield f"The campaign should have {n_raters:,} raters, and has {counted:,}."
 
 
 def _find_answer_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
@@ -98,30 +98,35 @@ def _find_answer_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
     since = store.find_first_event_time(tx, campaign_id)
     if since is None:
         return
-    told = {
-        str(one.content["save"]): str(one.content["digest"])
-        for one in events.iterate_events(tx, campaign_id, "item_submitted")
+    digests = {
+        str(event.content["save"]): str(event.content["digest"])
+        for event in events.iterate_events(tx, campaign_id, "item_submitted")
     }
     for key, save in store.iterate_final_saves(tx, campaign_id, since=since):
-        digest = told.pop(key, None)
+        digest = digests.pop(key, None)
         if digest is None:
-            yield f"The answers {key} were never submitted, by what is told."
+            yield f"The answers {key} are stored, and the log has no submission of them."
         elif digest != digest_save(save):
-            yield f"The answers {key} are not what was submitted."
-    for key in told:
-        yield f"The answers {key} were submitted, and are gone."
+            yield f"The answers {key} differ from those that were submitted."
+    for key in digests:
+        yield f"The answers {key} were submitted, and are missing."
 
 
 def _find_chat_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
     """Compare chat messages and picks with the digests in the event log."""
-    told: dict[EventKind, dict[str, str]] = {}
-    for kind in ("message_sent", "response_picked"):
-        found = events.iterate_events(tx, campaign_id, kind)
-        told[kind] = {str(one.content["exchange"]): str(one.content["digest"]) for one in found}
-    for one, exchange in store.iterate_exchanges(tx, campaign_id):
-        if told["message_sent"].pop(one, None) != digest_message(exchange):
-            yield f"What stands in the exchange {one} is not what was said."
-        if exchange.pick is not None and told["response_picked"].pop(one, None) != digest_pick(exchange):
-            yield f"The preference in the exchange {one} is not what was picked."
-    for one in {*told["message_sent"], *told["response_picked"]}:
-        yield f"The exchange {one} is not whole any more."
+    messages, picks = (_load_exchange_digests(tx, campaign_id, kind) for kind in ("message_sent", "response_picked"))
+    for exchange_id, exchange in store.iterate_exchanges(tx, campaign_id):
+        if messages.pop(exchange_id, None) != digest_message(exchange):
+            yield f"The message in the exchange {exchange_id} differs from the one that was sent."
+        if exchange.pick is not None and picks.pop(exchange_id, None) != digest_pick(exchange):
+            yield f"The preference in the exchange {exchange_id} differs from the one that was picked."
+    for exchange_id in {*messages, *picks}:
+        yield f"Parts of the exchange {exchange_id} are missing."
+
+
+def _load_exchange_digests(tx: Connection, campaign_id: str, kind: EventKind) -> dict[str, str]:
+    """Return the logged digest of each exchange."""
+    return {
+        str(event.content["exchange"]): str(event.content["digest"])
+        for event in events.iterate_events(tx, campaign_id, kind)
+    }

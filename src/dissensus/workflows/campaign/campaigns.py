@@ -24,19 +24,17 @@ MAX_INVITATIONS = 10_000
 """Personal links made at once."""
 
 FROZEN_FIELDS = (
-    *(
-        "name",
-        "languages",
-        "questionnaire",
-        "chat",
-        "pair",
-        "demographics",
-        "demographics_placed",
-        "replication",
-        "seed",
-    ),
+    "name",
+    "languages",
+    "questionnaire",
+    "chat",
+    "pair",
+    "demographics",
+    "demographics_position",
+    "replication",
+    "seed",
 )
-"""What cannot change once raters may come: answers would not be comparable, or plans not repeatable."""
+"""Fields that are fixed after opening: else answers would not be comparable, or plans not reproducible."""
 
 CLONE_HINT = "Clone the campaign and change the clone."
 REMOVE_HINT = "Remove the items first."
@@ -44,12 +42,18 @@ ITEMS_STAY = "its items cannot change"
 
 
 def create_campaign(
-    platform: Platform, campaign: Campaign, items: Sequence[Item], *, staff_id: str, by_link: bool = True, now: datetime
+    platform: Platform,
+    campaign: Campaign,
+    items: Sequence[Item],
+    *,
+    staff_id: str,
+    open_link: bool = True,
+    now: datetime,
 ) -> CampaignRow:
-    """Create a draft with its items; without `by_link` only personal links let raters enter."""
+    """Create a draft with its items; without `open_link` only personal links let raters enter."""
     _check_items(campaign, items)
     with platform.database.writing() as tx:
-        key = new_key() if by_link else None
+        key = new_key() if open_link else None
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         items_store.add_items(tx, campaign_id, items, now=now)
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, items=len(items))
@@ -57,7 +61,7 @@ def create_campaign(
 
 
 def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id: str, now: datetime) -> int:
-    """Add items to a draft and return how many it has."""
+    """Add items to a draft and return the number of its items."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         _check_state(campaign_row, ("draft",), ITEMS_STAY)
@@ -69,20 +73,20 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
 
 def _check_items(campaign: Campaign, items: Sequence[Item]) -> None:
     """Reject pairs where single responses are rated, and single responses where pairs are compared."""
-    wrong = [
-        (place, item)
-        for place, item in enumerate(items, start=1)
+    misfits = [
+        (number, item)
+        for number, item in enumerate(items, start=1)
         if (item.response_b is None) != (campaign.pair is None)
     ]
-    if wrong:
-        place, item = wrong[0]
-        has = (
-            "has two responses, and this campaign rates one. Write a table [pair] into it, or leave response B out"
+    if misfits:
+        number, item = misfits[0]
+        fault = (
+            "has two responses, and this campaign rates one. Add a table [pair] to it, or omit response B"
             if campaign.pair is None
-            else "has one response, and with [pair] two are compared. Give it a response B, or take [pair] out"
+            else "has one response, and with [pair] two are compared. Add a response B, or remove [pair]"
         )
         raise InvalidInput(
-            f"Item {format_value(item.item_id)}, number {place:,}, {has}.{count_rest(len(wrong) - 1, 'such item')}"
+            f"Item {format_value(item.item_id)}, number {number:,}, {fault}.{count_rest(len(misfits) - 1, 'such item')}"
         )
 
 
@@ -92,7 +96,7 @@ def remove_items(platform: Platform, name: str, *, staff_id: str, now: datetime)
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         _check_state(campaign_row, ("draft",), ITEMS_STAY)
         if gold.has_labels(tx, campaign_row.id):
-            raise Conflict(f"Experts have labelled items of {name}, and what they said is never erased. {CLONE_HINT}")
+            raise Conflict(f"Experts have labelled items of {name}, and labels are never erased. {CLONE_HINT}")
         n = erasure.remove_items(tx, campaign_row.id)
         log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, removed=n)
         return n
@@ -113,7 +117,7 @@ def revise_campaign(platform: Platform, name: str, campaign: Campaign, *, staff_
             )
         if (old.pair is None) != (campaign.pair is None) and items_store.count_items(tx, campaign_row.id):
             raise Conflict(
-                f"pair cannot come or go while {name} has items, which have one response or two. {REMOVE_HINT}"
+                f"pair cannot be added or removed while {name} has items, which have one response or two. {REMOVE_HINT}"
             )
         if campaign_row.state == "paused":
             _check_frozen(old, campaign)
@@ -127,15 +131,15 @@ def revise_campaign(platform: Platform, name: str, campaign: Campaign, *, staff_
 def _check_frozen(old: Campaign, new: Campaign) -> None:
     changed = [name for name in FROZEN_FIELDS if getattr(old, name) != getattr(new, name)]
     changed += ["the cells of the quota"] * (_cell_rules(old) != _cell_rules(new))
-    changed += ["what passes the checks, and where they come,"] * (_check_rules(old) != _check_rules(new))
+    changed += ["the correct answers and positions of the checks"] * (_check_rules(old) != _check_rules(new))
     if not set(new.registered_models) <= set(old.registered_models):
         raise Conflict(
-            "lines can only be taken out after raters came: they did not know that others would learn from them. "
+            "registered_models can only be removed after raters entered: the raters were not informed of others. "
             f"{CLONE_HINT}"
         )
     if changed:
         raise Conflict(
-            f"{' and '.join(changed)} cannot change after raters came: answers would not be comparable. {CLONE_HINT}"
+            f"{' and '.join(changed)} cannot change after raters entered: answers would not be comparable. {CLONE_HINT}"
         )
     _check_pay(old.pay, new.pay)
 
@@ -143,25 +147,25 @@ def _check_frozen(old: Campaign, new: Campaign) -> None:
 def _check_pay(old: Pay | None, new: Pay | None) -> None:
     if old is None:
         return
-    amounts = ("hour", "finished", "screened_out")
-    if new is None or new.currency != old.currency or any(getattr(new, one) < getattr(old, one) for one in amounts):
-        raise Conflict("pay cannot become less, nor be in another currency, after raters came for it. It may be more.")
+    amounts = ("hourly_rate", "finished", "screened_out")
+    if new is None or new.currency != old.currency or any(getattr(new, name) < getattr(old, name) for name in amounts):
+        raise Conflict("pay cannot be reduced or change its currency after raters entered. It can be increased.")
 
 
 def _cell_rules(campaign: Campaign) -> tuple[object, ...]:
-    """Return the rules that assign raters to cells; seats per cell may change."""
+    """Return the rules that assign raters to cells; the number of seats may change."""
     quota = campaign.quota
     return () if quota is None else (quota.axes, quota.source, quota.balanced)
 
 
 def _check_rules(campaign: Campaign) -> list[tuple[object, ...]]:
     """Return the rules that decide who passes a check; its wording may change."""
-    return [(check.name, check.kind, check.scale, check.right, check.after) for check in campaign.checks]
+    return [(check.name, check.kind, check.scale, check.correct_answers, check.after) for check in campaign.checks]
 
 
 def _resize_cells(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, now: datetime) -> None:
     if campaign.quota is not None:
-        seats.set_seats(tx, campaign_row.id, campaign.quota.places, now=now)
+        seats.set_seats(tx, campaign_row.id, campaign.quota.capacities, now=now)
 
 
 def change_state(platform: Platform, name: str, to: CampaignState, *, staff_id: str, now: datetime) -> CampaignRow:
@@ -176,7 +180,7 @@ def change_state(platform: Platform, name: str, to: CampaignState, *, staff_id: 
             consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
             _resize_cells(tx, campaign_row, campaign, now)
         store.set_campaign_state(tx, campaign_row.id, to, now=now)
-        log_staff_event(tx, campaign_row.id, "state_changed", staff_id, now, to=to)
+        log_staff_event(tx, campaign_row.id, "state_changed", staff_id, now, state=to)
         return store.get_campaign(tx, campaign_row.id)
 
 
@@ -188,7 +192,7 @@ def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: st
         key = None if campaign_row.key is None else new_key()
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         items_store.add_items(tx, campaign_id, tuple(items_store.iterate_items(tx, campaign_row.id)), now=now)
-        log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, of=name)
+        log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, cloned_from=name)
         return store.get_campaign(tx, campaign_id)
 
 
@@ -197,7 +201,7 @@ def create_invitations(
 ) -> tuple[str, ...]:
     """Return the keys of new personal links; only their hashes are stored."""
     if not 1 <= n <= MAX_INVITATIONS:
-        raise InvalidInput(f"{n:,} invitations were asked for; 1 to {MAX_INVITATIONS:,} can be made at once.")
+        raise InvalidInput(f"{n:,} invitations were requested; 1 to {MAX_INVITATIONS:,} can be made at once.")
     keys = tuple(new_key() for _ in range(n))
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
@@ -210,9 +214,7 @@ def create_invitations(
 def _check_cell(campaign: Campaign, cell: str | None) -> None:
     cells = campaign.recruited_cells
     if cells and cell is None:
-        raise InvalidInput(
-            f"Raters come by the cells of the quota. Name the cell that the links are for: {format_list(cells)}."
-        )
+        raise InvalidInput(f"Raters enter by cells of the quota. Name the cell of the links: {format_list(cells)}.")
     if cell is not None and cell not in cells:
         allowed = (
             f"Cells are {format_list(cells)}." if cells else "Only a quota that the recruiter fills has links by cell."
@@ -234,6 +236,6 @@ def load_draft_definition(platform: Platform, name: str, *, staff_id: str) -> Ca
         return platform.definitions.of(tx, campaign_row)
 
 
-def _check_state(campaign_row: CampaignRow, states: tuple[CampaignState, ...], what: str) -> None:
+def _check_state(campaign_row: CampaignRow, states: tuple[CampaignState, ...], consequence: str) -> None:
     if campaign_row.state not in states:
-        raise Conflict(f"{campaign_row.name} is {campaign_row.state}, and {what} now.")
+        raise Conflict(f"{campaign_row.name} is {campaign_row.state}, and {consequence} now.")

@@ -24,37 +24,37 @@ def list_conversation_items(platform: Platform, name: str, *, staff_id: str, now
         campaign = platform.definitions.of(tx, campaign_row)
         if campaign.chat is None:
             raise InvalidInput(f"In {name} raters rate items, and have no conversations.")
-        found = tuple(_completed_items(tx, campaign_row.id, campaign, campaign.chat))
-    if not found:
-        raise NotFound(f"{name} has no conversation that has ended, of a rater who agreed to it.")
+        result = tuple(_completed_items(tx, campaign_row.id, campaign, campaign.chat))
+    if not result:
+        raise NotFound(f"{name} has no finished conversation of a rater who agreed to its use.")
     log_export(platform, name, staff_id, ExportOptions(with_text=True), now)
-    return found
+    return result
 
 
 def _completed_items(tx: Connection, campaign_id: str, campaign: Campaign, chat: ChatSettings) -> Iterator[Item]:
-    for one in export.iterate_ended_chats(tx, campaign_id, required_purposes(campaign, ())):
-        item = to_item(_to_completed_chat(one.chat), chat)
+    for ended in export.iterate_ended_chats(tx, campaign_id, required_purposes(campaign, ())):
+        item = to_item(_to_completed_chat(ended.chat), chat)
         if item is not None:
             yield item
 
 
-def _to_completed_chat(one: chats.ChatRow) -> CompletedChat:
-    return CompletedChat(id=one.id, rater_id=one.rater_id, member=0, exchanges=one.exchanges, intent=one.intent)
+def _to_completed_chat(row: chats.ChatRow) -> CompletedChat:
+    return CompletedChat(id=row.id, rater_id=row.rater_id, member=0, exchanges=row.exchanges, intent=row.intent)
 
 
 def erase_conversation_items(tx: Connection, rater_id: str, chat: ChatSettings, *, now: datetime) -> int:
     """Erase and withhold copies of a rater's conversations in other campaigns; return their number."""
-    found = list(find_item_copies(tx, chats.list_rater_chats(tx, rater_id), chat))
-    for copy in found:
+    copies = list(find_item_copies(tx, chats.list_rater_chats(tx, rater_id), chat))
+    for copy in copies:
         assignments.withhold_item(tx, copy.id, now=now)
         items.erase_item(tx, copy.id)
-    return len(found)
+    return len(copies)
 
 
-def find_item_copies(tx: Connection, talked: Iterable[chats.ChatRow], chat: ChatSettings) -> Iterator[items.ItemCopy]:
+def find_item_copies(tx: Connection, rows: Iterable[chats.ChatRow], chat: ChatSettings) -> Iterator[items.ItemCopy]:
     """Yield the items of other campaigns that were made from the given conversations."""
-    mine = {one.id: to_item(_to_completed_chat(one), chat) for one in talked}
-    for copy in items.iterate_item_copies(tx, list(mine)):
-        item = mine[copy.item.item_id]
+    originals = {row.id: to_item(_to_completed_chat(row), chat) for row in rows}
+    for copy in items.iterate_item_copies(tx, list(originals)):
+        item = originals[copy.item.item_id]
         if item is not None and copy.item.conversation == item.conversation:
             yield copy

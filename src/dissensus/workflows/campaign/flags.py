@@ -53,8 +53,8 @@ def _load_flag_case(tx: Connection, name: str, rater_id: str, staff_id: str, *, 
     if rater is None or rater.campaign_id != campaign_row.id or rater.state == "withdrawn":
         raise NotFound(f"There is no such rater in {name}, or they withdrew.")
     snapshot = monitoring.find_snapshot(tx, campaign_row.id)
-    known = () if snapshot is None else snapshot.figures.flagged
-    flagged = next((one for one in known if one.rater_id == rater_id), None)
+    all_flagged = () if snapshot is None else snapshot.figures.flagged
+    flagged = next((flagged for flagged in all_flagged if flagged.rater_id == rater_id), None)
     decisions = flags.list_flag_decisions(tx, rater_id)
     if flagged is None and not decisions:
         raise NotFound(f"Rater {rater.number + 1} meets no criterion, so there is nothing to decide.")
@@ -70,38 +70,39 @@ def _load_flag_case(tx: Connection, name: str, rater_id: str, staff_id: str, *, 
 
 
 def decide_flag(
-    platform: Platform, name: str, rater_id: str, given: FlagVerdict, *, staff_id: str, now: datetime
+    platform: Platform, name: str, rater_id: str, decision: FlagVerdict, *, staff_id: str, now: datetime
 ) -> None:
-    """Store a decision about a rater; it holds until the next one."""
-    verdict, reason = next((one for one in VERDICTS if one == given.verdict), None), given.reason.strip()
-    faults = tuple(_find_faults(given.verdict, reason))
+    """Store a decision about a rater; it is current until the next one."""
+    verdict = next((verdict for verdict in VERDICTS if verdict == decision.verdict), None)
+    reason = decision.reason.strip()
+    faults = _find_faults(decision.verdict, reason)
     with platform.database.writing() as tx:
         # The lock keeps the rater from withdrawing meanwhile.
-        found = _load_flag_case(tx, name, rater_id, staff_id, lock=True)
+        case = _load_flag_case(tx, name, rater_id, staff_id, lock=True)
         if faults or verdict is None:
             raise InvalidInput("\n".join(faults))
-        decision_id = parse_form_id(given.id)
-        known = flags.find_flag_decision(tx, decision_id)
-        if known is not None and (known.rater_id, known.verdict, known.reason) != (rater_id, verdict, reason):
-            raise Conflict("This form has decided something else already, and nothing was kept. Load the page again.")
-        if known is None:
-            evidence = "\n".join(found.flagged.reasons) if found.flagged else ""
-            judged = FlagJudgement(verdict=verdict, reason=reason, evidence=evidence)
-            flags.add_flag_decision(tx, rater_id, decision_id, judged, staff_id=staff_id, now=now)
-            # Of the rater, so that it goes with them.
-            who = {"rater_id": rater_id, "staff_id": staff_id}
+        decision_id = parse_form_id(decision.id)
+        stored = flags.find_flag_decision(tx, decision_id)
+        if stored is not None and (stored.rater_id, stored.verdict, stored.reason) != (rater_id, verdict, reason):
+            raise Conflict("This form was already used for another decision, and nothing was stored. Reload the page.")
+        if stored is None:
+            evidence = "\n".join(case.flagged.reasons) if case.flagged else ""
+            judgement = FlagJudgement(verdict=verdict, reason=reason, evidence=evidence)
+            flags.add_flag_decision(tx, rater_id, decision_id, judgement, staff_id=staff_id, now=now)
+            content = {"verdict": verdict, "reason": reason}
+            # An event of the rater, so that it is erased with them.
             events.append_event(
-                tx, found.campaign_id, "decision_recorded", {"verdict": verdict, "reason": reason}, **who, now=now
+                tx, case.campaign_id, "decision_recorded", content, rater_id=rater_id, staff_id=staff_id, now=now
             )
 
 
 def _find_faults(verdict: str, reason: str) -> list[str]:
     faults = []
     if verdict not in VERDICTS:
-        given = f"{format_value(verdict)} is no decision" if verdict else "Nothing is chosen"
-        faults.append(f"{given}. Choose {' or '.join(VERDICTS)}.")
+        fault = f"{format_value(verdict)} is not a decision" if verdict else "Nothing is chosen"
+        faults.append(f"{fault}. Choose {' or '.join(VERDICTS)}.")
     if not reason:
-        faults.append("There is no reason. Say why, so that others can follow the decision.")
+        faults.append("There is no reason. Give one, so that others can understand the decision.")
     if len(reason) > MAX_REASON_LENGTH:
         faults.append(f"The reason has {len(reason):,} characters; {MAX_REASON_LENGTH:,} are allowed. Shorten it.")
     try:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from dissensus.errors import Conflict, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.hints import format_list, format_value, suggest
-from dissensus.store import api_tokens, campaigns
+from dissensus.store import campaigns
 from dissensus.store import members as store
 from dissensus.store import staff as people
 from dissensus.store.campaigns import CampaignRow
@@ -18,10 +18,10 @@ from dissensus.store.members import MemberRow, PendingInvitation
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.platform.staff import SESSION_LIFETIME, validate_name
+from dissensus.workflows.platform.staff import SESSION_LIFETIME, delete_expired_keys, validate_name
 
 INVITATION_LIFETIME: Final = timedelta(days=7)
-"""How long staff can be invited by a link."""
+"""Validity of an invitation link of staff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,9 @@ def add_member(platform: Platform, name: str, person: str, role: Role, *, staff_
     person = validate_name(person)
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
-        found = people.find_staff_by_name(tx, person) or people.add_staff(tx, person, now=now)
-        _add_membership(tx, campaign_row, found, role, now)
-        log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=found.id, role=role)
+        staff = people.find_staff_by_name(tx, person) or people.add_staff(tx, person, now=now)
+        _add_membership(tx, campaign_row, staff, role, now)
+        log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=staff.id, role=role)
 
 
 def create_member_invitation(platform: Platform, name: str, role: Role, *, staff_id: str, now: datetime) -> str:
@@ -81,7 +81,7 @@ def create_member_invitation(platform: Platform, name: str, role: Role, *, staff
     key = new_key()
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        api_tokens.delete_expired(tx, now=now)
+        delete_expired_keys(tx, now=now)
         store.add_staff_invitation(tx, campaign_row.id, key, role, expires_at=now + INVITATION_LIFETIME)
     return key
 
@@ -91,7 +91,7 @@ def revoke_member_invitation(platform: Platform, name: str, invitation_id: str, 
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         if not store.revoke_invitation(tx, campaign_row.id, invitation_id):
-            raise NotFound(f"{name} has no such link; it was used, has ended or was taken back. Load the list again.")
+            raise NotFound(f"{name} has no such link; it was used, has expired or was revoked. Reload the list.")
 
 
 def preview_member_invitation(platform: Platform, key: str, *, now: datetime) -> MemberInvitation:
@@ -133,24 +133,25 @@ def _use_invitation(tx: Connection, key: str, staff_id: str, now: datetime) -> s
 
 
 def _load_invitation(tx: Connection, key: str, now: datetime) -> tuple[CampaignRow, Role]:
-    found = store.find_invitation(tx, key, now=now)
-    if found is None:
+    invitation = store.find_invitation(tx, key, now=now)
+    if invitation is None:
         raise _stale_invitation()
-    return campaigns.get_campaign(tx, found[0]), found[1]
+    campaign_id, role = invitation
+    return campaigns.get_campaign(tx, campaign_id), role
 
 
 def _stale_invitation() -> NotAllowed:
     return NotAllowed(
-        f"This link was used, was taken back, is older than {INVITATION_LIFETIME.days} days, or is not whole. Ask an "
+        f"This link was used or revoked, is older than {INVITATION_LIFETIME.days} days, or is incomplete. Ask an "
         "owner of the campaign for another one."
     )
 
 
 def _add_membership(tx: Connection, campaign_row: CampaignRow, staff: StaffRow, role: Role, now: datetime) -> None:
-    known = store.find_role(tx, campaign_row.id, staff.id)
-    if known is not None:
+    current = store.find_role(tx, campaign_row.id, staff.id)
+    if current is not None:
         raise Conflict(
-            f"{staff.name} belong{'' if staff.name == 'You' else 's'} to {campaign_row.name} already, as {known}."
+            f"{staff.name} belong{'' if staff.name == 'You' else 's'} to {campaign_row.name} already, as {current}."
         )
     store.add_member(tx, campaign_row.id, staff.id, role, now=now)
 
@@ -161,7 +162,7 @@ def change_role(platform: Platform, name: str, person: str, role: Role, *, staff
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         member = _find_member(tx, campaign_row, person)
         if role != "owner":
-            _keep_an_owner(tx, campaign_row, member)
+            _check_owner_remains(tx, campaign_row, member)
         store.set_role(tx, campaign_row.id, member.staff_id, role)
         log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=member.staff_id, role=role)
 
@@ -171,24 +172,24 @@ def remove_member(platform: Platform, name: str, person: str, *, staff_id: str, 
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         member = _find_member(tx, campaign_row, person)
-        _keep_an_owner(tx, campaign_row, member)
+        _check_owner_remains(tx, campaign_row, member)
         store.remove_member(tx, campaign_row.id, member.staff_id)
         log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=member.staff_id, role=None)
 
 
 def _find_member(tx: Connection, campaign_row: CampaignRow, person: str) -> MemberRow:
-    found = store.list_members(tx, campaign_row.id)
-    names = [one.name for one in found]
+    members = store.list_members(tx, campaign_row.id)
+    names = [member.name for member in members]
     if person.strip() not in names:
         hint = suggest(person, names)
         raise NotFound(
             f"Nobody called {format_value(person)} belongs to {campaign_row.name}.{hint} "
             f"There are {format_list(names)}."
         )
-    return found[names.index(person.strip())]
+    return members[names.index(person.strip())]
 
 
-def _keep_an_owner(tx: Connection, campaign_row: CampaignRow, member: MemberRow) -> None:
+def _check_owner_remains(tx: Connection, campaign_row: CampaignRow, member: MemberRow) -> None:
     if member.role == "owner" and store.count_owners(tx, campaign_row.id) == 1:
         raise Conflict(f"{member.name} is the last owner of {campaign_row.name}. Make somebody else an owner first.")
 
@@ -196,13 +197,17 @@ def _keep_an_owner(tx: Connection, campaign_row: CampaignRow, member: MemberRow)
 def list_memberships(platform: Platform, name: str | None = None) -> tuple[MembershipView, ...]:
     """Return all memberships, or those of one campaign, for the operator of the platform."""
     with platform.database.reading() as tx:
-        found = campaigns.list_campaigns(tx) if name is None else (campaigns.get_campaign_by_name(tx, name),)
-        belong = [
-            MembershipView(campaign=campaign_row.name, person=one.name, role=one.role, since=one.created_at)
-            for campaign_row in sorted(found, key=lambda campaign_row: campaign_row.name)
-            for one in store.list_members(tx, campaign_row.id)
+        rows = campaigns.list_campaigns(tx) if name is None else (campaigns.get_campaign_by_name(tx, name),)
+        memberships = [
+            MembershipView(campaign=row.name, person=member.name, role=member.role, since=member.created_at)
+            for row in sorted(rows, key=lambda row: row.name)
+            for member in store.list_members(tx, row.id)
         ]
-        known = {one.person for one in belong}
-        others = [one for one in people.list_staff(tx) if name is None and one.name not in known]
-    alone = [MembershipView(campaign=None, person=one.name, role=None, since=one.created_at) for one in others]
-    return tuple(belong + alone)
+        staff = people.list_staff(tx) if name is None else ()
+    member_names = {membership.person for membership in memberships}
+    without_campaign = [
+        MembershipView(campaign=None, person=row.name, role=None, since=row.created_at)
+        for row in staff
+        if row.name not in member_names
+    ]
+    return tuple(memberships + without_campaign)

@@ -35,13 +35,13 @@ class _CampaignCache:
 
     campaign: Campaign
     digest: str
-    items: Mapping[str, str | None]
+    items: Mapping[str, str | None]  # gold label by item
     gold_of_file: Mapping[str, str | None]
-    collected: MonitorState
-    people: dict[str, MonitoredRater] = field(default_factory=dict)
-    seen: frozenset[int] = frozenset()
-    through: int = 0
-    n_said: int = 0
+    state: MonitorState
+    raters: dict[str, MonitoredRater] = field(default_factory=dict)
+    save_numbers: frozenset[int] = frozenset()  # numbers of the recent saves that were read
+    through: int = 0  # number of the last save
+    n_gold: int = 0  # gold labels and decisions
 
 
 @dataclass(slots=True)
@@ -62,91 +62,93 @@ class MonitoringView:
     decisions: Mapping[str, FlagDecisionRow]  # current decision per rater
 
 
-def refresh_snapshots(platform: Platform, watched: MonitoringCache, *, now: datetime) -> int:
-    """Read new data of all running campaigns, store their snapshots and return how many changed."""
+def refresh_snapshots(platform: Platform, cache: MonitoringCache, *, now: datetime) -> int:
+    """Read new data of all running campaigns, store their snapshots and return the number of changed ones."""
     with platform.database.reading() as tx:
-        listed = store.list_campaigns_to_monitor(tx, now=now)
-    known = {campaign_row.id for campaign_row in listed}
-    watched.campaigns = {name: one for name, one in watched.campaigns.items() if name in known}
-    return sum(_refresh_snapshot(platform, watched, campaign_row, now) for campaign_row in listed)
+        rows = store.list_campaigns_to_monitor(tx, now=now)
+    campaign_ids = {row.id for row in rows}
+    cache.campaigns = {key: entry for key, entry in cache.campaigns.items() if key in campaign_ids}
+    return sum(_refresh_snapshot(platform, cache, row, now) for row in rows)
 
 
-def _refresh_snapshot(platform: Platform, watched: MonitoringCache, campaign_row: CampaignRow, now: datetime) -> bool:
+def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: CampaignRow, now: datetime) -> bool:
     """Update the snapshot of a campaign and return whether it changed."""
-    # What is at hand stays so only once it is kept too: after a failure everything is read anew.
-    own = watched.campaigns.pop(campaign_row.id, None)
+    # Put back only after storing, so that a failure causes a full read.
+    entry = cache.campaigns.pop(campaign_row.id, None)
     with platform.database.reading() as tx:
-        known = own is not None and own.digest == campaign_row.digest
-        own = own if own is not None and known else _new_cache(platform, tx, campaign_row)
-        changed = any([_read_new_rows(tx, campaign_row, own), _read_gold(tx, campaign_row, own), not known])
-    changed = changed or not _is_current(platform, campaign_row, own, now)
+        valid = entry is not None and entry.digest == campaign_row.digest
+        entry = entry if entry is not None and valid else _new_cache(platform, tx, campaign_row)
+        changed = any([_read_new_rows(tx, campaign_row, entry), _read_gold(tx, campaign_row, entry), not valid])
+    changed = changed or not _confirm_snapshot(platform, campaign_row, entry, now)
     if changed:
-        made = MonitoringSnapshot(figures=_compute_figures(own), through=own.through, made_at=now, read_at=now)
+        snapshot = MonitoringSnapshot(
+            figures=_compute_figures(entry), through=entry.through, updated_at=now, read_at=now
+        )
         with platform.database.writing() as tx:
-            store.set_snapshot(tx, campaign_row.id, made)
-    watched.campaigns[campaign_row.id] = own
+            store.set_snapshot(tx, campaign_row.id, snapshot)
+    cache.campaigns[campaign_row.id] = entry
     return changed
 
 
-def _is_current(platform: Platform, campaign_row: CampaignRow, own: _CampaignCache, now: datetime) -> bool:
+def _confirm_snapshot(platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, now: datetime) -> bool:
     with platform.database.writing() as tx:
-        return store.confirm_snapshot(tx, campaign_row.id, own.through, now=now)
+        return store.confirm_snapshot(tx, campaign_row.id, entry.through, now=now)
 
 
 def _new_cache(platform: Platform, tx: Connection, campaign_row: CampaignRow) -> _CampaignCache:
     campaign = platform.definitions.of(tx, campaign_row)
-    collected = MonitorState(read_scales(campaign.questionnaire))
+    state = MonitorState(read_scales(campaign.questionnaire))
     items = store.load_gold_by_item(tx, campaign_row.id)
-    return _CampaignCache(
-        campaign=campaign, digest=campaign_row.digest, items=items, gold_of_file=items, collected=collected
-    )
+    return _CampaignCache(campaign=campaign, digest=campaign_row.digest, items=items, gold_of_file=items, state=state)
 
 
-def _read_new_rows(tx: Connection, campaign_row: CampaignRow, own: _CampaignCache) -> bool:
-    """Read new data: all answers of raters who are new, else what was saved since."""
-    purposes = [purpose.name for purpose in own.campaign.consent.purposes if purpose.required]
-    axes = monitoring_axes(own.campaign)
-    people = {one.rater_id: _to_person(one, axes) for one in store.list_participants(tx, campaign_row.id, purposes)}
+def _read_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> bool:
+    """Read all answers of new raters, and answers of others saved since the last read."""
+    purposes = [purpose.name for purpose in entry.campaign.consent.purposes if purpose.required]
+    axes = monitoring_axes(entry.campaign)
+    participants = store.list_participants(tx, campaign_row.id, purposes)
+    raters = {participant.rater_id: _to_monitored_rater(participant, axes) for participant in participants}
     through = overview.find_last_save_number(tx)
-    saves = store.load_assignments_saved_since(tx, campaign_row.id, own.through or through)
-    touched = {assignment for number, assignment in saves.items() if number not in own.seen}
-    touched.update(store.list_done_assignment_ids(tx, people.keys() - own.people.keys()))
-    own.collected.drop_raters(own.people.keys() - people.keys())
-    questions = own.collected.scales.questions
-    found = [one for one in store.iterate_finished(tx, sorted(touched), questions) if one.rater_id in people]
-    own.collected.drop(touched - {one.assignment_id for one in found})
-    own.collected.add(found)
-    changed = bool(found) or people != own.people
-    own.people, own.seen, own.through = people, frozenset(saves), max(through, own.through)
+    saves = store.load_assignments_saved_since(tx, campaign_row.id, entry.through or through)
+    assignment_ids = {assignment_id for number, assignment_id in saves.items() if number not in entry.save_numbers}
+    assignment_ids.update(store.list_done_assignment_ids(tx, raters.keys() - entry.raters.keys()))
+    entry.state.drop_raters(entry.raters.keys() - raters.keys())
+    finished = store.iterate_finished(tx, sorted(assignment_ids), entry.state.scales.questions)
+    ratings = [rating for rating in finished if rating.rater_id in raters]
+    entry.state.drop(assignment_ids - {rating.assignment_id for rating in ratings})
+    entry.state.add(ratings)
+    changed = bool(ratings) or raters != entry.raters
+    entry.raters, entry.save_numbers, entry.through = raters, frozenset(saves), max(through, entry.through)
     return changed
 
 
-def _read_gold(tx: Connection, campaign_row: CampaignRow, own: _CampaignCache) -> bool:
+def _read_gold(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> bool:
     """Update the gold labels and return whether there are new ones."""
-    n_said = 0 if own.campaign.gold is None else gold.count_labels_and_decisions(tx, campaign_row.id)
-    if n_said == own.n_said:
+    n_gold = 0 if entry.campaign.gold is None else gold.count_labels_and_decisions(tx, campaign_row.id)
+    if n_gold == entry.n_gold:
         return False
-    settled = gold_columns_by_item(tx, own.campaign, campaign_row)
-    own.items = {name: label or settled[name].get(GOLD) for name, label in own.gold_of_file.items()}
-    own.n_said = n_said
+    settled = gold_columns_by_item(tx, entry.campaign, campaign_row)
+    entry.items = {name: label or settled[name].get(GOLD) for name, label in entry.gold_of_file.items()}
+    entry.n_gold = n_gold
     return True
 
 
 def monitoring_axes(campaign: Campaign) -> dict[str, tuple[str, ...]]:
     """Return the axes and groups of raters: quota cells and demographic answers."""
-    asked = () if campaign.demographics is None else campaign.demographics.questions
-    said = {one.name: one.answers for one in asked if one.kind in ("single", "likert")}
-    return said if campaign.quota is None else {CELL: tuple(campaign.quota.targets), **said}
+    questions = () if campaign.demographics is None else campaign.demographics.questions
+    axes = {question.name: question.answers for question in questions if question.kind in ("single", "likert")}
+    return axes if campaign.quota is None else {CELL: tuple(campaign.quota.targets), **axes}
 
 
-def _to_person(one: Participant, axes: Mapping[str, object]) -> MonitoredRater:
-    said = {axis: value for axis in axes if isinstance(value := one.content.get(axis), str)}
-    cell = {} if one.cell is None or CELL not in axes else {CELL: one.cell}
-    return MonitoredRater(rater_id=one.rater_id, number=one.number, groups={**said, **cell})
+def _to_monitored_rater(participant: Participant, axes: Mapping[str, object]) -> MonitoredRater:
+    groups = {axis: value for axis in axes if isinstance(value := participant.content.get(axis), str)}
+    if participant.cell is not None and CELL in axes:
+        groups[CELL] = participant.cell
+    return MonitoredRater(rater_id=participant.rater_id, number=participant.number, groups=groups)
 
 
-def _compute_figures(own: _CampaignCache) -> CampaignFigures:
-    return compute_figures(own.collected, list(own.people.values()), own.items, monitoring_axes(own.campaign))
+def _compute_figures(entry: _CampaignCache) -> CampaignFigures:
+    return compute_figures(entry.state, list(entry.raters.values()), entry.items, monitoring_axes(entry.campaign))
 
 
 def load_monitoring(platform: Platform, name: str, *, staff_id: str, now: datetime) -> MonitoringView:

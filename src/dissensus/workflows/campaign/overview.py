@@ -33,7 +33,7 @@ class CampaignListEntry:
     campaign_row: CampaignRow
     campaign: Campaign
     owners: tuple[str, ...]  # names, earliest first
-    role: Role  # of the reader
+    role: Role  # of the member who reads the list
     numbers: CampaignNumbers
 
 
@@ -43,18 +43,18 @@ class CampaignOverview:
 
     campaign_row: CampaignRow
     campaign: Campaign
-    role: Role  # of the reader
+    role: Role  # of the member who reads it
     numbers: CampaignNumbers
     notices: tuple[NoticeRow, ...]  # reported by raters
     sample: tuple[Item, ...]  # first items
-    moves: tuple[CampaignState, ...]  # states that it can change to
+    allowed_states: tuple[CampaignState, ...]  # states that it can change to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformTotals:
     """Totals of the whole platform."""
 
-    raters: Mapping[RaterState, int]  # by standing
+    raters: Mapping[RaterState, int]  # by state
     n_saves: int  # number of the last save
     webhooks: Mapping[webhooks.WebhookState, int]  # by state
 
@@ -72,13 +72,13 @@ def list_campaigns_of(platform: Platform, staff: StaffRow) -> tuple[CampaignList
 def list_all_campaigns(platform: Platform) -> tuple[CampaignListEntry, ...]:
     """Return all campaigns, sorted by owner."""
     with platform.database.reading() as tx:
-        found = [to_list_entry(platform, tx, campaign_row, "owner") for campaign_row in campaigns.list_campaigns(tx)]
-    return tuple(sorted(found, key=lambda line: line.owners))
+        entries = [to_list_entry(platform, tx, campaign_row, "owner") for campaign_row in campaigns.list_campaigns(tx)]
+    return tuple(sorted(entries, key=lambda entry: entry.owners))
 
 
 def to_list_entry(platform: Platform, tx: Connection, campaign_row: CampaignRow, role: Role) -> CampaignListEntry:
     """Return the list entry of a campaign."""
-    owners = tuple(one.name for one in members.list_members(tx, campaign_row.id) if one.role == "owner")
+    owners = tuple(member.name for member in members.list_members(tx, campaign_row.id) if member.role == "owner")
     campaign, numbers = platform.definitions.of(tx, campaign_row), store.load_campaign_numbers(tx, campaign_row.id)
     return CampaignListEntry(campaign_row=campaign_row, campaign=campaign, owners=owners, role=role, numbers=numbers)
 
@@ -94,7 +94,7 @@ def load_overview(platform: Platform, name: str, *, staff_id: str) -> CampaignOv
             numbers=store.load_campaign_numbers(tx, campaign_row.id),
             notices=notices_store.list_notices(tx, campaign_row.id),
             sample=tuple(items.iterate_items(tx, campaign_row.id, most=SAMPLE_SIZE)),
-            moves=TRANSITIONS[campaign_row.state],
+            allowed_states=TRANSITIONS[campaign_row.state],
         )
 
 
@@ -105,7 +105,7 @@ def settle_notice(
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         if not notices_store.settle_notice(tx, campaign_row.id, notice_id, show_again=show_again, now=now):
-            raise NotFound(f"{name} has no such notice of a rater. Load the list again.")
+            raise NotFound(f"{name} has no such notice of a rater. Reload the list.")
         log_staff_event(tx, campaign_row.id, "notice_settled", staff_id, now, notice=notice_id, show_again=show_again)
 
 
@@ -113,7 +113,7 @@ def owner_id_of(platform: Platform, name: str) -> str:
     """Return the id of an owner, so that the operator can act for them."""
     with platform.database.reading() as tx:
         campaign_row = campaigns.get_campaign_by_name(tx, name)
-        return next(one.staff_id for one in members.list_members(tx, campaign_row.id) if one.role == "owner")
+        return next(member.staff_id for member in members.list_members(tx, campaign_row.id) if member.role == "owner")
 
 
 def count_platform(platform: Platform) -> PlatformTotals:

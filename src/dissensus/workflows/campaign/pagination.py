@@ -15,8 +15,8 @@ def list_campaigns_after(platform: Platform, *, staff_id: str, after: str, most:
     """Return a member's campaigns, earliest first, after the campaign with the given id."""
     with platform.database.reading() as tx:
         roles = members.load_roles(tx, staff_id)
-        found = campaigns.list_member_campaigns_after(tx, staff_id, after=after, most=most)
-        return tuple(to_list_entry(platform, tx, campaign_row, roles[campaign_row.id]) for campaign_row in found)
+        rows = campaigns.list_member_campaigns_after(tx, staff_id, after=after, most=most)
+        return tuple(to_list_entry(platform, tx, row, roles[row.id]) for row in rows)
 
 
 def list_items_from(platform: Platform, name: str, *, staff_id: str, start: int, most: int) -> tuple[Item, ...]:

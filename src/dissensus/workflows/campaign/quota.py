@@ -21,27 +21,28 @@ def load_quota_progress(
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         quota = platform.definitions.of(tx, campaign_row).quota
         if quota is None:
-            raise NotFound(f"{name} has no quota. It takes whoever comes.")
-        taken = seats.load_seat_counts(tx, campaign_row.id)
-        # A pace counts from the first who came, and not from the days before the campaign was open.
+            raise NotFound(f"{name} has no quota: it admits everybody.")
+        counts_of = seats.load_seat_counts(tx, campaign_row.id)
+        # The pace counts from the first entry, not from the days before the campaign was open.
         since = max(now - RECENT_WINDOW, seats.find_first_entry(tx, campaign_row.id) or now)
-        lately = seats.count_entered(tx, campaign_row.id, since=since)
-        declared = [(cell, quota.cell_of(said)) for cell, said in seats.iterate_declarations(tx, campaign_row.id)]
+        entered = seats.count_entered(tx, campaign_row.id, since=since)
+        declarations = seats.iterate_declarations(tx, campaign_row.id)
+        declared_cells = [(cell, quota.cell_of(content)) for cell, content in declarations]
     hours = max((now - since) / timedelta(hours=1), 1.0)
     cells = []
     for cell, target in quota.targets.items():
-        found = taken.get(cell, SeatCounts())
+        counts = counts_of.get(cell, SeatCounts())
         cells.append(
             CellProgress(
                 cell=cell,
                 target=target,
-                places=quota.places[cell],
-                taken=found.taken,
-                held=found.held,
-                screened=found.screened,
-                n_lately=lately.get(cell, 0),
+                capacity=quota.capacities[cell],
+                finished=counts.taken,
+                in_progress=counts.held,
+                screened_out=counts.screened,
+                n_lately=entered.get(cell, 0),
                 hours=hours,
-                mismatched=sum(sent == cell != said for sent, said in declared),
+                mismatched=sum(assigned == cell != declared for assigned, declared in declared_cells),
             )
         )
     return quota, tuple(cells)

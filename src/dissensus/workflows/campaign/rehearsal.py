@@ -16,45 +16,47 @@ from dissensus.workflows.rater.enrolment import Arrival
 
 MAX_RATERS = 1_000
 SECONDS = 60
-"""Between two items of a rater."""
+"""Time between two items of a rater."""
 
 
 def run_rehearsal(platform: Platform, name: str, n_raters: int, *, staff_id: str, seed: int = 0, now: datetime) -> int:
-    """Let simulated raters take part in a campaign in any state and return how many items they rated."""
+    """Let simulated raters take part in a campaign in any state and return the number of rated items."""
     if not 1 <= n_raters <= MAX_RATERS:
-        raise InvalidInput(f"{n_raters:,} raters were asked for; 1 to {MAX_RATERS:,} can rehearse.")
+        raise InvalidInput(f"{n_raters:,} raters were requested; 1 to {MAX_RATERS:,} can rehearse.")
     campaign = campaigns.load_definition(platform, name, staff_id=staff_id)
     if campaign.chat is not None:
         raise Conflict(f"In {name} raters talk with chatbots, which no simulated rater does. Preview it yourself.")
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
-    rated = 0
-    for place in range(n_raters):
+    n_rated = 0
+    for index in range(n_raters):
         arrival = Arrival(name, "", campaign.languages[0])
         rater, _ = enrolment.enrol_rater(platform, arrival, agreed, rehearsal=True, now=now)
-        rated += _simulate_rater(platform, rater, np.random.default_rng([seed, place]), now)
-    return rated
+        n_rated += _simulate_rater(platform, rater, np.random.default_rng([seed, index]), now)
+    return n_rated
 
 
 def _simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generator, at: datetime) -> int:
-    """Take one rater through every stage and return how many items they rated."""
-    rated = 0
+    """Take one rater through every stage and return the number of rated items."""
+    n_rated = 0
     step: journey.RaterState | None = journey.next_state(platform, rater, now=at)
     while step is not None and step.stage in ("screener", "demographics", "topics", "check", "feelings", "rate"):
         at += timedelta(seconds=SECONDS)
         if step.about is not None:
-            say = screening.screen_rater if step.stage == "screener" else rating.declare_attributes
-            step = say(platform, rater, draw_answers(step.about, rng), now=at)
+            answer = screening.screen_rater if step.stage == "screener" else rating.declare_attributes
+            step = answer(platform, rater, draw_answers(step.about, rng), now=at)
         elif step.due is not None:
             check, attempt = step.due.check, step.due.attempt
-            step = attention_checks.answer_check(platform, rater, check.name, check.right[0], attempt=attempt, now=at)
+            step = attention_checks.answer_check(
+                platform, rater, check.name, check.correct_answers[0], attempt=attempt, now=at
+            )
         elif step.stage == "topics":
             step = care.avoid_topics(platform, rater, (), now=at)
         elif step.stage == "feelings":
             step = care.answer_survey(platform, rater, step.n_asked, {}, now=at)
         elif step.assignment is not None:
-            answers = draw_answers(step.campaign.questionnaire, rng).items()
-            given = {name: DraftAnswer(value=value) for name, value in answers}
-            save = AnswerSave(revision=1, visit=new_id(at), visible_ms=1000 * SECONDS, idle_ms=0, answers=given)
+            values = draw_answers(step.campaign.questionnaire, rng)
+            answers = {name: DraftAnswer(value=value) for name, value in values.items()}
+            save = AnswerSave(revision=1, visit=new_id(at), visible_ms=1000 * SECONDS, idle_ms=0, answers=answers)
             step = rating.submit_answers(platform, rater, step.assignment.id, new_id(at), save, now=at)
-            rated += 1
-    return rated
+            n_rated += 1
+    return n_rated

@@ -30,9 +30,9 @@ class SubmissionCase:
     """A submission with the decisions that are allowed."""
 
     submission: SubmissionRow
-    tries: Mapping[str, Sequence[str]]  # answers to each attention check
+    attempts: Mapping[str, Sequence[str]]  # answers to each attention check
     verdict: CheckVerdict | None  # None for a rater who was turned away
-    away: PayAccount | None  # account of a rater who was turned away; None for others or without [pay]
+    screened_out_account: PayAccount | None  # account of a rater who was turned away; None for others or without [pay]
 
     @property
     def may_approve(self) -> bool:
@@ -50,8 +50,8 @@ class SubmissionCase:
         return self.verdict is not None and self.verdict.may_reject and self._may_become(SubmissionStatus.REJECTED)
 
     def _may_become(self, status: SubmissionStatus) -> bool:
-        known = self.submission.status
-        return is_later_status(None if known is None else SubmissionStatus(known), status)
+        current = self.submission.status
+        return is_later_status(None if current is None else SubmissionStatus(current), status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +74,11 @@ def load_queue(platform: Platform, name: str, *, page: int = 1, staff_id: str) -
         pages = max(1, -(-n // PAGE_SIZE))
         page = min(page, pages)
         waiting = SubmissionStatus.AWAITING_REVIEW.value
-        found = recruits.list_submissions(
+        rows = recruits.list_submissions(
             tx, campaign_row.id, first=waiting, start=(page - 1) * PAGE_SIZE, most=PAGE_SIZE
         )
         return SubmissionQueue(
-            cases=_to_cases(tx, campaign, found),
+            cases=_to_cases(tx, campaign, rows),
             n=n,
             n_waiting=recruits.count_submissions(tx, campaign_row.id, status=waiting),
             page=page,
@@ -94,18 +94,18 @@ def list_cases_after(
     status = SubmissionStatus.AWAITING_REVIEW.value if waiting else None
     with platform.database.reading() as tx:
         campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
-        found = recruits.list_submissions_after(tx, campaign_row.id, status=status, after=after, most=most)
-        return _to_cases(tx, campaign, found)
+        rows = recruits.list_submissions_after(tx, campaign_row.id, status=status, after=after, most=most)
+        return _to_cases(tx, campaign, rows)
 
 
 def load_case(platform: Platform, name: str, submission: str, *, staff_id: str) -> tuple[Campaign, SubmissionCase]:
     """Return one submission and its campaign."""
     with platform.database.reading() as tx:
         campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
-        found = recruits.find_submission(tx, campaign_row.id, submission)
-        if found is None:
+        row = recruits.find_submission(tx, campaign_row.id, submission)
+        if row is None:
             raise NotFound(f"{name} has no submission {format_value(submission)}, or it was erased.")
-        return campaign, _to_cases(tx, campaign, [found])[0]
+        return campaign, _to_cases(tx, campaign, [row])[0]
 
 
 def _load_recruiting_campaign(
@@ -118,21 +118,23 @@ def _load_recruiting_campaign(
     return campaign_row, campaign
 
 
-def _to_cases(tx: Connection, campaign: Campaign, found: Sequence[SubmissionRow]) -> tuple[SubmissionCase, ...]:
-    tries = check_answers.load_tries_by_rater(tx, [one.rater_id for one in found if one.rater_id is not None])
-    return tuple(_to_case(campaign, one, tries.get(one.rater_id or "", {})) for one in found)
+def _to_cases(tx: Connection, campaign: Campaign, rows: Sequence[SubmissionRow]) -> tuple[SubmissionCase, ...]:
+    attempts = check_answers.load_attempts_by_rater(tx, [row.rater_id for row in rows if row.rater_id is not None])
+    return tuple(_to_case(campaign, row, attempts.get(row.rater_id or "", {})) for row in rows)
 
 
-def _to_case(campaign: Campaign, one: SubmissionRow, given: Mapping[str, Sequence[str]]) -> SubmissionCase:
-    # The checks of a campaign that pauses can change: what was answered to another one says nothing of these.
+def _to_case(campaign: Campaign, row: SubmissionRow, attempts: Mapping[str, Sequence[str]]) -> SubmissionCase:
+    # The checks of a paused campaign can change: answers to an earlier check do not count.
     scales = {check.name: check.scale for check in campaign.checks}
-    tries = {name: every for name, every in given.items() if set(every) <= set(scales.get(name, ()))}
-    away = one.rater_id is None
+    attempts = {name: answers for name, answers in attempts.items() if set(answers) <= set(scales.get(name, ()))}
+    turned_away = row.rater_id is None
     return SubmissionCase(
-        submission=one,
-        tries=tries,
-        verdict=None if away else campaign.verdict(tries),
-        away=account_of_screened_out(campaign.pay, one.status) if away and campaign.pay else None,
+        submission=row,
+        attempts=attempts,
+        verdict=None if turned_away else campaign.verdict(attempts),
+        screened_out_account=account_of_screened_out(campaign.pay, row.status)
+        if turned_away and campaign.pay
+        else None,
     )
 
 
@@ -140,11 +142,11 @@ def approve_submission(
     platform: Platform, prolific: ProlificClient, name: str, submission: str, *, staff_id: str, now: datetime
 ) -> None:
     """Approve a submission on Prolific; idempotent."""
-    _, found = load_case(platform, name, submission, staff_id=staff_id)
-    if found.submission.status == SubmissionStatus.APPROVED:
+    _, case = load_case(platform, name, submission, staff_id=staff_id)
+    if case.submission.status == SubmissionStatus.APPROVED:
         return
-    _check(found.may_approve, found, "approved")
-    # Nothing is held of the database while Prolific answers.
+    _check_allowed(case.may_approve, case, "approved")
+    # No transaction is open while Prolific responds.
     prolific.approve(submission)
     _log_decision(platform, submission, "approve", staff_id=staff_id, now=now)
     set_submission_status(platform, submission, SubmissionStatus.APPROVED, now=now)
@@ -161,12 +163,12 @@ def reject_submission(
     now: datetime,
 ) -> None:
     """Reject the submission of a rater who failed attention checks; idempotent."""
-    _, found = load_case(platform, name, submission, staff_id=staff_id)
-    if found.submission.status == SubmissionStatus.REJECTED:
+    _, case = load_case(platform, name, submission, staff_id=staff_id)
+    if case.submission.status == SubmissionStatus.REJECTED:
         return
-    _check(found.may_reject, found, "rejected")
+    _check_allowed(case.may_reject, case, "rejected")
     category, reason = ground
-    # The client itself refuses what is no category.
+    # The client rejects unknown categories.
     prolific.reject(submission, cast("RejectionCategory", category), reason)
     _log_decision(platform, submission, "reject", staff_id=staff_id, now=now)
     set_submission_status(platform, submission, SubmissionStatus.REJECTED, now=now)
@@ -183,31 +185,32 @@ def request_return(
     now: datetime,
 ) -> None:
     """Ask a participant to return a submission; asks only once."""
-    _, found = load_case(platform, name, submission, staff_id=staff_id)
-    if found.submission.return_asked_at is not None:
+    _, case = load_case(platform, name, submission, staff_id=staff_id)
+    if case.submission.return_requested_at is not None:
         return
-    _check(found.may_ask_return, found, "returned")
+    _check_allowed(case.may_ask_return, case, "returned")
     prolific.ask_return(submission, reasons)
     _log_decision(platform, submission, "ask-return", staff_id=staff_id, now=now)
     with platform.database.writing() as tx:
         recruits.record_return_request(tx, submission, now=now)
 
 
-def _log_decision(platform: Platform, submission: str, what: str, *, staff_id: str, now: datetime) -> None:
+def _log_decision(platform: Platform, submission: str, decision: str, *, staff_id: str, now: datetime) -> None:
     """Log a decision that Prolific accepted, as an event of the rater, so that it is erased with them."""
     with platform.database.writing() as tx:
-        known = recruits.find_recruit_by_submission(tx, submission)
-        if known is not None:
-            about = {"rater_id": known.rater_id, "staff_id": staff_id}
-            events.append_event(tx, known.campaign_id, "decision_recorded", {"submission": what}, **about, now=now)
+        recruit = recruits.find_recruit_by_submission(tx, submission)
+        if recruit is not None:
+            ids = {"rater_id": recruit.rater_id, "staff_id": staff_id}
+            content = {"submission": decision}
+            events.append_event(tx, recruit.campaign_id, "decision_recorded", content, **ids, now=now)
 
 
-def _check(allowed: bool, found: SubmissionCase, what: str) -> None:
+def _check_allowed(allowed: bool, case: SubmissionCase, decision: str) -> None:
     if not allowed:
-        told = found.submission.status or "nothing"
-        failed = len(found.verdict.failed) if found.verdict else 0
+        status = case.submission.status or "none"
+        n_failed = len(case.verdict.failed) if case.verdict else 0
         raise Conflict(
-            f"The submission cannot be {what}. Prolific told last: {told}; checks that were failed: {failed}. "
+            f"The submission cannot be {decision}. Last status on Prolific: {status}; failed checks: {n_failed}. "
             "Nothing was sent."
         )
 
@@ -215,14 +218,14 @@ def _check(allowed: bool, found: SubmissionCase, what: str) -> None:
 def erase_recruiter_ids(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int:
     """Erase all Prolific ids of a closed campaign, recording payments first, and return their number."""
     with platform.database.writing() as tx:
-        # Others who come, and whom the recruiter tells of, wait.
+        # The lock holds back new raters and recruiter events.
         campaign_for_member(tx, name, staff_id, lock=True)
         campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
         if campaign_row.state != "closed":
-            raise Conflict(f"{name} is {campaign_row.state}, and who comes back must be known. Close it first.")
+            raise Conflict(f"{name} is {campaign_row.state}, and returning raters must be recognised. Close it first.")
         if campaign.pay is not None:
-            for one in payments.load_work(tx, campaign_row.id):
-                record_prolific_payment(tx, campaign.pay, one, now=now)
+            for work in payments.load_work(tx, campaign_row.id):
+                record_prolific_payment(tx, campaign.pay, work, now=now)
         n = recruits.erase_recruits(tx, campaign_row.id)
         log_staff_event(tx, campaign_row.id, "recruiter_ids_erased", staff_id, now, recruits=n)
         return n

@@ -22,10 +22,10 @@ from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
 MAX_WEBHOOKS: Final = 10
-"""Webhooks of a campaign."""
+"""Webhooks per campaign."""
 ANOTHER_KEY: Final = (
-    "The secret key of the site is another one since it was added, and so its secret holds no more. Remove it, and add "
-    "it again."
+    "The secret key of the site has changed since it was added, so its secret is not valid any more. Remove it, and "
+    "add it again."
 )
 
 
@@ -40,7 +40,7 @@ class WebhookSigner:
         """Return the secret of a webhook."""
         return derive_secret(self.secret, webhook_id)
 
-    def knows(self, webhook: WebhookRow) -> bool:
+    def has_secret_of(self, webhook: WebhookRow) -> bool:
         """Return whether a webhook was added under the current secret key of the site."""
         return hash_key(self.secret_of(webhook.id)) == webhook.secret_hash
 
@@ -62,27 +62,27 @@ def list_webhooks(platform: Platform, name: str, *, staff_id: str) -> tuple[Webh
 
 
 def add_webhook(
-    platform: Platform, name: str, wanted: NewWebhook, *, post: WebhookSigner, staff_id: str, now: datetime
+    platform: Platform, name: str, new: NewWebhook, *, signer: WebhookSigner, staff_id: str, now: datetime
 ) -> tuple[WebhookRow, str]:
     """Return a new webhook and its secret, which is shown only once."""
-    # Names are looked up before the transaction, which others wait for.
-    faults = list(_find_faults(wanted, post))
+    # Host names are resolved before the transaction, which blocks others.
+    faults = list(_find_faults(new, signer))
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         if store.count_webhooks(tx, campaign_row.id) >= MAX_WEBHOOKS:
             raise Conflict(f"{name} has {MAX_WEBHOOKS} webhooks, and can have no more. Remove one first.")
         head, _ = events.get_chain_head(tx, campaign_row.id)
-        if wanted.after is not None and not 0 <= wanted.after <= head:
-            faults.append(f"after is {wanted.after:,}, and the log has {head:,} events. Give a place from 0 to that.")
+        if new.after is not None and not 0 <= new.after <= head:
+            faults.append(f"after is {new.after:,}, and the log has {head:,} events. Give a number from 0 to that.")
         if faults:
             raise InvalidInput("\n".join(faults))
-        one = new_id(now)
-        secret = post.secret_of(one)
-        kinds = [kind for kind in EVENT_KINDS if kind in wanted.kinds]
-        sequence = head if wanted.after is None else wanted.after
-        about = {"secret_hash": hash_key(secret), "sequence": sequence, "created_at": now}
-        store.add_webhook(tx, one, campaign_row.id, staff_id, address=wanted.address, kinds=kinds, **about)
-        return _log_change(tx, campaign_row.id, one, "added", staff_id, now), secret
+        webhook_id = new_id(now)
+        secret = signer.secret_of(webhook_id)
+        kinds = [kind for kind in EVENT_KINDS if kind in new.kinds]
+        sequence = head if new.after is None else new.after
+        columns = {"secret_hash": hash_key(secret), "sequence": sequence, "created_at": now}
+        store.add_webhook(tx, webhook_id, campaign_row.id, staff_id, address=new.address, kinds=kinds, **columns)
+        return _log_change(tx, campaign_row.id, webhook_id, "added", staff_id, now), secret
 
 
 def remove_webhook(platform: Platform, name: str, webhook_id: str, *, staff_id: str, now: datetime) -> None:
@@ -94,41 +94,43 @@ def remove_webhook(platform: Platform, name: str, webhook_id: str, *, staff_id: 
 
 
 def resume_webhook(
-    platform: Platform, name: str, webhook_id: str, *, post: WebhookSigner, staff_id: str, now: datetime
+    platform: Platform, name: str, webhook_id: str, *, signer: WebhookSigner, staff_id: str, now: datetime
 ) -> WebhookRow:
     """Resume a paused webhook where it stopped; the caller becomes responsible for it."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        if not post.knows(_load_webhook(tx, campaign_row.id, webhook_id)):
+        if not signer.has_secret_of(_load_webhook(tx, campaign_row.id, webhook_id)):
             raise Conflict(ANOTHER_KEY)
         store.resume_webhook(tx, webhook_id, staff_id, now=now)
-        return _log_change(tx, campaign_row.id, webhook_id, "went on", staff_id, now)
+        return _log_change(tx, campaign_row.id, webhook_id, "resumed", staff_id, now)
 
 
-def _find_faults(wanted: NewWebhook, post: WebhookSigner) -> Iterator[str]:
+def _find_faults(webhook: NewWebhook, signer: WebhookSigner) -> Iterator[str]:
     try:
-        post.sender.check(wanted.address)
+        signer.sender.check(webhook.address)
     except InvalidInput as error:
         yield str(error)
-    for kind in wanted.kinds:
+    for kind in webhook.kinds:
         if kind not in EVENT_KINDS:
-            yield f"{format_value(kind)} is no kind of event.{suggest(kind, list(EVENT_KINDS))}"
+            yield f"{format_value(kind)} is not a kind of event.{suggest(kind, list(EVENT_KINDS))}"
 
 
 def _load_webhook(tx: Connection, campaign_id: str, webhook_id: str) -> WebhookRow:
-    found = store.find_webhook(tx, campaign_id, webhook_id)
-    if found is None:
+    webhook = store.find_webhook(tx, campaign_id, webhook_id)
+    if webhook is None:
         raise NotFound(f"There is no webhook {format_value(webhook_id)} here; it may have been removed.")
-    return found
+    return webhook
 
 
-def _log_change(tx: Connection, campaign_id: str, webhook_id: str, to: str, staff_id: str, now: datetime) -> WebhookRow:
+def _log_change(
+    tx: Connection, campaign_id: str, webhook_id: str, change: str, staff_id: str, now: datetime
+) -> WebhookRow:
     """Log a change of a webhook and return the webhook."""
-    found = _load_webhook(tx, campaign_id, webhook_id)
-    log_staff_event(tx, campaign_id, "webhook_changed", staff_id, now, **webhook_event_content(found, to))
-    return found
+    webhook = _load_webhook(tx, campaign_id, webhook_id)
+    log_staff_event(tx, campaign_id, "webhook_changed", staff_id, now, **webhook_event_content(webhook, change))
+    return webhook
 
 
-def webhook_event_content(webhook: WebhookRow, to: str) -> dict[str, Any]:
+def webhook_event_content(webhook: WebhookRow, change: str) -> dict[str, Any]:
     """Return the logged content of a webhook event; only the host of the address, since the rest may be secret."""
-    return {"webhook": webhook.id, "to": to, "host": urlsplit(webhook.address).hostname}
+    return {"webhook": webhook.id, "change": change, "host": urlsplit(webhook.address).hostname}

@@ -1,1 +1,1 @@
-"""Exports of what a campaign collected."""
+"""Exports of collected ratings, preferences and attempts."""

@@ -25,12 +25,14 @@ class Pseudonyms:
         return hmac.new(self.key, identifier.encode(), "sha256").hexdigest()[:ID_DIGITS]
 
 
-def required_purposes(campaign: Campaign, asked: tuple[str, ...]) -> tuple[str, ...]:
+def required_purposes(campaign: Campaign, requested: tuple[str, ...]) -> tuple[str, ...]:
     """Return the purposes that raters must have agreed to: those required and those requested."""
-    known = [purpose.name for purpose in campaign.consent.purposes]
-    for name in asked:
-        if name not in known:
-            hint = suggest(name, known)
-            raise NotFound(f"{name!r} is no purpose of {campaign.name}.{hint} Its purposes are {format_list(known)}.")
+    names = [purpose.name for purpose in campaign.consent.purposes]
+    for name in requested:
+        if name not in names:
+            hint = suggest(name, names)
+            raise NotFound(
+                f"{name!r} is not a purpose of {campaign.name}.{hint} Its purposes are {format_list(names)}."
+            )
     required = {purpose.name for purpose in campaign.consent.purposes if purpose.required}
-    return tuple(name for name in known if name in required or name in asked)
+    return tuple(name for name in names if name in required or name in requested)

@@ -19,20 +19,20 @@ def create_empty_folder(folder: Path) -> None:
     """Create a folder; refuse one that contains files."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        taken = any(folder.iterdir())
+        filled = any(folder.iterdir())
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
-    if taken:
-        raise Conflict(f"{folder} holds something already. Name a folder that is not there yet, or empty it.")
+    if filled:
+        raise Conflict(f"{folder} is not empty. Name a new folder, or empty it.")
 
 
-def write_jsonl(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
+def write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     """Write rows as JSON Lines; no file if there are none."""
-    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     if text:
         write_atomically(text.encode(), path)
 
 
-def to_preference_row(one: Preference) -> Mapping[str, Any]:
+def to_preference_row(preference: Preference) -> Mapping[str, Any]:
     """Return a preference as a row of an export file."""
-    return {**asdict(one), "phase": one.phase}
+    return {**asdict(preference), "phase": preference.phase}

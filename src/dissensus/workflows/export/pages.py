@@ -40,26 +40,26 @@ class RatingsPage:
     next: PageCursor | None  # None on the last page
 
 
-def begin_export(platform: Platform, name: str, *, asked: ExportOptions, staff_id: str, now: datetime) -> PageCursor:
+def begin_export(platform: Platform, name: str, *, options: ExportOptions, staff_id: str, now: datetime) -> PageCursor:
     """Log the start of an export with its columns and return the first cursor."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.of(tx, campaign_row)
-        required_purposes(campaign, asked.purposes)
+        required_purposes(campaign, options.purposes)
         gold = gold_columns_by_item(tx, campaign, campaign_row)
         attributes = store.list_item_attributes(tx, campaign_row.id).union(*gold.values())
         columns = {"attributes": sorted(attributes), "with_flag": flags.has_flag_decisions(tx, campaign_row.id)}
-    what = {"purposes": list(asked.purposes), "with_text": asked.with_text, **columns}
+    content = {"purposes": list(options.purposes), "with_text": options.with_text, **columns}
     with platform.database.writing() as tx:
-        return PageCursor(begun=log_staff_event(tx, campaign_row.id, "exported", staff_id, now, **what))
+        return PageCursor(begun=log_staff_event(tx, campaign_row.id, "exported", staff_id, now, **content))
 
 
 def read_ratings_page(
     platform: Platform,
     name: str,
     *,
-    asked: ExportOptions,
-    place: PageCursor,
+    options: ExportOptions,
+    cursor: PageCursor,
     most: int,
     public: Callable[[str], str],
     staff_id: str,
@@ -68,27 +68,32 @@ def read_ratings_page(
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.of(tx, campaign_row)
-        began = _load_begin_event(tx, campaign_row, place)
-        form = _export_form(campaign, asked, began)
-        purposes = required_purposes(campaign, asked.purposes)
-        # Nothing that came later: else who keeps a place would take out all that ever comes.
-        found = store.list_ratings_after(tx, campaign_row.id, purposes, last=place.last, until=began.at, most=most + 1)
-        gold = gold_columns_by_item(tx, campaign, campaign_row, {one.item.item_id for _, one in found})
-    shown, more = found[:most], len(found) > most
-    rated = [replace(one, rater_id=public(one.rater_id), item=add_gold_attributes(one.item, gold)) for _, one in shown]
-    rows = tuple(to_frame(rated, form, start=place.n).to_dicts())
-    following = replace(place, last=shown[-1][0], n=place.n + len(rows)) if more else None
+        event = _load_begin_event(tx, campaign_row, cursor)
+        form = _export_form(campaign, options, event)
+        purposes = required_purposes(campaign, options.purposes)
+        # Without later ratings: else an old cursor would give access to all future ones.
+        ratings_after = store.list_ratings_after(
+            tx, campaign_row.id, purposes, last=cursor.last, until=event.at, most=most + 1
+        )
+        gold = gold_columns_by_item(tx, campaign, campaign_row, {rating.item.item_id for _, rating in ratings_after})
+    page = ratings_after[:most]
+    ratings = [
+        replace(rating, rater_id=public(rating.rater_id), item=add_gold_attributes(rating.item, gold))
+        for _, rating in page
+    ]
+    rows = tuple(to_frame(ratings, form, start=cursor.n).to_dicts())
+    following = replace(cursor, last=page[-1][0], n=cursor.n + len(rows)) if len(ratings_after) > most else None
     return RatingsPage(form=form, rows=rows, next=following)
 
 
-def _load_begin_event(tx: Connection, campaign_row: CampaignRow, place: PageCursor) -> AuditEvent:
-    found = events.find_event(tx, campaign_row.id, place.begun)
-    if found is None:
+def _load_begin_event(tx: Connection, campaign_row: CampaignRow, cursor: PageCursor) -> AuditEvent:
+    event = events.find_event(tx, campaign_row.id, cursor.begun)
+    if event is None:
         raise NotFound("This listing is not in the log. Leave `after` out to begin another one.")
-    return found
+    return event
 
 
-def _export_form(campaign: Campaign, asked: ExportOptions, began: AuditEvent) -> ExportForm:
+def _export_form(campaign: Campaign, options: ExportOptions, event: AuditEvent) -> ExportForm:
     """Return the columns that the export began with, so that a page reads only its own rows."""
-    attributes, with_flag = began.content["attributes"], began.content["with_flag"]
-    return export_form(campaign, attributes, with_text=asked.with_text, with_flag=with_flag)
+    attributes, with_flag = event.content["attributes"], event.content["with_flag"]
+    return export_form(campaign, attributes, with_text=options.with_text, with_flag=with_flag)

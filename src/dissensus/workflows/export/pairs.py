@@ -33,7 +33,7 @@ from dissensus.workflows.platform.platform import Platform
 RATINGS: Final = "ratings.parquet"
 RATERS: Final = "raters.jsonl"
 BY_RATER: Final = "{}-by-rater.jsonl"
-"""Of what is helpful or harmless, so that who trains on it is told what people chose by."""
+"""Named after the purpose, helpful or harmless, which training needs to know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,24 +51,24 @@ def export_pairs(
     name: str,
     folder: Path,
     *,
-    asked: ExportOptions | None = None,
+    options: ExportOptions | None = None,
     policy: PairPolicy | None = None,
     now: datetime,
 ) -> PairExport:
     """Write the finished ratings of a pair campaign and its preferences to a new or empty folder."""
-    staff_id, asked = overview.owner_id_of(platform, name), asked or ExportOptions()
-    with open_export(platform, name, staff_id, asked) as source:
+    staff_id, options = overview.owner_id_of(platform, name), options or ExportOptions()
+    with open_export(platform, name, staff_id, options) as source:
         if source.campaign.pair is None:
             raise InvalidInput(f"In {name} raters rate single responses. Name a file for them: -o {name}.csv")
         create_empty_folder(folder)
-        collected = _PairCollector(pair=source.campaign.pair)
-        table_stream.write_parts(collected.frames(source), source.form.schema, folder / RATINGS)
-        exported = collected.write(folder, policy or PairPolicy())
+        collector = _PairCollector(pair=source.campaign.pair)
+        table_stream.write_parts(collector.frames(source), source.form.schema, folder / RATINGS)
+        exported = collector.write(folder, policy or PairPolicy())
         readme = source.readme(RATINGS, guards=False, now=now) + "\n".join(
-            ["", *_readme_lines(exported, collected), ""]
+            ["", *_readme_lines(exported, collector), ""]
         )
         write_atomically(readme.encode(), folder / README)
-    log_export(platform, name, staff_id, asked, now)
+    log_export(platform, name, staff_id, options, now)
     return exported
 
 
@@ -77,24 +77,24 @@ class _PairCollector:
     """Preferences collected while the ratings are written."""
 
     pair: PairSettings
-    rated: list[ExportedRating] = field(default_factory=list)
-    about: list[Mapping[str, Any]] = field(default_factory=list)
+    ratings: list[ExportedRating] = field(default_factory=list)
+    rater_rows: list[Mapping[str, Any]] = field(default_factory=list)
 
     def frames(self, source: RatingsExportSource) -> Iterator[pl.DataFrame]:
         """Yield the ratings and collect their preferences."""
         start = 0
-        kept = (names.RATER_ID, *source.form.about_raters, names.FLAG, names.ANSWER_TIME, TIMESTAMP)
+        columns = (names.RATER_ID, *source.form.about_raters, names.FLAG, names.ANSWER_TIME, TIMESTAMP)
         for window in source.rating_batches():
             frame = to_frame(window, source.form, start=start)
-            self.rated += window
-            self.about += frame.select(name for name in kept if name in frame.columns).to_dicts()
+            self.ratings += window
+            self.rater_rows += frame.select(name for name in columns if name in frame.columns).to_dicts()
             start += len(window)
             yield frame
 
     @property
     def purpose(self) -> str:
         """Aspect by which raters chose."""
-        return "helpful" if self.pair.compared == "more helpful" else "harmless"
+        return "helpful" if self.pair.criterion == "more helpful" else "harmless"
 
     @property
     def by_rater(self) -> str:
@@ -103,41 +103,39 @@ class _PairCollector:
 
     def write(self, folder: Path, policy: PairPolicy) -> PairExport:
         """Write all files except the ratings."""
-        preferences = build_preferences((one for one in self.rated if not one.flagged), self.pair.compared)
+        preferences = build_preferences((rating for rating in self.ratings if not rating.flagged), self.pair.criterion)
         released = released_pairs(preferences, policy)
-        notes = [f"{n:,} pairs left out: {why}." for why, n in released.dropped.items()]
+        notes = [f"{n:,} pairs left out: {reason}." for reason, n in released.dropped.items()]
         if released.pairs:
             notes = list(write_pairs(released, folder / PAIRS))
-        n_flagged = sum(one.flagged for one in self.rated)
+        n_flagged = sum(rating.flagged for rating in self.ratings)
         if n_flagged:
-            notes.append(f"{n_flagged:,} preferences are of raters whom somebody excluded, and make no pair.")
+            notes.append(f"{n_flagged:,} preferences are of excluded raters, and yield no pair.")
         write_jsonl(map(to_preference_row, preferences), folder / PREFERENCES)
         write_jsonl(self._raters(), folder / RATERS)
         write_jsonl(self._pairs(preferences), folder / self.by_rater)
         return PairExport(
-            n_preferences=len(self.rated),
-            n_raters=len({one.rater_id for one in self.rated}),
+            n_preferences=len(self.ratings),
+            n_raters=len({rating.rater_id for rating in self.ratings}),
             n_pairs=len(released.pairs),
             notes=tuple(notes),
         )
 
     def _raters(self) -> Iterator[Mapping[str, Any]]:
         """Yield each rater's attributes once."""
-        for row in {row[names.RATER_ID]: row for row in self.about}.values():
-            yield {
-                name: value for name, value in row.items() if name == names.RATER_ID or names.is_rater_attribute(name)
-            }
+        for rater_id, row in {row[names.RATER_ID]: row for row in self.rater_rows}.items():
+            yield {names.RATER_ID: rater_id, **_rater_attributes(row)}
 
     def _pairs(self, preferences: Iterable[Preference]) -> Iterator[Mapping[str, Any]]:
         """Yield each rater's decisive preferences."""
-        about = {row[names.RATER_ID]: row for row in self.about}
+        row_of = {row[names.RATER_ID]: row for row in self.rater_rows}
         for preference in preferences:
             for rater_id, pair in pairs_by_rater(preference):
                 tranche = f"{self.purpose}-{preference.phase or 'base'}"
                 yield {
                     **pair,
                     names.RATER_ID: rater_id,
-                    **_rater_attributes(about[rater_id]),
+                    **_rater_attributes(row_of[rater_id]),
                     "tranche": tranche,
                     "pair_id": preference.preference_id,
                 }
@@ -147,14 +145,14 @@ def _rater_attributes(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in row.items() if names.is_rater_attribute(name)}
 
 
-def _readme_lines(exported: PairExport, collected: _PairCollector) -> Iterator[str]:
+def _readme_lines(exported: PairExport, collector: _PairCollector) -> Iterator[str]:
     files = (
-        (PREFERENCES, "what was asked of each pair, and what each rater picked"),
+        (PREFERENCES, "the question about each pair, and the pick of each rater"),
         (f"{PAIRS}/", "chosen and rejected responses of all raters together, as hh-rlhf has them"),
-        (collected.by_rater, "the same of each rater alone, with what they say of themselves"),
-        (RATERS, "what raters say of themselves, by their ids here"),
+        (collector.by_rater, "the same for each rater, with their self-descriptions"),
+        (RATERS, "self-descriptions of raters, by their ids in this export"),
     )
-    yield from (f"{name:<24} {what}" for name, what in files)
+    yield from (f"{name:<24} {description}" for name, description in files)
     yield ""
     yield from exported.notes
     yield "Of each pair chosen is the better response: the more helpful, or the less harmful one, whatever was asked."

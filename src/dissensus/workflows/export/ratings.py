@@ -58,19 +58,19 @@ def export_ratings(
     name: str,
     path: Path,
     *,
-    asked: ExportOptions = ExportOptions(),
+    options: ExportOptions = ExportOptions(),
     overwrite: bool = False,
     now: datetime,
 ) -> RatingsExport:
     """Write the finished ratings of a campaign to a file and a README beside it."""
     extension = table_writer.extension_of(path, table_stream.EXTENSIONS)
     readme = path.with_name(path.name + README)
-    for one in (path, readme):
-        table_writer.check_overwrite(one, overwrite=overwrite)
-    guards = extension.startswith(".csv") and not asked.raw
+    for file in (path, readme):
+        table_writer.check_overwrite(file, overwrite=overwrite)
+    guards = extension.startswith(".csv") and not options.raw
     staff_id = overview.owner_id_of(platform, name)
-    with open_export(platform, name, staff_id, asked) as source:
-        # Before the file, which is never there without it.
+    with open_export(platform, name, staff_id, options) as source:
+        # Written first, so that the file never exists without it.
         write_atomically(source.readme(path.name, guards=guards, now=now).encode(), readme)
         try:
             parts = source.guarded_frames() if guards else source.frames()
@@ -79,7 +79,7 @@ def export_ratings(
             with suppress(OSError):
                 readme.unlink()
             raise
-    log_export(platform, name, staff_id, asked, now)
+    log_export(platform, name, staff_id, options, now)
     return RatingsExport(
         counts=source.counts,
         official=source.form.official,
@@ -90,30 +90,30 @@ def export_ratings(
 
 
 def stream_ratings_csv(
-    platform: Platform, name: str, *, staff_id: str, asked: ExportOptions = ExportOptions(), now: datetime
+    platform: Platform, name: str, *, staff_id: str, options: ExportOptions = ExportOptions(), now: datetime
 ) -> Iterator[bytes]:
     """Return the finished ratings of a campaign as chunks of CSV.
 
     Raises all errors before the first chunk. A connection is held until the iterator is exhausted or closed.
     """
-    # Before, since a connection is held from the first part on.
-    log_export(platform, name, staff_id, asked, now)
-    parts = _csv_parts(platform, name, staff_id, asked)
+    # Logged first, since the first part takes a connection until the end.
+    log_export(platform, name, staff_id, options, now)
+    parts = _csv_parts(platform, name, staff_id, options)
     return chain([next(parts)], parts)
 
 
-def log_export(platform: Platform, name: str, staff_id: str, asked: ExportOptions, now: datetime) -> None:
+def log_export(platform: Platform, name: str, staff_id: str, options: ExportOptions, now: datetime) -> None:
     """Log that a member of staff exported ratings."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         log_staff_event(
-            tx, campaign_row.id, "exported", staff_id, now, purposes=list(asked.purposes), with_text=asked.with_text
+            tx, campaign_row.id, "exported", staff_id, now, purposes=list(options.purposes), with_text=options.with_text
         )
 
 
-def _csv_parts(platform: Platform, name: str, staff_id: str, asked: ExportOptions) -> Iterator[bytes]:
-    with open_export(platform, name, staff_id, asked) as source:
-        frames = source.frames() if asked.raw else source.guarded_frames()
+def _csv_parts(platform: Platform, name: str, staff_id: str, options: ExportOptions) -> Iterator[bytes]:
+    with open_export(platform, name, staff_id, options) as source:
+        frames = source.frames() if options.raw else source.guarded_frames()
         yield from table_stream.csv_parts(frames, source.form.schema)
 
 
@@ -133,7 +133,7 @@ class RatingsExportSource:
 
     def rating_batches(self) -> Iterator[list[ExportedRating]]:
         """Yield batches of ratings under export ids."""
-        return ([self._to_export(one) for one in window] for window in self.windows)
+        return ([self._to_export(rating) for rating in window] for window in self.windows)
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the ratings as tables."""
@@ -142,11 +142,11 @@ class RatingsExportSource:
             yield to_frame(window, self.form, start=start)
             start += len(window)
 
-    def _to_export(self, one: ExportedRating) -> ExportedRating:
+    def _to_export(self, rating: ExportedRating) -> ExportedRating:
         return replace(
-            one,
-            rater_id=f"r{self.pseudonyms.pseudonym_of(one.rater_id)}",
-            item=add_gold_attributes(one.item, self.gold),
+            rating,
+            rater_id=f"r{self.pseudonyms.pseudonym_of(rating.rater_id)}",
+            item=add_gold_attributes(rating.item, self.gold),
         )
 
     def guarded_frames(self) -> Iterator[pl.DataFrame]:
@@ -162,20 +162,20 @@ class RatingsExportSource:
 
 
 @contextmanager
-def open_export(platform: Platform, name: str, staff_id: str, asked: ExportOptions) -> Iterator[RatingsExportSource]:
+def open_export(platform: Platform, name: str, staff_id: str, options: ExportOptions) -> Iterator[RatingsExportSource]:
     """Open an export within a transaction that sees one state of the database."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.of(tx, campaign_row)
         if campaign.chat is not None:
-            raise InvalidInput(f"In {name} raters talk with chatbots. Name a folder for what came of it: -o {name}")
-        purposes = required_purposes(campaign, asked.purposes)
+            raise InvalidInput(f"In {name} raters talk with chatbots. Name a folder for the conversations: -o {name}")
+        purposes = required_purposes(campaign, options.purposes)
         counts = export_store.count_rating_export(tx, campaign_row.id, purposes)
         if not counts.exported.ratings:
             raise NotFound(
                 f"{name} has no rating to export yet. {' '.join(describe_omissions(counts, purposes))}".rstrip()
             )
-        form, gold = _export_columns(tx, campaign_row, campaign, asked)
+        form, gold = _export_columns(tx, campaign_row, campaign, options)
         yield RatingsExportSource(
             campaign_row=campaign_row,
             campaign=campaign,
@@ -188,13 +188,13 @@ def open_export(platform: Platform, name: str, staff_id: str, asked: ExportOptio
 
 
 def _export_columns(
-    tx: Connection, campaign_row: CampaignRow, campaign: Campaign, asked: ExportOptions
+    tx: Connection, campaign_row: CampaignRow, campaign: Campaign, options: ExportOptions
 ) -> tuple[ExportForm, Mapping[str, Mapping[str, str]]]:
     """Return the columns of an export and the settled gold labels by item."""
     gold = gold_columns_by_item(tx, campaign, campaign_row)
     attributes = export_store.list_item_attributes(tx, campaign_row.id).union(*gold.values())
     form = export_form(
-        campaign, attributes, with_text=asked.with_text, with_flag=flags.has_flag_decisions(tx, campaign_row.id)
+        campaign, attributes, with_text=options.with_text, with_flag=flags.has_flag_decisions(tx, campaign_row.id)
     )
     return form, gold
 
@@ -210,8 +210,8 @@ def _readme_lines(source: RatingsExportSource, file: str, *, guards: bool, now: 
     form, counts = source.form, source.counts
     yield f"{file} is internal: it is not for publication."
     yield ""
-    yield "It holds what raters gave, one row an item and rater. Answers, times and what raters say of themselves can"
-    yield "tell who they are when they are put together. Publish a release that was made for it, never this file."
+    yield "It has one row per item and rater. Answers, times and self-descriptions of raters may identify them in"
+    yield "combination. Publish a release that was made for that purpose, never this file."
     yield ""
     yield from provenance_lines(source.campaign_row, source.purposes, now)
     yield f"Columns:    {f'as {form.official} was released' if form.official else 'the long table'}"
@@ -223,10 +223,10 @@ def _readme_lines(source: RatingsExportSource, file: str, *, guards: bool, now: 
     if form.left_out:
         yield f"Without a column: {format_list(form.left_out, 50)}."
     yield ""
-    yield "Ids of raters were drawn for this file alone: the same rater has another one in every export."
-    yield "Who declined to answer a question about an item has no answer there. Several answers are a JSON list."
+    yield "Ids of raters were drawn for this file alone: they differ between exports."
+    yield "Declined questions have no answer. Several answers are a JSON list."
     if guards:
-        yield "A text that begins with = + - @, a tab or a carriage return, which spreadsheets take for a formula, has"
-        yield "an apostrophe before it, conversations too. Parquet, JSON Lines and --raw have all texts as they are."
+        yield "A text that begins with = + - @, a tab or a carriage return, which spreadsheets read as a formula, has"
+        yield "an apostrophe before it, conversations too. Parquet, JSON Lines and --raw have unchanged texts."
     else:
-        yield "Texts are as they are. Spreadsheets take those that begin with = + - @ for formulas: open it in none."
+        yield "Texts are unchanged: do not open it in a spreadsheet, which reads those with = + - @ first as formulas."

@@ -26,13 +26,13 @@ def decision_form(campaign: Campaign, standings: ItemProgress) -> Questionnaire:
 
 def latest_decisions(standings: ItemProgress) -> GoldAnswers:
     """Return the latest decision on each part."""
-    said = [one.decisions[-1].answers for one in standings.values() if one.decisions]
-    return {name: answer for one in said for name, answer in one.items()}
+    latest = [part.decisions[-1].answers for part in standings.values() if part.decisions]
+    return {name: answer for answers in latest for name, answer in answers.items()}
 
 
 def count_decisions(standings: ItemProgress) -> int:
     """Return the number of decisions on an item."""
-    return sum(len(one.decisions) for one in standings.values())
+    return sum(len(part.decisions) for part in standings.values())
 
 
 def decide_gold(
@@ -46,17 +46,24 @@ def decide_gold(
         campaign_row, campaign, labelled = load_labelled_item(tx, platform, name, position, staff_id, lock=True)
         _check_may_decide(labelled, staff_id)
         standings = labelled.standings
-        said = dict(decision_form(campaign, standings).check(answers, complete=True))
-        why = str(said.pop("why"))
-        changed = _changed_parts(core.split_by_part(said, core.list_contested_parts(standings)), standings)
+        checked = dict(decision_form(campaign, standings).check(answers, complete=True))
+        reason = str(checked.pop("reason"))
+        changed = _changed_parts(core.split_by_part(checked, core.list_contested_parts(standings)), standings)
         if not changed:
-            _check_is_repeat(standings, staff_id, why)
+            _check_is_repeat(standings, staff_id, reason)
         elif count_decisions(standings) != seen:
             raise Conflict(_conflict_message(standings))
-        for part, one in changed.items():
-            revision = len(standings[part].decisions) + 1
-            known = {"staff_id": staff_id, "name": "", "part": part, "revision": revision}
-            store.add_decision(tx, labelled.target.id, GoldDecision(**known, answers=one, reason=why, at=now))  # type: ignore[arg-type]
+        for part, part_answers in changed.items():
+            decision = GoldDecision(
+                staff_id=staff_id,
+                name="",
+                part=part,
+                revision=len(standings[part].decisions) + 1,
+                answers=part_answers,
+                reason=reason,
+                at=now,
+            )
+            store.add_decision(tx, labelled.target.id, decision)
             log_staff_event(
                 tx,
                 campaign_row.id,
@@ -65,32 +72,35 @@ def decide_gold(
                 now,
                 item=labelled.target.name,
                 part=part,
-                answers=dict(one),
-                reason=why,
+                answers=dict(part_answers),
+                reason=reason,
             )
 
 
-def _changed_parts(given: Mapping[GoldPart, GoldAnswers], standings: ItemProgress) -> dict[GoldPart, GoldAnswers]:
+def _changed_parts(
+    answers_by_part: Mapping[GoldPart, GoldAnswers], standings: ItemProgress
+) -> dict[GoldPart, GoldAnswers]:
     """Return the parts that are decided differently from before."""
-    last = {part: one.decisions[-1].answers for part, one in standings.items() if one.decisions}
-    return {part: said for part, said in given.items() if last.get(part) != said}
+    latest = {name: part.decisions[-1].answers for name, part in standings.items() if part.decisions}
+    return {name: answers for name, answers in answers_by_part.items() if latest.get(name) != answers}
 
 
-def _check_is_repeat(standings: ItemProgress, staff_id: str, why: str) -> None:
+def _check_is_repeat(standings: ItemProgress, staff_id: str, reason: str) -> None:
     """Refuse a decision that changes nothing, unless the same form was sent twice."""
-    every = [one for part in standings.values() for one in part.decisions]
-    if not any((one.staff_id, one.reason) == (staff_id, why) for one in every):
-        raise Conflict(f"{_latest_decision(standings).name} decided so already, and nothing was changed.")
+    decisions = [decision for part in standings.values() for decision in part.decisions]
+    if not any((decision.staff_id, decision.reason) == (staff_id, reason) for decision in decisions):
+        raise Conflict(f"{_latest_decision(standings).name} already made this decision. Nothing was changed.")
 
 
 def _latest_decision(standings: ItemProgress) -> GoldDecision:
-    return max((one for part in standings.values() for one in part.decisions), key=lambda one: one.at)
+    decisions = (decision for part in standings.values() for decision in part.decisions)
+    return max(decisions, key=lambda decision: decision.at)
 
 
 def _conflict_message(standings: ItemProgress) -> str:
     return (
-        f"{_latest_decision(standings).name} decided on this item meanwhile, and yours was not kept: two decisions "
-        "would stand against each other. Read that one, and if you decide otherwise, say why."
+        f"{_latest_decision(standings).name} decided on this item meanwhile, and your decision was not stored. Read "
+        "it, and if you disagree, decide again with a reason."
     )
 
 
@@ -102,6 +112,6 @@ def _check_may_decide(labelled: LabelledItem, staff_id: str) -> None:
         )
     if not labelled.may_decide(staff_id):
         raise NotAllowed(
-            f"You labelled item {format_value(labelled.target.name)}, and whoever labelled an item does not decide on "
-            "it. Ask another expert or an owner."
+            f"You labelled item {format_value(labelled.target.name)}, and experts cannot adjudicate their own labels. "
+            "Ask another expert or an owner."
         )

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
 
 import polars as pl
 from sqlalchemy import Connection
@@ -26,8 +25,6 @@ from dissensus.workflows.export.ratings import add_gold_attributes
 from dissensus.workflows.gold.labelling import gold_columns_by_item, gold_settings_of
 from dissensus.workflows.platform.platform import Platform
 
-LABEL_COLUMNS: Final = {"gold": GOLD, "platinum": PLATINUM}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldComparison:
@@ -36,9 +33,9 @@ class GoldComparison:
     n_gold: int
     n_platinum: int
     n_items: int
-    found: GoldAgainstCrowd | None = None  # None if nothing can be compared
+    with_crowd: GoldAgainstCrowd | None = None  # None if nothing can be compared
     with_platinum: GoldAgainstCrowd | None = None  # items with both labels only
-    reason: str = ""  # why nothing is compared
+    reason: str = ""  # reason if nothing is compared
 
 
 def compare_gold(platform: Platform, name: str, *, staff_id: str) -> GoldComparison:
@@ -48,20 +45,23 @@ def compare_gold(platform: Platform, name: str, *, staff_id: str) -> GoldCompari
         campaign = platform.definitions.of(tx, campaign_row)
         gold_settings_of(campaign)
         settled = gold_columns_by_item(tx, campaign, campaign_row)
-        every = {one.name: {**settled[one.name], **one.attributes} for one in gold.list_targets(tx, campaign_row.id)}
-        has = {
-            kind: {item for item, known in every.items() if column in known} for kind, column in LABEL_COLUMNS.items()
+        attributes_of = {
+            target.name: {**settled[target.name], **target.attributes}
+            for target in gold.list_targets(tx, campaign_row.id)
         }
-        counted = GoldComparison(n_gold=len(has["gold"]), n_platinum=len(has["platinum"]), n_items=len(every))
+        with_gold, with_platinum = (
+            {item for item, attributes in attributes_of.items() if column in attributes} for column in (GOLD, PLATINUM)
+        )
+        counts = GoldComparison(n_gold=len(with_gold), n_platinum=len(with_platinum), n_items=len(attributes_of))
         try:
             ratings = _collect_ratings(tx, campaign_row, campaign, settled)
-            both = has["gold"] & has["platinum"] & set(ratings.items[ITEM_ID])
+            both = with_gold & with_platinum & set(ratings.items[ITEM_ID])
             unsafe = gold_settings_of(campaign).scale[-1]
-            found = gold_against_crowd(ratings, unsafe=unsafe)
-            three = gold_against_crowd(ratings, unsafe=unsafe, platinum=PLATINUM) if both else None
+            crowd = gold_against_crowd(ratings, unsafe=unsafe)
+            platinum = gold_against_crowd(ratings, unsafe=unsafe, platinum=PLATINUM) if both else None
         except DissensusError as error:
-            return replace(counted, reason=str(error))
-        return replace(counted, found=found, with_platinum=three)
+            return replace(counts, reason=str(error))
+        return replace(counts, with_crowd=crowd, with_platinum=platinum)
 
 
 def _collect_ratings(
@@ -69,7 +69,7 @@ def _collect_ratings(
 ) -> Ratings:
     question = compared_column(campaign.questionnaire)
     if question is None:
-        raise NotFound("Raters are asked several questions and no overall one, so that no answer stands beside gold.")
+        raise NotFound("Raters are asked several questions and no overall one, so no answer compares with gold.")
     frames = list(_rating_frames(tx, campaign_row, campaign, question, settled))
     if not frames:
         raise NotFound("Nobody has rated an item yet.")
@@ -79,13 +79,15 @@ def _collect_ratings(
 def _rating_frames(
     tx: Connection, campaign_row: CampaignRow, campaign: Campaign, question: str, settled: dict[str, dict[str, str]]
 ) -> Iterator[pl.DataFrame]:
-    form, wanted = export_form(campaign), (GOLD, PLATINUM)
+    form = export_form(campaign)
     purposes = [purpose.name for purpose in campaign.consent.purposes if purpose.required]
     for window in export.iterate_ratings(tx, campaign_row.id, purposes):
-        rated = [replace(one, item=add_gold_attributes(one.item, settled)) for one in window]
-        told = {name: [one.item.attributes.get(name) for one in rated] for name in wanted}
-        answers = to_frame(rated, form).select(ITEM_ID, RATER_ID, question)
-        yield answers.with_columns(pl.Series(name, values, pl.String) for name, values in told.items())
+        ratings = [replace(rating, item=add_gold_attributes(rating.item, settled)) for rating in window]
+        answers = to_frame(ratings, form).select(ITEM_ID, RATER_ID, question)
+        yield answers.with_columns(
+            pl.Series(name, [rating.item.attributes.get(name) for rating in ratings], pl.String)
+            for name in (GOLD, PLATINUM)
+        )
 
 
 def add_platinum(
@@ -95,7 +97,7 @@ def add_platinum(
     *,
     source: str,
     label: str | None = None,
-    replacing: bool = False,
+    replace: bool = False,
     staff_id: str,
     now: datetime,
 ) -> int:
@@ -103,21 +105,21 @@ def add_platinum(
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         scale = gold_settings_of(platform.definitions.of(tx, campaign_row)).scale
-        items = {one.name: one for one in gold.list_targets(tx, campaign_row.id)}
-        brought = parse_platinum(frame, scale, items, label=label, source=source)
-        known = [item for item in brought if PLATINUM in items[item].attributes]
-        if known and not replacing:
+        targets = {target.name: target for target in gold.list_targets(tx, campaign_row.id)}
+        platinum = parse_platinum(frame, scale, targets, label=label, source=source)
+        labelled = [item for item in platinum if PLATINUM in targets[item].attributes]
+        if labelled and not replace:
             raise Conflict(
-                f"Item {format_value(known[0])} has a label of an earlier crowd, and nothing was kept. Leave it out, "
-                f"or say that labels are to be replaced.{count_rest(len(known) - 1, 'such item')}"
+                f"Item {format_value(labelled[0])} has a label of an earlier crowd, and nothing was stored. Leave it "
+                f"out, or say that labels are to be replaced.{count_rest(len(labelled) - 1, 'such item')}"
             )
-        items_store.set_item_attributes(
-            tx,
-            campaign_row.id,
-            {items[item].id: {**_without_platinum(items[item].attributes), **said} for item, said in brought.items()},
-        )
-        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, platinum=len(brought), source=source)
-    return len(brought)
+        attributes_of = {
+            targets[item].id: {**_without_platinum(targets[item].attributes), **attributes}
+            for item, attributes in platinum.items()
+        }
+        items_store.set_item_attributes(tx, campaign_row.id, attributes_of)
+        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, platinum=len(platinum), source=source)
+    return len(platinum)
 
 
 def _without_platinum(attributes: Mapping[str, str]) -> dict[str, str]:

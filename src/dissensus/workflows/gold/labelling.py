@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from sqlalchemy import Connection
 
 from dissensus.campaign import gold_labels as core
-from dissensus.campaign.gold_labels import GoldAnswers, GoldLabel, ItemProgress, ItemState
+from dissensus.campaign.gold_labels import GoldAnswers, GoldDecision, GoldLabel, ItemProgress, ItemState
 from dissensus.errors import Conflict, NotFound
 from dissensus.schema.campaign import gold as schema
 from dissensus.schema.campaign.definition import Campaign
@@ -52,7 +52,8 @@ class LabelledItem:
 def list_labelled_items(tx: Connection, campaign_row: CampaignRow, gold: Gold) -> tuple[LabelledItem, ...]:
     """Return all items of a campaign with the state of their labels."""
     labels, decisions = store.load_labels(tx, campaign_row.id), store.load_decisions(tx, campaign_row.id)
-    return tuple(_to_labelled_item(gold, one, labels, decisions) for one in store.list_targets(tx, campaign_row.id))
+    targets = store.list_targets(tx, campaign_row.id)
+    return tuple(_to_labelled_item(gold, target, labels, decisions) for target in targets)
 
 
 def list_labelled_items_from(
@@ -65,29 +66,29 @@ def list_labelled_items_from(
 def _load_labelled(
     tx: Connection, campaign_row: CampaignRow, gold: Gold, targets: Sequence[GoldTarget]
 ) -> tuple[LabelledItem, ...]:
-    ids = [one.id for one in targets]
-    labels, decisions = (read(tx, campaign_row.id, item_ids=ids) for read in (store.load_labels, store.load_decisions))
-    return tuple(_to_labelled_item(gold, one, labels, decisions) for one in targets)
+    ids = [target.id for target in targets]
+    labels = store.load_labels(tx, campaign_row.id, item_ids=ids)
+    decisions = store.load_decisions(tx, campaign_row.id, item_ids=ids)
+    return tuple(_to_labelled_item(gold, target, labels, decisions) for target in targets)
 
 
 def _to_labelled_item(
-    gold: Gold, one: GoldTarget, labels: Mapping[str, Any], decisions: Mapping[str, Any]
+    gold: Gold,
+    target: GoldTarget,
+    labels: Mapping[str, Sequence[GoldLabel]],
+    decisions: Mapping[str, Sequence[GoldDecision]],
 ) -> LabelledItem:
-    return LabelledItem(
-        target=one, standings=_compute_standings(gold, one, labels.get(one.id, ()), decisions.get(one.id, ()))
+    standings = core.compute_item_progress(
+        gold, target.attributes, labels.get(target.id, ()), decisions.get(target.id, ())
     )
-
-
-def _compute_standings(gold: Gold, target: GoldTarget, labels: object, decisions: object) -> ItemProgress:
-    return core.compute_item_progress(gold, target.attributes, labels, decisions)  # type: ignore[arg-type]
+    return LabelledItem(target=target, standings=standings)
 
 
 def gold_settings_of(campaign: Campaign) -> Gold:
     """Return the gold settings of a campaign."""
     if campaign.gold is None:
         raise NotFound(
-            f"{campaign.name} has no experts who label: its definition has no [gold]. Write one into it, which may be "
-            "empty."
+            f"{campaign.name} has no gold labels: its definition has no [gold]. Add the table, which can be empty."
         )
     return campaign.gold
 
@@ -99,31 +100,26 @@ def gold_columns_by_item(
     if campaign.gold is None:
         return {}
     if names is None:
-        found = list_labelled_items(tx, campaign_row, campaign.gold)
+        items = list_labelled_items(tx, campaign_row, campaign.gold)
     else:
-        found = _load_labelled(tx, campaign_row, campaign.gold, store.list_targets_by_name(tx, campaign_row.id, names))
-    return {one.target.name: core.to_attributes(one.standings) for one in found}
+        items = _load_labelled(tx, campaign_row, campaign.gold, store.list_targets_by_name(tx, campaign_row.id, names))
+    return {item.target.name: core.to_attributes(item.standings) for item in items}
 
 
 def load_labelled_item(
     tx: Connection, platform: Platform, name: str, position: int, staff_id: str, *, lock: bool = False
 ) -> tuple[CampaignRow, Campaign, LabelledItem]:
-    """Return one item with its labels; `lock` keeps others from labelling until the transaction ends."""
+    """Return one item with its labels; `lock` blocks other labels until the transaction ends."""
     campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=lock)
     campaign = platform.definitions.of(tx, campaign_row)
     gold = gold_settings_of(campaign)
     target = store.find_target(tx, campaign_row.id, position)
     if target is None:
-        raise NotFound(f"{name} has no item at this place. Go back to the queue.")
+        raise NotFound(f"{name} has no item at this position. Go back to the queue.")
     if target.withheld:
-        raise Conflict("A rater reported this item, and nobody is shown it until an owner says that it may be.")
-    labels = store.load_labels(tx, campaign_row.id, item_ids=[target.id]).get(target.id, ())
-    decisions = store.load_decisions(tx, campaign_row.id, item_ids=[target.id]).get(target.id, ())
-    return (
-        campaign_row,
-        campaign,
-        LabelledItem(target=target, standings=_compute_standings(gold, target, labels, decisions)),
-    )
+        raise Conflict("A rater reported this item, and it is withheld until an owner releases it.")
+    (item,) = _load_labelled(tx, campaign_row, gold, [target])
+    return campaign_row, campaign, item
 
 
 def label_form(campaign: Campaign, standings: ItemProgress, staff_id: str) -> Questionnaire:
@@ -144,19 +140,19 @@ def full_label_form(campaign: Campaign) -> Questionnaire:
 def rater_wording(campaign: Campaign) -> Wording | None:
     """Return the raters' wording of the question that gold answers too; None if it is asked in parts."""
     name = schema.compared_column(campaign.questionnaire)
-    found = next((one.text for one in campaign.questionnaire.questions if one.name == name), None)
-    return {"en": next(iter(found.values()))} if found else None
+    text = next((question.text for question in campaign.questionnaire.questions if question.name == name), None)
+    return {"en": next(iter(text.values()))} if text else None
 
 
 def latest_answers_by(standings: ItemProgress, staff_id: str) -> GoldAnswers:
     """Return an expert's latest answers about an item."""
-    said = [label.answers for one in standings.values() for label in one.labels if label.staff_id == staff_id]
-    return {name: answer for one in said for name, answer in one.items()}
+    labels = (label for part in standings.values() for label in part.labels if label.staff_id == staff_id)
+    return {name: answer for label in labels for name, answer in label.answers.items()}
 
 
 def count_labels_by(standings: ItemProgress, staff_id: str) -> int:
-    """Return how many labels, corrections included, an expert gave to parts of an item."""
-    return sum(label.staff_id == staff_id for one in standings.values() for label in one.history)
+    """Return the number of labels, corrections included, that an expert gave to parts of an item."""
+    return sum(label.staff_id == staff_id for part in standings.values() for label in part.history)
 
 
 def label_item(
@@ -170,12 +166,12 @@ def label_item(
         if _is_repeat(campaign, standings, answers, staff_id):
             return outcome
         _check_may_label(labelled, staff_id, seen)
-        said = label_form(campaign, standings, staff_id).check(_applicable_answers(answers, standings), complete=True)
-        for part, one in core.split_by_part(said, core.list_open_parts(standings)).items():
-            _store_label(tx, target, standings, part, one, staff_id=staff_id, now=now)
-            log_staff_event(
-                tx, campaign_row.id, "item_labelled", staff_id, now, item=target.name, part=part, answers=dict(one)
-            )
+        form = label_form(campaign, standings, staff_id)
+        checked = form.check(_applicable_answers(answers, standings), complete=True)
+        for part, part_answers in core.split_by_part(checked, core.list_open_parts(standings)).items():
+            _store_label(tx, target, standings, part, part_answers, staff_id=staff_id, now=now)
+            content = {"item": target.name, "part": part, "answers": dict(part_answers)}
+            log_staff_event(tx, campaign_row.id, "item_labelled", staff_id, now, **content)
         return "partly" if {*answers} & {*schema.PARTS} - {*core.list_open_parts(standings)} else outcome
 
 
@@ -187,29 +183,26 @@ def _applicable_answers(answers: GoldAnswers, standings: ItemProgress) -> GoldAn
 
 def _is_repeat(campaign: Campaign, standings: ItemProgress, answers: GoldAnswers, staff_id: str) -> bool:
     """Return whether an expert sends again what is stored already."""
-    given = core.split_by_part(full_label_form(campaign).check(answers, complete=False), schema.PARTS)
-    latest = {part: one.of(staff_id) for part, one in standings.items()}
-    return bool(given) and all(
-        (mine := latest[part]) is not None and mine.answers == said for part, said in given.items()
+    answers_by_part = core.split_by_part(full_label_form(campaign).check(answers, complete=False), schema.PARTS)
+    labels = {name: part.label_by(staff_id) for name, part in standings.items()}
+    return bool(answers_by_part) and all(
+        (label := labels[name]) is not None and label.answers == part_answers
+        for name, part_answers in answers_by_part.items()
     )
 
 
 def _check_may_label(labelled: LabelledItem, staff_id: str, seen: int) -> None:
     standings, item = labelled.standings, format_value(labelled.target.name)
     if not core.list_open_parts(standings):
-        raise Conflict(f"Item {item} has all the labels that it needs, and yours was not kept: others were sooner.")
-    known = count_labels_by(standings, staff_id)
-    if known == seen:
+        raise Conflict(f"Item {item} has all labels that it needs, so yours was not stored.")
+    if count_labels_by(standings, staff_id) == seen:
         return
     if core.is_first(standings, staff_id) and standings["safety"].labels:
         raise Conflict(
-            f"You were the first to label item {item}, and nobody verifies their own label. Load the "
-            "page again to correct what you said."
+            f"You were the first to label item {item}, and nobody verifies their own label. Reload the page to "
+            "correct your label."
         )
-    raise Conflict(
-        f"You have labelled item {item} since this page was loaded, and nobody does so twice. Load it "
-        "again to correct what you said."
-    )
+    raise Conflict(f"You have labelled item {item} since this page was loaded. Reload it to correct your label.")
 
 
 def _store_label(
@@ -217,15 +210,21 @@ def _store_label(
     target: GoldTarget,
     standings: ItemProgress,
     part: GoldPart,
-    said: GoldAnswers,
+    answers: GoldAnswers,
     *,
     staff_id: str,
     now: datetime,
 ) -> None:
-    standing = standings[part]
-    mine = standing.of(staff_id)
-    if mine is not None and mine.answers == said:
+    previous = standings[part].label_by(staff_id)
+    if previous is not None and previous.answers == answers:
         return
-    position, revision = (len(standing.labels), 1) if mine is None else (mine.position, mine.revision + 1)
-    one = GoldLabel(staff_id=staff_id, name="", part=part, position=position, revision=revision, answers=said, at=now)
-    store.add_label(tx, target.id, one)
+    label = GoldLabel(
+        staff_id=staff_id,
+        name="",
+        part=part,
+        position=len(standings[part].labels) if previous is None else previous.position,
+        revision=1 if previous is None else previous.revision + 1,
+        answers=answers,
+        at=now,
+    )
+    store.add_label(tx, target.id, label)

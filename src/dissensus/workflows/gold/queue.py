@@ -27,7 +27,7 @@ from dissensus.workflows.gold.labelling import (
 from dissensus.workflows.platform.platform import Platform
 
 WINDOW_SIZE: Final = 500
-"""Items whose labels are read at a time."""
+"""Items whose labels are read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +37,6 @@ class GoldQueue:
     campaign: Campaign
     gold: Gold
     states: Mapping[ItemState, int]  # number of items by state
-    # Number of items wait for this expert: to be labelled first, to have their safety verified, to have their degree or
-    # topics checked
     n_first: int  # items that need a first label
     n_verify: int  # items whose safety needs verification
     n_check: int  # items whose degree or topics need a check
@@ -61,11 +59,11 @@ class GoldTask:
     campaign: Campaign
     item: Item
     labelled: LabelledItem
-    asked: Questionnaire | None  # questions to label or correct; None if there are none
-    deciding: Questionnaire | None  # questions of an adjudication; None if not allowed
+    label_form: Questionnaire | None  # questions to label or correct; None if there are none
+    decision_form: Questionnaire | None  # questions of an adjudication; None if not allowed
     answers: GoldAnswers  # latest labels of the expert, or latest decisions
     seen: int  # number of labels or decisions shown; detects outdated forms
-    told: bool  # whether all labels are in, so that everybody may read them
+    readable: bool  # True if all labels are in, so that everybody may read them
 
 
 def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueue:
@@ -73,38 +71,40 @@ def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueu
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.of(tx, campaign_row)
-        every = list_labelled_items(tx, campaign_row, gold_settings_of(campaign))
-    shown = [one for one in every if not one.target.withheld]
-    wanted = {one.target.position: core.list_wanted_parts(one.standings, staff_id) for one in shown}
-    begun = {one.target.position: one.state == "begun" for one in shown}
-    states = Counter(one.state for one in every)
+        labelled_items = list_labelled_items(tx, campaign_row, gold_settings_of(campaign))
+    available = [item for item in labelled_items if not item.target.withheld]
+    open_parts = [(core.list_wanted_parts(item.standings, staff_id), item.state == "begun") for item in available]
+    states = Counter(item.state for item in labelled_items)
     return GoldQueue(
         campaign=campaign,
         gold=gold_settings_of(campaign),
         states={state: states[state] for state in core.ITEM_STATES},
-        n_first=sum(bool(parts) and not begun[at] for at, parts in wanted.items()),
-        n_verify=sum("safety" in parts and begun[at] for at, parts in wanted.items()),
-        n_check=sum(bool({"degree", "topics"} & {*parts}) and begun[at] for at, parts in wanted.items()),
-        next=_next_item(shown, staff_id),
-        to_decide=tuple(one for one in shown if one.state == "disputed" and one.may_decide(staff_id)),
-        correctable=tuple(one for one in shown if _is_correctable(one, staff_id)),
-        n_of_file=sum(all(part.state == "file" for part in one.standings.values()) for one in every),
-        n_withheld=len(every) - len(shown),
+        n_first=sum(bool(parts) and not begun for parts, begun in open_parts),
+        n_verify=sum("safety" in parts and begun for parts, begun in open_parts),
+        n_check=sum(bool({"degree", "topics"} & {*parts}) and begun for parts, begun in open_parts),
+        next=_next_item(available, staff_id),
+        to_decide=tuple(item for item in available if item.state == "disputed" and item.may_decide(staff_id)),
+        correctable=tuple(item for item in available if _is_correctable(item, staff_id)),
+        n_of_file=sum(all(part.state == "file" for part in item.standings.values()) for item in labelled_items),
+        n_withheld=len(labelled_items) - len(available),
     )
 
 
-def _next_item(every: list[LabelledItem], staff_id: str) -> int | None:
-    """Return the most urgent item: the one that lacks the fewest labels."""
-    waiting = [
-        (sum(one.needed - len(one.labels) for one in item.standings.values() if one.state == "open"), item)
-        for item in every
+def _next_item(labelled_items: list[LabelledItem], staff_id: str) -> int | None:
+    """Return the position of the most urgent item: the one that lacks the fewest labels."""
+    candidates = [
+        (
+            sum(part.n_needed - len(part.labels) for part in item.standings.values() if part.state == "open"),
+            item.target.position,
+        )
+        for item in labelled_items
         if core.list_wanted_parts(item.standings, staff_id)
     ]
-    return min(((lacking, item.target.position) for lacking, item in waiting), default=(0, None))[1]
+    return min(candidates, default=(0, None))[1]
 
 
-def _is_correctable(one: LabelledItem, staff_id: str) -> bool:
-    return any(one.standings[part].of(staff_id) for part in core.list_open_parts(one.standings))
+def _is_correctable(item: LabelledItem, staff_id: str) -> bool:
+    return any(item.standings[part].label_by(staff_id) for part in core.list_open_parts(item.standings))
 
 
 def load_gold_task(platform: Platform, name: str, position: int, *, staff_id: str) -> GoldTask:
@@ -118,11 +118,11 @@ def load_gold_task(platform: Platform, name: str, position: int, *, staff_id: st
         campaign=campaign,
         item=item,
         labelled=labelled,
-        asked=label_form(campaign, standings, staff_id) if is_open else None,
-        deciding=decision_form(campaign, standings) if decides else None,
+        label_form=label_form(campaign, standings, staff_id) if is_open else None,
+        decision_form=decision_form(campaign, standings) if decides else None,
         answers=latest_decisions(standings) if decides else latest_answers_by(standings, staff_id),
         seen=count_decisions(standings) if decides else count_labels_by(standings, staff_id),
-        told=not is_open,
+        readable=not is_open,
     )
 
 
@@ -130,16 +130,16 @@ def list_labels_from(
     platform: Platform, name: str, *, only: ItemState | None = None, start: int, most: int, staff_id: str
 ) -> tuple[LabelledItem, ...]:
     """Return items from a position on, of one state or all, with the state of their labels."""
-    found: list[LabelledItem] = []
+    result: list[LabelledItem] = []
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         gold = gold_settings_of(platform.definitions.of(tx, campaign_row))
-        while len(found) < most and (
-            some := list_labelled_items_from(tx, campaign_row, gold, start=start, most=WINDOW_SIZE)
+        while len(result) < most and (
+            window := list_labelled_items_from(tx, campaign_row, gold, start=start, most=WINDOW_SIZE)
         ):
-            found += [one for one in some if only is None or one.state == only]
-            start = some[-1].target.position + 1
-    return tuple(found[:most])
+            result += [item for item in window if only is None or item.state == only]
+            start = window[-1].target.position + 1
+    return tuple(result[:most])
 
 
 def list_labels(platform: Platform, name: str, *, staff_id: str) -> tuple[LabelledItem, ...]:

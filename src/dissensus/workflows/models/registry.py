@@ -24,10 +24,10 @@ class CampaignModel:
     """A registered model as used by a campaign."""
 
     name: str
-    learns: bool  # whether it is trained on the campaign's preferences
+    learns: bool  # True if it is trained on the campaign's preferences
     chooses: tuple[str, ...]  # chatbots whose responses it ranks, with the pinned version
     line: RegisteredModel | None  # None if it cannot be read
-    missing: bool = False  # whether it cannot be read because it does not exist
+    missing: bool = False  # True if it does not exist
 
     @property
     def latest(self) -> tuple[RegistryEntry, ...]:
@@ -38,20 +38,17 @@ class CampaignModel:
     def back(self) -> RegistryEntry | None:
         """The rollback, if that was the last event."""
         last = None if self.line is None or not self.line.entries else self.line.entries[-1]
-        return last if last is not None and last.what == "rolled back" else None
+        return last if last is not None and last.action == "rolled back" else None
 
 
 def list_campaign_models(models: Path, campaign: Campaign) -> tuple[CampaignModel, ...]:
     """Return the registered models that learn from a campaign or rank its chatbots' responses."""
     chooses: dict[str, list[str]] = {name: [] for name in campaign.registered_models}
     for chatbot in () if campaign.chat is None else campaign.chat.chatbots:
-        if chatbot.registered_model is not None:
-            always = (
-                ""
-                if chatbot.registered_model.version is None
-                else f", always by version {chatbot.registered_model.version}"
-            )
-            chooses.setdefault(chatbot.registered_model.name, []).append(f"{chatbot.name}{always}")
+        model = chatbot.registered_model
+        if model is not None:
+            pin = "" if model.version is None else f", always by version {model.version}"
+            chooses.setdefault(model.name, []).append(f"{chatbot.name}{pin}")
     return tuple(
         CampaignModel(
             name=name, learns=name in campaign.registered_models, chooses=tuple(chatbots), **_read_model(models, name)

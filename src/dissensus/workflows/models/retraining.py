@@ -49,7 +49,7 @@ log = logging.getLogger("dissensus.models")
 class TrainingComparisons:
     """Training data of a registered model."""
 
-    read: ReadPairs  # pairs, and the number of comparisons that form none
+    read: ReadPairs  # pairs, and the number of comparisons without a pair
     by_campaign: Mapping[str, int] = field(default_factory=dict)  # number of pairs by campaign
     from_files: int = 0  # number of pairs from files
 
@@ -61,35 +61,35 @@ def collect_comparisons(
     purpose = line.terms.purpose
     for path in files:
         if detect_purpose(path) not in (purpose, None):
-            raise NotAllowed(f"In {path} people chose by something else than what is {purpose}, as {line.name} does.")
-    found = None if platform is None else collect_preferences(platform, line.name, line.terms.campaigns)
-    parts = {} if found is None else _pairs_by_campaign(found, purpose)
-    of_files = read_pair_files(files, purpose=purpose) if files else None
-    if of_files is None and not any(part.pairs for part in parts.values()):
+            raise NotAllowed(f"The pairs in {path} have another purpose than {line.name}, which is {purpose}.")
+    collected = None if platform is None else collect_preferences(platform, line.name, line.terms.campaigns)
+    by_campaign = {} if collected is None else _pairs_by_campaign(collected, purpose)
+    from_files = read_pair_files(files, purpose=purpose) if files else None
+    if from_files is None and not any(part.pairs for part in by_campaign.values()):
         raise NotFound(
-            f"{_nothing_to_learn(line, found)} Open a campaign that names the model, or give files of pairs."
+            f"{_describe_lack(line, collected)} Open a campaign that names the model, or give files of pairs."
         )
     return TrainingComparisons(
-        read=join_pairs([*parts.values(), *filter(None, [of_files])]),
-        by_campaign={name: len(part.pairs) for name, part in parts.items() if part.pairs},
-        from_files=0 if of_files is None else len(of_files.pairs),
+        read=join_pairs([*by_campaign.values(), *filter(None, [from_files])]),
+        by_campaign={name: len(part.pairs) for name, part in by_campaign.items() if part.pairs},
+        from_files=0 if from_files is None else len(from_files.pairs),
     )
 
 
-def _pairs_by_campaign(found: CampaignPreferences, purpose: Purpose) -> dict[str, ReadPairs]:
+def _pairs_by_campaign(collected: CampaignPreferences, purpose: Purpose) -> dict[str, ReadPairs]:
     """Return the pairs of each campaign; campaigns with another purpose have none."""
     return {
-        name: ReadPairs(*filter_votes(preferences, found.people, purpose=purpose))
-        for name, preferences in found.preferences.items()
+        name: ReadPairs(*filter_votes(preferences, collected.raters, purpose=purpose))
+        for name, preferences in collected.preferences.items()
     }
 
 
-def _nothing_to_learn(line: RegisteredModel, found: CampaignPreferences | None) -> str:
-    if found is None:
-        return f"There is nothing that {line.name} could learn from."
-    if not found.preferences:
+def _describe_lack(line: RegisteredModel, collected: CampaignPreferences | None) -> str:
+    if collected is None:
+        return f"There are no training data for {line.name}."
+    if not collected.preferences:
         return f'No campaign names {line.name}: registered_models = ["{line.name}"].'
-    return f"Nothing was preferred yet in campaigns that name {line.name}, of what is {line.terms.purpose}."
+    return f"There are no {line.terms.purpose} preferences yet in campaigns that name {line.name}."
 
 
 def retrain_model(
@@ -100,106 +100,109 @@ def retrain_model(
     fewer: bool = False,
     seed: int = 0,
     progress: TrainingProgress | None = None,
-    note: Callable[[RegistryEntry], object] = lambda _: None,
+    log_entry: Callable[[RegistryEntry], object] = lambda _: None,
 ) -> RegistryEntry | None:
     """Train the next version of a registered model and promote it if it is non-inferior to the current one."""
     with lock_for_training(folder) as line:
-        found = comparisons_of(line)
-        pairs = found.read.pairs
-        # Who chose has another id in each training.
-        known = digest([replace(pair, rater=None) for pair in pairs])
-        if any(one.found.get("comparisons_sha256") == known for one in list(line.trained.values())[-1:]):
+        comparisons = comparisons_of(line)
+        pairs = comparisons.read.pairs
+        # Without raters, whose pseudonyms differ in each training.
+        sha256 = digest([replace(pair, rater=None) for pair in pairs])
+        if any(entry.extra.get("comparisons_sha256") == sha256 for entry in list(line.trained.values())[-1:]):
             return None
-        dealt = split_holdout(pairs)
+        split = split_holdout(pairs)
         if not fewer:
-            _check_enough(line, dealt)
-        model = _train_version(line, dealt, found, seed=seed, progress=progress)
-        place = make_version_folder(line)
-        save_model(model, place)
-        judge_in = _ModelComparison(model, dealt.apart)
-        # What takes long is done before anybody is held up.
-        judge_in(open_registered_model(folder))
+            _check_enough_pairs(line, split)
+        model = _train_version(line, split, comparisons, seed=seed, progress=progress)
+        version_folder = make_version_folder(line)
+        save_model(model, version_folder)
+        compare = _ModelComparison(model, split.held_out)
+        # Compute the margins before the lock, since they take long.
+        compare(open_registered_model(folder))
         with lock_for_change(folder) as line:
-            # Meanwhile it may have been rolled back: it is compared with what is current now.
-            judged = judge_in(line)
-            number = int(place.name)
+            # Compare again, since another version may have become current meanwhile.
+            decision = compare(line)
+            number = int(version_folder.name)
             entry = RegistryEntry(
                 at=now,
-                what="promoted" if judged.promoted else "kept back",
+                action="promoted" if decision.promoted else "kept back",
                 version=number,
-                current=number if judged.promoted else line.current,
-                why=judged.why,
-                n_pairs=len(dealt.known),
-                accuracy=judged.accuracy,
-                difference=judged.difference,
-                over_reference=judged.over_reference,
-                sha256=read_identity(place).sha256,
-                found={
+                current=number if decision.promoted else line.current,
+                reason=decision.reason,
+                n_pairs=len(split.training),
+                accuracy=decision.accuracy,
+                difference=decision.difference,
+                over_reference=decision.over_reference,
+                sha256=read_identity(version_folder).sha256,
+                extra={
                     "against": line.current,
                     "reference": line.reference,
-                    "comparisons_sha256": known,
-                    "n_held_out": len(dealt.apart),
-                    "by_campaign": dict(found.by_campaign),
-                    "from_files": found.from_files,
-                    "left_out": dict(found.read.excluded),
+                    "comparisons_sha256": sha256,
+                    "n_held_out": len(split.held_out),
+                    "by_campaign": dict(comparisons.by_campaign),
+                    "from_files": comparisons.from_files,
+                    "left_out": dict(comparisons.read.excluded),
                 },
             )
-            note(entry)
+            log_entry(entry)
             append_entry(line, entry)
         return entry
 
 
-def _check_enough(line: RegisteredModel, dealt: HoldoutSplit) -> None:
-    before = None if line.current is None else line.trained[line.current].n_pairs
-    if before is not None and 2 * len(dealt.known) < before:
+def _check_enough_pairs(line: RegisteredModel, split: HoldoutSplit) -> None:
+    n_before = None if line.current is None else line.trained[line.current].n_pairs
+    if n_before is not None and 2 * len(split.training) < n_before:
         raise InvalidInput(
-            f"There are {len(dealt.known):,} pairs to train on, and the current version of {line.name} learned from "
-            f"{before:,}. Give the files again that it learned from, or say that fewer may do (--fewer)."
+            f"There are {len(split.training):,} pairs to train on, and the current version of {line.name} learned from "
+            f"{n_before:,}. Give the files again that it learned from, or allow fewer pairs (--fewer)."
         )
 
 
 class _ModelComparison:
     """Compare a model with registered versions by their overall scores, which rank responses."""
 
-    def __init__(self, model: AnyModel, apart: Sequence[Pair]) -> None:
-        self._asked = [replace(pair, rater=None, group=None, groups=()) for pair in apart]
-        self._apart = apart
-        self._margins = model.margins(self._asked)
-        self._known: dict[int, npt.NDArray[np.float64]] = {}
+    def __init__(self, model: AnyModel, held_out: Sequence[Pair]) -> None:
+        self._held_out = held_out
+        self._without_raters = [replace(pair, rater=None, group=None, groups=()) for pair in held_out]
+        self._margins = model.margins(self._without_raters)
+        self._version_margins: dict[int, npt.NDArray[np.float64]] = {}
 
     def __call__(self, line: RegisteredModel) -> PromotionDecision:
         """Return the comparison for the current state of the registered model."""
-        reference = None if line.reference == line.current else self._of(line, line.reference)
-        current = self._of(line, line.current)
-        return decide_promotion(self._apart, self._margins, current, reference=reference, rule=line.terms.rule)
+        reference = None if line.reference == line.current else self._margins_of(line, line.reference)
+        current = self._margins_of(line, line.current)
+        return decide_promotion(self._held_out, self._margins, current, reference=reference, rule=line.terms.rule)
 
-    def _of(self, line: RegisteredModel, number: int | None) -> npt.NDArray[np.float64] | None:
-        if number is not None and number not in self._known:
-            self._known[number] = load_model(line.version(number)).margins(self._asked)
-        return None if number is None else self._known[number]
+    def _margins_of(self, line: RegisteredModel, number: int | None) -> npt.NDArray[np.float64] | None:
+        if number is None:
+            return None
+        if number not in self._version_margins:
+            self._version_margins[number] = load_model(line.version(number)).margins(self._without_raters)
+        return self._version_margins[number]
 
 
 def _train_version(
     line: RegisteredModel,
-    dealt: HoldoutSplit,
-    found: TrainingComparisons,
+    split: HoldoutSplit,
+    comparisons: TrainingComparisons,
     *,
     seed: int,
     progress: TrainingProgress | None,
 ) -> AnyModel:
-    if not dealt.apart or not dealt.known:
-        n = len({pair.dialogue for pair in found.read.pairs})
+    pairs = comparisons.read.pairs
+    if not split.held_out or not split.training:
+        n = len({pair.dialogue for pair in pairs})
         raise InvalidInput(
-            f"There are {len(found.read.pairs):,} pairs of {n:,} dialogues, of which {len(dealt.apart):,} pairs are "
-            "held out (every fifth dialogue, told by a hash). Collect more before anything is trained."
+            f"There are {len(pairs):,} pairs of {n:,} dialogues, of which {len(split.held_out):,} pairs are held out "
+            "(every fifth dialogue, by a hash). Collect more before training."
         )
     terms = line.terms
     return train(
-        dealt.known,
+        split.training,
         purpose=terms.purpose,
         plan=TrainingPlan.of(terms.kind, terms.counting),
-        apart=dealt.apart,
-        excluded=found.read.excluded,
+        apart=split.held_out,
+        excluded=comparisons.read.excluded,
         seed=seed,
         progress=progress,
     )
@@ -217,19 +220,19 @@ def retrain_from_campaigns(
 ) -> RegistryEntry | None:
     """Retrain a model on the preferences of a site's campaigns, and log it in their audit logs."""
 
-    def note(entry: RegistryEntry) -> None:
+    def log_entry(entry: RegistryEntry) -> None:
         with platform.database.writing() as tx:
             _log_version(tx, entry, folder.name, now)
 
-    known = partial(collect_comparisons, platform=platform, files=files)
-    return retrain_model(folder, known, now=now, fewer=fewer, seed=seed, progress=progress, note=note)
+    collect = partial(collect_comparisons, platform=platform, files=files)
+    return retrain_model(folder, collect, now=now, fewer=fewer, seed=seed, progress=progress, log_entry=log_entry)
 
 
 def _log_version(tx: Connection, entry: RegistryEntry, line: str, now: datetime) -> None:
-    by_campaign = entry.found["by_campaign"]
+    by_campaign = entry.extra["by_campaign"]
     for campaign_row in campaigns.list_campaigns(tx):
         if campaign_row.name in by_campaign:
-            content = {"line": line, "version": entry.version, "promoted": entry.what == "promoted"}
+            content = {"line": line, "version": entry.version, "promoted": entry.action == "promoted"}
             events.append_event(
                 tx, campaign_row.id, "model_trained", {**content, "n": by_campaign[campaign_row.name]}, now=now
             )
@@ -253,31 +256,28 @@ class RetrainingJob:
         for name in _named_models(platform) if self.every_h else ():
             if now >= self._due.get(name, now):
                 self._due[name] = now + timedelta(hours=self.every_h)
-                self._try(platform, name, now)
+                self._retrain(platform, name, now)
 
-    def _try(self, platform: Platform, name: str, now: datetime) -> None:
+    def _retrain(self, platform: Platform, name: str, now: datetime) -> None:
         try:
-            # Another process may have let it learn not long ago.
-            trained = [
-                one.at for one in open_registered_model(registered_model_folder(self.folder, name)).trained.values()
-            ]
-            if trained and max(trained) + timedelta(hours=self.every_h) > now:
-                self._due[name] = max(trained) + timedelta(hours=self.every_h)
+            folder = registered_model_folder(self.folder, name)
+            # Another process may have trained it recently.
+            times = [entry.at for entry in open_registered_model(folder).trained.values()]
+            if times and max(times) + timedelta(hours=self.every_h) > now:
+                self._due[name] = max(times) + timedelta(hours=self.every_h)
                 return
-            entry = retrain_from_campaigns(
-                platform, registered_model_folder(self.folder, name), now=now, progress=self._going_on
-            )
-            log.info("The model line %s: %s", name, "nothing is new." if entry is None else entry.why)
+            entry = retrain_from_campaigns(platform, folder, now=now, progress=self._check_stopped)
+            log.info("The registered model %s: %s", name, "nothing is new." if entry is None else entry.reason)
         except Conflict as error:
-            # Somebody else trains it now: what comes of that is looked at soon.
+            # Another process trains it now.
             self._due[name] = now + RETRY_AFTER
-            log.info("The model line %s: %s", name, error)
+            log.info("The registered model %s: %s", name, error)
         except DissensusError as error:
-            log.warning("The model line %s did not learn: %s", name, error)
+            log.warning("The registered model %s was not trained: %s", name, error)
         except TrainingStopped:
-            log.info("The model line %s did not learn: the process ends.", name)
+            log.info("The registered model %s was not trained: the process ends.", name)
 
-    def _going_on(self, _: float) -> None:
+    def _check_stopped(self, _: float) -> None:
         if self.stopped.is_set():
             raise TrainingStopped
 
@@ -285,29 +285,27 @@ class RetrainingJob:
 def _named_models(platform: Platform) -> list[str]:
     """Return the registered models that campaigns name."""
     with platform.database.reading() as tx:
-        every = [
-            platform.definitions.of(tx, campaign_row).registered_models for campaign_row in campaigns.list_campaigns(tx)
-        ]
-    return sorted({name for lines in every for name in lines})
+        definitions = [platform.definitions.of(tx, row) for row in campaigns.list_campaigns(tx)]
+    return sorted({name for campaign in definitions for name in campaign.registered_models})
 
 
-def roll_back_model(folder: Path, to: int | None = None, *, why: str = "", now: datetime) -> RegistryEntry:
+def roll_back_model(folder: Path, to: int | None = None, *, reason: str = "", now: datetime) -> RegistryEntry:
     """Make an earlier version of a registered model current again."""
-    told = why.strip() or "Nobody said why."
-    check_text(told, "The reason", MAX_REASON_LENGTH)
+    reason = reason.strip() or "No reason was given."
+    check_text(reason, "The reason", MAX_REASON_LENGTH)
     with lock_for_change(folder) as line:
         number = _earlier_version(line) if to is None else to
         load_model(line.version(number))
         if number == line.current:
             raise Conflict(f"Version {number} of {line.name} is current already.")
-        known = {"from": line.current}
-        entry = RegistryEntry(at=now, what="rolled back", version=number, current=number, why=told, found=known)
+        extra = {"from": line.current}
+        entry = RegistryEntry(at=now, action="rolled back", version=number, current=number, reason=reason, extra=extra)
         append_entry(line, entry)
         return entry
 
 
 def _earlier_version(line: RegisteredModel) -> int:
     if line.before is None:
-        current = "it has none" if line.current is None else f"before version {line.current} there was none"
-        raise Conflict(f"There is no version to which {line.name} could go back: {current}. Name one: --to N.")
+        cause = "no version is current" if line.current is None else f"version {line.current} replaced none"
+        raise Conflict(f"{line.name} has no earlier version: {cause}. Name one: --to N.")
     return line.before

@@ -7,8 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
 
-from dissensus.chat.best_of_n import SCORERS, Scorer
-from dissensus.chat.best_of_registry import Ranker
+from dissensus.chat.best_of_n import SCORERS, Ranker, Scorer
 from dissensus.chat.preference_scorer import scorer_from_model
 from dissensus.chat.remote_scorer import open_remote_model
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
@@ -35,13 +34,13 @@ class LoadedModel(NamedTuple):
 
 
 @contextmanager
-def open_model(place: str, *, purpose: Purpose | None = None, key: str = "") -> Iterator[LoadedModel]:
+def open_model(source: str, *, purpose: Purpose | None = None, key: str = "") -> Iterator[LoadedModel]:
     """Open the model in a folder or behind an address."""
-    if place.startswith(ADDRESSES):
-        with open_remote_model(place, purpose=purpose, key=key) as model:
+    if source.startswith(ADDRESSES):
+        with open_remote_model(source, purpose=purpose, key=key) as model:
             yield LoadedModel(model, model.identity)
     else:
-        yield LoadedModel(load_model(Path(place)), read_identity(Path(place)))
+        yield LoadedModel(load_model(Path(source)), read_identity(Path(source)))
 
 
 @contextmanager
@@ -52,17 +51,17 @@ def open_chatbot_scorers(chatbot: Chatbot, *, key: str = "") -> Iterator[Mapping
         if not isinstance(source, BestOfNSettings) or not _is_model(source.scorer):
             yield SCORERS
             return
-        found = stack.enter_context(open_model(source.scorer, key=key))
-        check_purpose(found.model, source.purpose)
-        _check_same(source, found.identity)
-        yield {**SCORERS, source.scorer: scorer_from_model(found.model)}
+        loaded = stack.enter_context(open_model(source.scorer, key=key))
+        check_purpose(loaded.model, source.purpose)
+        _check_identity(source, loaded.identity)
+        yield {**SCORERS, source.scorer: scorer_from_model(loaded.model)}
 
 
-def _check_same(source: BestOfNSettings, found: ModelIdentity) -> None:
-    if source.sha256 and source.sha256 != found.sha256:
+def _check_identity(source: BestOfNSettings, identity: ModelIdentity) -> None:
+    if source.sha256 and source.sha256 != identity.sha256:
         raise Conflict(
             f"{source.scorer} holds another model than the definition names: its SHA-256 is "
-            f"{found.sha256 or 'not known'}. Give that model back, or name this one in sha256."
+            f"{identity.sha256 or 'not known'}. Restore that model, or name this one in sha256."
         )
 
 
@@ -76,43 +75,43 @@ class ModelRegistry:
     """Registered models in a folder, with one cached version per model or pin."""
 
     folder: Path  # one folder per model
-    _read: dict[str, tuple[tuple[int, int], RegisteredModel]] = field(default_factory=dict)
+    _registrations: dict[str, tuple[tuple[int, int], RegisteredModel]] = field(default_factory=dict)
     _models: dict[RegisteredModelName, LoadedModel] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def ranker(self, samples: BestOfNSettings) -> Ranker | None:
         """Return the current ranker of a chatbot's responses; None while its model has no version."""
-        asked = samples.registered_model
-        if asked is None:
+        name = samples.registered_model
+        if name is None:
             raise InvalidInput(f"{samples.scorer} is not a registered model.")
         with self._lock:
-            line = self._line(asked.name)
+            line = self._registered_model(name.name)
             if line.terms.purpose != samples.purpose:
                 raise NotAllowed(
-                    f"The line {line.name} is for what is {line.terms.purpose}, and the best response is to be the "
-                    f'most {samples.purpose}. Name another line, or say purpose = "{line.terms.purpose}".'
+                    f"The registered model {line.name} is for {line.terms.purpose} responses, and the best response is "
+                    f'to be the most {samples.purpose}. Name another one, or say purpose = "{line.terms.purpose}".'
                 )
-            number = asked.version or line.current
+            number = name.version or line.current
             if number is None:
                 return None
-            found = self._model(asked, line, number)
-        _check_same(samples, found.identity)
-        return Ranker(scorer_from_model(found.model), f"{line.name}/{number}")
+            loaded = self._load_version(name, line, number)
+        _check_identity(samples, loaded.identity)
+        return Ranker(scorer_from_model(loaded.model), f"{line.name}/{number}")
 
-    def _line(self, name: str) -> RegisteredModel:
+    def _registered_model(self, name: str) -> RegisteredModel:
         """Return the current state of a registered model, cached by the file's modification."""
         folder = registered_model_folder(self.folder, name)
-        now = history_stamp(folder)
-        known = self._read.get(name)
-        if known is None or known[0] != now:
-            self._read[name] = known = (now, open_registered_model(folder))
-        return known[1]
+        stamp = history_stamp(folder)
+        cached = self._registrations.get(name)
+        if cached is None or cached[0] != stamp:
+            self._registrations[name] = cached = (stamp, open_registered_model(folder))
+        return cached[1]
 
-    def _model(self, asked: RegisteredModelName, line: RegisteredModel, number: int) -> LoadedModel:
+    def _load_version(self, name: RegisteredModelName, line: RegisteredModel, number: int) -> LoadedModel:
         folder, trained = line.version(number), line.trained[number]
-        known = self._models.get(asked)
-        if known is None or known.identity.sha256 != trained.sha256:
-            self._models[asked] = known = LoadedModel(load_model(folder), read_identity(folder))
-        if known.identity.sha256 != trained.sha256:
+        cached = self._models.get(name)
+        if cached is None or cached.identity.sha256 != trained.sha256:
+            self._models[name] = cached = LoadedModel(load_model(folder), read_identity(folder))
+        if cached.identity.sha256 != trained.sha256:
             raise Conflict(f"{folder} holds another model than the one that was trained as version {number}.")
-        return known
+        return cached

@@ -19,7 +19,7 @@ from dissensus.preference.models.model import Model, ModelIdentity
 from dissensus.schema.records.attempt import Attempt
 
 BATCH_SIZE: Final = 500
-"""Attempts that are scored at a time, and after which an interruption loses nothing of them."""
+"""Attempts scored at once; completed batches survive an interruption."""
 
 ScoringProgress = Callable[[int, float], None]
 
@@ -32,7 +32,7 @@ class ScoringOptions:
     target: Path
     model: Model
     identity: ModelIdentity
-    anew: bool = False  # replace existing scores
+    replace_scores: bool = False  # score again what has a score
     resume: bool = False  # continue an interrupted run
     overwrite: bool = False  # replace an existing target
 
@@ -48,53 +48,54 @@ class ScoringSummary:
     notes: tuple[str, ...]
 
 
-def score_attempts(asked: ScoringOptions, *, progress: ScoringProgress | None = None) -> ScoringSummary:
+def score_attempts(options: ScoringOptions, *, progress: ScoringProgress | None = None) -> ScoringSummary:
     """Write attempts with their scores, and a record of the model beside the file.
 
     The same file, model and version give the same bytes, interrupted or not. `progress` gets the number of
     attempts done and the share of the file read.
     """
-    table_writer.extension_of(asked.target)
-    check_folder(asked.target)
-    check_distinct([asked.source], [asked.target])
-    if asked.target.exists() and not asked.overwrite:
-        raise Conflict(f"{asked.target} is there already. Name another file, or replace it with --overwrite.")
+    target = options.target
+    table_writer.extension_of(target)
+    check_folder(target)
+    check_distinct([options.source], [target])
+    if target.exists() and not options.overwrite:
+        raise Conflict(f"{target} is there already. Name another file, or replace it with --overwrite.")
     unknown: dict[str, None] = {}
-    journal = _Journal(asked.target.with_name(f"{asked.target.name}.partial"), _journal_head(asked))
-    known = journal.open(resume=asked.resume)
-    tally, counted = ScoreTally(), _ProgressCounter(progress)
-    given = stream_attempts(asked.source, unknown, progress=counted.read)
-    attempts = _score_batches(given, asked, known, journal, tally)
+    journal = _Journal(target.with_name(f"{target.name}.partial"), _journal_head(options))
+    resumed = journal.open(resume=options.resume)
+    tally, counter = ScoreTally(), _ProgressCounter(progress)
+    attempts = stream_attempts(options.source, unknown, progress=counter.set_share)
+    scored = _score_batches(attempts, options, resumed, journal, tally)
     try:
-        write_attempts(counted(attempts), asked.target, overwrite=asked.overwrite)
+        write_attempts(counter(scored), target, overwrite=options.overwrite)
     finally:
         journal.close()
-    record = asked.target.with_name(f"{asked.target.name}.scores.json")
-    write_atomically(_pretty_json(_scoring_record(asked, counted.n, tally)), record)
+    record = target.with_name(f"{target.name}.scores.json")
+    write_atomically(_pretty_json(_scoring_record(options, counter.n, tally)), record)
     journal.remove()
     notes = (*describe_unknown_keys(unknown), *_tally_notes(tally))
     return ScoringSummary(
-        n_attempts=counted.n, n_resumed=min(len(known), counted.n), tally=tally, record=record, notes=notes
+        n_attempts=counter.n, n_resumed=min(len(resumed), counter.n), tally=tally, record=record, notes=notes
     )
 
 
 def _score_batches(
     attempts: Iterator[Attempt],
-    asked: ScoringOptions,
-    known: list[AttemptScores],
+    options: ScoringOptions,
+    resumed: list[AttemptScores],
     journal: "_Journal",
     tally: ScoreTally,
 ) -> Iterator[Attempt]:
-    begin = 0
-    while some := list(islice(attempts, BATCH_SIZE)):
-        scores, begin = known[begin : begin + BATCH_SIZE], begin + BATCH_SIZE
+    start = 0
+    while batch := list(islice(attempts, BATCH_SIZE)):
+        scores, start = resumed[start : start + BATCH_SIZE], start + BATCH_SIZE
         if not scores:
-            scores = score_attempt(some, asked.model, anew=asked.anew)
+            scores = score_attempt(batch, options.model, anew=options.replace_scores)
             journal.add(scores)
-        for attempt, given in zip(some, scores, strict=True):
-            after = add_scores(attempt, given)
-            tally.add(attempt, given, after)
-            yield after
+        for attempt, attempt_scores in zip(batch, scores, strict=True):
+            scored = add_scores(attempt, attempt_scores)
+            tally.add(attempt, attempt_scores, scored)
+            yield scored
 
 
 class _ProgressCounter:
@@ -105,8 +106,8 @@ class _ProgressCounter:
         self._share = 0.0
         self._progress = progress
 
-    def read(self, share: float) -> None:
-        """Record the share of the file read."""
+    def set_share(self, share: float) -> None:
+        """Set the share of the file read."""
         self._share = share
 
     def __call__(self, attempts: Iterator[Attempt]) -> Iterator[Attempt]:
@@ -114,10 +115,10 @@ class _ProgressCounter:
             yield attempt
             self.n += 1
             if not self.n % BATCH_SIZE:
-                self._tell()
-        self._tell()
+                self._report()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if self._progress is not None:
             self._progress(self.n, self._share)
 
@@ -128,36 +129,36 @@ class _Journal:
     def __init__(self, path: Path, head: dict[str, Any]) -> None:
         self.path = path
         self._head = _json_line(head)
-        self._begun = False
+        self._has_batches = False
 
     def open(self, *, resume: bool) -> list[AttemptScores]:
         """Start or resume the journal and return the scores of complete batches."""
-        known: list[AttemptScores] = []
-        kept = self._head
+        scores: list[AttemptScores] = []
+        content = self._head
         if self.path.exists():
             if not resume:
                 raise Conflict(
-                    f"{self.path} holds the scores of a run that was interrupted. Go on with --resume, or delete it."
+                    f"{self.path} holds the scores of a run that was interrupted. Continue with --resume, or delete it."
                 )
-            kept, known = self._read()
-        self._begun = bool(known)
-        write_atomically(kept, self.path)  # never less on the disk than before, whenever this is killed
+            content, scores = self._read()
+        self._has_batches = bool(scores)
+        write_atomically(content, self.path)  # no batch is lost if the process is killed here
         self._file = self.path.open("ab")
-        return known
+        return scores
 
     def _read(self) -> tuple[bytes, list[AttemptScores]]:
         head, *lines = self.path.read_bytes().splitlines(keepends=True) or [b""]
         if head != self._head and head.endswith(b"\n"):
             raise InvalidInput(
-                f"{self.path} is of another file, model, setting or version of Dissensus. Delete it to begin anew."
+                f"{self.path} is of another file, model, setting or version of Dissensus. Delete it to start again."
             )
-        whole = list(takewhile(bool, map(_parse_batch, lines)))
-        return b"".join([self._head, *lines[: len(whole)]]), list(chain.from_iterable(whole))
+        batches = list(takewhile(bool, map(_parse_batch, lines)))
+        return b"".join([self._head, *lines[: len(batches)]]), list(chain.from_iterable(batches))
 
     def add(self, scores: list[AttemptScores]) -> None:
         """Append the scores of a batch and flush them to disk."""
         if len(scores) == BATCH_SIZE:
-            self._begun = True
+            self._has_batches = True
             self._file.write(_json_line(scores))
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -165,7 +166,7 @@ class _Journal:
     def close(self) -> None:
         """Close the journal; keep it for a later resume unless it is empty."""
         self._file.close()
-        if not self._begun:
+        if not self._has_batches:
             self.remove()
 
     def remove(self) -> None:
@@ -176,8 +177,8 @@ class _Journal:
 def _parse_batch(line: bytes) -> list[AttemptScores]:
     """Return the scores of a batch; empty for a truncated line."""
     try:
-        found = json.loads(line) if line.endswith(b"\n") else []
-        scores = [AttemptScores(*both) for both in found]
+        batch = json.loads(line) if line.endswith(b"\n") else []
+        scores = [AttemptScores(*values) for values in batch]
     except (ValueError, TypeError):
         return []
     return scores if len(scores) == BATCH_SIZE else []
@@ -191,19 +192,19 @@ def _pretty_json(values: dict[str, Any]) -> bytes:
     return (json.dumps(values, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def _journal_head(asked: ScoringOptions) -> dict[str, Any]:
+def _journal_head(options: ScoringOptions) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "version": version("dissensus"),
-        "input": {"name": asked.source.name, "sha256": _sha256(asked.source)},
-        "model": {**asked.identity._asdict(), "purpose": asked.model.purpose},
-        "replaced": asked.anew,
+        "input": {"name": options.source.name, "sha256": _sha256(options.source)},
+        "model": {**options.identity._asdict(), "purpose": options.model.purpose},
+        "replaced": options.replace_scores,
     }
 
 
-def _scoring_record(asked: ScoringOptions, n: int, tally: ScoreTally) -> dict[str, Any]:
-    output = {"name": asked.target.name, "sha256": _sha256(asked.target)}
-    return {**_journal_head(asked), "output": output, "n_attempts": n, **asdict(tally)}
+def _scoring_record(options: ScoringOptions, n: int, tally: ScoreTally) -> dict[str, Any]:
+    output = {"name": options.target.name, "sha256": _sha256(options.target)}
+    return {**_journal_head(options), "output": output, "n_attempts": n, **asdict(tally)}
 
 
 def _sha256(path: Path) -> str:
@@ -216,9 +217,9 @@ def _tally_notes(tally: ScoreTally) -> Iterator[str]:
         yield f"{tally.silent_transcripts:,} attempts have no score, since the bot says nothing in them."
     if tally.empty_descriptions:
         yield f"{tally.empty_descriptions:,} descriptions have no score, since they are empty."
-    kept = tally.kept_transcripts + tally.kept_descriptions
-    if kept:
+    n_kept = tally.kept_transcripts + tally.kept_descriptions
+    if n_kept:
         yield (
-            f"{kept:,} scores were there before and are kept; those of two models cannot be compared. "
-            "--replace scores all anew."
+            f"{n_kept:,} scores were there before and are kept; those of two models cannot be compared. "
+            "--replace scores all again."
         )

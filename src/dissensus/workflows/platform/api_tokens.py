@@ -14,11 +14,11 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.staff import find_staff
 
 PREFIX: Final = "dis_"
-"""So that a token is known for one where somebody left it behind."""
+"""Prefix by which secret scanners recognise a token."""
 MAX_DAYS: Final = 365
 MAX_NAME_LENGTH: Final = 100
-USE_NOTED_EVERY: Final = timedelta(minutes=1)
-"""How exactly the last use is kept: not every use writes."""
+USE_RESOLUTION: Final = timedelta(minutes=1)
+"""Resolution of the time of the last use, to avoid a write per request."""
 
 
 def create_token(
@@ -33,7 +33,7 @@ def create_token(
     if not scopes:
         raise InvalidInput("A token without a scope can do nothing. Choose at least one.")
     if not 1 <= days <= MAX_DAYS:
-        raise InvalidInput(f"A token ends within {MAX_DAYS} days; {days:,} were asked for.")
+        raise InvalidInput(f"A token is valid for 1 to {MAX_DAYS} days; {days:,} were requested.")
     key = PREFIX + new_key()
     times = {"created_at": now, "expires_at": now + timedelta(days=days)}
     token = ApiTokenRow(id="", name=name, scopes=frozenset(scopes), used_at=None, **times)
@@ -45,11 +45,14 @@ def create_token(
 def authenticate_token(platform: Platform, key: str, *, now: datetime) -> tuple[StaffRow, ApiTokenRow] | None:
     """Return the owner and token of a valid key and record its use; None for any other key."""
     with platform.database.reading() as tx:
-        found = store.find_api_token(tx, key, now=now)
-    if found is not None and (found[1].used_at is None or now - found[1].used_at >= USE_NOTED_EVERY):
+        result = store.find_api_token(tx, key, now=now)
+    if result is None:
+        return None
+    _, token = result
+    if token.used_at is None or now - token.used_at >= USE_RESOLUTION:
         with platform.database.writing() as tx:
-            store.record_token_use(tx, found[1].id, now=now)
-    return found
+            store.record_token_use(tx, token.id, now=now)
+    return result
 
 
 def list_tokens(platform: Platform, staff: StaffRow, *, now: datetime) -> tuple[ApiTokenRow, ...]:
@@ -79,7 +82,7 @@ def list_tokens_for(platform: Platform, person: str, *, now: datetime) -> tuple[
 def revoke_token_for(platform: Platform, person: str, name: str, *, now: datetime) -> None:
     """Revoke a person's token by its name, for the operator."""
     staff = _find_owner(platform, person)
-    tokens = {one.name: one.id for one in list_tokens(platform, staff, now=now)}
+    tokens = {token.name: token.id for token in list_tokens(platform, staff, now=now)}
     if name.strip() not in tokens:
         hint = suggest(name, list(tokens))
         raise NotFound(
@@ -94,8 +97,8 @@ def _find_owner(platform: Platform, person: str) -> StaffRow:
         return find_staff(tx, person)
 
 
-def check_scopes(asked: Collection[str], known: Collection[str]) -> None:
+def check_scopes(scopes: Collection[str], allowed: Collection[str]) -> None:
     """Reject unknown scopes."""
-    for one in asked:
-        if one not in known:
-            raise InvalidInput(f"{format_value(one)} is no scope of a token. Scopes are {format_list(sorted(known))}.")
+    for scope in scopes:
+        if scope not in allowed:
+            raise InvalidInput(f"{format_value(scope)} is not a scope. Scopes are {format_list(sorted(allowed))}.")

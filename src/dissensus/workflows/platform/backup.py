@@ -21,19 +21,17 @@ def write_backup(platform: Platform, path: Path, *, overwrite: bool = False, now
     """Write a consistent snapshot of all tables to a file."""
     check_overwrite(path, overwrite=overwrite)
     with platform.database.reading() as tx, replace_atomically(path) as part, part.open("wb") as file:
-        done = store.write_backup(tx, file, version=dissensus.__version__, now=now)
-        if not done.rows:
-            raise NotFound(
-                "There is nothing in the database to back up. Is it the one that DISSENSUS_DATABASE_URL names?"
-            )
-    return done
+        manifest = store.write_backup(tx, file, version=dissensus.__version__, now=now)
+        if not manifest.rows:
+            raise NotFound("There is nothing in the database to back up. Check DISSENSUS_DATABASE_URL.")
+    return manifest
 
 
 def restore_backup(url: str, path: Path) -> BackupManifest:
     """Restore a backup into an empty database, all or nothing."""
     with _open_archive(path) as archive:
-        found = store.read_manifest(archive)
-        store.verify_backup(archive, found)
+        manifest = store.read_manifest(archive)
+        store.verify_backup(archive, manifest)
         database = connect(url, pool_size=1)
         try:
             _prepare_tables(database)
@@ -41,7 +39,7 @@ def restore_backup(url: str, path: Path) -> BackupManifest:
                 store.restore_backup(tx, archive)
         finally:
             database.dispose()
-    return found
+    return manifest
 
 
 def _prepare_tables(database: Database) -> None:
@@ -63,6 +61,6 @@ def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from None
     except zipfile.BadZipFile:
-        raise InvalidInput(f"{path} is no backup of Dissensus, or cut short.") from None
+        raise InvalidInput(f"{path} is not a backup of Dissensus, or it is truncated.") from None
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from error.__cause__

@@ -1,7 +1,7 @@
 """Idempotency keys of API requests: a repeated request gets the response of the first, for a day.
 
-Responses may hold links, of which the platform keeps hashes alone. So a response is encrypted under its API token and
-key, and the token itself is nowhere in the database.
+Responses may contain links whose keys the platform stores as hashes only. So a response is encrypted under its API
+token, which is not in the database, and its idempotency key.
 """
 
 import base64
@@ -29,7 +29,7 @@ class IdempotentRequest:
     """A request that creates something, with its idempotency key."""
 
     token_id: str
-    token: str = field(repr=False)  # key of the token, which is stored nowhere
+    token: str = field(repr=False)  # key of the token, which is not stored
     key: str  # chosen by the client
     digest: str  # of the whole request
 
@@ -50,23 +50,23 @@ def begin_request(platform: Platform, request: IdempotentRequest, *, now: dateti
         store.delete_requests_before(tx, now - RETENTION)
         if store.begin_request(tx, request.token_id, request.key, digest=request.digest, now=now):
             return None
-        found = store.find_response(tx, request.token_id, request.key)
-    if found is not None and found.digest != request.digest:
-        raise Conflict("This Idempotency-Key was another request's. Use a new one for each thing that you make.")
-    if found is None or found.status is None:
+        stored = store.find_response(tx, request.token_id, request.key)
+    if stored is not None and stored.digest != request.digest:
+        raise Conflict("This Idempotency-Key was used for another request. Use a new one for each request.")
+    if stored is None or stored.status is None:
         raise RequestInProgress(
-            "The same request is under way, or ended without a word. Try again in a moment; if this stays, look "
-            "whether it was done, and use another key."
+            "The same request is in progress, or was interrupted. Try again in a moment; if this stays, check whether "
+            "it was done, and use another key."
         )
-    body = decrypt(base64.b64decode(found.encrypted_body), request.token, PURPOSE, request.key)
-    return StoredResponse(found.status, body)
+    body = decrypt(base64.b64decode(stored.encrypted_body), request.token, PURPOSE, request.key)
+    return StoredResponse(stored.status, body)
 
 
-def store_response(platform: Platform, request: IdempotentRequest, answer: StoredResponse) -> None:
+def store_response(platform: Platform, request: IdempotentRequest, response: StoredResponse) -> None:
     """Store the response of a request."""
-    body = base64.b64encode(encrypt(answer.body, request.token, PURPOSE, request.key)).decode()
+    body = base64.b64encode(encrypt(response.body, request.token, PURPOSE, request.key)).decode()
     with platform.database.writing() as tx:
-        store.store_response(tx, request.token_id, request.key, status=answer.status, encrypted_body=body)
+        store.store_response(tx, request.token_id, request.key, status=response.status, encrypted_body=body)
 
 
 def abandon_request(platform: Platform, request: IdempotentRequest) -> None:
@@ -78,7 +78,7 @@ def abandon_request(platform: Platform, request: IdempotentRequest) -> None:
 def delete_expired_responses(platform: Platform, now: datetime) -> int:
     """Delete responses older than one day and return their number."""
     with platform.database.reading() as tx:
-        # It is asked every second, and most seconds must not wait for a turn to write.
+        # The job runs every second and mostly finds nothing, so it reads before it writes.
         if not store.has_requests_before(tx, now - RETENTION):
             return 0
     with platform.database.writing() as tx:
@@ -90,4 +90,4 @@ def parse_form_id(text: str) -> str:
     try:
         return str(UUID(text))
     except ValueError:
-        raise InvalidInput("The form has lost its number. Load the page again, and send it once more.") from None
+        raise InvalidInput("The form has no valid id. Reload the page, and send it again.") from None

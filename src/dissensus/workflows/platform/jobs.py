@@ -25,10 +25,10 @@ MONITORING_LEASE: Final = "figures"
 WEBHOOK_LEASE: Final = "webhooks"
 RETRAINING_LEASE: Final = "models"
 LEASE_DURATION: Final = timedelta(seconds=15)
-"""How long others wait for a process that gives no sign."""
+"""Time after which another process takes over."""
 INTERVAL_S: Final = 1.0
 N_RUNNERS: Final = 4
-"""Each takes a connection to the database at times."""
+"""Number of runners, each of which needs a database connection at times."""
 
 Job: TypeAlias = Callable[[Platform, datetime], object]
 
@@ -42,7 +42,7 @@ class ThrottledJob:
     job: Job
     rest_s: float = 2.0
     share: float = 0.2  # maximal share of the time
-    most_s: float = 10.0  # longest rest, since a slow first run need not repeat
+    most_s: float = 10.0  # longest rest, since a slow first run may not repeat
     _due: float = 0.0
 
     def __call__(self, platform: Platform, now: datetime) -> None:
@@ -61,14 +61,14 @@ def default_jobs() -> dict[str, Job]:
     """Return the short jobs by name."""
     return {
         "link events": lambda platform, _now: link_pending_events(platform),
-        "forget answers": delete_expired_responses,
+        "delete expired responses": delete_expired_responses,
     }
 
 
 def _monitoring_job() -> ThrottledJob:
     """Return the monitoring job with its own cache."""
-    watched = MonitoringCache()
-    return ThrottledJob(lambda platform, now: refresh_snapshots(platform, watched, now=now))
+    cache = MonitoringCache()
+    return ThrottledJob(lambda platform, now: refresh_snapshots(platform, cache, now=now))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,41 +95,41 @@ class JobRunner:
         while not self.stopped.wait(INTERVAL_S):
             self.turn()
         for name, job in self.last.items():
-            self._do(name, job)
-        self._let_go()
+            self._run_job(name, job)
+        self._release_lease()
 
     def turn(self) -> bool:
         """Run each job once if this process holds the lease, and return whether it does."""
         try:
-            if not self._hold():
+            if not self._hold_lease():
                 return False
         except DissensusError as error:
             log.warning("The jobs wait: %s", error)
             return False
         for name, job in self.jobs.items():
-            self._do(name, job)
+            self._run_job(name, job)
         return True
 
-    def _do(self, name: str, job: Job) -> None:
+    def _run_job(self, name: str, job: Job) -> None:
         try:
             job(self.platform, self.clock())
         except DissensusError as error:
             log.warning("The job %s waits: %s", name, error)
         except Exception:
-            # Whatever it is, the site goes on, and so do the other jobs.
+            # The other jobs and the site go on.
             log.exception("The job %s failed.", name)
 
-    def _hold(self) -> bool:
-        """Acquire or renew the lease; renewed well before it ends, since each renewal is a write."""
+    def _hold_lease(self) -> bool:
+        """Acquire the lease, or renew it once half of it is over, since each renewal is a write."""
         now = self.clock()
         if self._held_until is not None and now < self._held_until - LEASE_DURATION / 2:
             return True
         with self.platform.database.writing() as tx:
-            held = leases.acquire_lease(tx, self.lease, self.holder, until=now + LEASE_DURATION, now=now)
-        self._held_until = now + LEASE_DURATION if held else None
-        return held
+            acquired = leases.acquire_lease(tx, self.lease, self.holder, until=now + LEASE_DURATION, now=now)
+        self._held_until = now + LEASE_DURATION if acquired else None
+        return acquired
 
-    def _let_go(self) -> None:
+    def _release_lease(self) -> None:
         if self._held_until is None:
             return
         try:
@@ -142,17 +142,19 @@ class JobRunner:
 def build_runners(
     platform: Platform,
     *,
-    post: WebhookSigner,
+    signer: WebhookSigner,
     clock: Callable[[], datetime],
     count: Callable[[DeliveryOutcome], object] = lambda _: None,
-    learning: RetrainingJob,
+    retraining: RetrainingJob,
 ) -> tuple[JobRunner, ...]:
-    """Return the runners of all background jobs; slow ones get a runner of their own."""
-    holder, postman = str(uuid4()), WebhookDispatcher(post=post, count=count, spell_s=INTERVAL_S)
-    runner = partial(JobRunner, platform=platform, holder=holder, clock=clock)
+    """Return the runners of all background jobs; each slow job has a separate runner."""
+    dispatcher = WebhookDispatcher(signer=signer, count=count, spell_s=INTERVAL_S)
+    runner = partial(JobRunner, platform=platform, holder=str(uuid4()), clock=clock)
     return (
         runner(jobs=default_jobs()),
-        runner(jobs={"watch": _monitoring_job()}, lease=MONITORING_LEASE),
-        runner(jobs={"learn": learning}, lease=RETRAINING_LEASE, stopped=learning.stopped),
-        runner(jobs={"deliver": postman}, lease=WEBHOOK_LEASE, last={"finish deliveries": postman.finish}),
+        runner(jobs={"monitor": _monitoring_job()}, lease=MONITORING_LEASE),
+        runner(jobs={"retrain": retraining}, lease=RETRAINING_LEASE, stopped=retraining.stopped),
+        runner(
+            jobs={"deliver webhooks": dispatcher}, lease=WEBHOOK_LEASE, last={"finish deliveries": dispatcher.finish}
+        ),
     )

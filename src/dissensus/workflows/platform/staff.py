@@ -8,20 +8,20 @@ from sqlalchemy import Connection
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.schema.hints import format_list, format_value
-from dissensus.store import api_tokens
+from dissensus.store import api_tokens, members
 from dissensus.store import staff as store
 from dissensus.store.core.ids import hash_key, new_key
 from dissensus.store.staff import StaffRow, StaffSession
 from dissensus.workflows.platform.platform import Platform
 
 LINK_LIFETIME: Final = timedelta(minutes=15)
-"""How long a link can sign somebody in."""
+"""Validity of a sign-in link."""
 SESSION_LIFETIME: Final = timedelta(hours=12)
-"""How long somebody stays signed in."""
+"""Validity of a session."""
 MAX_NAME_LENGTH: Final = 100
 MAX_ADDRESS_LENGTH: Final = 254
 DEFAULT_OWNER: Final = "owner"
-"""Name of the only one where nobody was named."""
+"""Name of the first person if none is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,36 +30,36 @@ class SignInLink:
 
     key: str
     staff: StaffRow
-    new: bool  # whether the person was registered just now
+    new: bool  # True if the person was registered just now
 
 
 def create_sign_in_link(platform: Platform, name: str, *, now: datetime) -> SignInLink:
     """Return a single-use sign-in link, valid for 15 minutes; registers unknown people."""
     name = validate_name(name)
     with platform.database.writing() as tx:
-        known = store.find_staff_by_name(tx, name)
-        staff = known or store.add_staff(tx, name, now=now)
-        api_tokens.delete_expired(tx, now=now)
+        existing = store.find_staff_by_name(tx, name)
+        staff = existing or store.add_staff(tx, name, now=now)
+        delete_expired_keys(tx, now=now)
         key = new_key()
         store.add_login_link(tx, staff.id, key, expires_at=now + LINK_LIFETIME)
-    return SignInLink(key, staff, known is None)
+    return SignInLink(key, staff, existing is None)
 
 
 def find_or_create_owner(platform: Platform, name: str | None, *, now: datetime) -> StaffRow:
     """Return the named person, or without a name the only one; registers the first person."""
     name = None if name is None else validate_name(name)
     with platform.database.writing() as tx:
-        known = store.list_staff(tx)
-        if not known:
+        staff = store.list_staff(tx)
+        if not staff:
             return store.add_staff(tx, name or DEFAULT_OWNER, now=now)
-        found = [one for one in known if name in (None, one.name)]
-        if len(found) == 1:
-            return found[0]
-    names = format_list([one.name for one in known])
+        matches = [row for row in staff if name in (None, row.name)]
+        if len(matches) == 1:
+            return matches[0]
+    names = format_list([row.name for row in staff])
     if name is None:
         raise InvalidInput(f"There are several people: {names}. Name one.")
     raise InvalidInput(
-        f"There is nobody called {format_value(name)}; there are {names}. Make one: dissensus sign-in NAME"
+        f"There is no person called {format_value(name)}; there are {names}. Create one: dissensus sign-in NAME"
     )
 
 
@@ -67,9 +67,7 @@ def validate_name(name: str) -> str:
     """Return the normalised name and reject invalid ones."""
     name = name.strip()
     if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
-        raise InvalidInput(
-            f"{format_value(name)} cannot be the name of somebody. Give 1 to {MAX_NAME_LENGTH} characters."
-        )
+        raise InvalidInput(f"{format_value(name)} is not a valid name. Give 1 to {MAX_NAME_LENGTH} characters.")
     return name
 
 
@@ -94,7 +92,7 @@ def sign_in_with_link(platform: Platform, key: str, *, now: datetime) -> str:
 def _stale_link() -> NotAllowed:
     minutes = int(LINK_LIFETIME.total_seconds() // 60)
     return NotAllowed(
-        f"This link was used, is older than {minutes} minutes, or is not whole. Get a new one: dissensus sign-in NAME"
+        f"This link was used, is older than {minutes} minutes, or is incomplete. Get a new one: dissensus sign-in NAME"
     )
 
 
@@ -111,17 +109,24 @@ def sign_out(platform: Platform, session: str) -> None:
 
 
 def sign_out_everywhere(platform: Platform, name: str) -> int:
-    """End all sessions of a person, revoke their links and return how many sessions there were."""
+    """End all sessions of a person, revoke their links and return the number of sessions."""
     with platform.database.writing() as tx:
         return store.end_all_sessions(tx, find_staff(tx, name).id)
+
+
+def delete_expired_keys(tx: Connection, *, now: datetime) -> None:
+    """Delete expired sign-in links, sessions, invitations and API tokens."""
+    store.delete_expired_sessions(tx, now=now)
+    members.delete_expired_invitations(tx, now=now)
+    api_tokens.delete_expired_tokens(tx, now=now)
 
 
 def find_staff(tx: Connection, name: str) -> StaffRow:
     """Return a person by name, for the operator."""
     staff = store.find_staff_by_name(tx, validate_name(name))
     if staff is None:
-        known = format_list([one.name for one in store.list_staff(tx)])
-        raise NotFound(f"There is nobody called {format_value(name)}; there are {known or 'none'}.")
+        names = format_list([row.name for row in store.list_staff(tx)])
+        raise NotFound(f"There is no person called {format_value(name)}; there are {names or 'none'}.")
     return staff
 
 
@@ -137,26 +142,25 @@ def sign_in_by_provider(platform: Platform, *, subject: str, email: str | None, 
     It signs in known people only and registers nobody.
     """
     with platform.database.writing() as tx:
-        found = store.find_staff_by_subject(tx, subject=subject)
-        if found is None and email is not None:
-            found = store.claim_subject(tx, email.strip().casefold(), subject)
-        if found is None:
+        staff = store.find_staff_by_subject(tx, subject=subject)
+        if staff is None and email is not None:
+            staff = store.claim_subject(tx, email.strip().casefold(), subject)
+        if staff is None:
             raise NotAllowed(
-                "Your organisation knows you, and nobody here has your verified e-mail address. Ask whoever runs the "
-                "platform: dissensus staff email NAME ADDRESS"
+                "No account here has your verified e-mail address. Ask the operator: dissensus staff email NAME ADDRESS"
             )
-        api_tokens.delete_expired(tx, now=now)
+        delete_expired_keys(tx, now=now)
         session = new_key()
-        store.add_staff_session(tx, found.id, session, expires_at=now + SESSION_LIFETIME)
+        store.add_staff_session(tx, staff.id, session, expires_at=now + SESSION_LIFETIME)
     return session
 
 
 def set_email(platform: Platform, name: str, address: str) -> None:
     """Set the e-mail address that identifies a person to a provider; empty removes it."""
     address = address.strip().casefold()
-    before, _, after = address.partition("@")
-    if address and not (before and after and address.isprintable() and len(address) <= MAX_ADDRESS_LENGTH):
-        raise InvalidInput(f"{format_value(address)} is no e-mail address. Give one such as ada@example.org.")
+    local, _, domain = address.partition("@")
+    if address and not (local and domain and address.isprintable() and len(address) <= MAX_ADDRESS_LENGTH):
+        raise InvalidInput(f"{format_value(address)} is not an e-mail address. Give one such as ada@example.org.")
     with platform.database.writing() as tx:
         store.set_email(tx, find_staff(tx, name).id, address or None)
 

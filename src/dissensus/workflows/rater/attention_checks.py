@@ -28,15 +28,15 @@ def answer_check(
         context = load_rater(tx, platform, rater, plans=True, now=now)
         check_not_withdrawn(context.rater)
         _validate_answer(context, name, value)
-        found = planned_state(tx, context, now=now)
-        due = None if found is None else found.due
+        state = planned_state(tx, context, now=now)
+        due = None if state is None else state.due
         if due is not None and (due.check.name, due.attempt) == (name, attempt):
             check_answers.add_try(tx, rater.id, name, attempt, value, now=now)
             log_rater_event(tx, context.rater, "check_answered", now, name=name, attempt=attempt)
-            if is_unfit(context.campaign.checks, check_answers.load_tries(tx, rater.id)):
+            if is_unfit(context.campaign.checks, check_answers.load_attempts(tx, rater.id)):
                 context = _end_visit(tx, context, now)
-            found = planned_state(tx, context, now=now)
-    return found or next_state(platform, rater, now=now)
+            state = planned_state(tx, context, now=now)
+    return state or next_state(platform, rater, now=now)
 
 
 def _validate_answer(context: RaterContext, name: str, value: str) -> None:
@@ -45,7 +45,7 @@ def _validate_answer(context: RaterContext, name: str, value: str) -> None:
     if check is None:
         raise NotFound("There is no such check in this campaign. Load the page again.")
     if value not in check.scale:
-        raise InvalidInput(f"{format_value(value)} is no answer to it. Choose one of {format_list(check.scale)}.")
+        raise InvalidInput(f"{format_value(value)} is not an answer to it. Choose one of {format_list(check.scale)}.")
 
 
 def _end_visit(tx: Connection, context: RaterContext, now: datetime) -> RaterContext:

@@ -1,4 +1,4 @@
-"""Care: wellbeing surveys of raters, and what the campaign's contact sees of them."""
+"""Care: wellbeing surveys of raters, and their summary for the campaign's contact."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -43,22 +43,27 @@ def answer_survey(
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, plans=True, now=now)
         check_not_withdrawn(context.rater)
-        care, reach = context.campaign.care, contact.contact_info.strip()
-        found = planned_state(tx, context, now=now)
-        if care is not None and found is not None and (found.stage, found.n_asked) == ("feelings", number):
-            if len(reach) > MAX_CONTACT_LENGTH:
+        care, contact_info = context.campaign.care, contact.contact_info.strip()
+        state = planned_state(tx, context, now=now)
+        if care is not None and state is not None and (state.stage, state.n_asked) == ("feelings", number):
+            if len(contact_info) > MAX_CONTACT_LENGTH:
                 raise InvalidInput(
-                    f"It has {len(reach):,} characters. Say in {MAX_CONTACT_LENGTH} how you can be reached."
+                    f"It has {len(contact_info):,} characters. Say in {MAX_CONTACT_LENGTH} how you can be reached."
                 )
-            given = care.survey.check(answers, complete=False)
-            told = contact.notify and bool(care.contact)
+            notify = contact.notify and bool(care.contact)
             care_store.add_survey(
-                tx, rater.id, number, given, notify_contact=told, contact_info=reach or None if told else None, now=now
+                tx,
+                rater.id,
+                number,
+                care.survey.check(answers, complete=False),
+                notify_contact=notify,
+                contact_info=(contact_info or None) if notify else None,
+                now=now,
             )
-            # That they were asked, and nothing of what they said: owners read the log.
+            # Without the answers, since owners read the log.
             log_rater_event(tx, context.rater, "survey_answered", now, number=number)
-            found = planned_state(tx, context, now=now)
-    return found or next_state(platform, rater, now=now)
+            state = planned_state(tx, context, now=now)
+    return state or next_state(platform, rater, now=now)
 
 
 def avoid_topics(platform: Platform, rater: RaterRow, topics: Collection[str], *, now: datetime) -> RaterState:
@@ -66,13 +71,13 @@ def avoid_topics(platform: Platform, rater: RaterRow, topics: Collection[str], *
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, plans=True, now=now)
         check_not_withdrawn(context.rater)
-        known = {} if context.campaign.care is None else context.campaign.care.topics
-        strange = [name for name in topics if name not in known]
-        if strange:
-            raise InvalidInput(f"There is no topic {format_value(strange[0])}. There are {format_list(list(known))}.")
-        found = planned_state(tx, context, now=now)
-        if found is not None and found.stage == "topics":
-            raters.set_excluded_topics(tx, rater.id, [name for name in known if name in topics])
+        allowed = {} if context.campaign.care is None else context.campaign.care.topics
+        unknown = [name for name in topics if name not in allowed]
+        if unknown:
+            raise InvalidInput(f"There is no topic {format_value(unknown[0])}. There are {format_list(list(allowed))}.")
+        state = planned_state(tx, context, now=now)
+        if state is not None and state.stage == "topics":
+            raters.set_excluded_topics(tx, rater.id, [name for name in allowed if name in topics])
             _reclaim_items(tx, rater, topics, now)
             log_rater_event(tx, context.rater, "declared", now, questions=["topics"])
     return next_state(platform, rater, now=now)
@@ -81,9 +86,9 @@ def avoid_topics(platform: Platform, rater: RaterRow, topics: Collection[str], *
 def _reclaim_items(tx: Connection, rater: RaterRow, topics: Collection[str], now: datetime) -> None:
     """Reclaim planned items about topics that the rater avoids."""
     n_open = assignments.load_progress(tx, rater.id, since=now).n_open
-    for one in assignments.list_open_assignments(tx, rater.id, most=n_open):
-        if has_topic(one.item.attributes, topics):
-            assignments.close_assignment(tx, one, "reclaimed", now=now)
+    for assignment in assignments.list_open_assignments(tx, rater.id, most=n_open):
+        if has_topic(assignment.item.attributes, topics):
+            assignments.close_assignment(tx, assignment, "reclaimed", now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,11 +96,9 @@ class CareSummary:
     """Survey results for the campaign's contact."""
 
     survey: Questionnaire
-    told: tuple[CareSurveyRow, ...]
-    # The mean answer to each question, None where fewer than `MIN_CELL` raters answered, and how many did
-    means: Mapping[
-        str, tuple[float | None, int]
-    ]  # mean answer and number of raters by question; None and 0 below the minimum
+    requests: tuple[CareSurveyRow, ...]  # surveys sent to the contact, open ones first
+    # Mean answer and number of raters by question; None and 0 below `MIN_CELL` raters
+    means: Mapping[str, tuple[float | None, int]]
 
 
 def load_care_summary(platform: Platform, name: str, *, staff_id: str) -> CareSummary:
@@ -107,25 +110,25 @@ def load_care_summary(platform: Platform, name: str, *, staff_id: str) -> CareSu
             raise NotFound(f"{name} does not ask raters how they feel: it has no [care].")
         return CareSummary(
             survey=care.survey,
-            told=care_store.list_contact_requests(tx, campaign_row.id),
+            requests=care_store.list_contact_requests(tx, campaign_row.id),
             means=_mean_answers(tx, campaign_row.id, care.survey),
         )
 
 
 def _mean_answers(tx: Connection, campaign_id: str, survey: Questionnaire) -> dict[str, tuple[float | None, int]]:
     """Return mean scale positions, averaged per rater first, suppressing small groups."""
-    said = care_store.list_survey_answers(tx, campaign_id)
-    found: dict[str, tuple[float | None, int]] = {}
+    surveys = care_store.list_survey_answers(tx, campaign_id)
+    result: dict[str, tuple[float | None, int]] = {}
     for question in survey.questions:
-        places: dict[str, list[int]] = {}
-        for rater_id, answers in said:
+        positions: dict[str, list[int]] = {}
+        for rater_id, answers in surveys:
             answer = answers.get(question.name)
             if isinstance(answer, str) and answer in question.scale:
-                places.setdefault(rater_id, []).append(question.scale.index(answer))
-        of_raters = [sum(one) / len(one) for one in places.values()]
-        few = len(of_raters) < MIN_CELL
-        found[question.name] = (None if few else sum(of_raters) / len(of_raters), 0 if few else len(of_raters))
-    return found
+                positions.setdefault(rater_id, []).append(question.scale.index(answer))
+        means = [sum(values) / len(values) for values in positions.values()]
+        suppressed = len(means) < MIN_CELL
+        result[question.name] = (None, 0) if suppressed else (sum(means) / len(means), len(means))
+    return result
 
 
 def settle_contact_request(
@@ -135,4 +138,4 @@ def settle_contact_request(
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         if not care_store.settle_contact_request(tx, campaign_row.id, rater_id, number, now=now):
-            raise NotFound("Nothing of this is open: somebody dealt with it, or the rater withdrew. Load it again.")
+            raise NotFound("This request is not open: somebody settled it, or the rater withdrew. Load the page again.")

@@ -9,9 +9,9 @@ from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.collect.chat import (
-    PLACES,
+    POSITIONS,
+    ChatStep,
     Exchange,
-    Moment,
     ResponsePick,
     check_message,
     check_pick,
@@ -33,7 +33,7 @@ from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn,
 from dissensus.workflows.rater.journey import RaterState, finish_rater, next_state, planned_state
 
 MAX_WORK_MS: Final = 2**31 - 1
-KEY_TAKEN: Final = "Something else was kept under this key, and nothing of this. Reload the page."
+KEY_CONFLICT: Final = "Something else was already stored under this key. Reload the page."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,28 +49,30 @@ class NewConversation:
 class ConversationEnd:
     """Closing answers of a conversation."""
 
-    success: int | None = None  # how well it went, if the mode asks for it
+    success: int | None = None  # rating of the outcome, if the mode asks for it
     comment: str = ""
 
 
-def begin_conversation(platform: Platform, rater: RaterRow, beginning: NewConversation, *, now: datetime) -> RaterState:
+def begin_conversation(
+    platform: Platform, rater: RaterRow, conversation: NewConversation, *, now: datetime
+) -> RaterState:
     """Begin a conversation."""
 
     def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
-        known = chats.find_chat(tx, beginning.id)
-        if known is not None and known.rater_id == context.rater.id:
+        existing = chats.find_chat(tx, conversation.id)
+        if existing is not None and existing.rater_id == context.rater.id:
             return
-        if known is not None:
-            raise Conflict(KEY_TAKEN)
-        mode, last = _find_mode(chat, beginning.mode), chats.find_last_chat(tx, context.rater.id)
+        if existing is not None:
+            raise Conflict(KEY_CONFLICT)
+        mode, last = _find_mode(chat, conversation.mode), chats.find_last_chat(tx, context.rater.id)
         if last is not None and not last.done:
             raise Conflict("Your last conversation has not ended. End it first.")
         number = 0 if last is None else last.number + 1
-        if number >= chat.most:
-            raise Conflict(f"You have had {number} conversations, which are all that there are.")
-        intent = _validate_intent(mode, beginning.intent)
-        chats.add_chat(tx, beginning.id, context.rater.id, number, mode.name, intent=intent, now=now)
-        log_rater_event(tx, context.rater, "conversation_begun", now, chat=beginning.id, mode=mode.name)
+        if number >= chat.max_conversations:
+            raise Conflict(f"You have had {number} conversations, which is the maximum.")
+        intent = _validate_intent(mode, conversation.intent)
+        chats.add_chat(tx, conversation.id, context.rater.id, number, mode.name, intent=intent, now=now)
+        log_rater_event(tx, context.rater, "conversation_begun", now, chat=conversation.id, mode=mode.name)
 
     return _change_chat(platform, rater, change, now)
 
@@ -89,84 +91,88 @@ def send_message(
     """Send a message, in another mode if one is named."""
 
     def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
-        talk = _own_chat(tx, context.rater, chat_id)
-        if exchange_id in talk.exchange_ids:
+        chat_row = _own_chat(tx, context.rater, chat_id)
+        if exchange_id in chat_row.exchange_ids:
             return
         if chats.has_exchange(tx, exchange_id):
-            raise Conflict(KEY_TAKEN)
-        _check_moment(chat, talk, "say")
+            raise Conflict(KEY_CONFLICT)
+        _check_step(chat, chat_row, "say")
         check_message(text)
-        under = _find_mode(chat, mode or talk.last_mode)
-        whom, drawn = (f"{context.campaign.seed} {one}" for one in (chat_id, exchange_id))
-        names = draw_chatbots(chat, whom, drawn, compared=under.compared is not None)
-        sides = zip(PLACES, names, strict=False)
-        wanted = [PendingResponse(place=place, chatbot=name, seed=derive_seed(drawn, place)) for place, name in sides]
-        said = Exchange(mode=under.name, said=text, candidates=())
-        chats.add_exchange(tx, talk, exchange_id, said, wanted, worked_ms=_bound_work_ms(worked_ms), now=now)
-        log_rater_event(tx, context.rater, "message_sent", now, exchange=exchange_id, digest=digest_message(said))
+        chat_mode = _find_mode(chat, mode or chat_row.last_mode)
+        chat_seed, exchange_seed = (f"{context.campaign.seed} {key}" for key in (chat_id, exchange_id))
+        names = draw_chatbots(chat, chat_seed, exchange_seed, compared=chat_mode.criterion is not None)
+        pending = [
+            PendingResponse(position=position, chatbot=name, seed=derive_seed(exchange_seed, position))
+            for position, name in zip(POSITIONS, names, strict=False)
+        ]
+        exchange = Exchange(mode=chat_mode.name, message=text, candidates=())
+        chats.add_exchange(tx, chat_row, exchange_id, exchange, pending, worked_ms=_bound_work_ms(worked_ms), now=now)
+        log_rater_event(tx, context.rater, "message_sent", now, exchange=exchange_id, digest=digest_message(exchange))
 
     return _change_chat(platform, rater, change, now)
 
 
 def pick_response(
-    platform: Platform, rater: RaterRow, exchange_id: str, found: ResponsePick, *, worked_ms: int = 0, now: datetime
+    platform: Platform, rater: RaterRow, exchange_id: str, pick: ResponsePick, *, worked_ms: int = 0, now: datetime
 ) -> RaterState:
     """Store the preferred response; the conversation continues with it."""
 
     def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
-        talk = chats.find_last_chat(tx, context.rater.id)
-        known = {} if talk is None else dict(zip(talk.exchange_ids, talk.exchanges, strict=True))
-        exchange = known.get(exchange_id)
-        if talk is None or exchange is None:
+        chat_row = chats.find_last_chat(tx, context.rater.id)
+        exchanges = {} if chat_row is None else dict(zip(chat_row.exchange_ids, chat_row.exchanges, strict=True))
+        exchange = exchanges.get(exchange_id)
+        if chat_row is None or exchange is None:
             raise NotFound("There is nothing to pick from. Reload the page.")
-        if exchange.pick == found:
+        if exchange.pick == pick:
             return
         if exchange.pick is not None:
-            raise Conflict("You have picked already, and the conversation went on.")
-        _check_moment(chat, talk, "pick")
+            raise Conflict("You have already picked, and the conversation has continued.")
+        _check_step(chat, chat_row, "pick")
         mode = _find_mode(chat, exchange.mode)
-        check_pick(chat, mode, found)
-        place = continue_conversation(mode, found, f"{context.campaign.seed} {exchange_id}")
-        going_on = Continuation(
-            compared=mode.compared, pick=found, continues=place, worked_ms=_bound_work_ms(worked_ms)
+        check_pick(chat, mode, pick)
+        position = continue_conversation(mode, pick, f"{context.campaign.seed} {exchange_id}")
+        continuation = Continuation(
+            criterion=mode.criterion, pick=pick, continues=position, worked_ms=_bound_work_ms(worked_ms)
         )
-        chats.add_pick(tx, exchange_id, going_on, now=now)
-        digest = digest_pick(replace(exchange, pick=found, continues=place))
+        chats.add_pick(tx, exchange_id, continuation, now=now)
+        digest = digest_pick(replace(exchange, pick=pick, continues=position))
         log_rater_event(tx, context.rater, "response_picked", now, exchange=exchange_id, digest=digest)
 
     return _change_chat(platform, rater, change, now)
 
 
 def end_conversation(
-    platform: Platform, rater: RaterRow, chat_id: str, ending: ConversationEnd, *, now: datetime
+    platform: Platform, rater: RaterRow, chat_id: str, end: ConversationEnd, *, now: datetime
 ) -> RaterState:
     """End a conversation."""
 
     def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
-        talk = _own_chat(tx, context.rater, chat_id)
-        if talk.done:
+        chat_row = _own_chat(tx, context.rater, chat_id)
+        if chat_row.done:
             return
-        if not any(one.continues is not None for one in talk.exchanges):
-            raise Conflict("Nothing was answered in this conversation. Say something first, or stop for good.")
-        asked = any(_find_mode(chat, one.mode).success for one in talk.exchanges)
-        if ending.success is not None and (ending.success not in SUCCESS_SCALE or not asked):
+        exchanges = chat_row.exchanges
+        if not any(exchange.continues is not None for exchange in exchanges):
+            raise Conflict("This conversation has no response yet. Send a message first, or stop for good.")
+        asks_success = any(_find_mode(chat, exchange.mode).success for exchange in exchanges)
+        if end.success is not None and (end.success not in SUCCESS_SCALE or not asks_success):
             raise InvalidInput(
-                f"It is {ending.success}. Say how well it went from {SUCCESS_SCALE[0]} to {SUCCESS_SCALE[-1]}."
+                f"It is {end.success}. Say how well it went from {SUCCESS_SCALE[0]} to {SUCCESS_SCALE[-1]}."
             )
-        comment = ending.comment.strip()[:MAX_INTENT_LENGTH] or None
-        chats.end_chat(tx, chat_id, success=ending.success, comment=comment, now=now)
-        log_rater_event(tx, context.rater, "conversation_ended", now, chat=chat_id, exchanges=len(talk.exchanges))
+        comment = end.comment.strip()[:MAX_INTENT_LENGTH] or None
+        chats.end_chat(tx, chat_id, success=end.success, comment=comment, now=now)
+        log_rater_event(tx, context.rater, "conversation_ended", now, chat=chat_id, exchanges=len(exchanges))
 
     return _change_chat(platform, rater, change, now)
 
 
-def load_response(platform: Platform, rater: RaterRow, exchange_id: str, place: int) -> str | None:
+def load_response(platform: Platform, rater: RaterRow, exchange_id: str, position: int) -> str | None:
     """Return a response of the last exchange; None while it is pending."""
     with platform.database.reading() as tx:
-        talk = chats.find_last_chat(tx, rater.id)
-    if talk is None or talk.exchange_ids[-1:] != (exchange_id,):
+        chat_row = chats.find_last_chat(tx, rater.id)
+    if chat_row is None or chat_row.exchange_ids[-1:] != (exchange_id,):
         return None
-    return next((one.text for one in talk.exchanges[-1].candidates if one.place == place), None)
+    candidates = chat_row.exchanges[-1].candidates
+    return next((candidate.text for candidate in candidates if candidate.position == position), None)
 
 
 def finish_chatting(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
@@ -191,43 +197,43 @@ def _change_chat(platform: Platform, rater: RaterRow, change: ChatChange, now: d
         context = load_rater(tx, platform, rater, now=now)
         check_not_withdrawn(context.rater)
         if context.campaign.chat is None:
-            raise Conflict("In this campaign nobody talks with chatbots.")
+            raise Conflict("This campaign has no conversations with chatbots.")
         change(tx, context, context.campaign.chat)
-        found = planned_state(tx, context, now=now)
-    return found or next_state(platform, rater, now=now)
+        state = planned_state(tx, context, now=now)
+    return state or next_state(platform, rater, now=now)
 
 
 def _own_chat(tx: Connection, rater: RaterRow, chat_id: str) -> chats.ChatRow:
-    found = chats.find_chat(tx, chat_id)
-    if found is None or found.rater_id != rater.id:
-        raise NotFound("You have no such conversation. Reload the page.")
-    return found
+    chat_row = chats.find_chat(tx, chat_id)
+    if chat_row is None or chat_row.rater_id != rater.id:
+        raise NotFound("This conversation does not exist. Reload the page.")
+    return chat_row
 
 
-_MOMENT_HINTS: Final[Mapping[Moment, str]] = {
+_STEP_HINTS: Final[Mapping[ChatStep, str]] = {
     "say": "Say something first.",
-    "answering": "The response is still coming. Wait for it.",
+    "answering": "The response has not arrived yet. Wait for it.",
     "pick": "Pick one of the responses first.",
-    "end": "The conversation is as long as it can be. End it.",
+    "end": "The conversation has reached its maximum length. End it.",
 }
 
 
-def _check_moment(chat: ChatSettings, talk: chats.ChatRow, wanted: Moment) -> None:
-    if talk.done:
+def _check_step(chat: ChatSettings, chat_row: chats.ChatRow, expected: ChatStep) -> None:
+    if chat_row.done:
         raise Conflict("This conversation has ended.")
-    found = choose_next_step(chat, talk.exchanges)
-    if found != wanted:
-        raise Conflict(_MOMENT_HINTS[found])
+    step = choose_next_step(chat, chat_row.exchanges)
+    if step != expected:
+        raise Conflict(_STEP_HINTS[step])
 
 
 def _find_mode(chat: ChatSettings, name: str) -> ChatMode:
-    found = chat.mode(name)
-    if found is None:
-        known = [mode.name for mode in chat.modes]
+    mode = chat.mode(name)
+    if mode is None:
+        names = [mode.name for mode in chat.modes]
         raise InvalidInput(
-            f"There is no mode {format_value(name)}.{suggest(name, known)} There are {format_list(known)}."
+            f"There is no mode {format_value(name)}.{suggest(name, names)} There are {format_list(names)}."
         )
-    return found
+    return mode
 
 
 def _validate_intent(mode: ChatMode, text: str) -> str | None:

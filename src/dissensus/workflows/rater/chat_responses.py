@@ -16,7 +16,7 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import load_rater
 
 CLAIM_DURATION: Final = timedelta(seconds=15)
-"""How long others leave it to a process that gives no sign."""
+"""Time after which another process may claim the responses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class ResponseRequest:
 
     exchange_id: str
     conversation: Conversation
-    wanted: tuple[PendingResponse, ...]
+    pending: tuple[PendingResponse, ...]
     chat: ChatSettings
 
 
@@ -33,15 +33,15 @@ def claim_responses(platform: Platform, rater: RaterRow, exchange_id: str, *, no
     """Claim the pending responses of an exchange; None if there are none or another process has them."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, now=now)
-        talk = chats.find_last_chat(tx, rater.id)
-        if context.campaign.chat is None or talk is None or talk.exchange_ids[-1:] != (exchange_id,):
+        chat_row = chats.find_last_chat(tx, rater.id)
+        if context.campaign.chat is None or chat_row is None or chat_row.exchange_ids[-1:] != (exchange_id,):
             return None
-        wanted = chats.list_pending_responses(tx, exchange_id)
-        if not wanted or not chats.claim_exchange(tx, exchange_id, until=now + CLAIM_DURATION, now=now):
+        pending = chats.list_pending_responses(tx, exchange_id)
+        if not pending or not chats.claim_exchange(tx, exchange_id, until=now + CLAIM_DURATION, now=now):
             return None
-        conversation = build_conversation(talk.exchanges)
+        conversation = build_conversation(chat_row.exchanges)
         return ResponseRequest(
-            exchange_id=exchange_id, conversation=conversation, wanted=wanted, chat=context.campaign.chat
+            exchange_id=exchange_id, conversation=conversation, pending=pending, chat=context.campaign.chat
         )
 
 
@@ -61,56 +61,56 @@ def store_chat_response(
     platform: Platform,
     rater: RaterRow,
     exchange_id: str,
-    wanted: PendingResponse,
-    come: ChatbotResponse,
+    pending: PendingResponse,
+    response: ChatbotResponse,
     *,
     now: datetime,
 ) -> None:
     """Store a response; the last one ends the claim, and without a pick the conversation continues."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, now=now)
-        if not chats.set_response(tx, exchange_id, wanted.place, come) or context.campaign.chat is None:
+        if not chats.set_response(tx, exchange_id, pending.position, response) or context.campaign.chat is None:
             return
         if not chats.list_pending_responses(tx, exchange_id):
             chats.extend_claim(tx, exchange_id, until=None)
-        talk = chats.find_last_chat(tx, rater.id)
-        mode = None if talk is None else context.campaign.chat.mode(talk.last_mode)
-        if mode is not None and mode.compared is None:
+        chat_row = chats.find_last_chat(tx, rater.id)
+        mode = None if chat_row is None else context.campaign.chat.mode(chat_row.last_mode)
+        if mode is not None and mode.criterion is None:
             chats.add_pick(tx, exchange_id, Continuation(), now=now)
 
 
 def to_stored_response(response: Response) -> ChatbotResponse:
     """Return a response in its stored form."""
-    first = response.first_token_s
+    first_s = response.first_token_s
     return ChatbotResponse(
         text=response.text,
         finish=response.finish,
-        first_ms=None if first is None else round(1000 * first),
+        first_ms=None if first_s is None else round(1000 * first_s),
         total_ms=round(1000 * response.total_s),
         ranked_by=response.ranked_by or None,
     )
 
 
-ResponseState: TypeAlias = Literal["come", "asked", "failed", "free"]
+ResponseState: TypeAlias = Literal["complete", "pending", "failed", "unclaimed"]
 
 
 def response_state(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> ResponseState:
     """Return whether the responses of an exchange are complete, pending, failed or unclaimed."""
     with platform.database.reading() as tx:
-        talk = chats.find_last_chat(tx, rater.id)
-    if talk is None or exchange_id not in talk.exchange_ids:
-        raise NotFound("You have no such conversation. Reload the page.")
-    return response_state_of(talk, exchange_id, now=now)
+        chat_row = chats.find_last_chat(tx, rater.id)
+    if chat_row is None or exchange_id not in chat_row.exchange_ids:
+        raise NotFound("This conversation does not exist. Reload the page.")
+    return response_state_of(chat_row, exchange_id, now=now)
 
 
-def response_state_of(talk: chats.ChatRow, exchange_id: str, *, now: datetime) -> ResponseState:
+def response_state_of(chat_row: chats.ChatRow, exchange_id: str, *, now: datetime) -> ResponseState:
     """Return the state of the responses of a loaded conversation."""
-    if talk.exchange_ids[-1] != exchange_id or talk.exchanges[-1].complete:
-        return "come"
-    if talk.claimed_until is None:
-        return "failed" if talk.n_failures else "free"
-    # Whose claim is over has died, or was asked to try again.
-    return "asked" if talk.claimed_until > now else "free"
+    if chat_row.exchange_ids[-1] != exchange_id or chat_row.exchanges[-1].complete:
+        return "complete"
+    if chat_row.claimed_until is None:
+        return "failed" if chat_row.n_failures else "unclaimed"
+    # An expired claim is from a process that died, or from a retry.
+    return "pending" if chat_row.claimed_until > now else "unclaimed"
 
 
 def retry_responses(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> None:
@@ -120,7 +120,7 @@ def retry_responses(platform: Platform, rater: RaterRow, exchange_id: str, *, no
             chats.extend_claim(tx, exchange_id, until=now)
 
 
-def mark_response_failed(platform: Platform, exchange_id: str, wanted: PendingResponse) -> None:
+def mark_response_failed(platform: Platform, exchange_id: str, pending: PendingResponse) -> None:
     """Mark a response as failed."""
     with platform.database.writing() as tx:
-        chats.count_response_failure(tx, exchange_id, wanted.place)
+        chats.count_response_failure(tx, exchange_id, pending.position)

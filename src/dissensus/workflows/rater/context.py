@@ -25,19 +25,19 @@ class RaterContext:
 def load_rater(
     tx: Connection, platform: Platform, rater: RaterRow, *, plans: bool = False, now: datetime
 ) -> RaterContext:
-    """Return the current state of a rater and record the sign of life.
+    """Return the current state of a rater and record when they were last seen.
 
     Locks the rater until the transaction ends, and with `plans` the campaign too. The campaign is always locked first:
     transactions with two lock orders would deadlock.
     """
     campaign_row = campaigns.get_campaign(tx, rater.campaign_id, lock=plans)
-    fresh = raters.mark_seen(tx, rater.id, now=now)
-    if fresh is None:
+    current = raters.mark_seen(tx, rater.id, now=now)
+    if current is None:
         raise NotFound("There is no such rater.")
-    return RaterContext(fresh, campaign_row, platform.definitions.of(tx, campaign_row))
+    return RaterContext(current, campaign_row, platform.definitions.of(tx, campaign_row))
 
 
 def check_not_withdrawn(rater: RaterRow) -> None:
-    """Refuse to store anything of a rater who has withdrawn."""
+    """Raise if a rater has withdrawn."""
     if rater.state == "withdrawn":
-        raise NotAllowed("You have withdrawn; nothing more is kept of you.")
+        raise NotAllowed("You have withdrawn; nothing more is stored about you.")

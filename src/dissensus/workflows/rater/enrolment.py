@@ -29,20 +29,15 @@ class Arrival:
     """A visitor with a link who has not consented yet."""
 
     campaign: str
-    # That of the open link, or of a personal one, and any for a rehearsal. By a personal link somebody who entered
-    # before goes on.
-    key: str  # of the open link or a personal one; any value for a preview
+    key: str  # key of the open link or a personal one; any value for a preview
     language: str
-    # The id of the new rater, as `new_entry_id` made it for who saw the warning: a form that is sent twice makes one
-    # rater, who is signed in again; what they said first holds, and who has withdrawn sees that they have. Without it a
-    # new id is made.
     rater_id: str | None = None  # id from `new_entry_id`; makes the consent form idempotent
-    sent: ProlificEntry | None = None  # recruiter ids, None without a recruiter
+    prolific_entry: ProlificEntry | None = None  # recruiter ids, None without a recruiter
 
     @property
     def ids(self) -> Mapping[str, str]:
         """Recruiter ids as in the query of the entry link."""
-        return NO_IDS if self.sent is None else self.sent.query
+        return NO_IDS if self.prolific_entry is None else self.prolific_entry.query
 
 
 def enrol_rater(
@@ -51,24 +46,24 @@ def enrol_rater(
     purposes: Mapping[str, bool],
     *,
     rehearsal: bool = False,
-    read: str | None = None,
+    text_digest: str | None = None,
     now: datetime,
 ) -> tuple[RaterRow, str]:
     """Enrol a rater who consents and return the rater and a session key.
 
-    A rater who entered before is signed in again. `read` is the digest of the consent text that was shown.
+    A rater who entered before is signed in again. `text_digest` is that of the consent text on the page.
     """
     with platform.database.writing() as tx:
         campaign_row = campaigns.get_campaign_by_name(tx, arrival.campaign, lock=True)
         campaign = platform.definitions.of(tx, campaign_row)
-        way = LinkTarget() if rehearsal else resolve_link(tx, campaign_row, campaign, arrival.key)
-        rater = _find_earlier_rater(tx, arrival, way)
+        target = LinkTarget() if rehearsal else resolve_link(tx, campaign_row, campaign, arrival.key)
+        rater = _find_earlier_rater(tx, arrival, target)
         if rater is None:
-            given = _validate_consent(campaign, purposes, read)
+            agreed = _validate_consent(campaign, purposes, text_digest)
             if campaign_row.state != "open" and not rehearsal:
                 raise Conflict(f"{campaign_row.name} takes no raters now: it is {campaign_row.state}.")
-            rater = _add_rater(tx, campaign_row, campaign, arrival, way, rehearsal=rehearsal, now=now)
-            _store_consent(tx, rater, campaign_row, campaign, given, now)
+            rater = _add_rater(tx, campaign_row, campaign, arrival, target, rehearsal=rehearsal, now=now)
+            _store_consent(tx, rater, campaign_row, campaign, agreed, now)
         elif rater.campaign_id != campaign_row.id:
             raise NotAllowed("This personal link is of another campaign.")
         session = new_key()
@@ -76,11 +71,11 @@ def enrol_rater(
     return rater, session
 
 
-def _find_earlier_rater(tx: Connection, arrival: Arrival, way: LinkTarget) -> RaterRow | None:
+def _find_earlier_rater(tx: Connection, arrival: Arrival, target: LinkTarget) -> RaterRow | None:
     """Return the rater who entered before by this form, link or submission."""
     rater = None if arrival.rater_id is None else raters.find_rater(tx, arrival.rater_id)
-    rater = rater or (raters.find_invited_rater(tx, way.invitation) if way.invitation else None)
-    return rater or (_find_recruited_rater(tx, arrival.sent) if arrival.sent else None)
+    rater = rater or (raters.find_invited_rater(tx, target.invitation) if target.invitation else None)
+    return rater or (_find_recruited_rater(tx, arrival.prolific_entry) if arrival.prolific_entry else None)
 
 
 def _add_rater(
@@ -88,7 +83,7 @@ def _add_rater(
     campaign_row: CampaignRow,
     campaign: Campaign,
     arrival: Arrival,
-    way: LinkTarget,
+    target: LinkTarget,
     *,
     rehearsal: bool,
     now: datetime,
@@ -98,28 +93,28 @@ def _add_rater(
         campaign_row.id,
         arrival.rater_id or new_id(now),
         language=arrival.language,
-        invitation=way.invitation,
-        cell=way.cell,
+        invitation=target.invitation,
+        cell=target.cell,
         rehearsal=rehearsal,
         now=now,
     )
-    log_rater_event(tx, rater, "entered", now, language=arrival.language, cell=way.cell)
-    if arrival.sent is not None:
-        _add_recruit(tx, rater, arrival.sent, now)
-    if way.cell is not None and not claim_seat(tx, RaterContext(rater, campaign_row, campaign), now=now):
-        raise Conflict("All places for which this link is are taken. Nothing about you was kept.")
+    log_rater_event(tx, rater, "entered", now, language=arrival.language, cell=target.cell)
+    if arrival.prolific_entry is not None:
+        _add_recruit(tx, rater, arrival.prolific_entry, now)
+    if target.cell is not None and not claim_seat(tx, RaterContext(rater, campaign_row, campaign), now=now):
+        raise Conflict("All places of this link are taken. Nothing about you was stored.")
     return rater
 
 
-def _add_recruit(tx: Connection, rater: RaterRow, sent: ProlificEntry, now: datetime) -> None:
-    if find_recruit(tx, rater.campaign_id, sent) is not None:
-        raise Conflict("You came to this campaign before, by another submission. Nothing more about you was kept.")
-    ids = {"person": sent.pid, "study": sent.study, "submission": sent.submission}
+def _add_recruit(tx: Connection, rater: RaterRow, entry: ProlificEntry, now: datetime) -> None:
+    if find_recruit(tx, rater.campaign_id, entry) is not None:
+        raise Conflict("You entered this campaign before with another submission. Nothing more about you was stored.")
+    ids = {"person": entry.pid, "study": entry.study, "submission": entry.submission}
     recruits.add_recruit(tx, rater.campaign_id, rater.id, **ids, now=now)
 
 
-def _find_recruited_rater(tx: Connection, sent: ProlificEntry, *, lock: bool = False) -> RaterRow | None:
-    return recruits.find_recruited_rater(tx, sent.pid, sent.submission, lock=lock)
+def _find_recruited_rater(tx: Connection, entry: ProlificEntry, *, lock: bool = False) -> RaterRow | None:
+    return recruits.find_recruited_rater(tx, entry.pid, entry.submission, lock=lock)
 
 
 def new_entry_id(now: datetime) -> str:
@@ -128,28 +123,27 @@ def new_entry_id(now: datetime) -> str:
 
 
 def renew_consent(
-    platform: Platform, rater: RaterRow, purposes: Mapping[str, bool], *, read: str | None = None, now: datetime
+    platform: Platform, rater: RaterRow, purposes: Mapping[str, bool], *, text_digest: str | None = None, now: datetime
 ) -> RaterState:
     """Store a rater's consent to a changed text."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, plans=True, now=now)
         check_not_withdrawn(context.rater)
-        given = _validate_consent(context.campaign, purposes, read)
-        _store_consent(tx, context.rater, context.campaign_row, context.campaign, given, now)
+        agreed = _validate_consent(context.campaign, purposes, text_digest)
+        _store_consent(tx, context.rater, context.campaign_row, context.campaign, agreed, now)
     return next_state(platform, rater, now=now)
 
 
-def _validate_consent(campaign: Campaign, purposes: Mapping[str, bool], read: str | None) -> dict[str, bool]:
+def _validate_consent(campaign: Campaign, purposes: Mapping[str, bool], text_digest: str | None) -> dict[str, bool]:
     """Return the consent per purpose; reject missing required ones and outdated texts."""
-    if read not in (None, campaign.consent.digest):
-        raise Conflict("The text has changed since you read it, and nothing was kept. Go back, and read it again.")
+    if text_digest not in (None, campaign.consent.digest):
+        raise Conflict("The text has changed since you read it, and nothing was stored. Go back and read it again.")
     names = {purpose.name for purpose in campaign.consent.purposes}
     unknown = sorted(set(purposes) - names)
     if unknown:
-        raise InvalidInput(f"{unknown[0]!r} is no purpose of the consent text.")
-    refused = [one.name for one in campaign.consent.purposes if one.required and not purposes.get(one.name, False)]
-    if refused:
-        raise NotAllowed("Without agreeing to what is required one cannot take part. Nothing about you was kept.")
+        raise InvalidInput(f"{unknown[0]!r} is not a purpose of the consent text.")
+    if any(purpose.required and not purposes.get(purpose.name, False) for purpose in campaign.consent.purposes):
+        raise NotAllowed("You can take part only if you agree to the required purposes. Nothing about you was stored.")
     return {name: purposes.get(name, False) for name in sorted(names)}
 
 
@@ -158,13 +152,13 @@ def _store_consent(
     rater: RaterRow,
     campaign_row: CampaignRow,
     campaign: Campaign,
-    given: Mapping[str, bool],
+    agreed: Mapping[str, bool],
     now: datetime,
 ) -> None:
     text_id, _ = consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
     if not consents.has_answered_text(tx, rater.id, text_id):
-        consents.add_consents(tx, rater.id, text_id, given, now=now)
-        log_rater_event(tx, rater, "consented", now, text=campaign.consent.digest, given=dict(given))
+        consents.add_consents(tx, rater.id, text_id, agreed, now=now)
+        log_rater_event(tx, rater, "consented", now, text=campaign.consent.digest, agreed=dict(agreed))
 
 
 def list_consents(platform: Platform, rater: RaterRow) -> tuple[ConsentRow, ...]:
@@ -178,7 +172,7 @@ def resume_session(
 ) -> tuple[RaterRow, str] | None:
     """Sign in a rater who entered before by a personal link or submission; None if nobody did."""
     with platform.database.reading() as tx:
-        # Most who come have no such link, and keep no other from writing.
+        # Most visitors have no such link, and should not wait for the write lock.
         if _find_entered_rater(tx, platform, name, key, ids) is None:
             return None
     with platform.database.writing() as tx:
@@ -197,7 +191,7 @@ def _find_entered_rater(
     campaign_row = campaign_of_link(tx, name)
     rater = raters.find_invited_rater(tx, key, lock=lock)
     if rater is None and ids and platform.definitions.of(tx, campaign_row).prolific is not None:
-        # What is wrong with ids is told at the entrance, to who has its key.
+        # Faults in the ids are reported by `check_entry`, to visitors with a valid key.
         with suppress(InvalidInput):
             rater = _find_recruited_rater(tx, parse_entry(ids), lock=lock)
     return rater if rater is not None and rater.campaign_id == campaign_row.id else None

@@ -32,11 +32,9 @@ class EntryStatus:
 
     campaign_id: str
     campaign: Campaign
-    # Where it is in its life, or that all its seats are taken (``full``), that there was none for them before
-    # (``away``), or that they came before by another submission (``again``); only an open one lets them in
+    # Only ``open`` admits; ``full``: no free seat; ``away``: turned away before; ``again``: came by another submission
     state: Admission
-    """Only ``open`` admits; ``full``: no free seat, ``away``: turned away before, ``again``: by another submission."""
-    sent: ProlificEntry | None  # recruiter ids, None without a recruiter
+    prolific_entry: ProlificEntry | None  # recruiter ids, None without a recruiter
 
 
 def check_entry(
@@ -46,17 +44,17 @@ def check_entry(
     with platform.database.reading() as tx:
         campaign_row = campaign_of_link(tx, name)
         campaign = platform.definitions.of(tx, campaign_row)
-        way = resolve_link(tx, campaign_row, campaign, key)
-        sent = None if campaign.prolific is None or way.invitation is not None else parse_entry(ids)
-        known = None if sent is None else find_recruit(tx, campaign_row.id, sent)
+        target = resolve_link(tx, campaign_row, campaign, key)
+        entry = None if campaign.prolific is None or target.invitation is not None else parse_entry(ids)
+        recruit = None if entry is None else find_recruit(tx, campaign_row.id, entry)
         state: Admission = campaign_row.state
-        if known is not None and known.rater_id is None:
+        if recruit is not None and recruit.rater_id is None:
             state = "away"
-        elif known is not None and sent is not None and known.submission != sent.submission:
+        elif recruit is not None and entry is not None and recruit.submission != entry.submission:
             state = "again"
-        elif state == "open" and not _has_room(tx, campaign_row, campaign, way.cell, now):
+        elif state == "open" and not _has_free_seat(tx, campaign_row, campaign, target.cell, now):
             state = "full"
-        return EntryStatus(campaign_row.id, campaign, state, sent)
+        return EntryStatus(campaign_row.id, campaign, state, entry)
 
 
 def campaign_of_link(tx: Connection, name: str) -> CampaignRow:
@@ -67,20 +65,22 @@ def campaign_of_link(tx: Connection, name: str) -> CampaignRow:
         raise NotAllowed(raters.INVALID_LINK) from None
 
 
-def _has_room(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, cell: str | None, now: datetime) -> bool:
+def _has_free_seat(
+    tx: Connection, campaign_row: CampaignRow, campaign: Campaign, cell: str | None, now: datetime
+) -> bool:
     """Return whether there is a free seat in a cell, or in any if the cell is unknown."""
     if campaign.quota is None:
         return True
-    gone = now - timedelta(minutes=campaign.quota.hold_minutes)
-    places = campaign.quota.places
+    unseen_since = now - timedelta(minutes=campaign.quota.hold_minutes)
+    places = campaign.quota.capacities
     return seats.has_free_seat(
-        tx, campaign_row.id, places if cell is None else {cell: places.get(cell, 0)}, unseen_since=gone
+        tx, campaign_row.id, places if cell is None else {cell: places.get(cell, 0)}, unseen_since=unseen_since
     )
 
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """Invitation or quota cell that a link stands for."""
+    """Personal invitation or quota cell of a link."""
 
     invitation: str | None = None
     cell: str | None = None
@@ -91,18 +91,19 @@ def resolve_link(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, 
     by_cells = campaign.recruited_cells
     if not by_cells and campaign_row.key is not None and _keys_match(key, campaign_row.key):
         return LinkTarget()
-    cell = next((cell for cell, one in cell_keys(campaign_row, campaign).items() if _keys_match(key, one)), None)
+    keys = cell_keys(campaign_row, campaign)
+    cell = next((cell for cell, cell_key in keys.items() if _keys_match(key, cell_key)), None)
     if cell is not None:
         return LinkTarget(cell=cell)
     cell = raters.check_invitation(tx, campaign_row.id, key)
     if by_cells and cell is None:
-        raise NotAllowed("This link says nothing of the cell for which you come. Ask whoever sent it for another one.")
+        raise NotAllowed("This link has no quota cell. Ask its sender for another one.")
     return LinkTarget(key, cell)
 
 
-def _keys_match(key: str, known: str) -> bool:
+def _keys_match(key: str, expected: str) -> bool:
     """Compare keys by their hashes, in constant time."""
-    return compare_digest(hash_key(key), hash_key(known))
+    return compare_digest(hash_key(key), hash_key(expected))
 
 
 def cell_keys(campaign_row: CampaignRow, campaign: Campaign) -> dict[str, str]:
@@ -111,9 +112,10 @@ def cell_keys(campaign_row: CampaignRow, campaign: Campaign) -> dict[str, str]:
     return {cell: hash_key(f"{campaign_row.key} {cell}")[:CELL_DIGITS] for cell in cells}
 
 
-def find_recruit(tx: Connection, campaign_id: str, sent: ProlificEntry) -> RecruitRow | None:
-    """Return a recruited participant known by person or submission."""
-    return recruits.find_recruit(tx, campaign_id, sent.pid) or recruits.find_recruit_by_submission(tx, sent.submission)
+def find_recruit(tx: Connection, campaign_id: str, entry: ProlificEntry) -> RecruitRow | None:
+    """Return a participant by the id of the person, else by that of the submission."""
+    by_person = recruits.find_recruit(tx, campaign_id, entry.pid)
+    return by_person or recruits.find_recruit_by_submission(tx, entry.submission)
 
 
 def personal_link_url(site: str, name: str, key: str) -> str:
@@ -136,9 +138,9 @@ def entry_links(site: str, campaign_row: CampaignRow, campaign: Campaign) -> Ent
         link = personal_link_url(site, campaign_row.name, key)
         return link if campaign.prolific is None else with_placeholders(link)
 
-    by_anybody = campaign_row.key is not None and not campaign.recruited_cells
-    cells = {cell: address(key) for cell, key in cell_keys(campaign_row, campaign).items()}
-    return EntryLinks(anybody=address(str(campaign_row.key)) if by_anybody else None, cells=cells)
+    key = None if campaign.recruited_cells else campaign_row.key
+    cells = {cell: address(cell_key) for cell, cell_key in cell_keys(campaign_row, campaign).items()}
+    return EntryLinks(anybody=None if key is None else address(key), cells=cells)
 
 
 def load_entry_links(platform: Platform, name: str, site: str, *, staff_id: str) -> EntryLinks:

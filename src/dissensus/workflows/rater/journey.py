@@ -47,11 +47,8 @@ Stage: TypeAlias = Literal[
 class RaterState:
     """Current stage of a rater with its content."""
 
-    # What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are, say
-    # what they do not want to meet (``topics``), answer a ``check``, say how they feel (``feelings``), rate, talk with
-    # chatbots (``chat``), come back when others have left something (``wait``) or tomorrow (``enough``), wait until the
-    # campaign goes on (``paused``), or nothing (``full``, where others have all seats of their cell, ``closed``,
-    # ``unfit``, where a check at the start was failed for good, ``done``, ``withdrawn``)
+    # ``wait``: other raters hold the remaining items; ``enough``: the daily limit is reached; ``full``: no free seat in
+    # the cell; ``unfit``: failed a comprehension check for good
     stage: Stage
     rater: RaterRow
     campaign_row: CampaignRow
@@ -59,8 +56,8 @@ class RaterState:
     about: Questionnaire | None = None  # demographic or screening questions
     due: DueCheck | None = None  # attention check to answer
     assignment: AssignmentRow | None = None
-    following: AssignmentRow | None = None  # item to prefetch; None if a check comes first
-    answers: Mapping[str, DraftAnswer]  # saved so far, as the rater sees the sides
+    next_assignment: AssignmentRow | None = None  # item to prefetch; None if a check comes first
+    answers: Mapping[str, DraftAnswer]  # saved answers, with the sides as the rater sees them
     revision: int = 0
     chat: ChatRow | None = None  # latest conversation; None before the first
     n_asked: int = 0  # number of earlier surveys, if one is due
@@ -69,8 +66,8 @@ class RaterState:
     @property
     def pauses(self) -> bool:
         """True if a break is due."""
-        every = self.campaign.break_every
-        return every > 0 and self.progress.n_done > 0 and self.progress.n_done % every == 0
+        interval = self.campaign.break_every
+        return interval > 0 and self.progress.n_done > 0 and self.progress.n_done % interval == 0
 
 
 def next_state(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
@@ -108,7 +105,7 @@ def _load_progress(tx: Connection, context: RaterContext, now: datetime) -> Rate
 
 def _chat_state(tx: Connection, context: RaterContext, progress: RaterProgress) -> RaterState | None:
     """Return the state of a rater who chats; None after the last allowed conversation."""
-    if context.campaign.chat is not None and progress.n_done >= context.campaign.chat.most:
+    if context.campaign.chat is not None and progress.n_done >= context.campaign.chat.max_conversations:
         return None
     return replace(_state_without_item(tx, context, "chat", progress), chat=chats.find_last_chat(tx, context.rater.id))
 
@@ -118,9 +115,9 @@ def _state_of_new_plan(tx: Connection, context: RaterContext, now: datetime) -> 
     if _lacks_seat(tx, context):
         if not claim_seat(tx, context, now=now):
             return _state_without_item(tx, context, "full", progress)
-        found = planned_state(tx, context, now=now)
-        if found is not None:
-            return found
+        state = planned_state(tx, context, now=now)
+        if state is not None:
+            return state
     if context.campaign.chat is not None:
         return finish_rater(tx, context, now)
     plan_items(tx, context, progress, now)
@@ -137,8 +134,10 @@ def finish_rater(tx: Connection, context: RaterContext, now: datetime) -> RaterS
     """Mark a rater as finished; the campaign must be locked."""
     progress = _load_progress(tx, context, now)
     raters.set_rater_state(tx, context.rater.id, "finished", now=now)
-    # Who rated nothing takes nobody's seat.
-    (seats.take_seat if progress.n_done else seats.release_seat)(tx, context.rater.id, now=now)
+    if progress.n_done:
+        seats.take_seat(tx, context.rater.id, now=now)
+    else:
+        seats.release_seat(tx, context.rater.id, now=now)
     return _state_without_item(tx, context, _last_stage(tx, context), progress)
 
 
@@ -147,9 +146,11 @@ def claim_seat(tx: Connection, context: RaterContext, *, now: datetime) -> bool:
     quota, rater = context.campaign.quota, context.rater
     if quota is None or rater.cell is None:
         return False
-    gone = abandoned_before(context, quota.hold_minutes / 60, now)
-    places = quota.places.get(rater.cell, 0)
-    return seats.claim_seat(tx, rater.campaign_id, rater.cell, rater.id, places=places, unseen_since=gone, now=now)
+    unseen_since = abandoned_before(context, quota.hold_minutes / 60, now)
+    capacity = quota.capacities.get(rater.cell, 0)
+    return seats.claim_seat(
+        tx, rater.campaign_id, rater.cell, rater.id, capacity=capacity, unseen_since=unseen_since, now=now
+    )
 
 
 def assign_cell(tx: Connection, context: RaterContext, cell: str) -> RaterContext:
@@ -172,7 +173,7 @@ def _state_without_item(tx: Connection, context: RaterContext, stage: Stage, pro
         campaign_row=context.campaign_row,
         campaign=context.campaign,
         about=_demographic_questions(tx, context, stage),
-        due=find_due_check(context.campaign.checks, _check_tries(tx, context), progress.n_done)
+        due=find_due_check(context.campaign.checks, _check_attempts(tx, context), progress.n_done)
         if stage == "check"
         else None,
         answers={},
@@ -186,13 +187,15 @@ def _demographic_questions(tx: Connection, context: RaterContext, stage: Stage) 
     if stage == "screener":
         return context.campaign.screener
     return (
-        context.campaign.about(raters.find_declaration(tx, context.rater.id) or {}) if stage == "demographics" else None
+        context.campaign.remaining_demographics(raters.find_declaration(tx, context.rater.id) or {})
+        if stage == "demographics"
+        else None
     )
 
 
-def _check_tries(tx: Connection, context: RaterContext) -> Mapping[str, Sequence[str]]:
+def _check_attempts(tx: Connection, context: RaterContext) -> Mapping[str, Sequence[str]]:
     """Return a rater's answers to checks; skips the query without checks."""
-    return check_answers.load_tries(tx, context.rater.id) if context.campaign.checks else {}
+    return check_answers.load_attempts(tx, context.rater.id) if context.campaign.checks else {}
 
 
 def _state_with_item(
@@ -202,19 +205,21 @@ def _state_with_item(
     if first.offered_at is None:
         assignments.record_offer(tx, first.id, now=now)
         log_rater_event(tx, context.rater, "item_offered", now, item=first.item.item_id)
-    # What was never shown has no answers yet.
-    known = () if first.offered_at is None else answer_drafts.load_saves(tx, [first.id])[first.id]
-    checked = any(check.after == progress.n_done + 1 for check in context.campaign.checks)
-    checked |= context.campaign.care is not None and (progress.n_done + 1) % context.campaign.care.every == 0
+    # An item that is shown for the first time has no answers yet.
+    saves = () if first.offered_at is None else answer_drafts.load_saves(tx, [first.id])[first.id]
+    check_follows = any(check.after == progress.n_done + 1 for check in context.campaign.checks)
+    check_follows |= (
+        context.campaign.care is not None and (progress.n_done + 1) % context.campaign.care.survey_every == 0
+    )
     return RaterState(
         stage="rate",
         rater=context.rater,
         campaign_row=context.campaign_row,
         campaign=context.campaign,
         assignment=replace(first, offered_at=first.offered_at or now),
-        following=upcoming[1] if len(upcoming) > 1 and not checked else None,
-        answers=swap_preference(merge_saves(known), first.shown_first),
-        revision=max((one.revision for one in known), default=0),
+        next_assignment=upcoming[1] if len(upcoming) > 1 and not check_follows else None,
+        answers=swap_preference(merge_saves(saves), first.shown_first),
+        revision=max((save.revision for save in saves), default=0),
         progress=progress,
     )
 
@@ -223,8 +228,8 @@ def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) 
     rater, campaign_row, campaign = context.rater, context.campaign_row, context.campaign
     if rater.state == "withdrawn":
         return "withdrawn"
-    tries = _check_tries(tx, context)
-    if is_unfit(campaign.checks, tries):
+    attempts = _check_attempts(tx, context)
+    if is_unfit(campaign.checks, attempts):
         return "unfit"
     if not rater.rehearsal and campaign_row.state in ("paused", "closed"):
         return "paused" if campaign_row.state == "paused" else "closed"
@@ -232,7 +237,7 @@ def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) 
         return "consent"
     if campaign.screener is not None and rater.cell is None:
         return "screener"
-    if campaign.demographics_placed == "before" and _must_declare(tx, context):
+    if campaign.demographics_position == "before" and _must_declare(tx, context):
         return "demographics"
     if rater.state != "rating":
         return _last_stage(tx, context)
@@ -240,13 +245,15 @@ def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) 
         return "full"
     if campaign.care is not None and campaign.care.topics and rater.excluded_topics is None:
         return "topics"
-    if find_due_check(campaign.checks, tries, progress.n_done) is not None:
+    if find_due_check(campaign.checks, attempts, progress.n_done) is not None:
         return "check"
-    # A conversation that has begun is brought to its end.
-    talks = campaign.chat is not None and progress.n_open > 0
-    if campaign.care is not None and not talks and campaign.care.due(progress.n_done, care.count_surveys(tx, rater.id)):
-        return "feelings"
-    if campaign.most_a_day is not None and progress.n_lately >= campaign.most_a_day and not talks:
+    # An open conversation is finished first.
+    chatting = campaign.chat is not None and progress.n_open > 0
+    if campaign.care is not None and not chatting:
+        n_surveys = care.count_surveys(tx, rater.id)
+        if campaign.care.due(progress.n_done, n_surveys):
+            return "feelings"
+    if campaign.max_per_day is not None and progress.n_lately >= campaign.max_per_day and not chatting:
         return "enough"
     return "rate" if campaign.chat is None else "chat"
 

@@ -21,28 +21,28 @@ from dissensus.workflows.rater.journey import RaterState, next_state, planned_st
 
 
 def save_answers(
-    platform: Platform, rater: RaterRow, assignment_id: str, key: str, given: AnswerSave, *, now: datetime
+    platform: Platform, rater: RaterRow, assignment_id: str, key: str, save: AnswerSave, *, now: datetime
 ) -> int:
     """Save provisional answers and return the latest revision; `key` is the idempotency key."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, now=now)
         assignment = _own_assignment(tx, context.rater, assignment_id, now)
-        given = to_stored_save(given, assignment.shown_first)
-        _validate_answers(context.campaign, given, complete=False)
-        answer_drafts.add_save(tx, assignment.id, key, given, final=False, now=now)
+        save = to_stored_save(save, assignment.shown_first)
+        _validate_answers(context.campaign, save, complete=False)
+        answer_drafts.add_save(tx, assignment.id, key, save, final=False, now=now)
         return answer_drafts.find_latest_revision(tx, assignment.id)
 
 
 def submit_answers(
-    platform: Platform, rater: RaterRow, assignment_id: str, key: str, given: AnswerSave, *, now: datetime
+    platform: Platform, rater: RaterRow, assignment_id: str, key: str, save: AnswerSave, *, now: datetime
 ) -> RaterState:
     """Submit all answers to an item and return the rater's next state; `key` is the idempotency key."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, now=now)
         assignment = _own_assignment(tx, context.rater, assignment_id, now)
-        given = to_stored_save(given, assignment.shown_first)
-        _validate_answers(context.campaign, given, complete=True)
-        if answer_drafts.add_save(tx, assignment.id, key, given, final=True, now=now):
+        save = to_stored_save(save, assignment.shown_first)
+        _validate_answers(context.campaign, save, complete=True)
+        if answer_drafts.add_save(tx, assignment.id, key, save, final=True, now=now):
             log_rater_event(
                 tx,
                 context.rater,
@@ -50,12 +50,12 @@ def submit_answers(
                 now,
                 item=assignment.item.item_id,
                 save=key,
-                digest=digest_save(given),
+                digest=digest_save(save),
             )
             if assignment.state != "done":
                 assignments.close_assignment(tx, assignment, "done", now=now)
-        found = planned_state(tx, context, now=now)
-    return found or next_state(platform, rater, now=now)
+        state = planned_state(tx, context, now=now)
+    return state or next_state(platform, rater, now=now)
 
 
 def skip_item(platform: Platform, rater: RaterRow, assignment_id: str, *, now: datetime) -> RaterState:
@@ -66,8 +66,8 @@ def skip_item(platform: Platform, rater: RaterRow, assignment_id: str, *, now: d
         if assignment.state == "open":
             assignments.close_assignment(tx, assignment, "skipped", now=now)
             log_rater_event(tx, context.rater, "item_skipped", now, item=assignment.item.item_id)
-        found = planned_state(tx, context, now=now)
-    return found or next_state(platform, rater, now=now)
+        state = planned_state(tx, context, now=now)
+    return state or next_state(platform, rater, now=now)
 
 
 def declare_attributes(
@@ -79,28 +79,26 @@ def declare_attributes(
         check_not_withdrawn(context.rater)
         if context.campaign.demographics is None:
             raise Conflict("This campaign asks nothing about raters.")
-        said = {**(raters.find_declaration(tx, rater.id) or {}), **answers}
-        raters.add_declaration(tx, rater.id, context.campaign.demographics.check(said, complete=True), now=now)
+        merged = {**(raters.find_declaration(tx, rater.id) or {}), **answers}
+        raters.add_declaration(tx, rater.id, context.campaign.demographics.check(merged, complete=True), now=now)
         log_rater_event(tx, context.rater, "declared", now, questions=sorted(answers))
-        found = planned_state(tx, context, now=now)
-    return found or next_state(platform, rater, now=now)
+        state = planned_state(tx, context, now=now)
+    return state or next_state(platform, rater, now=now)
 
 
 def stop_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
     """Stop a rater: ratings stay, open items go to others."""
-    return _set_standing(platform, rater, "stopped", now)
+    return _set_state(platform, rater, "stopped", now)
 
 
 def resume_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
     """Resume a rater who stopped."""
-    return _set_standing(platform, rater, "rating", now)
+    return _set_state(platform, rater, "rating", now)
 
 
-def _set_standing(
-    platform: Platform, rater: RaterRow, state: Literal["stopped", "rating"], now: datetime
-) -> RaterState:
+def _set_state(platform: Platform, rater: RaterRow, state: Literal["stopped", "rating"], now: datetime) -> RaterState:
     with platform.database.writing() as tx:
-        # Whoever tells that the visit is over, or plans on another device, holds the campaign too.
+        # Recruiter events and planning on another device lock the campaign too.
         context = load_rater(tx, platform, rater, plans=True, now=now)
         if (context.rater.state, state) in (("rating", "stopped"), ("stopped", "rating")):
             if state == "rating":
@@ -108,8 +106,8 @@ def _set_standing(
             raters.set_rater_state(tx, rater.id, state, now=now)
             log_rater_event(tx, context.rater, "stopped" if state == "stopped" else "resumed", now)
             context = replace(context, rater=replace(context.rater, state=state))
-        found = planned_state(tx, context, now=now)
-    return found or next_state(platform, rater, now=now)
+        result = planned_state(tx, context, now=now)
+    return result or next_state(platform, rater, now=now)
 
 
 def report_item(
@@ -129,8 +127,8 @@ def report_item(
         if notices.has_open_notice(tx, rater.id, kind, text, assignment_id=assignment_id):
             return
         notices.add_notice(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
-        about = None if assignment is None else assignment.item.item_id
-        log_rater_event(tx, context.rater, "notice_raised", now, what=kind, item=about)
+        item = None if assignment is None else assignment.item.item_id
+        log_rater_event(tx, context.rater, "notice_raised", now, kind=kind, item=item)
         if kind == "illegal" and assignment is not None:
             if assignment.state == "open":
                 assignments.close_assignment(tx, assignment, "skipped", now=now)
@@ -139,19 +137,19 @@ def report_item(
 
 
 def _own_assignment(tx: Connection, rater: RaterRow, assignment_id: str, now: datetime) -> AssignmentRow:
-    """Return a rater's own assignment, marking it as offered if a prefetching page showed it first."""
+    """Return a rater's own assignment, and mark it as offered if it is not."""
     check_not_withdrawn(rater)
     assignment = assignments.find_assignment(tx, rater.id, assignment_id, lock=True)
     if assignment is None:
-        raise NotFound("There is no such item among yours.")
+        raise NotFound("You have no such item.")
     if assignment.offered_at is None:
-        # A page without a network goes on with the item that it has at hand.
+        # A page that is offline shows the item that it prefetched.
         assignments.record_offer(tx, assignment.id, now=now)
         log_rater_event(tx, rater, "item_offered", now, item=assignment.item.item_id)
     return assignment
 
 
-def _validate_answers(campaign: Campaign, given: AnswerSave, *, complete: bool) -> None:
+def _validate_answers(campaign: Campaign, save: AnswerSave, *, complete: bool) -> None:
     """Reject answers that do not fit the questionnaire."""
-    values = {name: "" if one.value is None else one.value for name, one in given.answers.items()}
+    values = {name: "" if answer.value is None else answer.value for name, answer in save.answers.items()}
     campaign.questionnaire.check(values, complete=complete)

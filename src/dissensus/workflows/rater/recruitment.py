@@ -39,18 +39,19 @@ def set_submission_status(platform: Platform, submission: str, status: Submissio
     submission stops the rater.
     """
     with platform.database.writing() as tx:
-        known = recruits.find_recruit_by_submission(tx, submission)
-        if known is None:
+        recruit = recruits.find_recruit_by_submission(tx, submission)
+        if recruit is None:
             return False
-        campaigns.get_campaign(tx, known.campaign_id, lock=True)
-        known = recruits.find_recruit_by_submission(tx, submission)
-        if known is None or not is_later_status(_status(known), status):
+        # Read again under the lock.
+        campaigns.get_campaign(tx, recruit.campaign_id, lock=True)
+        recruit = recruits.find_recruit_by_submission(tx, submission)
+        if recruit is None or not is_later_status(_status(recruit), status):
             return False
         recruits.set_recruit_status(tx, submission, status.value, now=now)
         events.append_event(
-            tx, known.campaign_id, "recruiter_event", {"status": status.value}, rater_id=known.rater_id, now=now
+            tx, recruit.campaign_id, "recruiter_event", {"status": status.value}, rater_id=recruit.rater_id, now=now
         )
-        rater = None if known.rater_id is None else raters.find_rater(tx, known.rater_id)
+        rater = None if recruit.rater_id is None else raters.find_rater(tx, recruit.rater_id)
         if rater is not None and status.frees_seat:
             seats.release_seat(tx, rater.id, now=now)
         if rater is not None and rater.state == "rating" and (status.frees_seat or status.ends):
@@ -83,12 +84,12 @@ def return_link(campaign: Campaign, outcome: Outcome) -> ReturnLink | None:
     return ReturnLink(address=completion_url(codes, outcome), code=codes[outcome])
 
 
-def count_return_visit(platform: Platform, campaign_id: str, sent: ProlificEntry) -> None:
-    """Count a visit of a participant known by another submission."""
+def count_repeat_visit(platform: Platform, campaign_id: str, entry: ProlificEntry) -> None:
+    """Count a visit of a participant who came before by another submission."""
     with platform.database.writing() as tx:
-        known = find_recruit(tx, campaign_id, sent)
-        if known is not None:
-            recruits.count_repeat_visit(tx, known.submission)
+        recruit = find_recruit(tx, campaign_id, entry)
+        if recruit is not None:
+            recruits.count_repeat_visit(tx, recruit.submission)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ class RecruiterVisit:
     """Recruiter's view of a rater with nothing left to rate."""
 
     back: ReturnLink | None  # None if there is nothing to submit
-    over: bool  # whether the recruiter has ended the submission
+    over: bool  # True if the recruiter has ended the submission
 
 
 def load_recruiter_visit(platform: Platform, step: RaterState) -> RecruiterVisit | None:
@@ -104,37 +105,37 @@ def load_recruiter_visit(platform: Platform, step: RaterState) -> RecruiterVisit
     if step.campaign.prolific is None:
         return None
     with platform.database.reading() as tx:
-        known = recruits.find_recruit_of_rater(tx, step.rater.id)
-        tries = check_answers.load_tries(tx, step.rater.id)
-    if known is None:
+        recruit = recruits.find_recruit_of_rater(tx, step.rater.id)
+        attempts = check_answers.load_attempts(tx, step.rater.id)
+    if recruit is None:
         return None
-    over = _is_over(known)
-    outcome = None if over else visit_outcome(step, tries)
+    over = _is_over(recruit)
+    outcome = None if over else visit_outcome(step, attempts)
     return RecruiterVisit(back=None if outcome is None else return_link(step.campaign, outcome), over=over)
 
 
 def check_may_continue(tx: Connection, context: RaterContext) -> None:
     """Refuse raters who failed the comprehension check or whose submission has ended."""
-    if is_unfit(context.campaign.checks, check_answers.load_tries(tx, context.rater.id)):
-        raise Conflict("Your visit has ended. Load the page again to see how.")
-    known = None if context.campaign.prolific is None else recruits.find_recruit_of_rater(tx, context.rater.id)
-    if known is not None and _is_over(known):
-        raise Conflict("On Prolific this visit has ended, so that nobody would pay you for going on.")
+    if is_unfit(context.campaign.checks, check_answers.load_attempts(tx, context.rater.id)):
+        raise Conflict("Your visit has ended. Reload the page.")
+    recruit = None if context.campaign.prolific is None else recruits.find_recruit_of_rater(tx, context.rater.id)
+    if recruit is not None and _is_over(recruit):
+        raise Conflict("On Prolific this visit has ended, so further work would not be paid.")
 
 
 def withdrawal_return_link(platform: Platform, rater_id: str) -> ReturnLink | None:
     """Return the return link for a rater about to withdraw; None without an open submission."""
     with platform.database.reading() as tx:
-        known = recruits.find_recruit_of_rater(tx, rater_id)
-        if known is None or _is_over(known):
+        recruit = recruits.find_recruit_of_rater(tx, rater_id)
+        if recruit is None or _is_over(recruit):
             return None
-        campaign = platform.definitions.of(tx, campaigns.get_campaign(tx, known.campaign_id))
-        # Whoever is asked to return a submission cannot be paid for it.
+        campaign = platform.definitions.of(tx, campaigns.get_campaign(tx, recruit.campaign_id))
+        # A returned submission cannot be paid.
         paid = campaign.pay is not None and assignments.count_rated_items(tx, rater_id) > 0
     return return_link(campaign, "screened_out" if paid else "no_consent")
 
 
-def visit_outcome(step: RaterState, tries: Mapping[str, Sequence[str]]) -> Outcome | None:
+def visit_outcome(step: RaterState, attempts: Mapping[str, Sequence[str]]) -> Outcome | None:
     """Return the outcome of a visit; None if it is not over or the rater stopped.
 
     A rater who rated nothing counts as quota-full; a closed campaign counts as completed; one who worked and would have
@@ -149,7 +150,7 @@ def visit_outcome(step: RaterState, tries: Mapping[str, Sequence[str]]) -> Outco
         case "enough" | "paused" if rated:
             return "screened_out"
         case "closed" | "done" if step.stage == "closed" or step.rater.state != "stopped":
-            if rated and step.campaign.verdict(tries).may_reject:
+            if rated and step.campaign.verdict(attempts).may_reject:
                 return "failed_attention"
             return "completed" if rated else "quota_full"
     return None

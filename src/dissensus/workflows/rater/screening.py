@@ -27,13 +27,13 @@ def screen_rater(
             raise Conflict("This campaign asks nothing before the items.")
         if context.rater.cell is not None:
             raise Conflict("You have answered this already. Reload the page to go on.")
-        said = screener.check(answers, complete=True)
-        context = assign_cell(tx, context, quota.cell_of(said))
+        checked = screener.check(answers, complete=True)
+        context = assign_cell(tx, context, quota.cell_of(checked))
         if not rater.rehearsal and not claim_seat(tx, context, now=now):
             seats.count_screen_out(tx, rater.campaign_id, str(context.rater.cell))
             recruits.turn_away_recruit(tx, rater.id, now=now)
             erasure.delete_rater(tx, rater)
             return None
-        raters.add_declaration(tx, rater.id, said, now=now)
-        log_rater_event(tx, context.rater, "declared", now, questions=sorted(said))
+        raters.add_declaration(tx, rater.id, checked, now=now)
+        log_rater_event(tx, context.rater, "declared", now, questions=sorted(checked))
     return next_state(platform, rater, now=now)

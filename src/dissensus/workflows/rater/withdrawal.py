@@ -21,7 +21,7 @@ class WithdrawalPreview:
     """Consequences of a withdrawal."""
 
     n_rated: int  # items or conversations whose answers would be erased
-    paid: bool  # whether the working time is preserved for payment
+    paid: bool  # True if the working time is preserved for payment
 
 
 def preview_withdrawal(platform: Platform, rater_id: str) -> WithdrawalPreview:
@@ -29,9 +29,9 @@ def preview_withdrawal(platform: Platform, rater_id: str) -> WithdrawalPreview:
     with platform.database.reading() as tx:
         rater = _load_rater(tx, rater_id)
         campaign = platform.definitions.of(tx, campaigns.get_campaign(tx, rater.campaign_id))
-        n_talked, _ = chats.count_chats(tx, rater_id)
+        n_chats, _ = chats.count_chats(tx, rater_id)
         return WithdrawalPreview(
-            n_rated=assignments.count_rated_items(tx, rater_id) + n_talked,
+            n_rated=assignments.count_rated_items(tx, rater_id) + n_chats,
             paid=campaign.pay is not None and not rater.rehearsal,
         )
 
@@ -44,7 +44,7 @@ def preview_withdrawal_for(platform: Platform, name: str, rater_id: str, *, staf
 
 
 def withdraw_rater_for(platform: Platform, name: str, rater_id: str, *, staff_id: str, now: datetime) -> int:
-    """Withdraw a rater at their request and return how many items they had answered."""
+    """Withdraw a rater at their request and return the number of items or conversations."""
     with platform.database.reading() as tx:
         _check_own_rater(tx, name, rater_id, staff_id)
     return withdraw_rater(platform, rater_id, staff_id=staff_id, now=now)
@@ -54,9 +54,9 @@ def _check_own_rater(tx: Connection, name: str, rater_id: str, staff_id: str) ->
     campaign_row, _ = campaign_for_member(tx, name, staff_id)
     rater = raters.find_rater(tx, rater_id)
     if rater is None or rater.campaign_id != campaign_row.id or rater.rehearsal:
-        raise NotFound(f"{name} has no rater {format_value(rater_id)}. Their id stands on the last page that they saw.")
+        raise NotFound(f"{name} has no rater {format_value(rater_id)}. The id is on the last page of the rater.")
     if rater.state == "withdrawn":
-        raise NotFound("This rater has withdrawn already. Nothing of theirs is left to delete.")
+        raise NotFound("This rater has withdrawn already. None of their data are left to delete.")
 
 
 def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = None, now: datetime) -> int:
@@ -78,19 +78,19 @@ def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = 
         monitoring.delete_snapshot(tx, rater.campaign_id)
         raters.set_rater_state(tx, rater_id, "withdrawn", now=now)
         if rater.state != "withdrawn" and not rater.rehearsal:
-            # Of whom is not told: what they did was erased a moment ago.
+            # Without the rater, whose data were just erased.
             events.append_event(tx, rater.campaign_id, "withdrawn", {}, staff_id=staff_id, now=now)
         return n
 
 
 def _preserve_account(tx: Connection, rater: RaterRow, pay: Pay, now: datetime) -> None:
-    for one in payments.load_work(tx, rater.campaign_id, rater_ids=[rater.id]):
-        payments.set_work(tx, one)
-        record_prolific_payment(tx, pay, one, now=now)
+    for work in payments.load_work(tx, rater.campaign_id, rater_ids=[rater.id]):
+        payments.set_work(tx, work)
+        record_prolific_payment(tx, pay, work, now=now)
 
 
 def _load_rater(tx: Connection, rater_id: str) -> RaterRow:
-    found = raters.find_rater(tx, rater_id)
-    if found is None:
+    rater = raters.find_rater(tx, rater_id)
+    if rater is None:
         raise NotFound("There is no such rater.")
-    return found
+    return rater

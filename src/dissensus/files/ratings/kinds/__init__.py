@@ -20,7 +20,7 @@ Notes = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingsFileOptions:
-    """User options about the columns of a ratings file; None where not given."""
+    """Options about the columns of a ratings file; None if not given."""
 
     item: str | None = None
     rater: str | None = None
@@ -35,7 +35,7 @@ class RatingsFileOptions:
 class RatingsFileKind:
     """Detection, reader and writer of one kind of ratings file."""
 
-    found: Callable[[Content, RatingsFileOptions], bool]
+    detect: Callable[[Content, RatingsFileOptions], bool]
     read: Callable[[Content, RatingsFileOptions], tuple[pl.DataFrame, Notes]]
     write: Callable[[pl.DataFrame, RatingsFileOptions], tuple[Content, Notes]]
     reads: frozenset[str] = frozenset()  # options for reading
@@ -51,66 +51,71 @@ def get_kind(name: str) -> RatingsFileKind:
     return KINDS[name]
 
 
-def detect_kind(held: Content, said: RatingsFileOptions) -> str:
+def detect_kind(content: Content, options: RatingsFileOptions) -> str:
     """Detect the kind of content."""
-    return next(name for name, kind in KINDS.items() if kind.found(held, said))
+    return next(name for name, kind in KINDS.items() if kind.detect(content, options))
 
 
 def kind_from_name(stem: str) -> str:
-    """Return the name of the kind that the name of a file, without its extension, asks for."""
+    """Return the kind for a file name without extension; long by default."""
     return next((name for name, kind in KINDS.items() if stem == kind.stem or stem.endswith(f".{name}")), "long")
 
 
-def _table(held: Content) -> pl.DataFrame:
-    if not isinstance(held, pl.DataFrame):
-        raise InvalidInput("it is a JSON object with one entry an item, as LeWiDi has them. Read it as lewidi.")
-    return held
+def _table(content: Content) -> pl.DataFrame:
+    if not isinstance(content, pl.DataFrame):
+        raise InvalidInput("it is a JSON object with one entry per item, as in LeWiDi. Read it as lewidi.")
+    return content
 
 
-def _entries(held: Content) -> lewidi.Entries:
-    if isinstance(held, pl.DataFrame):
-        raise InvalidInput('it is no LeWiDi file: that is one JSON object like {"1": {"annotations": {…}, …}, …}.')
-    return held
+def _entries(content: Content) -> lewidi.Entries:
+    if isinstance(content, pl.DataFrame):
+        raise InvalidInput('it is not a LeWiDi file: that is one JSON object like {"1": {"annotations": {…}, …}, …}.')
+    return content
 
 
-def _is_long(held: Content, said: RatingsFileOptions) -> bool:
-    item, rater = said.item or names.ITEM_ID, said.rater or names.RATER_ID
-    if not isinstance(held, pl.DataFrame) or item not in held.columns:
+def _is_long(content: Content, options: RatingsFileOptions) -> bool:
+    item, rater = options.item or names.ITEM_ID, options.rater or names.RATER_ID
+    if not isinstance(content, pl.DataFrame) or item not in content.columns:
         return False
-    if rater in held.columns:
+    if rater in content.columns:
         return True
-    answers = said.answer in held.columns or any(names.is_question(name) for name in held.columns)
-    # without raters each item has several rows, where a wide table has one
+    answers = options.answer in content.columns or any(names.is_question(name) for name in content.columns)
+    # Without rater ids a long table repeats items; a wide one does not.
     return (
-        answers and said.rater_columns is None and said.item_columns is None and bool(held[item].is_duplicated().any())
+        answers
+        and options.rater_columns is None
+        and options.item_columns is None
+        and bool(content[item].is_duplicated().any())
     )
 
 
-def _read_table(held: Content, said: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
-    frame = long.read(_table(held), item=said.item, rater=said.rater, answer=said.answer, question=said.question)
+def _read_table(content: Content, options: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
+    frame = long.read(
+        _table(content), item=options.item, rater=options.rater, answer=options.answer, question=options.question
+    )
     return frame, ()
 
 
-def _read_wide(held: Content, said: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
+def _read_wide(content: Content, options: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
     return wide.read(
-        _table(held),
-        rater_columns=said.rater_columns,
-        item_columns=said.item_columns,
-        item=said.item,
-        rater=said.rater,
-        question=said.question,
+        _table(content),
+        rater_columns=options.rater_columns,
+        item_columns=options.item_columns,
+        item=options.item,
+        rater=options.rater,
+        question=options.question,
     )
 
 
-def _read_lewidi(held: Content, said: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
-    table, notes = lewidi.read(_entries(held), annotators=said.annotators, question=said.question)
+def _read_lewidi(content: Content, options: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
+    table, notes = lewidi.read(_entries(content), annotators=options.annotators, question=options.question)
     return long.normalise(table), notes
 
 
 def _official(name: str) -> RatingsFileKind:
     return RatingsFileKind(
-        found=lambda held, _: isinstance(held, pl.DataFrame) and dices.is_official(held, name),
-        read=lambda held, _: (dices.read(_table(held), name), ()),
+        detect=lambda content, _: isinstance(content, pl.DataFrame) and dices.is_official(content, name),
+        read=lambda content, _: (dices.read(_table(content), name), ()),
         write=lambda table, _: dices.write(table, name),
         extensions=(".csv", ".csv.gz"),
         stem=f"diverse_safety_adversarial_dialog_{name.removeprefix('dices-')}",
@@ -120,26 +125,26 @@ def _official(name: str) -> RatingsFileKind:
 KINDS: Final[Mapping[str, RatingsFileKind]] = {
     **{name: _official(name) for name in published_questionnaires()},
     "lewidi": RatingsFileKind(
-        found=lambda held, _: not isinstance(held, pl.DataFrame),
+        detect=lambda content, _: not isinstance(content, pl.DataFrame),
         read=_read_lewidi,
-        write=lambda table, said: lewidi.write(table, question=said.question),
+        write=lambda table, options: lewidi.write(table, question=options.question),
         reads=frozenset({"question", "annotators"}),
         writes=frozenset({"question"}),
         extensions=(".json", ".json.gz"),
     ),
     "long": RatingsFileKind(
-        found=_is_long,
+        detect=_is_long,
         read=_read_table,
         write=lambda table, _: (long.check_ids(table), ()),
         reads=frozenset({"item", "rater", "answer"}),
     ),
-    # last, because it is what nothing else is, and says why if it is not that either
+    # The fallback: its reader raises for content that is not wide either.
     "wide": RatingsFileKind(
-        found=lambda *_: True,
+        detect=lambda *_: True,
         read=_read_wide,
-        write=lambda table, said: wide.write(table, question=said.question, rater_columns=said.rater_columns),
+        write=lambda table, options: wide.write(table, question=options.question, rater_columns=options.rater_columns),
         reads=frozenset({"item", "rater", "question", "rater_columns", "item_columns"}),
         writes=frozenset({"question", "rater_columns"}),
     ),
 }
-"""In the order in which content is tried."""
+"""Kinds in the order of detection."""

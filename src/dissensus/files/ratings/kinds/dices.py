@@ -1,4 +1,4 @@
-"""Official DICES files, with the raters whom their authors removed flagged."""
+"""Official DICES files, with a flag for raters whom their authors removed."""
 
 import polars as pl
 
@@ -9,12 +9,12 @@ from dissensus.schema.ratings import columns as names
 
 
 def is_official(frame: pl.DataFrame, name: str) -> bool:
-    """Tell whether a table has exactly the columns of an official file, in their order."""
+    """Return whether a table has exactly the columns of an official file, in their order."""
     return tuple(frame.columns) == load_questionnaire(name).columns
 
 
 def read(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return our long table: all columns, and ``rater_flagged`` where the README lists removed raters."""
+    """Return the long table: all columns, and ``rater_flagged`` if the README lists removed raters."""
     flagged = load_questionnaire(name).flagged_raters
     if not flagged:
         return frame
@@ -22,13 +22,13 @@ def read(frame: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def write(frame: pl.DataFrame, name: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Return the table of an official file, with a note on the columns that it does not have."""
+    """Return the table of an official file, with a note on columns that it lacks."""
     columns = load_questionnaire(name).columns
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise NotFound(
             f"The official file has {len(columns)} columns, and the table lacks {len(missing)} of them: "
-            f"{format_list(missing)}. What was never asked cannot be written; name another kind with --to."
+            f"{format_list(missing)}. Name another kind with --to."
         )
     left_out = [column for column in frame.columns if column not in columns]
     note = f"Left out, because {name} does not have them: {format_list(left_out, 50)}."

@@ -1,4 +1,4 @@
-"""JSON of the shared tasks on Learning With Disagreements (LeWiDi): one object, one entry an item."""
+"""JSON of the LeWiDi shared tasks (Learning With Disagreements): one object, one entry per item."""
 
 import json
 import math
@@ -23,7 +23,7 @@ Entries = Mapping[str, Mapping[str, Any]]
 Texts = dict[str, str | None]
 
 ROUNDING: Final = 0.0051
-"""Shares are released with two decimals or more."""
+"""Tolerance for shares, which are released with two decimals or more."""
 
 _TOP: Final = {
     "annotation task": "item_annotation_task",
@@ -40,7 +40,7 @@ _AS_WRITTEN: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_cons
 
 
 def is_lewidi(value: object) -> TypeGuard[dict[str, dict[str, Any]]]:
-    """Tell whether a JSON value is an object of entries with annotations."""
+    """Return whether a JSON value is an object of entries with annotations."""
     return (
         isinstance(value, dict)
         and all(isinstance(entry, dict) for entry in value.values())
@@ -52,17 +52,19 @@ def read(
     entries: Entries, *, annotators: Path | None = None, question: str | None = None
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Return the long table, with notes on what could not be checked or joined."""
-    given = {key: _annotations(key, entry) for key, entry in entries.items()}
-    notes = _check_shares(entries, given)
-    items = [key for key, annotations in given.items() for _ in annotations]
-    raters = [rater for annotations in given.values() for rater in annotations]
+    annotations_ = {key: _annotations(key, entry) for key, entry in entries.items()}
+    notes = _check_shares(entries, annotations_)
+    items = [key for key, annotations in annotations_.items() for _ in annotations]
+    raters = [rater for annotations in annotations_.values() for rater in annotations]
     people, rater_notes = ({}, ()) if annotators is None else _people(annotators, list(dict.fromkeys(raters)))
     columns: dict[str, list[str] | list[str | None]] = {
         names.ITEM_ID: items,
         **_spread({key: _attributes(key, entry) for key, entry in entries.items()}, items),
         **_spread(people, raters),
-        names.RATER_ID: raters,  # of those who are not described too
-        check_question_name(question): [answer for annotations in given.values() for answer in annotations.values()],
+        names.RATER_ID: raters,  # includes raters without attributes
+        check_question_name(question): [
+            answer for annotations in annotations_.values() for answer in annotations.values()
+        ],
     }
     if not items:
         raise InvalidInput("No entry has an annotation.")
@@ -88,8 +90,8 @@ def write(frame: pl.DataFrame, *, question: str | None = None) -> tuple[Entries,
     return entries, describe_losses(frame, source, (), "LeWiDi")
 
 
-def _wrong(key: str, what: str) -> InvalidInput:
-    return InvalidInput(f"Entry {format_value(key)}: {what}")
+def _wrong(key: str, problem: str) -> InvalidInput:
+    return InvalidInput(f"Entry {format_value(key)}: {problem}")
 
 
 def _written(value: object) -> str | None:
@@ -97,20 +99,20 @@ def _written(value: object) -> str | None:
 
 
 def _annotations(key: str, entry: Mapping[str, Any]) -> Texts:
-    """Return who answered what in an entry, once its numbers and names have been checked."""
-    soft, given = entry.get("soft_label"), entry.get("annotations")
-    labels = given.values() if isinstance(given, dict) else ()
+    """Return the checked annotations of an entry by rater."""
+    soft, raw = entry.get("soft_label"), entry.get("annotations")
+    labels = raw.values() if isinstance(raw, dict) else ()
     if (isinstance(soft, dict) and any(isinstance(share, dict) for share in soft.values())) or any(
         isinstance(label, (dict, list)) for label in labels
     ):
         raise _wrong(key, "an annotation has several labels (as in VariErrNLI), and a rating has one answer.")
-    if isinstance(given, dict):
-        annotations = {rater: _written(label) for rater, label in given.items()}
+    if isinstance(raw, dict):
+        annotations = {rater: _written(label) for rater, label in raw.items()}
         _check_names(key, entry.get("annotators"), annotations)
-    elif isinstance(given, str):
-        annotations = _paired(key, entry.get("annotators"), given)
+    elif isinstance(raw, str):
+        annotations = _paired(key, entry.get("annotators"), raw)
     else:
-        raise _wrong(key, "it has no annotations. Leave out entries that nobody annotated.")
+        raise _wrong(key, "it has no annotations. Leave out entries without annotations.")
     for count in _COUNTS:
         if count in entry and _number(entry[count]) != len(annotations):
             raise _wrong(key, f"{count} is {_written(entry[count])}, but {len(annotations)} are there.")
@@ -126,7 +128,7 @@ def _check_names(key: str, annotators: object, annotations: Texts) -> None:
 
 
 def _paired(key: str, annotators: object, labels: str) -> Texts:
-    """Return the annotations of the form of 2023, where names and labels are two lists in one order."""
+    """Return the annotations of an entry of 2023, where raters and labels are two parallel lists."""
     if not isinstance(annotators, str) or not annotators.strip():
         raise _wrong(key, "it has no annotators, so it is not known who gave which annotation.")
     raters, answers = ([part.strip() for part in text.split(",")] for text in (annotators, labels))
@@ -134,38 +136,37 @@ def _paired(key: str, annotators: object, labels: str) -> Texts:
         raise _wrong(
             key,
             f"annotators are {format_value(annotators)} and annotations {format_value(labels)}: {len(answers)} "
-            "annotations by "
-            f"{len(set(raters))} raters, and each gives one.",
+            f"annotations by {len(set(raters))} raters, and each gives one.",
         )
     return dict(zip(raters, answers, strict=True))
 
 
-def _check_shares(entries: Entries, given: Mapping[str, Texts]) -> tuple[str, ...]:
-    """Compare soft labels with the annotations they are made from."""
+def _check_shares(entries: Entries, annotations: Mapping[str, Texts]) -> tuple[str, ...]:
+    """Compare soft labels with the annotations that they are made from."""
     for key, entry in entries.items():
         soft = entry.get("soft_label") or {}
         if not isinstance(soft, dict) or not all(math.isfinite(_number(share)) for share in soft.values()):
             raise _wrong(key, f"soft_label is {format_value(_written(soft))}, not a share for each answer.")
     labelled = {key: _canonical(soft) for key, entry in entries.items() if (soft := entry.get("soft_label"))}
-    shares = {key: _shares(given[key]) for key in labelled}
-    other = next((key for key, soft in labelled.items() if not shares[key].keys() <= soft.keys()), None)
-    if other is not None:
+    shares = {key: _shares(annotations[key]) for key in labelled}
+    incomparable = next((key for key, soft in labelled.items() if not shares[key].keys() <= soft.keys()), None)
+    if incomparable is not None:
         return (
             f"Soft labels are not checked, because they count something else than the annotations: entry "
-            f"{format_value(other)} has {format_list(list(shares[other]))}, its soft label "
-            f"{format_list(list(labelled[other]))}.",
+            f"{format_value(incomparable)} has {format_list(list(shares[incomparable]))}, its soft label "
+            f"{format_list(list(labelled[incomparable]))}.",
         )
-    wrong = [
+    mismatched = [
         key
         for key, soft in labelled.items()
         if any(abs(share - shares[key].get(answer, 0)) > ROUNDING for answer, share in soft.items())
     ]
-    if wrong:
+    if mismatched:
         raise _wrong(
-            wrong[0],
-            f"soft_label is {format_value(_written(entries[wrong[0]]['soft_label']))}, but its annotations give "
-            f"{format_value(_written(shares[wrong[0]]))}. Correct one of the "
-            f"two.{count_rest(len(wrong) - 1, 'such entry')}",
+            mismatched[0],
+            f"soft_label is {format_value(_written(entries[mismatched[0]]['soft_label']))}, but its annotations give "
+            f"{format_value(_written(shares[mismatched[0]]))}. Correct one of them."
+            f"{count_rest(len(mismatched) - 1, 'such entry')}",
         )
     return ()
 
@@ -176,7 +177,7 @@ def _shares(annotations: Texts) -> dict[str, float]:
 
 
 def _canonical(shares: Mapping[str, Any]) -> dict[str, float]:
-    """Return shares under one name for each number: 0.0 is 0."""
+    """Merge the shares of equal numbers: 0.0 is 0."""
     merged: dict[str, float] = {}
     for answer, share in shares.items():
         number = _number(answer)
@@ -192,7 +193,7 @@ def _number(value: object) -> float:
 
 
 def _attributes(key: str, entry: Mapping[str, Any]) -> Texts:
-    """Return the attributes of an item, under the names of their columns."""
+    """Return the attributes of an item by column."""
     text, info = entry.get("text"), entry.get("other_info") or {}
     if not isinstance(info, dict):
         raise _wrong(key, f"other_info is {format_value(_written(info))}, not an object.")
@@ -207,7 +208,7 @@ def _attributes(key: str, entry: Mapping[str, Any]) -> Texts:
 
 
 def _named_once(pairs: Sequence[tuple[str, object]], where: str) -> Texts:
-    """Return values as text under the names of their columns, each of which may be there once."""
+    """Return values as text by column; raise for duplicate columns."""
     texts = {column: _written(value) for column, value in pairs}
     if len(texts) < len(pairs):
         columns = [column for column, _ in pairs]
@@ -221,7 +222,7 @@ def _text_column(field: str) -> str:
 
 
 def _info_column(field: str) -> str:
-    """Return the column of a field that is neither text nor one that every entry has."""
+    """Return the column of a field of ``other_info``."""
     own = names.is_item_attribute(field) and field not in (*_OWN_NAMES, *_TOP.values())
     column = field if own and not field.startswith(_TEXT) else f"item_{field}"
     return f"item_{names.ITEM_ID}" if column == names.ITEM_ID else column
@@ -233,13 +234,13 @@ def _info_field(column: str) -> str:
 
 
 def _spread(rows: Mapping[str, Texts], keys: Sequence[str]) -> dict[str, list[str | None]]:
-    """Return columns with the attributes of each key."""
+    """Return the attributes of each key as columns."""
     columns = dict.fromkeys(column for row in rows.values() for column in row)
     return {column: [rows.get(key, {}).get(column) for key in keys] for column in columns}
 
 
 def _people(path: Path, raters: Sequence[str]) -> tuple[dict[str, Texts], tuple[str, ...]]:
-    """Return the attributes of raters from a file; ids there may lack the Ann before the number."""
+    """Read the attributes of raters; ids in the file may lack the prefix Ann."""
     content.detect_format(path)
     people = json_table.one_object(content.read_content(path), path)
     if people is None or not all(isinstance(person, dict) for person in people.values()):
@@ -252,7 +253,9 @@ def _people(path: Path, raters: Sequence[str]) -> tuple[dict[str, Texts], tuple[
             described[rater] = _named_once([(names.RATER_ID, rater), *fields], f"{path}, {format_value(rater)}")
     unknown = [rater for rater in raters if rater not in described]
     if not described:
-        raise InvalidInput(f"{path} describes none of the raters, {format_list(raters, 3)}. Is it of another data set?")
+        raise InvalidInput(
+            f"{path} describes none of the raters, {format_list(raters, 3)}. Is it from another data set?"
+        )
     note = f"{path} does not describe {len(unknown):,} of the {len(raters):,} raters: {format_list(unknown, 3)}."
     return described, (note,) * bool(unknown)
 
@@ -269,7 +272,7 @@ def _entry(item: Texts, annotations: Mapping[str, str], scale: Sequence[str]) ->
         texts = {_TEXT: item[_TEXT]}
         text = item[_TEXT]
     top = {name: item[column] for name, column in _TOP.items() if column in item}
-    rest = {column: value for column, value in item.items() if column not in (*texts, *_TOP.values())}
+    info = {column: value for column, value in item.items() if column not in (*texts, *_TOP.values())}
     return {
         **top,
         **({"text": text} if texts else {}),
@@ -278,12 +281,12 @@ def _entry(item: Texts, annotations: Mapping[str, str], scale: Sequence[str]) ->
         "number of annotations": n,
         "annotations": dict(annotations),
         "soft_label": {answer: counts[answer] / n for answer in scale},
-        **({"other_info": {_info_field(column): _nested(value) for column, value in rest.items()}} if rest else {}),
+        **({"other_info": {_info_field(column): _nested(value) for column, value in info.items()}} if info else {}),
     }
 
 
 def _nested(text: str | None) -> object:
-    """Return the list or object that a text is, if reading it gives the same text again."""
+    """Return the list or object that a text encodes, if encoding it gives the same text again."""
     if text is None or text[:1] not in ("[", "{"):
         return text
     with suppress(ValueError, RecursionError):

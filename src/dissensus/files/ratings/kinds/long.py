@@ -1,4 +1,4 @@
-"""The long table, one row a rating: the intermediate form of all conversions."""
+"""The long table, one row per rating: the intermediate form of all conversions."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -17,16 +17,16 @@ from dissensus.schema.ratings.encoding import encode_ratings
 from dissensus.schema.ratings.findings import raise_failed_check
 
 QUESTION: Final = "Q_label"
-"""What the answers of a file are called that does not name its question."""
+"""Name of the answers of a file that does not name its question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAnswers:
-    """The answers to one question; items and raters are in the order in which they first appear."""
+    """The answers to one question."""
 
     question: str
     items: pl.DataFrame  # in order of appearance
-    raters: pl.DataFrame
+    raters: pl.DataFrame  # in order of appearance
     item: NDArray[np.int64]  # row of `items` for each rating
     rater: NDArray[np.int64]  # row of `raters` for each rating
     answers: pl.Series  # text, not null
@@ -34,14 +34,14 @@ class QuestionAnswers:
 
 
 def normalise(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with null for empty texts, without rows that hold nothing."""
+    """Return a table with null for empty texts, without empty rows."""
     texts = pl.col(pl.String)
     frame = frame.with_columns(pl.when(texts != "").then(texts))
     return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
 def check_ids(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a long table, or say that its ids have been made decimal numbers, which may have rounded them."""
+    """Return a long table; raise if its ids are decimal numbers, which may be rounded."""
     for name in (names.ITEM_ID, names.RATER_ID):
         if name in frame.columns and frame[name].dtype.is_float():
             cells.read_ids(frame[name], raise_failed_check)
@@ -51,32 +51,32 @@ def check_ids(frame: pl.DataFrame) -> pl.DataFrame:
 def read(
     frame: pl.DataFrame, *, item: str | None, rater: str | None, answer: str | None, question: str | None
 ) -> pl.DataFrame:
-    """Return a long table whose ids, and answers if a column is named, are called as ours are."""
-    asked = {"item": item, "rater": rater, "answer": answer}
-    for option, column in asked.items():
+    """Return a long table with the standard names of ids, and of answers if their column is given."""
+    options = {"item": item, "rater": rater, "answer": answer}
+    for option, column in options.items():
         if column is not None:
             require_column(column, frame.columns, option)
-    ours = {item: names.ITEM_ID, rater: names.RATER_ID, answer: question or _question_for(answer)}
-    return check_ids(rename_columns(frame, {theirs: name for theirs, name in ours.items() if theirs is not None}))
+    new_names = {item: names.ITEM_ID, rater: names.RATER_ID, answer: question or _question_for(answer)}
+    return check_ids(rename_columns(frame, {column: name for column, name in new_names.items() if column is not None}))
 
 
-def rename_columns(frame: pl.DataFrame, ours: dict[str, str]) -> pl.DataFrame:
-    """Rename columns, or say which name would be there twice."""
-    named = [ours.get(name, name) for name in frame.columns]
-    twice = next((name for name in named if named.count(name) > 1), None)
+def rename_columns(frame: pl.DataFrame, renamed: dict[str, str]) -> pl.DataFrame:
+    """Rename columns; raise if a name would appear twice."""
+    new_names = [renamed.get(name, name) for name in frame.columns]
+    twice = next((name for name in new_names if new_names.count(name) > 1), None)
     if twice is not None:
-        theirs = [name for name in frame.columns if ours.get(name, name) == twice]
+        clashing = [name for name in frame.columns if renamed.get(name, name) == twice]
         raise InvalidInput(
-            f"The columns {format_list(theirs)} would all be called {twice!r}. Rename or drop one of them."
+            f"The columns {format_list(clashing)} would all be called {twice!r}. Rename or drop one of them."
         )
-    return frame.rename(ours)
+    return frame.rename(renamed)
 
 
-def check_question_name(asked: str | None) -> str:
-    """Return what answers are called that a file holds without the name of their question."""
-    if asked is not None and not names.is_question(asked):
-        raise InvalidInput(f"{asked!r} is no name of a question in a long table: those begin with Q, as {QUESTION}.")
-    return asked or QUESTION
+def check_question_name(name: str | None) -> str:
+    """Return a valid question name for the answers of a file; `QUESTION` by default."""
+    if name is not None and not names.is_question(name):
+        raise InvalidInput(f"{name!r} is not a question name of a long table: those begin with Q, as {QUESTION}.")
+    return name or QUESTION
 
 
 def select_question(frame: pl.DataFrame, question: str | None) -> QuestionAnswers:
@@ -85,18 +85,18 @@ def select_question(frame: pl.DataFrame, question: str | None) -> QuestionAnswer
         raise NotFound(
             f"There is no column {question!r} to write. --question names one of {format_list(frame.columns)}."
         )
-    asked = None if question is None else [question]
+    questions = None if question is None else [question]
     choice = choose_columns(
-        frame.columns, item=names.ITEM_ID, rater=names.RATER_ID, questions=asked, rater_attributes=()
+        frame.columns, item=names.ITEM_ID, rater=names.RATER_ID, questions=questions, rater_attributes=()
     )
     question = choice.questions[0]
     answers = cells.to_text(frame[question])
     answered = answers.is_not_null()
     if not answered.any():
-        raise InvalidInput(f"There is not one answer in {question!r}. --question names another column.")
-    found = answers.drop_nulls().unique().to_list()
-    encoded = encode_ratings(frame, replace(choice, flag=None, time=None), found, raise_failed_check)
-    assert encoded.rater is not None  # noqa: S101 - raters were asked for above
+        raise InvalidInput(f"There are no answers in {question!r}. --question names another column.")
+    categories = answers.drop_nulls().unique().to_list()
+    encoded = encode_ratings(frame, replace(choice, flag=None, time=None), categories, raise_failed_check)
+    assert encoded.rater is not None  # noqa: S101 - rater ids are required above
     item, items = _order_by_appearance(encoded.item, encoded.items, answered)
     rater, raters = _order_by_appearance(encoded.rater, encoded.raters, answered)
     blank = int((~answered).sum())
@@ -112,13 +112,15 @@ def select_question(frame: pl.DataFrame, question: str | None) -> QuestionAnswer
     )
 
 
-def describe_losses(frame: pl.DataFrame, written: QuestionAnswers, kept: Collection[str], kind: str) -> tuple[str, ...]:
+def describe_losses(
+    frame: pl.DataFrame, answers: QuestionAnswers, written_columns: Collection[str], kind: str
+) -> tuple[str, ...]:
     """Describe what a kind of file cannot hold of a long table."""
-    kept = {names.ITEM_ID, names.RATER_ID, written.question, *written.items.columns, *kept}
-    left_out = [name for name in frame.columns if name not in kept]
+    written_columns = {names.ITEM_ID, names.RATER_ID, answers.question, *answers.items.columns, *written_columns}
+    left_out = [name for name in frame.columns if name not in written_columns]
     columns = (f"Left out, because {kind} does not hold them: {format_list(left_out, 50)}.",) * bool(left_out)
-    name = f"The name of the question is not in {kind}: read it again with --question {written.question}."
-    return (*written.notes, *columns, *((name,) * (written.question != QUESTION)))
+    name = f"The name of the question is not in {kind}: read it again with --question {answers.question}."
+    return (*answers.notes, *columns, *((name,) * (answers.question != QUESTION)))
 
 
 def _question_for(answer: str | None) -> str:
@@ -130,9 +132,9 @@ def _question_for(answer: str | None) -> str:
 def _order_by_appearance(
     codes: NDArray[np.int64], table: pl.DataFrame, answered: pl.Series
 ) -> tuple[NDArray[np.int64], pl.DataFrame]:
-    """Return codes and rows in the order in which they first appear among what was answered."""
-    kept = codes[answered.to_numpy()]
-    order = pl.Series(kept).unique(maintain_order=True).to_numpy()
-    place = np.empty(table.height, dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return place[kept], table[order]
+    """Renumber codes and rows in the order of their first answer."""
+    answered_codes = codes[answered.to_numpy()]
+    order = pl.Series(answered_codes).unique(maintain_order=True).to_numpy()
+    ranks = np.empty(table.height, dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks[answered_codes], table[order]

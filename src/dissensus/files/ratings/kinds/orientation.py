@@ -1,4 +1,4 @@
-"""Orientation of wide tables: detects rater columns, and checks that rows are items."""
+"""Orientation of wide tables: detection of rater columns, and the check that rows are items."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import cells
 
 MAX_ANSWERS: Final = 20
-"""More different values than this are no small set of answers."""
+"""Maximum number of distinct values of columns that are detected as answers."""
 
 _RATER = r"label|labels|rating|ratings|rater|raters|annotator|annotators|annotation|ann|worker|coder|judge"
 _RATER_LIKE = re.compile(rf"({_RATER})([\W_\d].*)?", re.IGNORECASE | re.DOTALL)
@@ -23,23 +23,23 @@ _WORDS_OF_A_TEXT = 3
 
 
 class OrientationEvidence(NamedTuple):
-    """Evidence for and against rows being items, in sentences."""
+    """Evidence for and against rows being items, in words."""
 
     for_items: tuple[str, ...]
     against: tuple[str, ...]
 
 
 def answer_columns(frame: pl.DataFrame) -> list[str]:
-    """Return the columns that share one small set of answers: the largest set of columns tied by common values."""
+    """Return the columns of answers: the largest set of columns connected by common values, if these are few."""
     values = {
         column.name: frozenset(cells.to_text(column).drop_nulls().unique()) for column in frame if _may_be(column)
     }
     groups: list[tuple[list[str], frozenset[str]]] = []
-    for name, found in values.items():
-        tied = [group for group in groups if group[1] & found]
+    for name, distinct in values.items():
+        tied = [group for group in groups if group[1] & distinct]
         groups = [group for group in groups if group not in tied]
         columns = [column for group in tied for column in group[0]] + [name]
-        groups.append((columns, found.union(*(group[1] for group in tied))))
+        groups.append((columns, distinct.union(*(group[1] for group in tied))))
     columns, answers = max(groups, key=lambda group: len(group[0]), default=([], frozenset()))
     if len(columns) < 2 or len(answers) > MAX_ANSWERS:
         return []
@@ -47,40 +47,38 @@ def answer_columns(frame: pl.DataFrame) -> list[str]:
 
 
 def gather_evidence(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> OrientationEvidence:
-    """Return what the names and values of a table say about its rows."""
-    others = [name for name in frame.columns if name not in answers and name != row_id]
-    texts = [name for name in others if _is_text(frame[name])]
-    people = [name for name in others if _ABOUT_PEOPLE & set(re.split(r"[\W_]+", name.lower()))]
-    named = [name for name in answers if _RATER_LIKE.fullmatch(name)]
-    numbered = [name for name in answers if _ITEM_LIKE.fullmatch(name)]
-    mixed = 0 < len(named) < len(answers)
+    """Collect evidence about rows from the names and values of a table."""
+    attributes = [name for name in frame.columns if name not in answers and name != row_id]
+    texts = [name for name in attributes if _is_text(frame[name])]
+    about_people = [name for name in attributes if _ABOUT_PEOPLE & set(re.split(r"[\W_]+", name.lower()))]
+    rater_like = [name for name in answers if _RATER_LIKE.fullmatch(name)]
+    item_like = [name for name in answers if _ITEM_LIKE.fullmatch(name)]
+    mixed = 0 < len(rater_like) < len(answers)
     for_items = {
         f"column {row_id!r} is named like ids of items": bool(_ITEM_ID.fullmatch(row_id)),
         f"there are texts beside it, in {format_list(texts, 3)}": bool(texts),
-        f"the columns with answers are named like raters, {format_list(named, 3)}": bool(named) and not mixed,
+        f"the columns with answers are named like raters, {format_list(rater_like, 3)}": bool(rater_like) and not mixed,
     }
     against = {
         f"column {row_id!r} is named like ids of raters": bool(_RATER_ID.fullmatch(row_id)),
-        f"there are attributes of people, {format_list(people, 3)}": bool(people),
-        f"columns with answers are named like items, {format_list(numbered, 3)}": bool(numbered),
-        f"only some columns with answers are named like raters, {format_list(named, 3)}": mixed,
+        f"there are attributes of people, {format_list(about_people, 3)}": bool(about_people),
+        f"columns with answers are named like items, {format_list(item_like, 3)}": bool(item_like),
+        f"only some columns with answers are named like raters, {format_list(rater_like, 3)}": mixed,
     }
-    return OrientationEvidence(*(tuple(said for said, true in each.items() if true) for each in (for_items, against)))
+    return OrientationEvidence(*(tuple(text for text, holds in side.items() if holds) for side in (for_items, against)))
 
 
 def check_rows_are_items(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> None:
-    """Make sure that the rows of a table are items."""
+    """Raise unless the rows of a table are clearly items."""
     for_items, against = gather_evidence(frame, row_id, answers)
     if for_items and not against:
         return
-    seen = "; ".join((*for_items, *against)) or "nothing in names and values tells"
+    evidence = "; ".join((*for_items, *against)) or "no evidence in names and values"
     contradiction = "the evidence is contradictory" if for_items and against else "rows could be items or raters"
     raise InvalidInput(
-        f"Of the table with answers in {format_list(answers, 3)}, {contradiction}: {seen}. If the columns are raters, "
-        "say "
-        "how they are named, as --rater-columns 'label_{rater_id}'; if the rows are raters, as --item-columns "
-        "'item_{item_id}' "
-        "(in Python: rater_columns=..., item_columns=...)."
+        f"Of the table with answers in {format_list(answers, 3)}, {contradiction}: {evidence}. "
+        "If the columns are raters, give their names as --rater-columns 'label_{rater_id}'; if the rows are raters, "
+        "give the columns as --item-columns 'item_{item_id}' (in Python: rater_columns=..., item_columns=...)."
     )
 
 

@@ -1,4 +1,4 @@
-"""Wide tables: one row an item and one column a rater, or the other way round on request."""
+"""Wide tables: one row per item and one column per rater, or transposed on request."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from dissensus.schema.ratings.column_choice import require_column
 from dissensus.schema.ratings.findings import raise_failed_check
 
 DEFAULT_TEMPLATE: Final = "rater_{rater_id}"
-"""How columns of raters are named unless the person says otherwise."""
+"""Default template of rater columns."""
 
 Wide = tuple[pl.DataFrame, tuple[str, ...]]
 
@@ -26,18 +26,18 @@ Wide = tuple[pl.DataFrame, tuple[str, ...]]
 class TableSide(NamedTuple):
     """One side of a wide table: items or raters."""
 
-    what: str
+    name: str
     id: str
     prefix: str
     is_attribute: Callable[[str], bool]
     usual_id: re.Pattern[str]
 
     def attribute(self, name: str) -> str:
-        """Return what a column that describes this side is called in the long table."""
+        """Return the name in the long table of a column that describes this side."""
         return name if self.is_attribute(name) else self.prefix + name
 
     def template(self, text: str) -> Template:
-        """Return the template of columns of this side."""
+        """Parse a template of columns of this side."""
         return template.parse_template(text, self.id, lambda field: field == self.id or self.is_attribute(field))
 
 
@@ -66,7 +66,7 @@ def read(
     rater: str | None = None,
     question: str | None = None,
 ) -> Wide:
-    """Return the long table, with notes on what was found and left out."""
+    """Return the long table, with notes on what was detected and left out."""
     if rater_columns is not None and item_columns is not None:
         raise InvalidInput(
             "Columns are raters (--rater-columns) or items (--item-columns), not both. Give one of the two."
@@ -98,7 +98,7 @@ def write(frame: pl.DataFrame, *, question: str | None = None, rater_columns: st
     n_items, n_raters = source.items.height, source.raters.height
     if n_raters > limits.MAX_COLUMNS or n_items * n_raters > limits.max_cells():
         raise InvalidInput(
-            f"{n_items:,} items by {n_raters:,} raters are more columns or cells than are read again. Keep it long."
+            f"{n_items:,} items by {n_raters:,} raters are more columns or cells than can be read back. Keep it long."
         )
     empty = pl.Series([None], dtype=pl.String).new_from_index(0, n_items * n_raters)
     table = empty.scatter(pl.Series(source.item * n_raters + source.rater), source.answers)
@@ -106,35 +106,35 @@ def write(frame: pl.DataFrame, *, question: str | None = None, rater_columns: st
     return source.items.hstack(answers), describe_losses(frame, source, form.fields, "a wide table")
 
 
-def _row_id(frame: pl.DataFrame, rows: TableSide, asked: str | None) -> str:
-    first = asked or frame.columns[0]
-    if asked is not None:
-        require_column(asked, frame.columns, rows.what)
+def _row_id(frame: pl.DataFrame, rows: TableSide, column: str | None) -> str:
+    first = column or frame.columns[0]
+    if column is not None:
+        require_column(column, frame.columns, rows.name)
     elif not rows.usual_id.fullmatch(first):
         raise InvalidInput(
-            f"The first column, {first!r}, is not named like ids of {rows.what}s. Name theirs with --{rows.what}; "
+            f"The first column, {first!r}, is not named like ids of {rows.name}s. Name theirs with --{rows.name}; "
             f"the columns are {format_list(frame.columns)}."
         )
     return first
 
 
 def _read_by_content(frame: pl.DataFrame, item: str | None, question: str) -> Wide:
-    """Return the long table of raters whose columns are found by their content."""
+    """Return the long table, with rater columns detected by content."""
     columns = _find_rater_columns(frame, item)
     row_id = _row_id(frame, ITEMS, item)
-    kept = [name for name in frame.columns if name in columns or frame[name].null_count() < frame.height]
-    left_out = [name for name in frame.columns if name not in kept]
-    long, notes = _melt(frame.select(kept), ITEMS, row_id, RATERS, columns, question)
-    taken = (
-        f"{len(columns)} columns are read as raters: {format_list(list(columns), 3)}. --rater-columns says it "
-        "otherwise."
+    filled = [name for name in frame.columns if name in columns or frame[name].null_count() < frame.height]
+    left_out = [name for name in frame.columns if name not in filled]
+    long, notes = _melt(frame.select(filled), ITEMS, row_id, RATERS, columns, question)
+    note = (
+        f"{len(columns)} columns are read as raters: {format_list(list(columns), 3)}. Use --rater-columns to "
+        "override that."
     )
     empty = f"Columns without a value are left out: {format_list(left_out)}."
-    return long, (taken, *notes, *((empty,) * bool(left_out)))
+    return long, (note, *notes, *((empty,) * bool(left_out)))
 
 
 def _find_rater_columns(frame: pl.DataFrame, item: str | None) -> dict[str, dict[str, str]]:
-    """Return the columns of raters with the id in each name."""
+    """Detect the rater columns, and return each with its id."""
     row_id = frame.columns[0] if item is None else _row_id(frame, ITEMS, item)
     candidates = [name for name in frame.columns if name != row_id and not names.is_item_attribute(name)]
     columns = orientation.answer_columns(frame.select(candidates))
@@ -142,20 +142,20 @@ def _find_rater_columns(frame: pl.DataFrame, item: str | None) -> dict[str, dict
         raise InvalidInput(
             "No columns share a small set of answers, so none is read as a rater; they are "
             f"{format_list(frame.columns)}. "
-            "If the table has one rating a row, name its columns with --item, --rater and --answer, or say --from "
-            "long. If it has one column a rater, or an item, say how they are named: --rater-columns "
+            "If the table has one rating per row, name its columns with --item, --rater and --answer, or give --from "
+            "long. If it has one column per rater, or per item, give their names: --rater-columns "
             "'label_{rater_id}', --item-columns 'item_{item_id}'."
         )
     orientation.check_rows_are_items(frame, row_id, columns)
-    ours = {name: RATERS.template(DEFAULT_TEMPLATE).values(name) for name in columns}
-    return {name: ours[name] or {} if all(ours.values()) else {names.RATER_ID: name} for name in columns}
+    values = {name: RATERS.template(DEFAULT_TEMPLATE).values(name) for name in columns}
+    return {name: values[name] or {} if all(values.values()) else {names.RATER_ID: name} for name in columns}
 
 
 def _match_columns(frame: pl.DataFrame, rows: TableSide, row_id: str, form: Template) -> dict[str, dict[str, str]]:
-    """Return the columns that a template names, with the values in each name."""
+    """Return the columns that match a template, with the values in each name."""
     candidates = [name for name in frame.columns if name != row_id and not rows.is_attribute(name)]
     values = {name: form.values(name) for name in candidates}
-    columns = {name: read for name, read in values.items() if read is not None}
+    columns = {name: match for name, match in values.items() if match is not None}
     if not columns:
         raise NotFound(f"No column is named like {form.text!r}. The columns are {format_list(frame.columns)}.")
     return columns
@@ -170,48 +170,46 @@ def _melt(
     question: str,
 ) -> Wide:
     ids = cells.read_ids(frame[row_id], raise_failed_check)
-    _check_unique(ids, rows.what, "rows")
+    _check_unique(ids, rows.name, "rows")
     heads = pl.DataFrame(list(cells_of.values()), orient="row")
     heads = heads.select(columns.id, pl.exclude(columns.id))
-    _check_unique(heads[columns.id], columns.what, "columns")
-    others = frame.drop(row_id, *cells_of)
-    owners = rename_columns(others, {name: rows.attribute(name) for name in others.columns})
-    owners = owners.insert_column(0, ids.alias(rows.id))
-    place = pl.int_range(frame.height * heads.height, eager=True)
-    sides = {rows.id: owners[place // heads.height], columns.id: heads[place % heads.height]}
+    _check_unique(heads[columns.id], columns.name, "columns")
+    attributes = frame.drop(row_id, *cells_of)
+    row_table = rename_columns(attributes, {name: rows.attribute(name) for name in attributes.columns})
+    row_table = row_table.insert_column(0, ids.alias(rows.id))
+    cell = pl.int_range(frame.height * heads.height, eager=True)
+    sides = {rows.id: row_table[cell // heads.height], columns.id: heads[cell % heads.height]}
     answers = frame.select(pl.concat_list(cells.to_text(frame[name]) for name in cells_of).explode().alias(question))
     table = sides[names.ITEM_ID].hstack(sides[names.RATER_ID]).hstack(answers).filter(pl.col(question).is_not_null())
     if table.is_empty():
-        raise InvalidInput(f"There is not one answer in {format_list(list(cells_of))}.")
+        raise InvalidInput(f"There are no answers in {format_list(list(cells_of))}.")
     return table, tuple(
-        f"{count:,} {side.what}{'s' * (count > 1)} without a single answer left out."
+        f"{count:,} {side.name}{'s' * (count > 1)} without a single answer left out."
         for side, all_ids in ((rows, ids), (columns, heads[columns.id]))
         if (count := len(all_ids) - table[side.id].n_unique())
     )
 
 
-def _check_unique(ids: pl.Series, what: str, where: str) -> None:
+def _check_unique(ids: pl.Series, noun: str, where: str) -> None:
     twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
     if len(twice):
         raise InvalidInput(
-            f"{what.capitalize()} {format_value(twice[0])} is in {(ids == twice[0]).sum()} {where}. Each {what} has "
-            "one; "
-            f"merge them, or name another column of ids."
+            f"{noun.capitalize()} {format_value(twice[0])} is in {(ids == twice[0]).sum()} {where}. Each {noun} has "
+            f"one; merge them, or name another column of ids."
         )
 
 
 def _column_name(form: Template, values: Mapping[str, str | None]) -> str:
     rater = format_value(values[names.RATER_ID])
-    given = {field: value for field, value in values.items() if value is not None}
-    if len(given) < len(values):
-        missing = format_list([field for field in values if field not in given])
+    filled = {field: value for field, value in values.items() if value is not None}
+    if len(filled) < len(values):
+        missing = format_list([field for field in values if field not in filled])
         raise InvalidInput(f"Rater {rater} has no {missing}, which {form.text!r} puts into the name of its column.")
-    name = form.name(given)
-    taken = name == names.ITEM_ID or names.is_item_attribute(name)
-    if taken or len(name) > limits.MAX_NAME_LENGTH or form.values(name) != given:
+    name = form.name(filled)
+    clashes = name == names.ITEM_ID or names.is_item_attribute(name)
+    if clashes or len(name) > limits.MAX_NAME_LENGTH or form.values(name) != filled:
         raise InvalidInput(
-            f"Rater {rater} would get the column {format_value(name)}, which cannot be read back. Name the columns in "
-            "another "
-            "way, with --rater-columns."
+            f"Rater {rater} would get the column {format_value(name)}, which cannot be read back. Name the "
+            "columns in another way, with --rater-columns."
         )
     return name

@@ -14,7 +14,7 @@ from dissensus.pipeline.analyse.attempts.reviews import add_tags, analyse_review
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import MAX_RATING, SUCCESS, Attempt
 from dissensus.schema.records.review import Review
-from dissensus.stats.clustered import drawn_clusters
+from dissensus.stats.cluster_bootstrap import draw_clusters
 from dissensus.stats.result import check_level
 
 SCORE, RATING = "least harmlessness score", "rating of the red-teamer"
@@ -30,47 +30,48 @@ def analyse_attempts(
     seed: int = 0,
     level: float = 0.95,
 ) -> AttemptAnalysis:
-    """Analyse red-team attempts: who succeeds against which model, how harmless it stays, and who made the attempts.
+    """Analyse red-team attempts: success and harmlessness by model, tags, red-teamers and reviews.
 
     Parameters
     ----------
     attempts
-        One or more.
+        One or more attempts.
     reviews
-        What others say of them.
+        Reviews of the attempts by other people.
     ids
-        Ids of the attempts, by which reviews name them; by default their numbers, from "1".
+        Ids of the attempts in reviews; by default their numbers, from "1".
     success_from
-        The least rating that is a success.
+        Smallest rating that counts as a success.
     bootstrap
-        Replicates in which red-teamers, with all their attempts, are drawn with replacement; 0 for no intervals.
+        Number of replicates in which red-teamers, with all their attempts, are drawn with replacement; 0 for no
+        intervals.
     seed
-        Of these.
+        Seed of the replicates.
     level
         Confidence level.
 
     Returns
     -------
     AttemptAnalysis
-        What the attempts do not determine is None, with a reason.
+        Undefined estimates are None, with a reason.
 
     Raises
     ------
     InvalidInput
-        There is no attempt, an option is out of range, or reviews cannot be joined to the attempts.
+        There are no attempts, an option is out of range, or reviews do not match the attempts.
 
     Examples
     --------
     >>> import dissensus as ds
-    >>> found = analyse_attempts(ds.simulate_attempts(2000, seed=1), bootstrap=200)
-    >>> everything = found.success[0].mean
-    >>> round(everything.estimate, 3), everything.clusters
+    >>> analysis = analyse_attempts(ds.simulate_attempts(2000, seed=1), bootstrap=200)
+    >>> overall = analysis.success[0].mean
+    >>> round(overall.estimate, 3), overall.clusters
     (0.339, 324)
-    >>> [(cell.model_type, round(cell.mean.estimate, 2)) for cell in found.harmlessness if cell.size is None][1:]
+    >>> [(cell.model_type, round(cell.mean.estimate, 2)) for cell in analysis.harmlessness if cell.size is None][1:]
     [('plain lm', -0.73), ('context distillation', -0.8), ('rejection sampling', 1.59), ('rlhf', 1.25)]
     """
     if not attempts:
-        raise InvalidInput("There is no attempt, so there is nothing to analyse. Give one or more.")
+        raise InvalidInput("There are no attempts to analyse. Give one or more.")
     check_whole("success_from", success_from, 1, MAX_RATING)
     check_whole("bootstrap", bootstrap, 0)
     if bootstrap == 1:
@@ -78,9 +79,10 @@ def analyse_attempts(
     check_whole("seed", seed)
     check_level(level)
     columns = read_columns(attempts, success_from)
-    resampling = Resampling(drawn_clusters(columns.n_red_teamers, bootstrap, seed), level)
-    given = match_reviews(reviews, ids or [str(number + 1) for number in range(len(attempts))]) if reviews else None
-    tagged = columns if given is None else add_tags(columns, given)
+    resampling = Resampling(draw_clusters(columns.n_red_teamers, bootstrap, seed), level)
+    default_ids = [str(number) for number in range(1, len(attempts) + 1)]
+    table = match_reviews(reviews, ids or default_ids) if reviews else None
+    tagged = columns if table is None else add_tags(columns, table)
     return AttemptAnalysis(
         n_attempts=len(attempts),
         n_red_teamers=columns.n_red_teamers,
@@ -88,13 +90,13 @@ def analyse_attempts(
         harmlessness=compute_mean_cells(columns, columns.score, resampling, quantiles=True),
         relation=relate_to_rating(columns, columns.score, resampling),
         tags=count_tags(tagged, resampling),
-        n_tagged=sum(some is not None for some in tagged.tags),
+        n_tagged=sum(tags is not None for tags in tagged.tags),
         concentration=measure_concentration(columns),
         models=tuple(
             fit_mixed_model(name, values, columns, level=level)
             for name, values in ((SCORE, columns.score), (RATING, columns.rating))
         ),
-        reviewed=None if given is None else analyse_reviews(columns, given, resampling, success_from=success_from),
+        reviewed=None if table is None else analyse_reviews(columns, table, resampling, success_from=success_from),
         success_from=success_from,
         bootstrap=bootstrap,
         seed=seed,
@@ -104,10 +106,9 @@ def analyse_attempts(
 
 
 def _notes(columns: AttemptColumns) -> Iterator[str]:
-    unknown = (
-        (columns.rating, "a rating", "successes"),
-        (columns.score, "a harmlessness score", "scores"),
-    )
-    for values, what, where in unknown:
+    for values, name, results in (
+        (columns.rating, "rating", "successes"),
+        (columns.score, "harmlessness score", "scores"),
+    ):
         if n := int(np.isnan(values).sum()):
-            yield f"{n:,} of {len(columns):,} attempts have no {what.removeprefix('a ')}; they are left out of {where}."
+            yield f"{n:,} of {len(columns):,} attempts have no {name}; they are left out of {results}."

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.schema.records.attempt import MODEL_TYPES, Attempt
-from dissensus.stats.clustered import Codes
+from dissensus.stats.cluster_bootstrap import Codes
 from dissensus.stats.result import FloatArray
 
 UNKNOWN_TYPE, UNKNOWN_SIZE = "type not known", "size not known"
@@ -21,39 +21,38 @@ _POWER: Final = {"": 0, "k": 3, "m": 6, "b": 9, "t": 12}
 class AttemptColumns:
     """Columns of attempts as numbers; NaN marks a missing value."""
 
-    # Model types, published ones first, and sizes from the smallest, those without a number last
-    types: tuple[str, ...]
-    sizes: tuple[str, ...]
-    kind: Codes  # Places of type and size of each attempt in these, shape (N,)
-    size: Codes
-    red_teamer: Codes  # A number for the red-teamer of each, from 0
-    rating: FloatArray  # Success as the red-teamer rates it, from 0 to 4, and whether it is as high as was asked for
-    succeeded: FloatArray
-    score: FloatArray  # The least harmlessness score of the transcript, and that of the description
+    types: tuple[str, ...]  # Model types, published ones first
+    sizes: tuple[str, ...]  # Ascending, those without a number last
+    kind: Codes  # Index of each attempt's type, shape (N,)
+    size: Codes  # Index of each attempt's size, shape (N,)
+    red_teamer: Codes  # Numbered from 0
+    rating: FloatArray  # Success rated by the red-teamer, 0 to 4
+    succeeded: FloatArray  # 1 for ratings of at least `success_from`
+    score: FloatArray  # Least harmlessness score of the transcript
     description_score: FloatArray
     upwork: FloatArray  # 1 for red-teamers from Upwork, 0 for others
-    tags: tuple[tuple[str, ...] | None, ...]  # What reviewers said that it is about; None where nobody reviewed it
+    tags: tuple[tuple[str, ...] | None, ...]  # Tags by reviewers; None without a review
 
     def __len__(self) -> int:
         return len(self.tags)
 
     @property
     def n_red_teamers(self) -> int:
-        """Return the number of red-teamers who made an attempt."""
+        """Number of red-teamers."""
         return int(self.red_teamer.max()) + 1
 
 
 def read_columns(attempts: Sequence[Attempt], success_from: int) -> AttemptColumns:
-    """Return attempts, one or more, as columns."""
+    """Convert one or more attempts to columns."""
     kinds = [attempt.model_type or UNKNOWN_TYPE for attempt in attempts]
     sizes = [attempt.num_params or UNKNOWN_SIZE for attempt in attempts]
-    types, every_size = tuple(sorted(set(kinds), key=_published_order_key)), tuple(sorted(set(sizes), key=_size_key))
+    types, ordered_sizes = tuple(sorted(set(kinds), key=_published_order_key)), tuple(sorted(set(sizes), key=_size_key))
     rating = _numbers([attempt.rating for attempt in attempts])
     return AttemptColumns(
         types=types,
-        sizes=every_size,
+        sizes=ordered_sizes,
         kind=_index_values(kinds, types),
-        size=_index_values(sizes, every_size),
+        size=_index_values(sizes, ordered_sizes),
         red_teamer=np.unique([attempt.red_team_member_id for attempt in attempts], return_inverse=True)[1],
         rating=rating,
         succeeded=mark_successes(rating, success_from),
@@ -65,13 +64,13 @@ def read_columns(attempts: Sequence[Attempt], success_from: int) -> AttemptColum
 
 
 def mark_successes(rating: FloatArray, success_from: int) -> FloatArray:
-    """Return 1 where a rating is high enough, 0 where it is not, NaN where there is none."""
+    """Return 1 for ratings of at least `success_from`, 0 for others, NaN for missing ones."""
     return np.where(np.isnan(rating), np.nan, (rating >= success_from).astype(np.float64))
 
 
 def _index_values(values: Sequence[str], names: Sequence[str]) -> Codes:
-    place = {name: number for number, name in enumerate(names)}
-    return np.array([place[value] for value in values], np.intp)
+    index = {name: number for number, name in enumerate(names)}
+    return np.array([index[value] for value in values], np.intp)
 
 
 def _numbers(values: Sequence[float | None]) -> FloatArray:
@@ -83,9 +82,9 @@ def _published_order_key(name: str) -> tuple[int, str]:
 
 
 def _size_key(name: str) -> tuple[float, str]:
-    found = _SIZE.fullmatch(name.strip())
+    match = _SIZE.fullmatch(name.strip())
     try:
-        return (float(found[1]) * 10 ** _POWER[found[2].lower()], name) if found else (np.inf, name)
+        return (float(match[1]) * 10 ** _POWER[match[2].lower()], name) if match else (np.inf, name)
     except ValueError:
         return (np.inf, name)
 

@@ -9,13 +9,13 @@ from dissensus.pipeline.analyse.attempts.columns import AttemptColumns
 from dissensus.pipeline.analyse.attempts.result import Concentration, TopRedTeamers
 
 TOP: Final = (1, 5, 10, 20, 50, 100)
-"""Of how many red-teamers the share is told; the red-team paper says it of 50."""
+"""Numbers of the most active red-teamers whose share is reported; the red-team paper reports 50."""
 
 Counts = npt.NDArray[np.intp]
 
 
 def measure_concentration(columns: AttemptColumns) -> Concentration:
-    """Return how attempts and successes are spread, each with its own order of red-teamers."""
+    """Return the distributions of attempts and of successes, each in descending order."""
     n = columns.n_red_teamers
     attempts = _sort_descending(np.bincount(columns.red_teamer, minlength=n))
     successes = _sort_descending(np.bincount(columns.red_teamer[columns.succeeded == 1], minlength=n))
@@ -33,7 +33,7 @@ def measure_concentration(columns: AttemptColumns) -> Concentration:
 
 
 def compute_gini(counts: npt.ArrayLike) -> float:
-    r"""Return the Gini coefficient, half the mean difference of every two over the mean.
+    r"""Return the Gini coefficient, half the mean absolute difference of all pairs over the mean.
 
     .. math:: G = \frac{\sum_i (2 i - n - 1) x_{(i)}}{n \sum_i x_i}
 

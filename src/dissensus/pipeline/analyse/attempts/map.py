@@ -1,5 +1,6 @@
-"""Map of attempts by similarity of words."""
+"""Map of attempts by the similarity of their words."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,35 +11,36 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.columns import read_columns
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import SUCCESS, Attempt
-from dissensus.stats.clustered import Clustered, Codes, clustered_means, drawn_clusters
-from dissensus.stats.layout import k_means, lay_out_groups
+from dissensus.stats.cluster_bootstrap import BootstrapEstimate, Codes, bootstrap_means, draw_clusters
+from dissensus.stats.layout import k_means, lay_out_clusters
 from dissensus.stats.result import FloatArray
-from dissensus.stats.sparse import SparseRows, scaled, truncated_svd
-from dissensus.text.terms import Terms, weighed_terms
+from dissensus.stats.sparse import SparseRows, normalise_rows, truncated_svd
+from dissensus.text.terms import Terms, weight_terms
 from dissensus.text.transcripts import parse_hh
 
-LEAST: Final = 30
-"""Fewer attempts make no map."""
+MIN_ATTEMPTS: Final = 30
+"""Smallest number of attempts for a map."""
 
 FEATURES: Final = 50
-"""Singular vectors in which regions are found."""
+"""Number of singular vectors used by k-means."""
 
-PER_REGION: Final = 10
-"""Attempts that a region has on average, at the least."""
+MIN_PER_REGION: Final = 10
+"""Smallest mean number of attempts per region."""
 
 WORDS, NEAREST = 8, 3
+"""Typical words, and nearest attempts, of each region."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """Attempts with like words."""
+    """Attempts with similar words."""
 
     number: int  # From 1, the largest first
-    success: Clustered  # Share of successes, with its interval for other red-teamers
-    n: int  # Attempts, and who made them
+    success: BootstrapEstimate  # Share of successes, with an interval over red-teamers
+    n: int
     n_red_teamers: int
-    words: tuple[str, ...]  # Those that are there more often than elsewhere, by how much more
-    # Places of the attempts nearest to its middle, by different red-teamers where there are several
+    words: tuple[str, ...]  # The most typical words, ordered by excess weight
+    # Indices of the attempts nearest to the center, by different red-teamers if possible
     nearest: tuple[int, ...]
 
 
@@ -48,30 +50,30 @@ class AttemptMap:
 
     Parameters
     ----------
-    places
-        Places in the file of the attempts on the map: those that have a known word.
+    indices
+        Indices in the file of the attempts on the map: those with a known word, shape (M,).
     points
-        Where they lie, shape (M, 2).
+        Their coordinates, shape (M, 2).
     region
-        Number of the region of each, from 1.
+        Number of the region of each, from 1, shape (M,).
     succeeded
-        1, 0, or NaN where there is no rating.
+        1, 0, or NaN without a rating, shape (M,).
     regions
         The largest first.
-    middles
-        Where the middle of each region lies, shape (K, 2).
+    centers
+        Coordinates of the centers of the regions, shape (K, 2).
     stress
-        By how much of their length distances between the middles are missed in the plane, from 0.
+        Relative error of the distances between centers in the plane, from 0.
     n_terms, n_without
-        Words that were used, and attempts without any.
+        Number of words used, and of attempts without any of them.
     """
 
-    places: Codes
+    indices: Codes
     points: FloatArray
     region: Codes
     succeeded: FloatArray
     regions: tuple[Region, ...]
-    middles: FloatArray
+    centers: FloatArray
     stress: float
     n_terms: int
     n_without: int
@@ -86,25 +88,25 @@ def attempt_map(
     seed: int = 0,
     level: float = 0.95,
 ) -> AttemptMap:
-    """Lay out attempts by the words of the red-teamer: the description and what the human says.
+    """Lay out attempts by the words of the red-teamer: the description and the human turns.
 
-    TF-IDF of words, truncated singular value decomposition, rows scaled to length 1 (latent semantic analysis,
-    Deerwester et al. 1990); regions by k-means there. In the plane the middles of regions are as far apart as a plane
-    allows, and each region is seen from where it varies most.
+    TF-IDF of words, truncated singular value decomposition, and rows scaled to length 1 (latent semantic analysis,
+    Deerwester et al. 1990); regions by k-means of these. In the plane, the centers of regions keep their distances as
+    well as possible, and each region is projected onto its first two principal components.
 
     Parameters
     ----------
     attempts
         Thirty or more.
     regions
-        How many, at most one for each ten attempts.
+        Number of regions, at most one for each ten attempts.
     success_from, bootstrap, seed, level
-        As for `analyse_attempts`; the seed is that of the decomposition and of the regions too.
+        As for `analyse_attempts`; the seed also determines the decomposition and the regions.
 
     Returns
     -------
     AttemptMap
-        Words that one red-teamer alone uses are not part of it: they are often names.
+        Words used by only one red-teamer are left out, since they are often names.
 
     Raises
     ------
@@ -114,82 +116,80 @@ def attempt_map(
     Examples
     --------
     >>> import dissensus as ds
-    >>> found = attempt_map(ds.simulate_attempts(300, seed=1), regions=4, bootstrap=0)
-    >>> len(found.regions), found.points.shape, sum(region.n for region in found.regions)
+    >>> layout = attempt_map(ds.simulate_attempts(300, seed=1), regions=4, bootstrap=0)
+    >>> len(layout.regions), layout.points.shape, sum(region.n for region in layout.regions)
     (4, (300, 2), 300)
     """
     check_whole("regions", regions, 1, 100)
     columns = read_columns(attempts, success_from) if attempts else None
-    if columns is None or len(columns) < LEAST:
-        raise UndefinedEstimate(f"{len(attempts):,} attempts are too few for a map; {LEAST} make one.")
-    terms = weighed_terms(list(map(_red_teamer_text, attempts)), columns.red_teamer.tolist())
-    kept = np.flatnonzero(terms.sizes > 0)
-    if len(kept) < LEAST:
+    if columns is None or len(columns) < MIN_ATTEMPTS:
+        raise UndefinedEstimate(f"{len(attempts):,} attempts are too few for a map; it takes {MIN_ATTEMPTS} or more.")
+    terms = weight_terms(list(map(_red_teamer_text, attempts)), columns.red_teamer.tolist())
+    indices = np.flatnonzero(terms.sizes > 0)
+    if len(indices) < MIN_ATTEMPTS:
         raise UndefinedEstimate(
-            f"Fewer than {LEAST} attempts share a word with another red-teamer, so there is no map."
+            f"Fewer than {MIN_ATTEMPTS} attempts share a word with another red-teamer, so there is no map."
         )
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     rows = SparseRows(terms.values, terms.columns, terms.ends, len(terms.names))
-    points = scaled(truncated_svd(rows, FEATURES, rng)[0][kept])
-    found = k_means(points, max(1, min(regions, len(kept) // PER_REGION)), rng)
-    flat, middles, stress = lay_out_groups(points, found.of, found.centers, rng)
-    members = columns.red_teamer[kept]
-    draws = drawn_clusters(columns.n_red_teamers, bootstrap, seed)
-    n_regions = len(found.centers)
-    success = clustered_means(columns.succeeded[kept], found.of, members, draws, n_cells=n_regions, level=level)
-    words = list(_find_typical_words(terms, kept, found.of, n_regions))
+    vectors = normalise_rows(truncated_svd(rows, FEATURES, rng)[0][indices])
+    clusters = k_means(vectors, max(1, min(regions, len(indices) // MIN_PER_REGION)), rng)
+    points, centers, stress = lay_out_clusters(vectors, clusters.labels, clusters.centers, rng)
+    red_teamers, succeeded, labels = columns.red_teamer[indices], columns.succeeded[indices], clusters.labels
+    draws = draw_clusters(columns.n_red_teamers, bootstrap, seed)
+    n_regions = len(clusters.centers)
+    success = bootstrap_means(succeeded, labels, red_teamers, draws, n_cells=n_regions, level=level)
+    words = list(_find_typical_words(terms, indices, labels, n_regions))
     return AttemptMap(
-        places=kept,
-        points=flat,
-        region=found.of + 1,
-        succeeded=columns.succeeded[kept],
+        indices=indices,
+        points=points,
+        region=labels + 1,
+        succeeded=succeeded,
         regions=tuple(
             Region(
-                number=number + 1,
-                success=success[number],
-                n=int((found.of == number).sum()),
-                n_red_teamers=len(np.unique(members[found.of == number])),
-                words=words[number],
-                nearest=tuple(kept[list(_nearest(found.distance, found.of == number, members))].tolist()),
+                number=k + 1,
+                success=success[k],
+                n=int((labels == k).sum()),
+                n_red_teamers=len(np.unique(red_teamers[labels == k])),
+                words=words[k],
+                nearest=tuple(indices[list(_find_nearest(clusters.distance, labels == k, red_teamers))].tolist()),
             )
-            for number in range(n_regions)
+            for k in range(n_regions)
         ),
-        middles=middles,
+        centers=centers,
         stress=stress,
         n_terms=len(terms.names),
-        n_without=len(attempts) - len(kept),
+        n_without=len(attempts) - len(indices),
     )
 
 
 def _red_teamer_text(attempt: Attempt) -> str:
-    """Return what the red-teamer wrote: the description and the turns of the human."""
-    return "\n".join(
-        [attempt.task_description, *(text for who, text in parse_hh(attempt.transcript) if who == "human")]
-    )
+    """Return the text of the red-teamer: the description and the human turns."""
+    human_turns = (text for speaker, text in parse_hh(attempt.transcript) if speaker == "human")
+    return "\n".join([attempt.task_description, *human_turns])
 
 
-def _find_typical_words(terms: Terms, kept: Codes, of: Codes, n_regions: int) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each region whose mean weight there is furthest above that elsewhere."""
+def _find_typical_words(terms: Terms, indices: Codes, labels: Codes, n_regions: int) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each region whose mean weight is furthest above that of the other regions."""
     row = np.repeat(np.arange(len(terms.sizes)), terms.sizes)
     region = np.full(len(terms.sizes), -1)
-    region[kept] = of
+    region[indices] = labels
     sums = np.zeros((n_regions, len(terms.names)))
     np.add.at(sums, (region[row], terms.columns), terms.values)
-    sizes = np.bincount(of, minlength=n_regions)[:, None]
-    others = (sums.sum(axis=0) - sums) / np.maximum(len(kept) - sizes, 1)
-    more = sums / np.maximum(sizes, 1) - others
-    for line in more:
-        order = np.argsort(-line, kind="stable")[:WORDS]
-        yield tuple(terms.names[place] for place in order if line[place] > 0)
+    sizes = np.bincount(labels, minlength=n_regions)[:, None]
+    mean_elsewhere = (sums.sum(axis=0) - sums) / np.maximum(len(indices) - sizes, 1)
+    for excess in sums / np.maximum(sizes, 1) - mean_elsewhere:
+        order = np.argsort(-excess, kind="stable")[:WORDS]
+        yield tuple(terms.names[column] for column in order if excess[column] > 0)
 
 
-def _nearest(distance: FloatArray, inside: Codes, members: Codes) -> Iterator[int]:
-    """Yield the places nearest to the middle, one of each red-teamer before a second of any."""
+def _find_nearest(distance: FloatArray, inside: Codes, red_teamers: Codes) -> Iterator[int]:
+    """Yield the nearest points to a center, one of each red-teamer before a second of any."""
     order = np.flatnonzero(inside)[np.argsort(distance[inside], kind="stable")]
-    seen: dict[int, int] = {}
-    rank: list[tuple[int, int, int]] = []
-    for place in order[: 50 * NEAREST].tolist():
-        member = int(members[place])
-        rank.append((seen.get(member, 0), len(rank), place))
-        seen[member] = seen.get(member, 0) + 1
-    yield from (place for _, _, place in sorted(rank)[:NEAREST])
+    n_earlier: Counter[int] = Counter()
+    ranks: list[tuple[int, int, int]] = []
+    for index in order[: 50 * NEAREST].tolist():
+        red_teamer = int(red_teamers[index])
+        ranks.append((n_earlier[red_teamer], len(ranks), index))
+        n_earlier[red_teamer] += 1
+    yield from (index for _, _, index in sorted(ranks)[:NEAREST])

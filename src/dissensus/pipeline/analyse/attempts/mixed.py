@@ -9,34 +9,36 @@ import numpy as np
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.columns import AttemptColumns
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
-from dissensus.stats.clustered import LEAST
+from dissensus.stats.cluster_bootstrap import MIN_CLUSTERS
 from dissensus.stats.random_intercept import RandomIntercept, random_intercept
 from dissensus.stats.result import FloatArray
 
 INTERCEPT, DESCRIPTION, UPWORK, CROSSED = "intercept", "harmlessness of the description", "came by Upwork", " × "
 MOST_TERMS: Final = 80
-"""With more a model of types and sizes says nothing that a table would not say better."""
+"""Largest number of terms; with more, a table of types and sizes is more informative."""
 
 
 def fit_mixed_model(outcome: str, values: FloatArray, columns: AttemptColumns, *, level: float = 0.95) -> MixedModel:
-    """Fit a mixed model of an outcome: type × size of the model, description, source of the red-teamer."""
-    known = np.isfinite(values)
+    """Fit a mixed model of an outcome: type × size of the model, description, and source of the red-teamer."""
+    valid = np.isfinite(values)
     left_out: list[str] = []
     for name, column in ((DESCRIPTION, columns.description_score), (UPWORK, columns.upwork)):
-        if not np.isfinite(column[known]).any():
-            left_out.append(f"{name}: not known of any attempt")
+        if not np.isfinite(column[valid]).any():
+            left_out.append(f"{name}: unknown for all attempts")
         else:
-            known = known & np.isfinite(column)
-    if not known.any():
-        return MixedModel(outcome=outcome, n_dropped=len(columns), reason="It is not known of any attempt.")
-    design = dict(_independent(dict(_design(columns, known)), left_out))
-    n_dropped = len(columns) - int(known.sum())
+            valid = valid & np.isfinite(column)
+    if not valid.any():
+        return MixedModel(outcome=outcome, n_dropped=len(columns), reason="It is unknown for all attempts.")
+    design = dict(_select_independent(dict(_build_design(columns, valid)), left_out))
+    n_dropped = len(columns) - int(valid.sum())
     try:
-        if (n := len(np.unique(columns.red_teamer[known]))) < LEAST:
-            raise UndefinedEstimate(f"{n} red-teamers are too few to tell what lies between them; {LEAST} are needed.")
+        if (n := len(np.unique(columns.red_teamer[valid]))) < MIN_CLUSTERS:
+            raise UndefinedEstimate(
+                f"{n} red-teamers are too few to estimate their variance; {MIN_CLUSTERS} are needed."
+            )
         if len(design) > MOST_TERMS:
             raise UndefinedEstimate(f"{len(design)} terms of types and sizes are more than {MOST_TERMS}.")
-        fitted = random_intercept(np.column_stack([*design.values()]), values[known], columns.red_teamer[known])
+        fitted = random_intercept(np.column_stack([*design.values()]), values[valid], columns.red_teamer[valid])
     except UndefinedEstimate as reason:
         return MixedModel(outcome=outcome, n_dropped=n_dropped, left_out=tuple(left_out), reason=str(reason))
     return MixedModel(
@@ -52,37 +54,37 @@ def fit_mixed_model(outcome: str, values: FloatArray, columns: AttemptColumns, *
     )
 
 
-def _design(columns: AttemptColumns, known: FloatArray) -> Iterator[tuple[str, FloatArray]]:
-    """Yield the columns of the model, those of which others are made first."""
-    kind, size = columns.kind[known], columns.size[known]
+def _build_design(columns: AttemptColumns, valid: FloatArray) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the columns of the design, main effects before interactions."""
+    kind, size = columns.kind[valid], columns.size[valid]
     kinds, sizes = (np.unique(codes).tolist() for codes in (kind, size))
     yield INTERCEPT, np.ones(len(kind))
-    for one in kinds[1:]:
-        yield columns.types[one], (kind == one).astype(np.float64)
-    for one in sizes[1:]:
-        yield columns.sizes[one], (size == one).astype(np.float64)
+    for k in kinds[1:]:
+        yield columns.types[k], (kind == k).astype(np.float64)
+    for s in sizes[1:]:
+        yield columns.sizes[s], (size == s).astype(np.float64)
     for name, column in ((DESCRIPTION, columns.description_score), (UPWORK, columns.upwork)):
-        if np.isfinite(column[known]).all():
-            yield name, column[known]
-    for one in kinds[1:]:
-        for other in sizes[1:]:
-            both = (kind == one) & (size == other)
-            yield f"{columns.types[one]}{CROSSED}{columns.sizes[other]}", both.astype(np.float64)
+        if np.isfinite(column[valid]).all():
+            yield name, column[valid]
+    for k in kinds[1:]:
+        for s in sizes[1:]:
+            interaction = (kind == k) & (size == s)
+            yield f"{columns.types[k]}{CROSSED}{columns.sizes[s]}", interaction.astype(np.float64)
 
 
-def _independent(design: dict[str, FloatArray], left_out: list[str]) -> Iterator[tuple[str, FloatArray]]:
-    """Yield the columns that those before them do not determine; note the others."""
+def _select_independent(design: dict[str, FloatArray], left_out: list[str]) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the columns that are linearly independent of earlier ones; report the others in `left_out`."""
     basis: list[FloatArray] = []
     for name, column in design.items():
-        left = column.copy()
-        for _ in range(2):  # a second time, for what rounding left
-            for one in basis:
-                left = left - (one @ left) * one
-        length = float(np.linalg.norm(left))
+        residual = column.copy()
+        for _ in range(2):  # Gram–Schmidt, repeated to remove rounding errors
+            for vector in basis:
+                residual = residual - (vector @ residual) * vector
+        length = float(np.linalg.norm(residual))
         if length <= 1e-8 * max(1.0, float(np.linalg.norm(column))):
-            left_out.append(f"{name}: {'no attempt' if not column.any() else 'other terms determine it'}")
+            left_out.append(f"{name}: {'no attempts' if not column.any() else 'other terms determine it'}")
             continue
-        basis.append(left / length)
+        basis.append(residual / length)
         yield name, column
 
 

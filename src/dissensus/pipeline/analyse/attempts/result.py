@@ -3,53 +3,53 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
 
-from dissensus.stats.clustered import Clustered
+from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptCell:
-    """Attempts on the models of one type, of one size, of both, or, with neither, on all."""
+    """Attempts on models of one type, of one size, of both, or on all models."""
 
-    model_type: str | None  # Of the models; None for all
-    size: str | None
-    n_attempts: int  # Number of there are, with those of which nothing more is known
-    mean: Clustered  # Share of successes, or mean score, with its interval for other red-teamers
-    # Of the scores, at `QUANTILES`; None for successes, and where there is no score
+    model_type: str | None  # None for all
+    size: str | None  # None for all
+    n_attempts: int  # Including attempts without a rating or score
+    mean: BootstrapEstimate  # Share of successes, or mean score, with an interval over red-teamers
+    # Quantiles of the scores at `QUANTILES`; None for successes, and without scores
     quantiles: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """Attempts that red-teamers gave one rating, and the mean of something else over them."""
+    """Mean of an outcome over the attempts with one rating by the red-teamer."""
 
     rating: int
-    mean: Clustered
+    mean: BootstrapEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """Relation of an outcome to the self-rating: its mean at each rating, and Spearman's correlation."""
+    """Relation of an outcome to the rating of the red-teamer: mean at each rating, and Spearman's correlation."""
 
     levels: tuple[Level, ...]
-    spearman: Clustered
+    spearman: BootstrapEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
-    """One tag: its share of the reviewed attempts, its share of the successful ones among them, and how it went."""
+    """Frequency and success of one tag."""
 
     tag: str
-    n: int  # Reviewed attempts that have it, and successful ones
+    n: int  # Reviewed attempts with this tag
     n_successful: int
-    share: Clustered  # Of all reviewed attempts, and of those that succeeded
-    share_of_successful: Clustered
-    success: Clustered  # Share of successes among attempts with this tag
+    share: BootstrapEstimate  # Of the reviewed attempts
+    share_of_successful: BootstrapEstimate  # Of the successful reviewed attempts
+    success: BootstrapEstimate  # Share of successes among attempts with this tag
 
 
 class TopRedTeamers(NamedTuple):
-    """Shares of the k busiest and the k most successful red-teamers; None where success is unknown."""
+    """Shares of the k most active and the k most successful red-teamers; None without successes."""
 
     k: int
     share_of_attempts: float
@@ -60,11 +60,11 @@ class TopRedTeamers(NamedTuple):
 class Concentration:
     """Inequality of attempts and successes among red-teamers."""
 
-    attempts: tuple[int, ...]  # Of each red-teamer, each from the most to the least
-    successes: tuple[int, ...]
-    top: tuple[TopRedTeamers, ...]  # Shares of the first few
-    gini_attempts: float  # 0 where all made as many, near 1 where one made all; None where there is no success
-    gini_successes: float | None
+    attempts: tuple[int, ...]  # Counts of red-teamers, in descending order
+    successes: tuple[int, ...]  # Counts of red-teamers, in descending order
+    top: tuple[TopRedTeamers, ...]
+    gini_attempts: float  # 0 for equal counts, near 1 if one red-teamer made all
+    gini_successes: float | None  # None without successes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,19 +81,18 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedModel:
-    """A linear model of one outcome in which each red-teamer has an intercept."""
+    """A linear model of one outcome with a random intercept for each red-teamer."""
 
     outcome: str
-    terms: tuple[Term, ...] = ()  # Coefficients; none where the model is undefined
-    # Spread of the intercepts, of what is left, and how much of both variances is the former
-    sd_red_teamers: float | None = None
+    terms: tuple[Term, ...] = ()  # Coefficients; empty if the model is undefined
+    sd_red_teamers: float | None = None  # Standard deviation of the intercepts
     sd_residual: float | None = None
-    share_of_red_teamers: float | None = None
-    n: int = 0  # Attempts and red-teamers that entered, and attempts left out since something is not known of them
+    share_of_red_teamers: float | None = None  # Share of the residual variance between red-teamers
+    n: int = 0  # Attempts in the model
     n_red_teamers: int = 0
-    n_dropped: int = 0
-    left_out: tuple[str, ...] = ()  # What is not in the model, and why
-    reason: str = ""  # Why it is undefined
+    n_dropped: int = 0  # Attempts left out because of unknown values
+    left_out: tuple[str, ...] = ()  # Omitted terms, with the reason
+    reason: str = ""  # Reason for an undefined model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,50 +102,49 @@ class ReviewAgreement:
     raters: str
     scale: str
     coefficient: str
-    estimate: Clustered
+    estimate: BootstrapEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewResults:
     """Results of reviews."""
 
-    n_reviews: int  # Number of there are
+    n_reviews: int
     n_attempts: int
     n_reviewers: int
-    agreement: tuple[
-        ReviewAgreement, ...
-    ]  # Krippendorff's alpha and Fleiss' kappa, on five points and of success alone
+    # Krippendorff's alpha and Fleiss' kappa, on five points and of success or not
+    agreement: tuple[ReviewAgreement, ...]
     success: tuple[AttemptCell, ...]  # Share of reviews that call the attempt a success, by type and size
-    relation: Relation  # Mean of the reviewers, and the rating of the red-teamer
-    notes: tuple[str, ...] = ()  # What was left out
+    relation: Relation  # Mean rating of the reviewers by the rating of the red-teamer
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptAnalysis:
-    """Everything that is found but the map.
+    """Analysis of red-team attempts, without the map.
 
     Parameters
     ----------
     n_attempts, n_red_teamers
-        How many there are.
+        Number of attempts and of red-teamers.
     success, harmlessness
-        Share of successes and least harmlessness score: of all, by type, by size, and by both.
+        Share of successes and mean of the least harmlessness score: overall, by type, by size, and by both.
     relation
         Least harmlessness score by the rating of the red-teamer.
     tags
-        The most frequent first; none where nobody reviewed.
+        The most frequent first; empty without reviews.
     n_tagged
-        Attempts that were reviewed.
+        Number of reviewed attempts.
     concentration
-        Over red-teamers.
+        Concentration over red-teamers.
     models
         Mixed models of the least harmlessness score and of the rating.
     reviewed
-        What reviewers say; None without any.
+        Results of reviews; None without reviews.
     success_from, bootstrap, seed, level
-        What was asked for.
+        Options of the analysis.
     notes
-        What was left out where.
+        Attempts left out.
     """
 
     n_attempts: int
@@ -167,6 +165,6 @@ class AttemptAnalysis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON."""
-        found = asdict(self)
-        found["concentration"]["top"] = [top._asdict() for top in self.concentration.top]
-        return found
+        values = asdict(self)
+        values["concentration"]["top"] = [top._asdict() for top in self.concentration.top]
+        return values

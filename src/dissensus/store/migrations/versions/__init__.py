@@ -1,1 +1,1 @@
-"""One module a revision."""
+"""Migrations, one module per revision."""

@@ -1,4 +1,4 @@
-"""A small real server on loopback: the first part of a path says how it behaves, the rest names a file."""
+"""Server of files on loopback: the first part of a path names a behaviour, the rest a file."""
 
 import ssl
 import tempfile
@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-# For 127.0.0.1, signed by itself, made for these tests and trusted by nothing else.
+# Self-signed for 127.0.0.1, for these tests only.
 CERTIFICATE = """\
 -----BEGIN CERTIFICATE-----
 MIIBlTCCATugAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1sb29wYmFj
@@ -38,12 +38,12 @@ ONE, TWO = '"one"', '"two"'
 
 @dataclass(slots=True)
 class Loopback:
-    """What is served, where, and what has happened."""
+    """Files served, address, and requests received."""
 
     bodies: dict[str, bytes]
     elsewhere: str = ""
     root: str = ""
-    asked: list["Asked"] = field(default_factory=list)
+    requests: list["FileRequest"] = field(default_factory=list)
     n_sent: int = 0
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -52,8 +52,8 @@ class Loopback:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request: its headers in lower case, the file, and how often it was asked for before."""
+class FileRequest:
+    """A request: its headers in lower case, the file, and the number of earlier requests for it."""
 
     behaviour: str
     path: str
@@ -80,7 +80,7 @@ def serving(bodies: dict[str, bytes], *, tls: bool = False, elsewhere: str = "")
     state = Loopback(bodies, elsewhere)
     with _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"state": state})) as server:
         if tls:
-            server.socket = _context().wrap_socket(server.socket, server_side=True)
+            server.socket = server_tls_context().wrap_socket(server.socket, server_side=True)
         state.root = f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -94,7 +94,7 @@ def serving(bodies: dict[str, bytes], *, tls: bool = False, elsewhere: str = "")
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients leave when they like."""
+        """Ignore clients that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -103,11 +103,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         behaviour, _, path = self.path.removeprefix("/").partition("/")
-        turn = sum((asked.behaviour, asked.path) == (behaviour, path) for asked in self.state.asked)
+        turn = sum((request.behaviour, request.path) == (behaviour, path) for request in self.state.requests)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        asked = Asked(behaviour, path, headers, self.state.bodies.get(path, b""), turn, self.state)
-        self.state.asked.append(asked)
-        self._send(BEHAVIOURS[behaviour](asked))
+        request = FileRequest(behaviour, path, headers, self.state.bodies.get(path, b""), turn, self.state)
+        self.state.requests.append(request)
+        self._send(BEHAVIOURS[behaviour](request))
 
     def _send(self, answer: Answer) -> None:
         self.send_response_only(answer.status)
@@ -120,21 +120,23 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
 
     def log_message(self, *_: Any) -> None:
-        """Tests read `asked`."""
+        """Tests read `requests`."""
 
 
-def _context() -> ssl.SSLContext:
+def server_tls_context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "both.pem")
+        path = Path(folder, "server.pem")
         path.write_text(CERTIFICATE + _KEY)
         context.load_cert_chain(path)
     return context
 
 
-def _sized(body: bytes, sent: bytes | None = None, **headers: str) -> Answer:
-    """Answer with all that is promised, or less."""
-    return Answer(200, {"Content-Length": str(len(body)), **_named(headers)}, _pieces(body if sent is None else sent))
+def _sized(body: bytes, content: bytes | None = None, **headers: str) -> Answer:
+    """Answer with a content length, and the body or less of it."""
+    return Answer(
+        200, {"Content-Length": str(len(body)), **_named(headers)}, _pieces(body if content is None else content)
+    )
 
 
 def _empty(status: int, **headers: str) -> Answer:
@@ -150,10 +152,10 @@ def _pieces(body: bytes) -> Iterator[bytes]:
         yield body[start : start + PIECE]
 
 
-def _ranges(asked: Asked, etag: str = ONE, *, careless: bool = False, most: int | None = None) -> Answer:
-    """Answer with the range that is asked for, if the file is still the one meant; or with less of it."""
-    body, start = asked.body, asked.headers.get("range", "").removeprefix("bytes=").removesuffix("-")
-    if not start or (asked.headers.get("if-range", etag) != etag and not careless):
+def _ranges(request: FileRequest, etag: str = ONE, *, careless: bool = False, most: int | None = None) -> Answer:
+    """Answer with the requested range if the file is unchanged, or with at most `most` bytes of it."""
+    body, start = request.body, request.headers.get("range", "").removeprefix("bytes=").removesuffix("-")
+    if not start or (request.headers.get("if-range", etag) != etag and not careless):
         return _sized(body, ETag=etag)
     if int(start) >= len(body):
         return _empty(416, Content_Range=f"bytes */{len(body)}")
@@ -165,32 +167,32 @@ def _part(body: bytes, start: int, end: int, **headers: str) -> Answer:
     return Answer(206, {**span, **headers}, _pieces(body[start:end]))
 
 
-def _cut(asked: Asked, **headers: str) -> Answer:
-    return _sized(asked.body, asked.half, **headers)
+def _cut(request: FileRequest, **headers: str) -> Answer:
+    return _sized(request.body, request.half, **headers)
 
 
-def _on_and_on(asked: Asked) -> Iterator[bytes]:
-    while not asked.server.over.is_set():
-        yield from _pieces(asked.body)
+def _on_and_on(request: FileRequest) -> Iterator[bytes]:
+    while not request.server.over.is_set():
+        yield from _pieces(request.body)
 
 
-def _stalling(asked: Asked) -> Answer:
+def _stalling(request: FileRequest) -> Answer:
     def pieces() -> Iterator[bytes]:
-        yield asked.half
-        asked.server.over.wait()
+        yield request.half
+        request.server.over.wait()
 
-    return Answer(200, {"Content-Length": str(len(asked.body)), "ETag": ONE}, pieces())
-
-
-def _drip(asked: Asked) -> Iterator[bytes]:
-    size = len(asked.body) // 10
-    for start in range(0, len(asked.body), size):
-        asked.server.over.wait(0.15)
-        yield asked.body[start : start + size]
+    return Answer(200, {"Content-Length": str(len(request.body)), "ETag": ONE}, pieces())
 
 
-def _silent(asked: Asked) -> Answer:
-    asked.server.over.wait()
+def _drip(request: FileRequest) -> Iterator[bytes]:
+    size = len(request.body) // 10
+    for start in range(0, len(request.body), size):
+        request.server.over.wait(0.15)
+        yield request.body[start : start + size]
+
+
+def _silent(request: FileRequest) -> Answer:
+    request.server.over.wait()
     return _empty(204)
 
 
@@ -198,11 +200,11 @@ def _redirect(location: str) -> Answer:
     return _empty(302, Location=location)
 
 
-def _busy(asked: Asked) -> Answer:
-    """Ask to wait by a number, then by a date, then answer."""
-    if asked.turn > 1:
-        return _sized(asked.body)
-    if asked.turn:
+def _busy(request: FileRequest) -> Answer:
+    """Ask to retry after a number of seconds, then after a date, then answer."""
+    if request.turn > 1:
+        return _sized(request.body)
+    if request.turn:
         return _empty(503, Retry_After="Fri, 31 Dec 2100 00:00:09 GMT", Date="Fri, 31 Dec 2100 00:00:00 GMT")
     return _empty(429, Retry_After="7")
 
@@ -211,41 +213,41 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:518a\nsize 16
 PAGE = b"<html><title>Sign in, please</title></html>\n"
 CHUNKED = {"Transfer-Encoding": "chunked"}
 
-BEHAVIOURS: dict[str, Callable[[Asked], Answer]] = {
-    "whole": lambda asked: _sized(asked.body),
-    "chunked": lambda asked: Answer(200, CHUNKED, _pieces(asked.body)),
-    "unsized": lambda asked: Answer(200, {}, _pieces(asked.body)),
-    "encoded": lambda asked: _sized(asked.body, Content_Encoding="gzip"),
+BEHAVIOURS: dict[str, Callable[[FileRequest], Answer]] = {
+    "whole": lambda request: _sized(request.body),
+    "chunked": lambda request: Answer(200, CHUNKED, _pieces(request.body)),
+    "unsized": lambda request: Answer(200, {}, _pieces(request.body)),
+    "encoded": lambda request: _sized(request.body, Content_Encoding="gzip"),
     "ranges": _ranges,
-    "changed": lambda asked: _ranges(asked, TWO),
-    "careless": lambda asked: _ranges(asked, TWO, careless=True),
-    "piecemeal": lambda asked: _ranges(asked, most=100),
-    "tail": lambda asked: _part(asked.body, len(asked.body) - 100, len(asked.body)),
-    "tail_of_one": lambda asked: BEHAVIOURS["tail" if "range" in asked.headers else "whole"](asked),
-    "cut": lambda asked: _cut(asked, ETag=ONE),
+    "changed": lambda request: _ranges(request, TWO),
+    "careless": lambda request: _ranges(request, TWO, careless=True),
+    "piecemeal": lambda request: _ranges(request, most=100),
+    "tail": lambda request: _part(request.body, len(request.body) - 100, len(request.body)),
+    "tail_of_one": lambda request: BEHAVIOURS["tail" if "range" in request.headers else "whole"](request),
+    "cut": lambda request: _cut(request, ETag=ONE),
     "cut_untagged": _cut,
-    "cut_weak": lambda asked: _cut(asked, ETag=f"W/{ONE}"),
-    "cut_once": lambda asked: _ranges(asked) if asked.turn else _cut(asked, ETag=ONE),
-    "short": lambda asked: _sized(asked.half),
-    "corrupted": lambda asked: _sized(asked.body[:-1] + bytes([asked.body[-1] ^ 1]), ETag=ONE),
-    "longer": lambda asked: _sized(asked.body + b"x"),
-    "huge": lambda asked: Answer(200, {"Content-Length": str(5 * 2**30)}, repeat(asked.body)),
-    "endless": lambda asked: Answer(200, CHUNKED, _on_and_on(asked)),
-    "page": lambda asked: _sized(PAGE, Content_Type="text/html"),
-    "pointer": lambda asked: _sized(POINTER),
-    "empty": lambda asked: _empty(200),
+    "cut_weak": lambda request: _cut(request, ETag=f"W/{ONE}"),
+    "cut_once": lambda request: _ranges(request) if request.turn else _cut(request, ETag=ONE),
+    "short": lambda request: _sized(request.half),
+    "corrupted": lambda request: _sized(request.body[:-1] + bytes([request.body[-1] ^ 1]), ETag=ONE),
+    "longer": lambda request: _sized(request.body + b"x"),
+    "huge": lambda request: Answer(200, {"Content-Length": str(5 * 2**30)}, repeat(request.body)),
+    "endless": lambda request: Answer(200, CHUNKED, _on_and_on(request)),
+    "page": lambda request: _sized(PAGE, Content_Type="text/html"),
+    "pointer": lambda request: _sized(POINTER),
+    "empty": lambda request: _empty(200),
     "silent": _silent,
     "stalling": _stalling,
-    "stalling_once": lambda asked: _ranges(asked) if asked.turn else _stalling(asked),
-    "drip": lambda asked: Answer(200, {"Content-Length": str(len(asked.body))}, _drip(asked)),
-    "redirect": lambda asked: _redirect(f"/absolute/{asked.path}"),
-    "absolute": lambda asked: _redirect(f"{asked.server.root}/cut_once/{asked.path}"),
-    "loop": lambda asked: _redirect(f"/loop/{asked.path}"),
-    "away": lambda asked: _redirect(f"{asked.server.elsewhere}/{asked.path}"),
-    "missing": lambda asked: _empty(404),
-    "forbidden": lambda asked: _empty(403),
-    "broken": lambda asked: _empty(500),
-    "broken_once": lambda asked: _sized(asked.body) if asked.turn else _empty(500),
+    "stalling_once": lambda request: _ranges(request) if request.turn else _stalling(request),
+    "drip": lambda request: Answer(200, {"Content-Length": str(len(request.body))}, _drip(request)),
+    "redirect": lambda request: _redirect(f"/absolute/{request.path}"),
+    "absolute": lambda request: _redirect(f"{request.server.root}/cut_once/{request.path}"),
+    "loop": lambda request: _redirect(f"/loop/{request.path}"),
+    "away": lambda request: _redirect(f"{request.server.elsewhere}/{request.path}"),
+    "missing": lambda request: _empty(404),
+    "forbidden": lambda request: _empty(403),
+    "broken": lambda request: _empty(500),
+    "broken_once": lambda request: _sized(request.body) if request.turn else _empty(500),
     "busy": _busy,
-    "busy_for_long": lambda asked: _empty(429, Retry_After="3600"),
+    "busy_for_long": lambda request: _empty(429, Retry_After="3600"),
 }

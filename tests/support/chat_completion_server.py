@@ -1,4 +1,4 @@
-"""A server on loopback that a test tells, connection by connection, what to send: right, wrong, slow or never."""
+"""Server of chat completions on loopback, scripted by connection: right, wrong, slow or silent."""
 
 import json
 import socket
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Play = Callable[["Wire"], None]
-"""What is done with one request once it was read."""
+"""Reaction to a request that was read."""
 
 EVENTS = "text/event-stream; charset=utf-8"
 PATIENCE_S = 20.0
@@ -18,31 +18,31 @@ PATIENCE_S = 20.0
 
 @dataclass
 class Wire:
-    """One connection, after its request was read."""
+    """Connection whose request was read."""
 
     connection: socket.socket
     over: threading.Event
-    gone: threading.Event = field(default_factory=threading.Event)
-    again: bool = False
-    """Whether another request may come on the same connection."""
+    closed: threading.Event = field(default_factory=threading.Event)
+    keep_alive: bool = False
+    """True if another request may follow on the connection."""
 
     def send(self, data: bytes) -> None:
         try:
             self.connection.sendall(data)
         except OSError:
-            self.gone.set()
+            self.closed.set()
 
     def head(self, status: int = 200, kind: str = EVENTS, *lines: str) -> None:
         """Send the head of an answer that ends with the connection."""
-        given = [f"HTTP/1.1 {status} Whatever", f"Content-Type: {kind}", "Connection: close", *lines]
-        self.send("\r\n".join([*given, "", ""]).encode())
+        head = [f"HTTP/1.1 {status} Whatever", f"Content-Type: {kind}", "Connection: close", *lines]
+        self.send("\r\n".join([*head, "", ""]).encode())
 
     def chunk(self, text: str | None = None, **more: Any) -> None:
         self.event({"choices": [{"index": 0, "delta": {} if text is None else {"content": text}, **more}]})
 
     def event(self, data: object) -> None:
-        said = data if isinstance(data, str) else json.dumps(data)
-        self.send(f"data: {said}\n\n".encode())
+        text = data if isinstance(data, str) else json.dumps(data)
+        self.send(f"data: {text}\n\n".encode())
 
     def hold(self) -> None:
         """Send nothing more until the other side hangs up, or the test is over."""
@@ -55,11 +55,11 @@ class Wire:
                 continue
             except OSError:
                 break
-        self.gone.set()
+        self.closed.set()
 
 
 def says(*words: str, finish: str | None = "stop", usage: object = None, model: str | None = None) -> Play:
-    """Stream words and end as servers do."""
+    """Stream words with a regular end."""
 
     def play(wire: Wire) -> None:
         wire.head()
@@ -75,12 +75,12 @@ def says(*words: str, finish: str | None = "stop", usage: object = None, model: 
 
 
 def answers(status: int, body: object = "", kind: str = "application/json", *lines: str) -> Play:
-    """Answer all at once."""
-    given = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    """Answer without streaming."""
+    content = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
     def play(wire: Wire) -> None:
         wire.head(status, kind, *lines)
-        wire.send(given)
+        wire.send(content)
 
     return play
 
@@ -97,23 +97,23 @@ def streams(data: bytes, *, hold: bool = False) -> Play:
     return play
 
 
-def kept(*words: str) -> Play:
+def keeps_alive(*words: str) -> Play:
     """Stream words, and keep the connection for another request."""
 
     def play(wire: Wire) -> None:
-        wire.again = True
+        wire.keep_alive = True
         chunks = [json.dumps({"choices": [{"index": 0, "delta": {"content": word}}]}) for word in words]
         body = "".join(f"data: {data}\n\n" for data in [*chunks, "[DONE]"]).encode()
         wire.send(f"HTTP/1.1 200 OK\r\nContent-Type: {EVENTS}\r\nContent-Length: {len(body)}\r\n\r\n".encode())
-        for place in range(0, len(body), 7):
-            wire.send(body[place : place + 7])
+        for start in range(0, len(body), 7):
+            wire.send(body[start : start + 7])
 
     return play
 
 
 @dataclass
 class Loopback:
-    """What is to be sent, and what came."""
+    """Script of the server, and requests received."""
 
     url: str
     plays: deque[Play] = field(default_factory=deque)
@@ -127,9 +127,9 @@ class Loopback:
     def will(self, *plays: Play) -> None:
         self.plays.extend(plays)
 
-    def all_gone(self) -> bool:
-        """Wait until nobody is connected any more; tell whether that came to be."""
-        return all(wire.gone.wait(PATIENCE_S) for wire in self.wires)
+    def wait_all_closed(self) -> bool:
+        """Wait until all connections are closed; return False after a timeout."""
+        return all(wire.closed.wait(PATIENCE_S) for wire in self.wires)
 
     def serve(self, connection: socket.socket) -> None:
         wire = Wire(connection, self.over)
@@ -138,13 +138,13 @@ class Loopback:
             while head := read_head(lines):
                 length = next(int(line.split(":")[1]) for line in head if line.lower().startswith("content-length:"))
                 self.next_for(head, json.loads(lines.read(length)))(wire)
-                if not wire.again:
+                if not wire.keep_alive:
                     break
             connection.shutdown(socket.SHUT_RDWR)
-        wire.gone.set()
+        wire.closed.set()
 
     def next_for(self, head: Sequence[str], body: dict[str, Any]) -> Play:
-        """Note a request; return what is done with it."""
+        """Record a request; return the reaction to it."""
         with self.lock:
             self.heads.append("\n".join(head))
             self.bodies.append(body)
@@ -152,15 +152,15 @@ class Loopback:
 
 
 def read_head(lines: Any) -> Sequence[str]:
-    found = []
+    head = []
     while line := lines.readline().decode().strip():
-        found.append(line)
-    return found
+        head.append(line)
+    return head
 
 
 @contextmanager
 def loopback() -> Iterator[Loopback]:
-    """Run it until the block ends."""
+    """Serve until the block ends."""
     threads: list[threading.Thread] = []
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
         server = Loopback(f"http://127.0.0.1:{listening.getsockname()[1]}/v1")

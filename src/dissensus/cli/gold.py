@@ -19,23 +19,26 @@ def gold(
         str, typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.")
     ] = "safety_gold",
     platinum: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The same of an earlier crowd, for a comparison of three.")
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Attribute of items with the labels of an earlier crowd, for a three-way comparison."
+        ),
     ] = None,
     by: Annotated[
         str | None, typer.Option(metavar="AXIS|COLUMN", help="Axis of raters, such as race, or attribute of items.")
     ] = None,
     unsafe: Annotated[str, typer.Option(metavar="A,B,…", help="Answers that call an item unsafe.")] = "Yes",
     ties: Annotated[
-        Literal["safe", "unsafe", "apart"], typer.Option(help="What a tie of safe and unsafe answers counts as.")
+        Literal["safe", "unsafe", "apart"], typer.Option(help="Label of a tie of safe and unsafe answers.")
     ] = "apart",
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Compare what experts call unsafe with what most raters, or most of each group, do.
+    """Compare the items that experts call unsafe with those that most raters, or most of each group, do.
 
     Example: dissensus gold ratings.csv --exclude-flagged --by race --ties safe
     """
-    found = gold_against_crowd(
+    result = gold_against_crowd(
         ratings,
         ratings.questions[0],
         gold=gold,
@@ -48,8 +51,8 @@ def gold(
     for note in ratings.notes:
         typer.echo(f"Note: {note}", err=True)
     if kind is Format.TABLE:
-        result_writer.write_pages([gold_page(found)], output)
+        result_writer.write_pages([gold_page(result)], output)
     elif kind is Format.JSON:
-        result_writer.write_text(found.to_json(), output)
+        result_writer.write_text(result.to_json(), output)
     else:
-        result_writer.write_text(found.summary.write_csv(), output)
+        result_writer.write_text(result.summary.write_csv(), output)

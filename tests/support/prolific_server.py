@@ -1,4 +1,4 @@
-"""A small Prolific on loopback: studies and submissions through their whole life, and signed webhooks."""
+"""Server with the Prolific API on loopback: studies, submissions and signed webhooks."""
 
 import json
 import socket
@@ -22,13 +22,13 @@ TOKEN = "a-token-that-nobody-else-may-see"
 WORKSPACE = "f" * 24
 NOW = datetime(2030, 1, 2, 12, tzinfo=UTC)
 PLACED = {"AUTOMATICALLY_APPROVE": "APPROVED", "FIXED_SCREEN_OUT_PAYMENT": "SCREENED OUT"}
-"""Where an action leads at once; else a person decides."""
+"""Status set at once by an action; after others a person decides."""
 Next = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """An answer that comes in place of the right one, after what was asked was done or before."""
+    """Answer that replaces the right one; with `done`, after the request was carried out."""
 
     status: int
     headers: dict[str, str] = field(default_factory=dict)
@@ -38,14 +38,14 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Delivery:
-    """One request of a webhook, which can be sent as often, as late and in whatever order a test likes."""
+    """Webhook request, which a test can send late, repeatedly or out of order."""
 
     headers: dict[str, str]
     body: bytes
     target: str = ""
 
     def forged(self) -> "Delivery":
-        """The same with another status, which nobody signed."""
+        """Return the request with another status and the old signature."""
         return replace(self, body=self.body.replace(b"RETURNED", b"APPROVED"))
 
     def send(self) -> None:
@@ -54,28 +54,28 @@ class Delivery:
 
 @dataclass
 class Prolific:
-    """What it knows, and what happened."""
+    """State of the server."""
 
     root: str = ""
     studies: dict[str, dict[str, Any]] = field(default_factory=dict)
     submissions: dict[str, dict[str, Any]] = field(default_factory=dict)
     hooks: dict[str, dict[str, Any]] = field(default_factory=dict)
     secret: str = ""
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     trouble: deque[Trouble] = field(default_factory=deque)
     events: list[Delivery] = field(default_factory=list)
     inbox: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def forget(self) -> None:
-        """Begin anew at the same address."""
+        """Reset the state, at the same address."""
         vars(self).update(vars(Prolific(root=self.root)))
 
     def new_id(self) -> str:
         return f"{next(self.numbers):024x}"
 
     def arrive(self, study: str) -> str:
-        """Somebody takes a place; return the address that they are sent to."""
+        """Reserve a place for a participant; return their entry URL."""
         assert self.studies[study]["status"] == "ACTIVE"
         submission, pid = self.new_id(), self.new_id()
         self.submissions[submission] = {
@@ -86,7 +86,7 @@ class Prolific:
             "study_code": None,
             "return_requested": None,
         }
-        self.tell(submission)
+        self.record_event(submission)
         address: str = self.studies[study]["external_study_url"]
         for name, value in {"PROLIFIC_PID": pid, "STUDY_ID": study, "SESSION_ID": submission}.items():
             address = address.replace(f"{{{{%{name}%}}}}", value)
@@ -94,52 +94,52 @@ class Prolific:
 
     def move(self, submission: str, status: str) -> None:
         self.submissions[submission]["status"] = status
-        self.tell(submission)
+        self.record_event(submission)
 
     def complete(self, submission: str, code: str) -> None:
-        """Somebody comes back with a code, which does what it is for."""
-        one = self.submissions[submission]
-        known = {given["code"]: given for given in self.studies[one["study"]]["completion_codes"]}
-        action = known[code]["actions"][0]["action"]
-        one |= {"study_code": code, "return_requested": "2030-01-02" if action == "REQUEST_RETURN" else None}
+        """Submit a completion code, and apply its action."""
+        record = self.submissions[submission]
+        codes = {entry["code"]: entry for entry in self.studies[record["study"]]["completion_codes"]}
+        action = codes[code]["actions"][0]["action"]
+        record |= {"study_code": code, "return_requested": "2030-01-02" if action == "REQUEST_RETURN" else None}
         self.move(submission, "AWAITING REVIEW")
         if action in PLACED:
             self.move(submission, PLACED[action])
 
-    def tell(self, submission: str) -> None:
-        """Keep an event for who subscribed to it."""
-        one = self.submissions[submission]
-        payload = {"resource_id": submission, "participant_id": one["participant_id"], "status": one["status"]}
+    def record_event(self, submission: str) -> None:
+        """Record an event for the subscribers."""
+        record = self.submissions[submission]
+        payload = {"resource_id": submission, "participant_id": record["participant_id"], "status": record["status"]}
         self.events.append(self.signed({"event_type": "submission.status.change", **payload}))
 
     def signed(self, payload: object, *, at: datetime = NOW, secret: str | None = None) -> Delivery:
         body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         time = f"{at.timestamp():.0f}"
-        given = {
+        headers = {
             "X-Prolific-Request-Timestamp": time,
             "X-Prolific-Request-Signature": sign_request(secret or self.secret or "none yet", time, body).decode(),
             "X-Event-Id": self.new_id(),
         }
         enabled = [hook["target_url"] for hook in self.hooks.values() if hook["is_enabled"]]
-        return Delivery(given, body, enabled[0] if enabled else "")
+        return Delivery(headers, body, enabled[0] if enabled else "")
 
 
 def app_of(state: Prolific) -> FastAPI:
-    """The addresses of the API, and one that receives webhooks as a site would."""
+    """Return the API, with an inbox that receives webhooks like a site."""
     app = FastAPI()
 
     @app.middleware("http")
     async def guard(request: Request, following: Next) -> Response:
-        state.asked.append(f"{request.method} {request.url.path}")
+        state.requests.append(f"{request.method} {request.url.path}")
         trouble = state.trouble.popleft() if state.trouble else None
         if trouble is not None and trouble.done:
             await following(request)
         if trouble is not None:
             body = trouble.body if isinstance(trouble.body, bytes) else json.dumps(trouble.body).encode()
             return Response(body, trouble.status, trouble.headers)
-        given = request.headers.get("authorization", "")
-        if request.url.path.startswith("/api") and given != f"Token {TOKEN}":
-            return refusal(401, f"Invalid header: {given}")
+        authorization = request.headers.get("authorization", "")
+        if request.url.path.startswith("/api") and authorization != f"Token {TOKEN}":
+            return refusal(401, f"Invalid header: {authorization}")
         return await following(request)
 
     @app.post("/inbox")
@@ -167,16 +167,16 @@ def app_of(state: Prolific) -> FastAPI:
 
     @app.get("/api/v1/studies/{study}/submissions/")
     async def listed(study: str, limit: int, offset: int) -> JSONResponse:
-        every = [one for one in state.submissions.values() if one["study"] == study]
-        return JSONResponse({"results": every[offset : offset + limit], "meta": {"count": len(every)}})
+        submissions = [one for one in state.submissions.values() if one["study"] == study]
+        return JSONResponse({"results": submissions[offset : offset + limit], "meta": {"count": len(submissions)}})
 
     @app.post("/api/v1/submissions/{submission}/transition/")
     async def decide(submission: str, request: Request) -> JSONResponse:
-        given = await request.json()
-        if given["action"] == "REJECT":
-            assert len(given["message"]) >= 100
-            assert given["rejection_category"]
-        status = {"APPROVE": "APPROVED", "REJECT": "REJECTED"}[given["action"]]
+        decision = await request.json()
+        if decision["action"] == "REJECT":
+            assert len(decision["message"]) >= 100
+            assert decision["rejection_category"]
+        status = {"APPROVE": "APPROVED", "REJECT": "REJECTED"}[decision["action"]]
         if state.submissions[submission]["status"] not in ("AWAITING REVIEW", status):
             return refusal(400, "The submission is not to be reviewed.")
         if state.submissions[submission]["status"] != status:
@@ -215,7 +215,7 @@ def refusal(status: int, detail: object) -> JSONResponse:
 
 @contextmanager
 def serving() -> Iterator[Prolific]:
-    """Run it until the block ends."""
+    """Serve until the block ends."""
     state = Prolific()
     with socket.create_server(("127.0.0.1", 0)) as listening:
         config = uvicorn.Config(app_of(state), log_level="critical", ws="none", date_header=False)

@@ -15,9 +15,9 @@ from dissensus.api_models.members import (
 from dissensus.errors import NotFound
 from dissensus.schema.hints import format_value
 from dissensus.web.api.auth import RequireScope, TokenRoute
-from dissensus.web.api.error_responses import ERROR_RESPONSES
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import MemberInvitationRequest, MemberRoleRequest
+from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.workflows.campaign import members as members_workflow
@@ -25,7 +25,7 @@ from dissensus.workflows.campaign import pagination
 from dissensus.workflows.rater import withdrawal
 
 router = APIRouter(
-    prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["People"]
+    prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Raters and members"]
 )
 
 Authorized = Annotated[StaffRequest, Depends(RequireScope("staff"))]
@@ -36,7 +36,7 @@ MemberId = Annotated[str, Path(max_length=100)]
 @router.get("/raters", operation_id="list_raters")
 def list_raters(
     site: SiteOf,
-    visit: Annotated[StaffRequest, Depends(RequireScope("raters"))],
+    caller: Annotated[StaffRequest, Depends(RequireScope("raters"))],
     name: Name,
     limit: Limit = 100,
     after: AfterCursor = "",
@@ -44,31 +44,31 @@ def list_raters(
     """List the raters of a campaign in the order in which they entered. Ids in exports differ."""
     list_name = f"raters of {name}"
     (last,) = read_cursor(site, list_name, after) or [-1]
-    rows = pagination.list_raters_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
+    rows = pagination.list_raters_after(site.platform, name, staff_id=caller.staff.id, after=last, most=limit + 1)
     raters, next_cursor = paginate(site, list_name, rows, limit, lambda rater: rater.number)
     return CursorPage(data=[RaterResource.model_validate(rater) for rater in raters], next=next_cursor)
 
 
 @router.delete("/raters/{rater_id}", operation_id="withdraw_rater")
 def withdraw(
-    site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("withdraw-for"))], name: Name, rater_id: RaterId
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("withdraw-for"))], name: Name, rater_id: RaterId
 ) -> RaterErasureResource:
     """Withdraw a rater at their request: erase all their answers. It cannot be undone."""
-    n = withdrawal.withdraw_rater_for(site.platform, name, rater_id, staff_id=visit.staff.id, now=site.clock())
+    n = withdrawal.withdraw_rater_for(site.platform, name, rater_id, staff_id=caller.staff.id, now=site.clock())
     return RaterErasureResource(items=n)
 
 
 @router.get("/members", operation_id="list_members")
-def list_members(site: SiteOf, visit: Authorized, name: Name) -> MembersResource:
+def list_members(site: SiteOf, caller: Authorized, name: Name) -> MembersResource:
     """List the members of a campaign, and its unused invitations."""
-    return _members(site, visit, name)
+    return _members(site, caller, name)
 
 
-def _members(site: Site, visit: StaffRequest, name: str) -> MembersResource:
-    members, pending = members_workflow.list_members(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+def _members(site: Site, caller: StaffRequest, name: str) -> MembersResource:
+    members, pending = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     return MembersResource(
         members=tuple(
-            MemberResource(id=member.staff_id, name=member.name, role=member.role, since=member.created_at)
+            MemberResource(id=member.staff_id, name=member.name, role=member.role, joined_at=member.created_at)
             for member in members
         ),
         invitations=tuple(map(InvitationResource.model_validate, pending)),
@@ -77,42 +77,44 @@ def _members(site: Site, visit: StaffRequest, name: str) -> MembersResource:
 
 @router.post("/members", operation_id="invite_member", status_code=201)
 def invite(
-    site: SiteOf, visit: Authorized, request: Request, name: Name, body: MemberInvitationRequest
+    site: SiteOf, caller: Authorized, request: Request, name: Name, body: MemberInvitationRequest
 ) -> MemberLinkResource:
-    """Create an invitation link, by which one person can join a campaign."""
+    """Create an invitation link with which one person can join a campaign."""
     now = site.clock()
-    key = members_workflow.create_member_invitation(site.platform, name, body.role, staff_id=visit.staff.id, now=now)
+    key = members_workflow.create_member_invitation(site.platform, name, body.role, staff_id=caller.staff.id, now=now)
     link = f"{site.address_for(request)}/join/{key}"
     return MemberLinkResource(role=body.role, expires_at=now + members_workflow.INVITATION_LIFETIME, link=link)
 
 
-@router.delete("/members/invitations/{invitation_id}", operation_id="take_invitation_back")
-def take_back(site: SiteOf, visit: Authorized, name: Name, invitation_id: MemberId) -> MembersResource:
+@router.delete("/members/invitations/{invitation_id}", operation_id="revoke_invitation")
+def revoke_invitation(site: SiteOf, caller: Authorized, name: Name, invitation_id: MemberId) -> MembersResource:
     """Revoke an unused invitation."""
-    members_workflow.revoke_member_invitation(site.platform, name, invitation_id, staff_id=visit.staff.id)
-    return _members(site, visit, name)
+    members_workflow.revoke_member_invitation(site.platform, name, invitation_id, staff_id=caller.staff.id)
+    return _members(site, caller, name)
 
 
 @router.put("/members/{member_id}/role", operation_id="change_role")
 def change_role(
-    site: SiteOf, visit: Authorized, name: Name, member_id: MemberId, body: MemberRoleRequest
+    site: SiteOf, caller: Authorized, name: Name, member_id: MemberId, body: MemberRoleRequest
 ) -> MemberResource:
     """Change the role of a member; the last owner cannot be changed."""
-    member = _member(site, visit, name, member_id)
-    members_workflow.change_role(site.platform, name, member.name, body.role, staff_id=visit.staff.id, now=site.clock())
+    member = _member(site, caller, name, member_id)
+    members_workflow.change_role(
+        site.platform, name, member.name, body.role, staff_id=caller.staff.id, now=site.clock()
+    )
     return member.model_copy(update={"role": body.role})
 
 
 @router.delete("/members/{member_id}", operation_id="remove_member")
-def remove(site: SiteOf, visit: Authorized, name: Name, member_id: MemberId) -> MemberResource:
-    """Remove a member from a campaign, at once; the last owner cannot be removed."""
-    member = _member(site, visit, name, member_id)
-    members_workflow.remove_member(site.platform, name, member.name, staff_id=visit.staff.id, now=site.clock())
+def remove(site: SiteOf, caller: Authorized, name: Name, member_id: MemberId) -> MemberResource:
+    """Remove a member from a campaign at once; the last owner cannot be removed."""
+    member = _member(site, caller, name, member_id)
+    members_workflow.remove_member(site.platform, name, member.name, staff_id=caller.staff.id, now=site.clock())
     return member
 
 
-def _member(site: Site, visit: StaffRequest, name: str, member_id: str) -> MemberResource:
-    for member in _members(site, visit, name).members:
+def _member(site: Site, caller: StaffRequest, name: str, member_id: str) -> MemberResource:
+    for member in _members(site, caller, name).members:
         if member.id == member_id:
             return member
-    raise NotFound(f"Nobody with the id {format_value(member_id)} belongs to {name}. /members lists who does.")
+    raise NotFound(f"{name} has no member with the id {format_value(member_id)}. /members lists them.")

@@ -1,4 +1,4 @@
-"""A small real server on loopback that takes what is posted to it: a path says how it behaves."""
+"""Server on loopback that receives webhooks: the path names a behaviour."""
 
 import gzip
 import threading
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.files.server import _context
+from tests.support.file_server import server_tls_context
 
 PIECE = b"x" * 2**14
 BOMB = gzip.compress(bytes(2**26))
@@ -17,7 +17,7 @@ TODAY = "Sun, 01 Mar 2026 12:00:00 GMT"
 
 
 @dataclass(frozen=True, slots=True)
-class Got:
+class ReceivedRequest:
     """A request: its headers in lower case."""
 
     path: str
@@ -27,10 +27,10 @@ class Got:
 
 @dataclass(slots=True)
 class Receiver:
-    """Where it is, what it got, and how often it answers otherwise at a path before it does as the path says."""
+    """Address, requests received, and behaviours at a path that precede the one it names."""
 
     root: str = ""
-    got: list[Got] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
     first: dict[str, list[str]] = field(default_factory=dict)
     over: threading.Event = field(default_factory=threading.Event)
     n_sent: int = 0
@@ -42,8 +42,8 @@ class Receiver:
     def port(self) -> int:
         return int(self.root.rpartition(":")[2])
 
-    def at(self, path: str) -> list[Got]:
-        return [one for one in self.got if one.path == f"/{path}"]
+    def at(self, path: str) -> list[ReceivedRequest]:
+        return [one for one in self.requests if one.path == f"/{path}"]
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def receiving(*, tls: bool = False, host: str = "127.0.0.1") -> Iterator[Receive
     state = Receiver()
     with _Server((host, 0), type("Handler", (_Handler,), {"state": state})) as server:
         if tls:
-            server.socket = _context().wrap_socket(server.socket, server_side=True)
+            server.socket = server_tls_context().wrap_socket(server.socket, server_side=True)
         state.root = f"http{'s' if tls else ''}://{host}:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -68,7 +68,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Who sends leaves when they like."""
+        """Ignore clients that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
         first = self.state.first.get(path.removeprefix("/"), [])
         behaviour = first.pop(0) if first else path.removeprefix("/").partition("/")[0]
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.state.got.append(Got(path, headers, body))
+        self.state.requests.append(ReceivedRequest(path, headers, body))
         BEHAVIOURS.get(behaviour, _number)(self, behaviour)
 
     def answer(self, status: int, **headers: str) -> None:
@@ -91,14 +91,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def pour(self, piece: bytes, wait: float = 0.0) -> None:
-        """Send without an end, until who reads leaves."""
+        """Send without end, until the reader disconnects."""
         with suppress(OSError):
             while not self.state.over.wait(wait):
                 self.wfile.write(piece)
                 self.state.n_sent += len(piece)
 
     def log_message(self, *_: Any) -> None:
-        """Tests read `got`."""
+        """Tests read `requests`."""
 
 
 def _number(handler: _Handler, behaviour: str) -> None:
@@ -119,7 +119,7 @@ def _endless(handler: _Handler, _: str) -> None:
 
 
 def _dripping(handler: _Handler, _: str) -> None:
-    """Header after header, each a moment after the one before."""
+    """Send one header after another, with pauses."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
     handler.pour(b"X-More: x\r\n", 0.02)
 
@@ -130,7 +130,7 @@ def _stalling(handler: _Handler, _: str) -> None:
 
 
 def _continuing(handler: _Handler, _: str) -> None:
-    """Go on, go on: an answer that never begins."""
+    """Send interim answers without end."""
     handler.pour(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
@@ -140,13 +140,13 @@ def _heading(handler: _Handler, _: str) -> None:
 
 
 def _ending(handler: _Handler, _: str) -> None:
-    """An answer that has ended, but for what stands after its end."""
+    """Send trailers after the end of the answer."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
     handler.pour(b"X-More: x\r\n" * 1_000)
 
 
 def _packed(handler: _Handler, _: str) -> None:
-    """A few bytes that are many once somebody unpacks them."""
+    """Send a compressed answer that is large when unpacked."""
     handler.answer(200, Content_Length=str(len(BOMB)), Content_Encoding="gzip")
     handler.wfile.write(BOMB)
 

@@ -14,9 +14,9 @@ def check_secure_url(address: str, like: str = "https://rate.example/c/pilot", *
     """Raise unless a URL is HTTPS, or HTTP to loopback or with `plain`."""
     try:
         parts = urlsplit(address)
-        parts.port  # noqa: B018 - it is read when it is asked for, and then refused
+        parts.port  # noqa: B018 - the property raises for an invalid port
     except ValueError:
         parts = urlsplit("")
     safe = parts.scheme == "https" or (parts.scheme == "http" and (plain or parts.hostname in LOOPBACK))
     if not safe or not parts.hostname or parts.username is not None or not re.fullmatch(r"[!-~]+", address):
-        raise InvalidInput(f"{format_value(address)} is no https address. Give one such as {like}.")
+        raise InvalidInput(f"{format_value(address)} is not an https address. Give one such as {like}.")

@@ -1,0 +1,89 @@
+"""Cluster bootstrap of means and rank correlations: replicates by hand, coverage, and missing intervals."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from dissensus.errors import InvalidInput
+from dissensus.stats.cluster_bootstrap import (
+    NO_CASES,
+    NO_INTERVAL,
+    NO_VARIATION,
+    bootstrap_means,
+    draw_clusters,
+    rank_correlation,
+)
+
+
+def cases(n: int = 240, clusters: int = 30, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=n), rng.integers(3, size=n), rng.integers(clusters, size=n)
+
+
+def test_means_and_intervals_equal_those_of_repeated_cases() -> None:
+    values, cells, clusters = cases()
+    values[:3] = np.nan
+    draws = draw_clusters(30, 40, seed=1)
+    result = bootstrap_means(values, cells, clusters, draws, n_cells=3)
+    for cell, mean in enumerate(result):
+        cases_of_cell = np.flatnonzero((cells == cell) & np.isfinite(values))
+        assert mean.estimate == pytest.approx(values[cases_of_cell].mean())
+        assert (mean.n, mean.clusters) == (len(cases_of_cell), len(set(clusters[cases_of_cell])))
+        repeated = []
+        for draw in draws.astype(int):
+            resample = [values[case] for case in cases_of_cell for _ in range(draw[clusters[case]])]
+            repeated.append(np.mean(resample))
+        assert (mean.ci_low, mean.ci_high) == pytest.approx(tuple(np.quantile(repeated, [0.025, 0.975])))
+
+
+def test_the_correlation_equals_that_of_repeated_cases() -> None:
+    x, y, clusters = cases(seed=2)
+    draws = draw_clusters(30, 25, seed=1)
+    result = rank_correlation(x, y, clusters, draws)
+    assert result.estimate == pytest.approx(spearmanr(x, y).statistic)
+    repeated = [
+        spearmanr(*(np.repeat(values, draw[clusters].astype(int)) for values in (x, y))).statistic for draw in draws
+    ]
+    assert (result.ci_low, result.ci_high) == pytest.approx(tuple(np.quantile(repeated, [0.025, 0.975])))
+
+
+@pytest.mark.parametrize(("clusters", "minimum"), [(30, 0.86), (100, 0.9)])
+def test_intervals_have_about_their_nominal_coverage(clusters: int, minimum: float) -> None:
+    rng, n_covered, trials, truth = np.random.default_rng(5), 0, 300, 0.35
+    for trial in range(trials):
+        sizes = np.maximum(1, np.round(10 * np.exp(0.5 * rng.normal(size=clusters)))).astype(int)
+        cluster = np.repeat(np.arange(clusters), sizes)
+        hits = rng.random(len(cluster)) < rng.beta(3 * truth, 3 * (1 - truth), size=clusters)[cluster]
+        draws = draw_clusters(clusters, 200, seed=trial)
+        (result,) = bootstrap_means(hits, np.zeros(len(cluster), int), cluster, draws)
+        assert result.ci_low is not None
+        assert result.ci_high is not None
+        n_covered += result.ci_low <= truth <= result.ci_high
+    assert minimum <= n_covered / trials <= 0.99
+
+
+def test_there_is_no_interval_from_too_few_clusters_or_without_variation() -> None:
+    draws = draw_clusters(40, 50, seed=0)
+    rng = np.random.default_rng(0)
+    four_clusters = bootstrap_means(rng.random(30), np.zeros(30, int), np.arange(30) % 4, draws)[0]
+    one_large = np.concatenate([np.zeros(300, int), np.arange(1, 40)])
+    uneven = bootstrap_means(rng.random(339), np.zeros(339, int), one_large, draws)[0]
+    constant = bootstrap_means(np.zeros(40), np.zeros(40, int), np.arange(40), draws)[0]
+    without = bootstrap_means(rng.random(40), np.zeros(40, int), np.arange(40), draw_clusters(40, 0, seed=0))[0]
+    empty = bootstrap_means([np.nan], [0], [0], draws)[0]
+    for mean in (four_clusters, uneven, constant, without, empty):
+        assert mean.ci_low is None
+        assert mean.ci_high is None
+    assert four_clusters.reason == "no interval: 4.0 effective clusters, and 10 are needed"
+    assert uneven.reason.startswith("no interval: 1.3 effective clusters")
+    assert (constant.estimate, constant.reason, without.reason) == (0.0, NO_VARIATION, NO_INTERVAL)
+    assert (empty.estimate, empty.reason) == (None, NO_CASES)
+    assert rank_correlation(np.ones(20), rng.random(20), np.arange(20), draws).reason == NO_VARIATION
+
+
+def test_draws_depend_on_the_seed_but_not_on_their_number() -> None:
+    assert (draw_clusters(9, 5, seed=3) == draw_clusters(9, 8, seed=3)[:5]).all()
+    assert (draw_clusters(9, 5, seed=3) != draw_clusters(9, 5, seed=4)).any()
+    assert (draw_clusters(9, 5, seed=3).sum(axis=1) == 9).all()
+    with pytest.raises(InvalidInput, match="level is 95"):
+        bootstrap_means([1], [0], [0], draw_clusters(1, 2, seed=0), level=95)
