@@ -21,8 +21,8 @@ from tests.support.campaigns import NOW
 
 from dissensus.settings import Settings
 from dissensus.web.core.app import create_app
-from dissensus.web.core.connection_timeout import TimedHttpProtocol
 from dissensus.web.core.site import Site
+from dissensus.web.middleware.connection_timeout import TimedHttpProtocol
 from dissensus.workflows.platform.platform import Platform
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"

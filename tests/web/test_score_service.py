@@ -15,7 +15,7 @@ from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.linear import Linear
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.preference.models.model import ModelIdentity
-from dissensus.web.core.request_limits import MAX_API_BYTES
+from dissensus.web.middleware.request_limits import MAX_API_BYTES
 from dissensus.web.score_service import MAX_TRANSCRIPTS, create_scoring_app
 
 NAME = ModelIdentity("taste", "f" * 64)

@@ -22,7 +22,12 @@ from dissensus.preference.models.model import Model, ModelIdentity
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import parse_messages
 from dissensus.text.transcripts import is_hh, parse_hh
-from dissensus.web.core.request_limits import MAX_API_BYTES, RequestLimitsMiddleware, RequestTooLarge, RequestTooSlow
+from dissensus.web.middleware.request_limits import (
+    MAX_API_BYTES,
+    RequestLimitsMiddleware,
+    RequestTooLarge,
+    RequestTooSlow,
+)
 
 MAX_TRANSCRIPTS: Final = 1_000
 """Maximum transcripts of a request."""

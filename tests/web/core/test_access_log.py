@@ -11,8 +11,8 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.support.live_site import Live, serving
 
-from dissensus.web.core.access_log import AccessLogMiddleware, JsonLogFormatter
 from dissensus.web.core.metrics import make_metrics
+from dissensus.web.middleware.access_log import AccessLogMiddleware, JsonLogFormatter
 from dissensus.workflows.platform.platform import open_platform
 
 sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

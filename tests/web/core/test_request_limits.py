@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.support.live_site import Live
 
-from dissensus.web.core.request_limits import MAX_COOKIE_BYTES, MAX_HEADER_BYTES
+from dissensus.web.middleware.request_limits import MAX_COOKIE_BYTES, MAX_HEADER_BYTES
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

@@ -12,7 +12,7 @@ import pytest
 from fastapi.responses import StreamingResponse
 from tests.support.live_site import Live
 
-from dissensus.web.core import connection_timeout, request_limits
+from dissensus.web.middleware import connection_timeout, request_limits
 
 BEGUN = b"POST /notice HTTP/1.1\r\nhost: here\r\ncontent-type: application/x-www-form-urlencoded\r\n"
 

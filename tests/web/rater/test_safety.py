@@ -12,7 +12,7 @@ from tests.support.campaigns import open_campaign
 from tests.support.live_site import Live, assignment, hidden, serving
 
 from dissensus.store.core.orm import Base
-from dissensus.web.core.request_limits import MAX_BYTES
+from dissensus.web.middleware.request_limits import MAX_BYTES
 
 
 def counts(live: Live) -> dict[str, int]:

@@ -19,7 +19,7 @@ from tests.support.staff_browsers import PASTED, TOML, House, send
 from dissensus.files.items import read_items
 from dissensus.store import campaigns as store
 from dissensus.store import items as items_store
-from dissensus.web.core.request_limits import MAX_BYTES
+from dissensus.web.middleware.request_limits import MAX_BYTES
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival

@@ -13,14 +13,14 @@ from dissensus.errors import NotFound
 from dissensus.settings import Settings
 from dissensus.web.api import openapi
 from dissensus.web.core import errors, health, oidc
-from dissensus.web.core.access_log import AccessLogMiddleware
 from dissensus.web.core.chat_responder import ChatResponder, parse_hosts
 from dissensus.web.core.metrics import make_metrics
 from dissensus.web.core.renderer import asset_url, create_renderer
-from dissensus.web.core.request_limits import RequestLimitsMiddleware
 from dissensus.web.core.signed_tokens import TokenSigner
 from dissensus.web.core.site import Site, now
 from dissensus.web.core.staff_auth import Public
+from dissensus.web.middleware.access_log import AccessLogMiddleware
+from dissensus.web.middleware.request_limits import RequestLimitsMiddleware
 from dissensus.web.rater import attention_checks, chat, entry, rating, recruiter_webhook, withdrawal
 from dissensus.web.rater import care as care_web
 from dissensus.web.staff import (

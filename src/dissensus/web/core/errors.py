@@ -17,9 +17,9 @@ from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase,
 from dissensus.web.api.openapi import methods_at
 from dissensus.web.core.forms import describe_form_error
 from dissensus.web.core.problem import API_PREFIX, problem_response, validation_problem
-from dissensus.web.core.request_limits import RequestTooLarge, RequestTooSlow
 from dissensus.web.core.site import site_of
 from dissensus.web.core.translations import languages, negotiate_language
+from dissensus.web.middleware.request_limits import RequestTooLarge, RequestTooSlow
 
 STATUS_CODES: Final[dict[type[DissensusError], int]] = {
     InvalidInput: 422,

@@ -18,8 +18,8 @@ from dissensus.errors import Unavailable
 from dissensus.settings import Settings
 from dissensus.web.core import oidc
 from dissensus.web.core.app import create_app
-from dissensus.web.core.connection_timeout import TimedHttpProtocol
 from dissensus.web.core.metrics import MULTIPROCESS_VARIABLE
+from dissensus.web.middleware.connection_timeout import TimedHttpProtocol
 
 SHUTDOWN_TIMEOUT_S: Final = 30
 """Time for requests in progress at shutdown."""
@@ -32,7 +32,7 @@ LOG_CONFIG: Final[dict[str, Any]] = {
     "disable_existing_loggers": False,
     "formatters": {
         "plain": {"format": "%(levelname)s: %(message)s"},
-        "lines": {"()": "dissensus.web.core.access_log.JsonLogFormatter"},
+        "lines": {"()": "dissensus.web.middleware.access_log.JsonLogFormatter"},
     },
     "handlers": {
         "plain": {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stderr"},

@@ -9,9 +9,9 @@ from starlette.datastructures import FormData
 
 from dissensus.errors import NotAllowed
 from dissensus.web.core.permissions import Action, Actor, actions_of, find_action
-from dissensus.web.core.request_limits import MAX_UPLOAD_BYTES
 from dissensus.web.core.site import Site, site_of
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
+from dissensus.web.middleware.request_limits import MAX_UPLOAD_BYTES
 from dissensus.workflows.campaign import audit, members
 from dissensus.workflows.platform import api_tokens, staff
 

@@ -1,0 +1,1 @@
+"""ASGI middleware and the HTTP protocol of the server."""
