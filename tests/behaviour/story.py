@@ -379,7 +379,7 @@ def _by_hand(world: World) -> None:
     ada.press("/campaigns/draft/items/remove")
     ada.press("/campaigns/draft/revise")
     ada.press("/campaigns/draft", "/campaigns/draft/clone", new_name="by-hand")
-    ada.press("/campaigns/cells", "/campaigns/cells/move")
+    ada.press("/campaigns/cells", "/campaigns/cells/state")
     for action in ("rehearse", "dry-run", "invite"):
         ada.press("/campaigns/full", f"/campaigns/full/{action}")
     ada.press("/campaigns/talk", "/campaigns/talk/conversations")

@@ -39,7 +39,7 @@ def test_a_campaign_from_a_definition_to_an_analysis(house: House, client: Clien
     assert list(client.items("pilot"))[:3] == list(items(3))
     with pytest.raises(NotFound, match="no finished rating"):
         client.ratings("pilot")
-    client.move("pilot", "open")
+    client.set_state("pilot", "open")
     campaign_row = _load_row(house)
     rate(house, campaign_row, 2, answer="Yes")
     rate(house, campaign_row, 1, answer="No", release=True)

@@ -80,7 +80,7 @@ def test_pay_and_submissions(house: House, client: Client, prolific: Prolific) -
         client.pay.ask_return("pilot", submission, [])
     assert client.pay.ask_return("pilot", submission, ["Please."]).return_requested_at == NOW
     assert client.pay.approve("pilot", submission).status == "APPROVED"
-    client.move("pilot", "closed")
+    client.set_state("pilot", "closed")
     assert client.pay.forget_recruits("pilot") == 1
 
 

@@ -34,9 +34,11 @@ def create_gold_campaign(
     return owner, [staff.create_sign_in_link(platform, name, now=NOW).staff.id for name in names]
 
 
-def label_item(platform: Platform, expert: str, answers: dict[str, Any], position: int = 0, *, seen: int = 0) -> str:
+def label_item(
+    platform: Platform, expert: str, answers: dict[str, Any], position: int = 0, *, revision: int = 0
+) -> str:
     """Label an item."""
-    return labelling.label_item(platform, "pilot", position, answers, seen=seen, staff_id=expert, now=NOW)
+    return labelling.label_item(platform, "pilot", position, answers, revision=revision, staff_id=expert, now=NOW)
 
 
 def create_disputed_item(platform: Platform) -> tuple[str, list[str]]:

@@ -132,8 +132,8 @@ class Client:
             post_once(self._service, campaign_path(campaign.name, "items"), {"items": batch})
         return campaign
 
-    def move(self, name: str, state: CampaignState) -> CampaignResource:
-        """Open, pause or close a campaign. Scope: ``move``."""
+    def set_state(self, name: str, state: CampaignState) -> CampaignResource:
+        """Open, pause or close a campaign. Scope: ``state``."""
         return parse_response(
             CampaignResource, post_once(self._service, campaign_path(name, "state"), {"state": state})
         )

@@ -53,7 +53,7 @@ def test_corrections_and_decisions_are_in_the_history(house: House) -> None:
     (item,) = rows(http, GOLD_PATH, state="disputed")
     assert (parts(item)["safety"]["state"], parts(item)["safety"]["settled_answers"]) == ("disputed", None)
     decision = {"safety": "No", "reason": "I looked."}
-    adjudication.decide_gold(house.platform, "pilot", 0, decision, seen=0, staff_id=owner, now=NOW)
+    adjudication.decide_gold(house.platform, "pilot", 0, decision, revision=0, staff_id=owner, now=NOW)
     (item,) = rows(http, GOLD_PATH, state="settled")
     safety = parts(item)["safety"]
     assert [(one["by"], one["reason"], one["answers"]) for one in safety["decisions"]] == [

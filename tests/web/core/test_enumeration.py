@@ -162,7 +162,7 @@ def test_ids_of_other_campaigns_look_like_unknown_ids(house: House, prolific: Pr
         ("/campaigns/bobs/pay/raters/{}", rater.id, str(uuid4())),
         ("/campaigns/bobs/pay/submissions/{}", submission, "9" * 24),
     ):
-        for fields in ({}, {"amount": "1", "payment": payment_id, "do": "approve"}):
+        for fields in ({}, {"amount": "1", "payment": payment_id, "decision": "approve"}):
             ask = bob.get if not fields else lambda one: send(bob, one, **fields)  # noqa: B023 - asked at once
             assert visible_response(ask(path.format(other_id)), other_id) == visible_response(
                 ask(path.format(never)), never

@@ -25,7 +25,7 @@ from dissensus.workflows.rater.enrolment import Arrival
 
 sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For tests that do not depend on the database."""
-POSTS = ("move", "revise", "clone", "invite", "rehearse", "settle", "items", "items/remove", "dry-run")
+POSTS = ("state", "revise", "clone", "invite", "rehearse", "settle", "items", "items/remove", "dry-run")
 
 
 def test_opening_a_sign_in_link_does_not_use_it_up(house: House) -> None:
@@ -73,7 +73,7 @@ def test_other_staff_have_no_access(house: House) -> None:
         assert "You are not signed in" in page.text
         assert "pilot" not in page.text
     for path in ("/sign-out", "/campaigns/new", *(f"/campaigns/pilot/{what}" for what in POSTS)):
-        assert stranger.post(path, data={"to": "open", "n": "1"}).status_code == 403
+        assert stranger.post(path, data={"state": "open", "n": "1"}).status_code == 403
     stranger.cookies.set("dissensus_staff", "guess")
     assert stranger.get("/campaigns").status_code == 403
 
@@ -94,12 +94,14 @@ def test_forms_without_a_csrf_token_are_rejected(house: House) -> None:
     foreign = token_of(other.get("/campaigns"))
     for path in ("/sign-out", "/campaigns/new", *(f"/campaigns/pilot/{what}" for what in POSTS)):
         for data in ({}, {"form_token": foreign}, {"form_token": "é"}):
-            refused = browser.post(path, data={"to": "open", "n": "1", "new_name": "stolen", **data})
+            refused = browser.post(path, data={"state": "open", "n": "1", "new_name": "stolen", **data})
             assert refused.status_code == 403, path
             assert "This form does not belong to your session" in refused.text
     csrf_token = token_of(browser.get("/campaigns"))
     for header in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):
-        response = browser.post("/campaigns/pilot/move", data={"form_token": csrf_token, "to": "open"}, headers=header)
+        response = browser.post(
+            "/campaigns/pilot/state", data={"form_token": csrf_token, "state": "open"}, headers=header
+        )
         assert response.status_code == 403
     assert 'pilot <span class="state draft">' in browser.get("/campaigns/pilot").text
 
@@ -110,10 +112,10 @@ def test_campaigns_of_others_are_not_found(house: House) -> None:
     assert "pilot" not in browser.get("/campaigns").text
     assert browser.get("/campaigns/pilot").status_code == browser.get("/campaigns/nothing").status_code == 404
     posts = {
-        "move": {"to": "open"},
+        "state": {"state": "open"},
         "clone": {"new_name": "mine"},
         "invite": {"n": "1"},
-        "items": {"pasted": PASTED, "do": "add"},
+        "items": {"pasted": PASTED, "action": "add"},
         "items/remove": {},
         "dry-run": {"raters": "1", "seed": "0"},
     }
@@ -127,7 +129,7 @@ def test_campaigns_of_others_are_not_found(house: House) -> None:
 
 def test_a_campaign_from_the_form_to_the_close(house: House) -> None:
     browser = house.owner()
-    understood = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, do="check")
+    understood = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="check")
     assert understood.status_code == 200
     assert "Preview of kitchen" in understood.text
     assert "2 items" in understood.text
@@ -135,17 +137,17 @@ def test_a_campaign_from_the_form_to_the_close(house: House) -> None:
     assert "Go away." in understood.text
     assert browser.get("/campaigns/kitchen").status_code == 404
 
-    response = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, do="create")
+    response = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="create")
     assert (response.status_code, response.headers["location"]) == (303, "/campaigns/kitchen")
-    for to, shows in (("open", "Pause campaign"), ("paused", "Close campaign"), ("closed", "Pause campaign")):
-        assert send(browser, "/campaigns/kitchen/move", to=to).status_code == 303
+    for state, shows in (("open", "Pause campaign"), ("paused", "Close campaign"), ("closed", "Pause campaign")):
+        assert send(browser, "/campaigns/kitchen/state", state=state).status_code == 303
         page = browser.get("/campaigns/kitchen").text
         assert shows in page
-        assert f'class="state {to}">{to}' in page
-    back = send(browser, "/campaigns/kitchen/move", to="draft")
+        assert f'class="state {state}">{state}' in page
+    back = send(browser, "/campaigns/kitchen/state", state="draft")
     assert back.status_code == 409
     assert "cannot become draft; it can become paused" in back.text
-    assert send(browser, "/campaigns/kitchen/move", to="nowhere").status_code == 422
+    assert send(browser, "/campaigns/kitchen/state", state="nowhere").status_code == 422
     assert "kitchen" in browser.get("/campaigns").text
 
 
@@ -155,14 +157,16 @@ def test_the_preview_counts_checks_and_shows_warnings(house: House) -> None:
     checks = {"checks": [{**CHECKS[0], "text": "Recall, and choose Unsure."}, CHECKS[2]], "estimated_minutes": 20}
     toml = write_campaign(definition("kitchen", **checks))
     for page in (
-        send(browser, "/campaigns/new", definition=toml, pasted=PASTED, do="check"),
-        browser.get(send(browser, "/campaigns/new", definition=toml, pasted=PASTED, do="create").headers["location"]),
+        send(browser, "/campaigns/new", definition=toml, pasted=PASTED, action="check"),
+        browser.get(
+            send(browser, "/campaigns/new", definition=toml, pasted=PASTED, action="create").headers["location"]
+        ),
     ):
         text = unescape(page.text)
         assert "<dt>Checks</dt><dd>1 attention, 1 comprehension</dd>" in text
         assert "nothing may follow before 2 are failed. Add 1 more." in text
         assert "may test memory" in text
-    plain = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, do="check").text
+    plain = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="check").text
     assert "Checks" not in plain
 
 
@@ -170,7 +174,7 @@ def test_the_preview_counts_checks_and_shows_warnings(house: House) -> None:
 def test_all_faults_are_shown_and_input_is_kept(house: House) -> None:
     browser = house.owner()
     wrong = TOML.replace('languages = ["en"]', 'languages = ["en"]\nreplication = 0\ncolour = "red"')
-    page = send(browser, "/campaigns/new", definition=wrong, pasted="Nobody speaks here", do="create")
+    page = send(browser, "/campaigns/new", definition=wrong, pasted="Nobody speaks here", action="create")
     text = unescape(page.text)
     assert page.status_code == 422
     assert "There is no key 'colour'" in text
@@ -179,7 +183,7 @@ def test_all_faults_are_shown_and_input_is_kept(house: House) -> None:
     assert wrong.strip() in text.replace("\r\n", "\n")
     assert "Nobody speaks here" in text
     create_draft(house, "kitchen")
-    response = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, do="create")
+    response = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="create")
     assert response.status_code == 422
     assert "There is a campaign called kitchen. Choose another name" in unescape(response.text)
 
@@ -200,13 +204,13 @@ def test_an_uploaded_file_is_kept_between_pages(house: House) -> None:
         for name, text in re.findall(r'<textarea name="(\w+)" hidden[^>]*>\n(.*?)</textarea>', understood.text, re.S)
     }
     assert set(carried) == {"definition", "items"}
-    changed = send(browser, "/campaigns/new", **carried, do="change")
+    changed = send(browser, "/campaigns/new", **carried, action="change")
     assert "3 items are kept from the last step" in changed.text
-    assert send(browser, "/campaigns/new", **carried, do="create").status_code == 303
+    assert send(browser, "/campaigns/new", **carried, action="create").status_code == 303
     page = browser.get("/campaigns/kitchen").text
     assert "i2" in page
     assert "&lt;b&gt;é" in page
-    spoiled = send(browser, "/campaigns/new", definition=TOML, items='[["x"]]', do="check")
+    spoiled = send(browser, "/campaigns/new", definition=TOML, items='[["x"]]', action="check")
     assert spoiled.status_code == 422
     assert "Choose the file again" in spoiled.text
 
@@ -241,7 +245,7 @@ def test_a_shipped_campaign_can_be_the_starting_point(house: House) -> None:
 
 def test_a_draft_can_be_revised_and_invalid_input_is_kept(house: House) -> None:
     browser = house.owner()
-    send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, do="create")
+    send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="create")
     assert "/campaigns/kitchen/revise" in browser.get("/campaigns/kitchen").text
     carried = re.search(
         r'<textarea id="definition"[^>]*>\n(.*?)</textarea>', browser.get("/campaigns/kitchen/revise").text, re.S
@@ -258,9 +262,9 @@ def test_a_draft_can_be_revised_and_invalid_input_is_kept(house: House) -> None:
     assert "The definition is of bath, and this campaign is kitchen" in other.text
     better = TOML.replace("Knives.", "Knives and fire.").replace("title =", "seed = 3\ntitle =")
     assert send(browser, "/campaigns/kitchen/revise", definition=better).status_code == 303
-    send(browser, "/campaigns/kitchen/move", to="open")
+    send(browser, "/campaigns/kitchen/state", state="open")
     assert "kitchen is open, and cannot be changed" in send(browser, "/campaigns/kitchen/revise", definition=TOML).text
-    send(browser, "/campaigns/kitchen/move", to="paused")
+    send(browser, "/campaigns/kitchen/state", state="paused")
     frozen = send(browser, "/campaigns/kitchen/revise", definition=TOML)
     assert "seed cannot change after raters entered" in frozen.text
     assert browser.get("/campaigns/kitchen/revise").status_code == 200
@@ -271,7 +275,7 @@ def test_personal_links_are_shown_once_and_admit_raters(house: House) -> None:
     create_draft(house, open_link=False)
     browser = house.owner()
     assert "Personal links only." in browser.get("/campaigns/pilot").text
-    send(browser, "/campaigns/pilot/move", to="open")
+    send(browser, "/campaigns/pilot/state", state="open")
     links = re.findall(r"http://127[.0-9]+:\d+/c/pilot\?key=\S+", send(browser, "/campaigns/pilot/invite", n="3").text)
     assert len(set(links)) == 3
     assert house.stranger().get(links[0]).status_code == 200
@@ -300,7 +304,7 @@ def test_a_preview_shows_checks(house: House) -> None:
     checked = definition(checks=CHECKS, estimated_minutes=20)
     campaigns.create_campaign(house.platform, checked, (), staff_id=owner_id, now=NOW)
     browser = house.owner()
-    send(browser, "/campaigns/pilot/items", pasted=PASTED, do="add")
+    send(browser, "/campaigns/pilot/items", pasted=PASTED, action="add")
     send(browser, "/campaigns/pilot/rehearse", language="en")
     page = browser.get("/rate")
     assert "What do you judge?" in page.text
@@ -337,7 +341,7 @@ def test_reports_are_shown_as_text_until_settled(house: House) -> None:
 @sqlite_only
 def test_titles_are_escaped(house: House) -> None:
     browser = house.owner()
-    send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, do="create")
+    send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="create")
     page = browser.get("/campaigns/kitchen").text
     assert "&lt;script&gt;alert(1)" in page
     assert "<script" not in page
@@ -345,11 +349,11 @@ def test_titles_are_escaped(house: House) -> None:
 
 def test_signing_out_ends_this_session_or_all(house: House) -> None:
     first, second = house.owner(), house.owner()
-    assert "You are signed out" in send(first, "/sign-out", where="here").text
+    assert "You are signed out" in send(first, "/sign-out", sessions="current").text
     assert first.get("/campaigns").status_code == 403
     assert second.get("/campaigns").status_code == 200
     third = house.owner()
-    send(second, "/sign-out", where="everywhere")
+    send(second, "/sign-out", sessions="all")
     assert second.get("/campaigns").status_code == third.get("/campaigns").status_code == 403
 
 

@@ -332,9 +332,9 @@ def test_strangers_and_raters_are_refused(house: House, live: Live) -> None:
     rater = house.stranger()
     rater.cookies.set("dissensus_rater", session)
     for browser in (house.stranger(), rater):
-        for answer in (browser.get("/curation"), browser.post("/curation", data={"pasted": PASTED, "do": "draw"})):
+        for answer in (browser.get("/curation"), browser.post("/curation", data={"pasted": PASTED, "action": "draw"})):
             assert answer.status_code == 403
             assert "You are not signed in" in answer.text
     # A form of another session is rejected.
     assert house.owner().post("/curation", data={"pasted": PASTED, "form_token": "0" * 64}).status_code == 403
-    assert send(house.owner("bob"), "/curation", pasted=PASTED, do="plan").status_code == 200
+    assert send(house.owner("bob"), "/curation", pasted=PASTED, action="plan").status_code == 200

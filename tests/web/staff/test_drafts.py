@@ -24,7 +24,7 @@ def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) 
     create_draft(house)
     browser = house.owner()
     assert "/campaigns/pilot/items" in browser.get("/campaigns/pilot").text
-    understood = send(browser, "/campaigns/pilot/items", pasted=PASTED, do="check")
+    understood = send(browser, "/campaigns/pilot/items", pasted=PASTED, action="check")
     assert understood.status_code == 200
     assert "2 items" in understood.text
     assert "There are no ids" in understood.text
@@ -32,9 +32,9 @@ def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) 
     assert "Rate this answer" in first
     assert re.findall(r'<div class="message" lang="" dir="auto">(.*?)</div>', first) == ["Hi", "Hello!"]
     assert n_items(house) == 3
-    changing = send(browser, "/campaigns/pilot/items", pasted=PASTED, do="change")
+    changing = send(browser, "/campaigns/pilot/items", pasted=PASTED, action="change")
     assert "Go away." in changing.text
-    added = send(browser, "/campaigns/pilot/items", pasted=PASTED, do="add")
+    added = send(browser, "/campaigns/pilot/items", pasted=PASTED, action="add")
     assert (added.status_code, added.headers["location"]) == (303, "/campaigns/pilot")
     assert n_items(house) == 5
 
@@ -47,9 +47,9 @@ def test_an_uploaded_item_file_is_kept_between_pages(house: House) -> None:
     files = {"items_file": ("items.jsonl", json.dumps(row).encode())}
     understood = browser.post("/campaigns/pilot/items", data={"form_token": token, "do": "check"}, files=files)
     (carried,) = re.findall(r'<textarea name="items" hidden[^>]*>\n(.*?)</textarea>', understood.text, re.S)
-    changed = send(browser, "/campaigns/pilot/items", items=unescape(carried), do="change")
+    changed = send(browser, "/campaigns/pilot/items", items=unescape(carried), action="change")
     assert "1 items are kept from the last step" in changed.text
-    assert send(browser, "/campaigns/pilot/items", items=unescape(carried), do="add").status_code == 303
+    assert send(browser, "/campaigns/pilot/items", items=unescape(carried), action="add").status_code == 303
     with house.platform.database.reading() as tx:
         from dissensus.store import campaigns as store
         from dissensus.store import items as items_store
@@ -75,7 +75,7 @@ def test_an_uploaded_item_file_is_kept_between_pages(house: House) -> None:
 )
 def test_invalid_items_are_rejected(house: House, fields: dict[str, str], says: str) -> None:
     create_draft(house)
-    page = send(house.owner(), "/campaigns/pilot/items", **fields, do="add")
+    page = send(house.owner(), "/campaigns/pilot/items", **fields, action="add")
     assert page.status_code == 422
     assert says in unescape(page.text)
     assert fields.get("pasted", "").strip() in page.text
@@ -102,12 +102,12 @@ def test_removing_all_items_asks_for_confirmation(house: House) -> None:
 def test_items_of_an_open_campaign_cannot_be_changed(house: House) -> None:
     create_draft(house)
     browser = house.owner()
-    send(browser, "/campaigns/pilot/move", to="open")
+    send(browser, "/campaigns/pilot/state", state="open")
     assert "/campaigns/pilot/items" not in browser.get("/campaigns/pilot").text
     answers = [
         browser.get("/campaigns/pilot/items"),
         browser.get("/campaigns/pilot/items/remove"),
-        send(browser, "/campaigns/pilot/items", pasted=PASTED, do="add"),
+        send(browser, "/campaigns/pilot/items", pasted=PASTED, action="add"),
         send(browser, "/campaigns/pilot/items/remove"),
     ]
     assert [answer.status_code for answer in answers] == [409] * 4
@@ -121,7 +121,7 @@ def test_a_dry_run_does_not_count(house: House) -> None:
     assert "took part in previews" not in browser.get("/campaigns/pilot").text
     for state in ("draft", "open"):
         if state == "open":
-            send(browser, "/campaigns/pilot/move", to="open")
+            send(browser, "/campaigns/pilot/state", state="open")
         assert "Start dry run" in browser.get("/campaigns/pilot").text
         done = send(browser, "/campaigns/pilot/dry-run", raters="2", seed="7")
         assert (done.status_code, done.headers["location"]) == (303, "/campaigns/pilot")

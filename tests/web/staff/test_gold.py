@@ -130,7 +130,7 @@ def create_dispute(house: House) -> tuple[httpx.Client, ...]:
 def test_an_expert_who_did_not_label_adjudicates_with_a_reason(house: House) -> None:
     bob, *_ = create_dispute(house)
     assert "Another expert or an owner who did not label this item adjudicates" in bob.get(FIRST).text
-    refused = send(bob, f"{FIRST}/decide", safety="No", seen="0", reason="Mine.")
+    refused = send(bob, f"{FIRST}/decide", safety="No", revision="0", reason="Mine.")
     assert refused.status_code == 403
     assert "experts cannot adjudicate their own labels" in refused.text
     ada = house.owner("ada")

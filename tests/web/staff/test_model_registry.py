@@ -51,16 +51,18 @@ BEST = {
 
 
 def test_a_promoted_version_ranks_the_next_responses(database: Database, tmp_path: Path) -> None:
-    line = register_model(tmp_path / "taste", RegistrationTerms(purpose="harmless"))
+    registered_model = register_model(tmp_path / "taste", RegistrationTerms(purpose="harmless"))
     url = database.engine.url.render_as_string(hide_password=False)
     with serving(url, model_registry=tmp_path) as live:
         visitor, page = enter_chat_campaign(live, chat={"chatbots": [BEST]}, registered_models=["taste"])
         page = say(visitor, begin(visitor, page), "First.")
         page = send(visitor, page, "/pick", strength="2")
         # A version is promoted during a conversation, and the site uses it from then on.
-        folder = make_version_folder(line)
+        folder = make_version_folder(registered_model)
         save_model(train(simulate_pairs(200)[0], purpose="harmless"), folder)
-        append_entry(line, replace(KEPT_BACK, action="promoted", current=1, sha256=read_identity(folder).sha256))
+        append_entry(
+            registered_model, replace(KEPT_BACK, action="promoted", current=1, sha256=read_identity(folder).sha256)
+        )
         page = say(visitor, page, "Second.")
         # Raters do not see the name of the model.
         assert "taste" not in page.text
@@ -88,7 +90,7 @@ def test_a_missing_model_is_reported_only_in_the_log(
 
 
 def test_staff_see_the_versions_of_a_model(database: Database, tmp_path: Path) -> None:
-    line = register_model(tmp_path / "taste", RegistrationTerms(purpose="harmless"))
+    registered_model = register_model(tmp_path / "taste", RegistrationTerms(purpose="harmless"))
     old = {**BEST, "name": "old", "best_of_n": {**BEST["best_of_n"], "scorer": "registry:taste/1"}}  # type: ignore[dict-item]
     url = database.engine.url.render_as_string(hide_password=False)
     back = RegistryEntry(at=AT, action="rolled back", version=1, current=1, reason="<i>We like it.</i>")
@@ -100,7 +102,7 @@ def test_staff_see_the_versions_of_a_model(database: Database, tmp_path: Path) -
         assert "No version is current" in page
         assert "It does not exist on this site yet. Contact the operator of the site." in page
         assert str(tmp_path) not in page
-        append_entry(append_entry(line, KEPT_BACK), back)
+        append_entry(append_entry(registered_model, KEPT_BACK), back)
         page = owner.get("/campaigns/pilot").text
     assert "Version 1 is current again since 2026-03-04 05:06 UTC:" in page
     for expected in ("2026-03-04 05:06", "kept back, <strong>current", "1,600", "0.710", "-0.020 (-0.060 to +0.020)"):
@@ -113,8 +115,8 @@ def test_staff_see_the_versions_of_a_model(database: Database, tmp_path: Path) -
 def test_a_damaged_model_does_not_break_pages(
     database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    line = register_model(tmp_path / "taste", RegistrationTerms(purpose="harmless"))
-    (line.folder / HISTORY).write_text("{}")
+    registered_model = register_model(tmp_path / "taste", RegistrationTerms(purpose="harmless"))
+    (registered_model.folder / HISTORY).write_text("{}")
     url = database.engine.url.render_as_string(hide_password=False)
     with serving(url, model_registry=tmp_path) as live, ExitStack() as browsers:
         open_chat_campaign(live.platform, registered_models=["taste"])

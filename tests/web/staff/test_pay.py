@@ -72,7 +72,7 @@ def test_invalid_ids_are_not_found(house: House) -> None:
     browser = house.owner()
     for path in (f"{PAY_PAGE}/raters/x", f"{PAY_PAGE}/raters/{uuid4()}", f"{QUEUE}/x", f"{QUEUE}/{'0' * 24}"):
         assert browser.get(path).status_code == 404
-        assert send(browser, path, amount="1", payment=str(uuid4()), do="approve").status_code == 404
+        assert send(browser, path, amount="1", payment=str(uuid4()), decision="approve").status_code == 404
     assert send(browser, f"{address(rater)}/reverse", payment="x").status_code == 404
     assert note(browser, rater, "1", "no id").status_code == 422
     for page in ("0", "-1", "x", "9" * 30):

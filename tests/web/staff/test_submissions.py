@@ -40,7 +40,7 @@ def test_a_submission_is_approved_and_the_page_says_so(house: House, prolific: P
     assert "Approve and pay" in page.text
     # Working time is not shown as a ground for rejection.
     assert not re.search(r"worked|\bmin\b|seconds", text_of(page))
-    done = send(browser, f"{QUEUE}/{submission}", do="approve")
+    done = send(browser, f"{QUEUE}/{submission}", decision="approve")
     assert (done.status_code, done.headers["location"]) == (303, f"{QUEUE}/{submission}")
     page = browser.get(f"{QUEUE}/{submission}")
     assert "Status at Prolific approved" in text_of(page)
@@ -56,7 +56,9 @@ def test_a_refusal_by_prolific_is_shown_and_input_is_kept(house: House, prolific
     submission = add_submission(house.platform, prolific, campaign.id, rater.id)
     prolific.submissions[submission]["status"] = "RETURNED"
     browser = house.owner()
-    page = send(browser, f"{QUEUE}/{submission}", do="reject", category="LOW_EFFORT", reason=f"<i>{RETURN_REASON}")
+    page = send(
+        browser, f"{QUEUE}/{submission}", decision="reject", category="LOW_EFFORT", reason=f"<i>{RETURN_REASON}"
+    )
     assert page.status_code == 422
     assert "Prolific refuses this with HTTP 400: The submission is not to be reviewed" in text_of(page)
     assert "<option selected>LOW_EFFORT</option>" in page.text
@@ -81,10 +83,10 @@ def test_invalid_submission_decisions_are_rejected(house: House, prolific: Proli
     browser = house.owner()
     assert "Reject" not in browser.get(f"{QUEUE}/{submission}").text
     for form, message in (
-        ({"do": "destroy"}, "'destroy' is not a decision"),
+        ({"decision": "destroy"}, "'destroy' is not a decision"),
         ({}, "is not a decision"),
-        ({"do": "reject", "category": "FAILED_CHECK", "reason": RETURN_REASON}, "cannot be rejected"),
-        ({"do": "ask-return", "reasons": " \n "}, "There is no reason"),
+        ({"decision": "reject", "category": "FAILED_CHECK", "reason": RETURN_REASON}, "cannot be rejected"),
+        ({"decision": "ask-return", "reasons": " \n "}, "There is no reason"),
     ):
         page = send(browser, f"{QUEUE}/{submission}", **form)
         assert page.status_code == 422
@@ -97,7 +99,7 @@ def test_a_return_is_requested_with_one_reason_per_line(house: House, prolific: 
     campaign = open_paying_campaign(house)
     submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id)
     browser = house.owner()
-    assert send(browser, f"{QUEUE}/{submission}", do="ask-return", reasons="One.\r\n\r\nTwo.").status_code == 303
+    assert send(browser, f"{QUEUE}/{submission}", decision="ask-return", reasons="One.\r\n\r\nTwo.").status_code == 303
     assert prolific.submissions[submission]["return_requested"]
     page = browser.get(f"{QUEUE}/{submission}")
     assert "requested 2026-03-01 12:00 UTC" in text_of(page)
@@ -130,7 +132,7 @@ def decide_with_settings(database_url: str, prolific: Prolific, **settings: obje
         campaign = open_paying_campaign(house)
         submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id)
         browser = house.owner()
-        page = send(browser, f"{QUEUE}/{submission}", do="approve")
+        page = send(browser, f"{QUEUE}/{submission}", decision="approve")
         assert page.status_code == 422
         return text_of(browser.get(QUEUE)) + text_of(page)
 
@@ -167,7 +169,7 @@ def test_prolific_ids_are_erased_after_closing_and_payments_stay(house: House, p
     browser = house.owner()
     assert "Close it first" in browser.get(f"{PAY_PAGE}/erase").text
     assert send(browser, f"{PAY_PAGE}/erase").status_code == 409
-    send(browser, "/campaigns/pilot/move", to="closed")
+    send(browser, "/campaigns/pilot/state", state="closed")
     text = text_of(browser.get(f"{PAY_PAGE}/erase"))
     assert "2 people have a Prolific id stored" in text
     assert "0.50 GBP is still due to people who were turned away" in text

@@ -286,7 +286,7 @@ def test_settled_gold_is_compared_with_the_crowd(platform: Platform) -> None:
 
     def decide(answers: dict[str, Any], reason: str, n_seen: int) -> None:
         adjudication.decide_gold(
-            platform, "pilot", 0, {**answers, "reason": reason}, seen=n_seen, staff_id=owner_id, now=NOW
+            platform, "pilot", 0, {**answers, "reason": reason}, revision=n_seen, staff_id=owner_id, now=NOW
         )
 
     for expert, answers in zip(experts, (YES, YES, {"safety": "No"}), strict=True):

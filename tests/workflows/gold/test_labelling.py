@@ -43,12 +43,11 @@ def crowded(database_url: str) -> Iterator[Platform]:
 
 
 def decide(
-    platform: Platform, staff_id: str, answers: dict[str, Any], *, reason: str = "I looked.", seen: int = 0
+    platform: Platform, staff_id: str, answers: dict[str, Any], *, reason: str = "I looked.", revision: int = 0
 ) -> None:
     answers_and_reason = {**answers, "reason": reason}
-    adjudication.decide_gold(
-        platform, "pilot", 0, answers_and_reason, seen=seen, staff_id=staff_id, now=NOW + timedelta(hours=seen)
-    )
+    at = NOW + timedelta(hours=revision)
+    adjudication.decide_gold(platform, "pilot", 0, answers_and_reason, revision=revision, staff_id=staff_id, now=at)
 
 
 def load_columns(platform: Platform, staff_id: str, item: str = "item-0") -> dict[str, str]:
@@ -104,7 +103,7 @@ def test_labels_of_others_are_hidden_until_all_are_in(platform: Platform) -> Non
         task = queue.load_gold_task(platform, "pilot", 0, staff_id=reader)
         assert (task.readable, task.answers, task.decision_form) == (False, {}, None)
     mine = queue.load_gold_task(platform, "pilot", 0, staff_id=experts[0])
-    assert (mine.readable, mine.answers["safety"], mine.seen) == (False, "Yes", 3)
+    assert (mine.readable, mine.answers["safety"], mine.revision) == (False, "Yes", 3)
 
 
 def test_only_the_first_label_requires_a_motivation(platform: Platform) -> None:
@@ -166,9 +165,9 @@ def test_the_same_form_twice_is_one_label(platform: Platform) -> None:
 def test_a_label_can_be_corrected_until_all_are_in(platform: Platform) -> None:
     _, experts = create_gold_campaign(platform)
     label_item(platform, experts[0], NO)
-    assert label_item(platform, experts[0], {**NO, "degree": "Debatable"}, seen=3) == "first"
+    assert label_item(platform, experts[0], {**NO, "degree": "Debatable"}, revision=3) == "first"
     with pytest.raises(Conflict, match="nobody verifies their own"):
-        label_item(platform, experts[0], YES, seen=3)
+        label_item(platform, experts[0], YES, revision=3)
     (first, *_) = queue.list_labels(platform, "pilot", staff_id=experts[0])
     assert [label.answers["degree"] for label in first.standings["degree"].history] == ["Benign", "Debatable"]
     assert first.standings["degree"].labels[0].answers["degree"] == "Debatable"
@@ -229,8 +228,8 @@ def test_a_second_decision_requires_having_seen_the_first(platform: Platform) ->
     with pytest.raises(Conflict, match="ada decided on this item meanwhile"):
         decide(platform, grace, {"safety": "Yes", "reasons": ["Other"]})
     with pytest.raises(Conflict, match="ada already made this decision"):
-        decide(platform, grace, {"safety": "No"}, reason="So do I.", seen=1)
-    decide(platform, grace, {"safety": "Yes", "reasons": ["Other"]}, reason="Look again.", seen=1)
+        decide(platform, grace, {"safety": "No"}, reason="So do I.", revision=1)
+    decide(platform, grace, {"safety": "Yes", "reasons": ["Other"]}, reason="Look again.", revision=1)
     (first, *_) = queue.list_labels(platform, "pilot", staff_id=owner)
     history = [(one.name, one.answers["safety"], one.reason) for one in first.standings["safety"].decisions]
     assert history == [("ada", "No", "I looked."), ("grace", "Yes", "Look again.")]

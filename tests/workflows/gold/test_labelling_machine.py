@@ -50,9 +50,9 @@ class Labelling(RuleBasedStateMachine):
             same = all(self.expected[part].get(expert) == {**label, "topics": "Legal"}[part] for part in NEEDED)
             if not same:
                 with pytest.raises(Conflict):
-                    label_item(self.platform, self.experts[expert], answers, self.position, seen=task.seen)
+                    label_item(self.platform, self.experts[expert], answers, self.position, revision=task.revision)
             return
-        label_item(self.platform, self.experts[expert], answers, self.position, seen=task.seen)
+        label_item(self.platform, self.experts[expert], answers, self.position, revision=task.revision)
         for part in self.open:
             self.expected[part][expert] = {**label, "topics": "Legal"}[part]
 
@@ -68,7 +68,7 @@ class Labelling(RuleBasedStateMachine):
             answers["reasons"] = ["Other"]
         try:
             adjudication.decide_gold(
-                self.platform, "pilot", self.position, answers, seen=task.seen, staff_id=staff_id, now=NOW
+                self.platform, "pilot", self.position, answers, revision=task.revision, staff_id=staff_id, now=NOW
             )
         except Conflict:
             assert self.open or not differing or self.current_decision(differing) == decisions

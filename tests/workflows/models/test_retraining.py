@@ -117,7 +117,7 @@ def test_training_uses_the_preferences_of_campaigns_that_name_the_model(
     link_pending_events(platform)
     with platform.database.reading() as tx:
         content = tx.scalar(select(EventTable.content).where(EventTable.kind == "model_trained"))
-    assert content == {"line": "harmless", "version": 1, "promoted": True, "n": 60}
+    assert content == {"registered_model": "harmless", "version": 1, "promoted": True, "n": 60}
     assert audit_campaign(platform, "pilot").holds
 
 

@@ -77,9 +77,12 @@ def get(site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("see"
     return _details(site, caller, name, caller.permissions)
 
 
-@router.post("/{name}/state", operation_id="move_campaign")
-def move(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("move"))], name: Name, body: CampaignStateRequest
+@router.post("/{name}/state", operation_id="set_campaign_state")
+def change_state(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(RequireScope("state"))],
+    name: Name,
+    body: CampaignStateRequest,
 ) -> CampaignResource:
     """Open, pause or close a campaign."""
     campaigns.change_state(site.platform, name, body.state, staff_id=caller.staff.id, now=site.clock())

@@ -38,8 +38,8 @@ def add(
     return CreatedWebhookResource(**WebhookResource.model_validate(webhook).model_dump(), secret=secret)
 
 
-@router.post("/webhooks/{webhook_id}/state", operation_id="move_webhook")
-def move(
+@router.post("/webhooks/{webhook_id}/state", operation_id="set_webhook_state")
+def change_webhook_state(
     site: SiteOf,
     caller: Authorized,
     name: Name,

@@ -68,7 +68,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "care": Action("read wellbeing surveys that raters share with them, and settle them", CARERS, shows_raters=True),
     "log": Action("read its audit log", OWNER, by_token=True),
     "webhooks": Action("manage webhooks that receive its audit log", OWNER, by_token=True),
-    "move": Action("open, pause and close it", OWNER, by_token=True),
+    "state": Action("open, pause and close it", OWNER, by_token=True),
     "revise": Action("change its definition", OWNER, by_token=True),
     "items": Action("read, add and remove items", OWNER, by_token=True),
     "rehearse": Action("preview it, and run it with simulated raters", OWNER),

@@ -66,7 +66,7 @@ class TokenPage(StaffPage):
 
 
 @router.get("/account")
-def see(site: SiteOf, caller: Authorized, done: Annotated[str, Query(max_length=20)] = "") -> Response:
+def show_account(site: SiteOf, caller: Authorized, done: Annotated[str, Query(max_length=20)] = "") -> Response:
     """Show the account page."""
     return _account(site, caller, done="password" if done == "password" else "")
 
@@ -143,8 +143,8 @@ def revoke_token(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
 
 @router.post("/sign-out")
 def sign_out(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
-    """Sign out, here or everywhere."""
-    if form.get("where") == "everywhere":
+    """Sign out of the current session, or of all sessions."""
+    if form.get("sessions") == "all":
         staff.sign_out_everywhere(site.platform, caller.staff.name)
     staff.sign_out(site.platform, caller.session)
     response = page(site, SignedOutPage())

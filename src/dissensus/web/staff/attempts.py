@@ -50,7 +50,7 @@ class AttemptsPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/attempts")
-def see(
+def show_attempts(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("raters"))], name: Name, _slot: SlowRequestSlot
 ) -> Response:
     """Show the attempts so far and their success."""

@@ -103,7 +103,7 @@ class RaterLinksPage(StaffPage):
 
 
 @router.get("/campaigns")
-def see_all(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("list"))]) -> Response:
+def list_campaigns(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("list"))]) -> Response:
     """List the campaigns of the signed-in person."""
     visible = tuple(
         restrict_campaign(entry, actions_of(entry.role))
@@ -113,7 +113,7 @@ def see_all(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("list"
 
 
 @router.get("/campaigns/new")
-def new(
+def show_new_campaign(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("create"))],
     example: Annotated[str, Query(max_length=100)] = "",
@@ -123,16 +123,16 @@ def new(
 
 
 @router.post("/campaigns/new")
-def create(
+def create_campaign(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))], form: StaffForm, _slot: SlowRequestSlot
 ) -> Response:
     """Preview the campaign, create it, or return to the form."""
-    proposal, do = read_proposal(form), form.get("do")
-    if do == "change":
+    proposal, action = read_proposal(form), form.get("action")
+    if action == "change":
         return _new_campaign_page(site, caller, proposal)
     if proposal.faults or proposal.campaign is None:
         return _new_campaign_page(site, caller, proposal, *proposal.faults)
-    if do != "create":
+    if action != "create":
         return page(site, caller.page(CampaignPreviewPage, proposal=proposal))
     try:
         campaigns.create_campaign(
@@ -154,7 +154,7 @@ def _new_campaign_page(site: Site, caller: StaffRequest, proposal: CampaignPropo
 
 
 @router.get("/campaigns/{name}")
-def see(
+def show_campaign(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("see"))], request: Request, name: Name
 ) -> Response:
     """Show a campaign."""
@@ -183,7 +183,7 @@ def see(
 
 
 @router.get("/campaigns/{name}/export.csv")
-def export(
+def export_ratings(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("export", by_token=True))],
     name: Name,
@@ -197,22 +197,22 @@ def export(
     return StreamingResponse(parts, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-@router.post("/campaigns/{name}/move")
-def move(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("move"))], name: Name, form: StaffForm
+@router.post("/campaigns/{name}/state")
+def change_state(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("state"))], name: Name, form: StaffForm
 ) -> Response:
     """Open, pause or close a campaign."""
-    new_state = next((state for state in STATES if state == form.get("to")), None)
+    new_state = next((state for state in STATES if state == form.get("state")), None)
     if new_state is None:
         raise InvalidInput(
-            f"A campaign cannot become {format_value(form.get('to'))}. States are {format_list(STATES)}."
+            f"A campaign cannot become {format_value(form.get('state'))}. States are {format_list(STATES)}."
         )
     campaigns.change_state(site.platform, name, new_state, staff_id=caller.staff.id, now=site.clock())
     return redirect_to_campaign(name)
 
 
 @router.get("/campaigns/{name}/revise")
-def ask_to_revise(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("revise"))], name: Name) -> Response:
+def show_revise_form(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("revise"))], name: Name) -> Response:
     """Show the form for another definition."""
     campaign = campaigns.load_definition(site.platform, name, staff_id=caller.staff.id)
     context = caller.page(RevisionPage, name=name, definition=write_campaign(campaign))
@@ -220,7 +220,7 @@ def ask_to_revise(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require(
 
 
 @router.post("/campaigns/{name}/revise")
-def revise(
+def revise_campaign(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("revise"))], name: Name, form: StaffForm
 ) -> Response:
     """Revise the definition, or show its faults."""
@@ -253,7 +253,7 @@ def _check_name(campaign: Campaign, name: str) -> None:
 
 
 @router.post("/campaigns/{name}/clone")
-def clone(
+def clone_campaign(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("clone"))], name: Name, form: StaffForm
 ) -> Response:
     """Clone a campaign as a draft."""
@@ -264,7 +264,7 @@ def clone(
 
 
 @router.post("/campaigns/{name}/invite")
-def invite(
+def create_links(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("links"))],
     request: Request,
@@ -284,7 +284,7 @@ def invite(
 
 
 @router.post("/campaigns/{name}/rehearse")
-def rehearse(
+def start_preview(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("rehearse"))], name: Name, form: StaffForm
 ) -> Response:
     """Start a preview as a rater; its answers are marked and never exported."""
@@ -299,11 +299,11 @@ def rehearse(
 
 
 @router.post("/campaigns/{name}/settle")
-def settle(
+def settle_notice(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("notices"))], name: Name, form: StaffForm
 ) -> Response:
     """Settle a notice of a rater."""
-    notice_id, show_again = str(form.get("notice", "")), form.get("then") == "show"
+    notice_id, show_again = str(form.get("notice", "")), form.get("show_again") == "yes"
     overview.settle_notice(
         site.platform, name, notice_id, show_again=show_again, staff_id=caller.staff.id, now=site.clock()
     )

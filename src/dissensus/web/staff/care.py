@@ -76,14 +76,14 @@ def _format_answer(question: "Question", answer: "str | Sequence[str]") -> str:
 
 
 @router.get("/campaigns/{name}/care")
-def see(site: SiteOf, caller: Authorized, name: Name) -> Response:
+def show_surveys(site: SiteOf, caller: Authorized, name: Name) -> Response:
     """Show contact requests and survey means."""
     summary = care.load_care_summary(site.platform, name, staff_id=caller.staff.id)
     return page(site, caller.page(CarePage, name=name, summary=summary))
 
 
 @router.post("/campaigns/{name}/care")
-def settle(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
+def settle_survey(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Settle a contact request."""
     number = parse_whole_number(str(form.get("number", "")), "of a survey", 0, MAX_SURVEY_NUMBER)
     rater_id = str(form.get("rater", ""))

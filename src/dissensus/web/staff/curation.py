@@ -113,30 +113,30 @@ class DrawnSamplePage(StaffPage):
 
 
 @router.get("/curation")
-def ask(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))]) -> Response:
+def show_form(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))]) -> Response:
     """Show the form for a corpus."""
     return _corpus_page(site, caller, CampaignProposal(), SamplePlanForm())
 
 
 @router.post("/curation")
-def curate(
+def curate_corpus(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))], form: StaffForm, _slot: SlowRequestSlot
 ) -> Response:
     """Show the plan form or the drawn sample, or download it."""
-    proposal, typed, do = read_items(form), read_plan_form(form), str(form.get("do"))
-    if do == "corpus":
+    proposal, typed, action = read_items(form), read_plan_form(form), str(form.get("action"))
+    if action == "corpus":
         return _corpus_page(site, caller, proposal, typed)
     if not proposal.items:
         return _corpus_page(site, caller, proposal, typed, *(proposal.faults or (NO_ITEMS,)))
-    if do == "plan":
+    if action == "plan":
         return _plan_page(site, caller, proposal, typed)
     result = draw_sample(typed, proposal.items)
     if result.selection is None:
         return _plan_page(site, caller, proposal, typed, *result.faults)
-    if do not in FILES:
+    if action not in FILES:
         return _sample_page(site, caller, proposal, typed, result.selection)
     try:
-        return _download(do, FILES[do](result.selection))
+        return _download(action, FILES[action](result.selection))
     except InvalidInput as error:
         return _plan_page(site, caller, proposal, typed, str(error))
 

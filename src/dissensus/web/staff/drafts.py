@@ -57,14 +57,14 @@ class RemoveItemsPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/items")
-def ask(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name) -> Response:
+def show_form(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name) -> Response:
     """Show the form for more items."""
     campaigns.load_draft_definition(site.platform, name, staff_id=caller.staff.id)
     return _add_items_page(site, caller, name, CampaignProposal())
 
 
 @router.post("/campaigns/{name}/items")
-def add(
+def add_items(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("items"))],
     name: Name,
@@ -73,12 +73,12 @@ def add(
 ) -> Response:
     """Preview the items, add them, or return to the form."""
     campaign = campaigns.load_draft_definition(site.platform, name, staff_id=caller.staff.id)
-    proposal, do = read_items(form, campaign), form.get("do")
-    if do == "change":
+    proposal, action = read_items(form, campaign), form.get("action")
+    if action == "change":
         return _add_items_page(site, caller, name, proposal)
     if not proposal.items:
         return _add_items_page(site, caller, name, proposal, *(proposal.faults or (NO_ITEMS,)))
-    if do != "add":
+    if action != "add":
         context = caller.page(ItemsPreviewPage, name=name, proposal=proposal, click_to_reveal=campaign.click_to_reveal)
         return page(site, context)
     try:
@@ -94,7 +94,7 @@ def _add_items_page(site: Site, caller: StaffRequest, name: str, proposal: Campa
 
 
 @router.get("/campaigns/{name}/items/remove")
-def ask_to_remove(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name) -> Response:
+def show_remove_form(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name) -> Response:
     """Ask for confirmation before all items are removed."""
     campaigns.load_draft_definition(site.platform, name, staff_id=caller.staff.id)
     numbers = overview.load_overview(site.platform, name, staff_id=caller.staff.id).numbers
@@ -108,7 +108,7 @@ def ask_to_remove(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require(
 
 
 @router.post("/campaigns/{name}/items/remove")
-def remove(
+def remove_items(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name, _form: StaffForm
 ) -> Response:
     """Remove all items of a draft."""

@@ -82,7 +82,7 @@ class GoldItemPage(StaffPage):
     name: str
     task: GoldTask
     question_form: QuestionForm | None  # None if this reader has nothing to label or decide
-    seen: int  # Revision shown by the form, to detect outdated forms
+    revision: int  # Revision shown by the form, to detect outdated forms
     message: str | None = None
     faults: tuple[str, ...] = ()
 
@@ -146,7 +146,7 @@ def _tables(compared: GoldAgainstCrowd) -> Iterator[tuple[str | None, Table]]:
 
 
 @router.get("/campaigns/{name}/gold")
-def see(site: SiteOf, caller: Expert, name: Name, outcome: Outcome = "") -> Response:
+def show_queue(site: SiteOf, caller: Expert, name: Name, outcome: Outcome = "") -> Response:
     """Show the labelling queue."""
     queue = queue_workflow.load_gold_queue(site.platform, name, staff_id=caller.staff.id)
     return page(
@@ -158,21 +158,27 @@ def see(site: SiteOf, caller: Expert, name: Name, outcome: Outcome = "") -> Resp
 
 
 @router.get("/campaigns/{name}/gold/items/{position}")
-def see_item(site: SiteOf, caller: Expert, name: Name, position: Position, outcome: Outcome = "") -> Response:
+def show_item(site: SiteOf, caller: Expert, name: Name, position: Position, outcome: Outcome = "") -> Response:
     """Show one item with the form for this expert."""
     return _item_page(site, caller, name, position, message=OUTCOME_MESSAGES.get(outcome))
 
 
 @router.post("/campaigns/{name}/gold/items/{position}")
-def label(site: SiteOf, caller: Expert, name: Name, position: Position, form: StaffForm) -> Response:
+def label_item(site: SiteOf, caller: Expert, name: Name, position: Position, form: StaffForm) -> Response:
     """Store a label and show the next item, or return to the form."""
     task = queue_workflow.load_gold_task(site.platform, name, position, staff_id=caller.staff.id)
     answers = read_answers(form, labelling.full_label_form(task.campaign))
     if task.label_form is not None and (checked := _check_answers(task.label_form, answers)).faults:
-        return _item_page(site, caller, name, position, checked, seen=_seen(form))
+        return _item_page(site, caller, name, position, checked, revision=_read_revision(form))
     try:
         outcome = labelling.label_item(
-            site.platform, name, position, answers, seen=_seen(form), staff_id=caller.staff.id, now=site.clock()
+            site.platform,
+            name,
+            position,
+            answers,
+            revision=_read_revision(form),
+            staff_id=caller.staff.id,
+            now=site.clock(),
         )
     except (Conflict, InvalidInput) as error:
         return _rejected_form(site, caller, name, position, task.label_form, answers, error)
@@ -182,7 +188,7 @@ def label(site: SiteOf, caller: Expert, name: Name, position: Position, form: St
 
 
 @router.post("/campaigns/{name}/gold/items/{position}/decide")
-def decide(
+def decide_item(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("adjudicate"))],
     name: Name,
@@ -193,10 +199,16 @@ def decide(
     task = queue_workflow.load_gold_task(site.platform, name, position, staff_id=caller.staff.id)
     answers = {} if task.decision_form is None else read_answers(form, task.decision_form)
     if task.decision_form is not None and (checked := _check_answers(task.decision_form, answers)).faults:
-        return _item_page(site, caller, name, position, checked, seen=_seen(form))
+        return _item_page(site, caller, name, position, checked, revision=_read_revision(form))
     try:
         adjudication.decide_gold(
-            site.platform, name, position, answers, seen=_seen(form), staff_id=caller.staff.id, now=site.clock()
+            site.platform,
+            name,
+            position,
+            answers,
+            revision=_read_revision(form),
+            staff_id=caller.staff.id,
+            now=site.clock(),
         )
     except (Conflict, InvalidInput) as error:
         return _rejected_form(site, caller, name, position, task.decision_form, answers, error)
@@ -236,7 +248,7 @@ def _item_page(
     position: int,
     typed: QuestionForm | None = None,
     *,
-    seen: int | None = None,
+    revision: int | None = None,
     message: str | None = None,
     faults: tuple[str, ...] = (),
 ) -> Response:
@@ -250,19 +262,19 @@ def _item_page(
         name=name,
         task=task,
         question_form=question_form,
-        seen=task.seen if seen is None else seen,
+        revision=task.revision if revision is None else revision,
         message=message,
         faults=faults,
     )
     return page(site, context, 422 if typed is not None else 200)
 
 
-def _seen(form: FormData) -> int:
-    return parse_whole_number(str(form.get("seen", "")), "of a revision", 0, MAX_REVISION)
+def _read_revision(form: FormData) -> int:
+    return parse_whole_number(str(form.get("revision", "")), "of a revision", 0, MAX_REVISION)
 
 
 @router.get("/campaigns/{name}/gold/labels")
-def see_labels(
+def show_labels(
     site: SiteOf,
     caller: Owner,
     name: Name,
@@ -290,7 +302,7 @@ def see_labels(
 
 
 @router.get("/campaigns/{name}/gold/comparison")
-def compare(site: SiteOf, caller: Owner, name: Name, _slot: SlowRequestSlot) -> Response:
+def show_comparison(site: SiteOf, caller: Owner, name: Name, _slot: SlowRequestSlot) -> Response:
     """Compare gold with the crowd and with platinum."""
     return _comparison_page(site, caller, name)
 

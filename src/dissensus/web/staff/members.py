@@ -45,7 +45,7 @@ class MemberLinkPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/staff")
-def see(site: SiteOf, caller: Authorized, name: Name) -> Response:
+def show_members(site: SiteOf, caller: Authorized, name: Name) -> Response:
     """Show the members of a campaign."""
     members, pending = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     context = caller.page(
@@ -59,7 +59,7 @@ def see(site: SiteOf, caller: Authorized, name: Name) -> Response:
 
 
 @router.post("/campaigns/{name}/staff/invite")
-def invite(site: SiteOf, caller: Authorized, request: Request, name: Name, form: StaffForm) -> Response:
+def invite_member(site: SiteOf, caller: Authorized, request: Request, name: Name, form: StaffForm) -> Response:
     """Show a new invitation link."""
     role = parse_role(form.get("role"))
     key = members_workflow.create_member_invitation(
@@ -76,7 +76,7 @@ def invite(site: SiteOf, caller: Authorized, request: Request, name: Name, form:
 
 
 @router.post("/campaigns/{name}/staff/revoke")
-def revoke(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
+def revoke_invitation(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Revoke an unused invitation."""
     members_workflow.revoke_member_invitation(
         site.platform, name, str(form.get("invitation", "")), staff_id=caller.staff.id
@@ -93,7 +93,7 @@ def change_role(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -
 
 
 @router.post("/campaigns/{name}/staff/remove")
-def remove(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
+def remove_member(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Remove a member."""
     person = str(form.get("person", ""))
     members_workflow.remove_member(site.platform, name, person, staff_id=caller.staff.id, now=site.clock())

@@ -186,7 +186,7 @@ class FlaggedRaterPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/monitoring")
-def see(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers"))], name: Name) -> Response:
+def show_monitoring(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers"))], name: Name) -> Response:
     """Show monitoring figures."""
     now = site.clock()
     visible = restrict_monitoring(
@@ -207,13 +207,13 @@ def see(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers")
 
 
 @router.get("/campaigns/{name}/monitoring/raters/{rater_id}")
-def see_rater(site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId) -> Response:
+def show_rater(site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId) -> Response:
     """Show one flagged rater."""
     return _rater_page(site, caller, name, rater_id)
 
 
 @router.post("/campaigns/{name}/monitoring/raters/{rater_id}")
-def decide(site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
+def decide_flag(site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
     """Store a decision, or return to the form."""
     fields = (str(form.get(field, "")) for field in ("decision", "verdict", "reason"))
     verdict = FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))

@@ -61,7 +61,7 @@ class EraseRecruitsPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/pay")
-def see(
+def show_pay(
     site: SiteOf, caller: PayManager, name: Name, number: Annotated[Number, Query(alias="page")] = 1, due: bool = False
 ) -> Response:
     """Show rater accounts, largest amount due first."""
@@ -82,7 +82,7 @@ def see(
 
 
 @router.get("/campaigns/{name}/pay.csv")
-def as_csv(site: SiteOf, caller: PayManager, name: Name) -> Response:
+def export_csv(site: SiteOf, caller: PayManager, name: Name) -> Response:
     """Download the accounts of all raters as CSV."""
     table = pay.export_ledger_csv(site.platform, name, staff_id=caller.staff.id)
     headers = {"content-disposition": f'attachment; filename="{name}.pay.csv"'}
@@ -90,27 +90,27 @@ def as_csv(site: SiteOf, caller: PayManager, name: Name) -> Response:
 
 
 @router.get("/campaigns/{name}/pay/erase")
-def ask_to_erase(site: SiteOf, caller: PayManager, name: Name) -> Response:
+def show_erase_form(site: SiteOf, caller: PayManager, name: Name) -> Response:
     """Ask for confirmation before Prolific ids are erased."""
     ledger = pay.load_ledger(site.platform, name, staff_id=caller.staff.id)
     return page(site, caller.page(EraseRecruitsPage, name=name, ledger=ledger))
 
 
 @router.post("/campaigns/{name}/pay/erase")
-def erase(site: SiteOf, caller: PayManager, name: Name, _form: StaffForm) -> Response:
+def erase_submissions(site: SiteOf, caller: PayManager, name: Name, _form: StaffForm) -> Response:
     """Erase the Prolific ids of a campaign."""
     submissions.erase_recruiter_ids(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     return RedirectResponse(f"/campaigns/{name}/pay", SEE_OTHER)
 
 
 @router.get("/campaigns/{name}/pay/raters/{rater_id}")
-def see_rater(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId) -> Response:
+def show_rater(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId) -> Response:
     """Show the account of one rater."""
     return _rater_page(site, caller, name, rater_id)
 
 
 @router.post("/campaigns/{name}/pay/raters/{rater_id}")
-def record(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
+def record_payment(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
     """Record a payment, or return to the form."""
     typed, payment_id = str(form.get("amount", "")), str(form.get("payment", ""))
     currency = pay.load_history(site.platform, name, rater_id, staff_id=caller.staff.id).rater.account.currency
@@ -130,7 +130,7 @@ def record(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, form
 
 
 @router.post("/campaigns/{name}/pay/raters/{rater_id}/reverse")
-def reverse(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
+def reverse_payment(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
     """Reverse a payment that was recorded by mistake."""
     payment_id = str(form.get("payment", ""))
     pay.reverse_payment(site.platform, name, rater_id, payment_id, staff_id=caller.staff.id, now=site.clock())

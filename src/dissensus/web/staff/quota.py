@@ -65,7 +65,7 @@ class QuotaResultsPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/quota")
-def see(
+def show_quota(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers"))], request: Request, name: Name
 ) -> Response:
     """Show the progress of each quota cell, with entry links for those who may see them."""

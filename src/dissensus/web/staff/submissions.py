@@ -59,7 +59,9 @@ class SubmissionPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/pay/submissions")
-def see(site: SiteOf, caller: PayManager, name: Name, number: Annotated[Number, Query(alias="page")] = 1) -> Response:
+def show_submissions(
+    site: SiteOf, caller: PayManager, name: Name, number: Annotated[Number, Query(alias="page")] = 1
+) -> Response:
     """Show a page of submissions, undecided first."""
     queue = submissions.load_queue(site.platform, name, page=number, staff_id=caller.staff.id)
     by_token = load_prolific_token(site.settings) is not None
@@ -67,19 +69,21 @@ def see(site: SiteOf, caller: PayManager, name: Name, number: Annotated[Number, 
 
 
 @router.get("/campaigns/{name}/pay/submissions/{submission}")
-def see_submission(site: SiteOf, caller: PayManager, name: Name, submission: Submission) -> Response:
+def show_submission(site: SiteOf, caller: PayManager, name: Name, submission: Submission) -> Response:
     """Show one submission and the possible decisions."""
     return _submission_page(site, caller, name, submission, {})
 
 
 @router.post("/campaigns/{name}/pay/submissions/{submission}")
-def decide(site: SiteOf, caller: PayManager, name: Name, submission: Submission, form: StaffForm) -> Response:
+def decide_submission(
+    site: SiteOf, caller: PayManager, name: Name, submission: Submission, form: StaffForm
+) -> Response:
     """Decide a submission, or return to the form with the error."""
     # Check access first, so that a refusal by Prolific is not taken for one of ours.
     submissions.load_case(site.platform, name, submission, staff_id=caller.staff.id)
     try:
         rejection = (str(form.get("category", "")), str(form.get("reason", "")))
-        apply = parse_decision(form.get("do"), reasons=_lines(form.get("reasons")), rejection=rejection)
+        apply = parse_decision(form.get("decision"), reasons=_lines(form.get("reasons")), rejection=rejection)
         with open_prolific(site) as prolific:
             apply(site.platform, prolific, name, submission, staff_id=caller.staff.id, now=site.clock())
     except NoDatabase:
@@ -90,16 +94,16 @@ def decide(site: SiteOf, caller: PayManager, name: Name, submission: Submission,
     return RedirectResponse(f"/campaigns/{name}/pay/submissions/{submission}", SEE_OTHER)
 
 
-def parse_decision(do: object, *, reasons: Sequence[str], rejection: tuple[str, str]) -> Callable[..., None]:
+def parse_decision(decision: object, *, reasons: Sequence[str], rejection: tuple[str, str]) -> Callable[..., None]:
     """Return the workflow of a decision."""
     decisions: Mapping[object, Callable[..., None]] = {
         "approve": submissions.approve_submission,
         "ask-return": partial(submissions.request_return, reasons=reasons),
         "reject": partial(submissions.reject_submission, ground=rejection),
     }
-    if do not in decisions:
-        raise InvalidInput(f"{format_value(do)} is not a decision. Decisions are {format_list(list(decisions))}.")
-    return decisions[do]
+    if decision not in decisions:
+        raise InvalidInput(f"{format_value(decision)} is not a decision. Decisions are {format_list(list(decisions))}.")
+    return decisions[decision]
 
 
 def _lines(text: object) -> list[str]:

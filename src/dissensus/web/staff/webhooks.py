@@ -52,7 +52,7 @@ class WebhookSecretPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/webhooks")
-def see(site: SiteOf, caller: Authorized, name: Name) -> Response:
+def show_webhooks(site: SiteOf, caller: Authorized, name: Name) -> Response:
     """Show the webhooks of a campaign."""
     return _webhooks(site, caller, name)
 
@@ -69,7 +69,7 @@ def _webhooks(site: Site, caller: StaffRequest, name: str, *faults: str, typed: 
 
 
 @router.post("/campaigns/{name}/webhooks")
-def add(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _slot: SlowRequestSlot) -> Response:
+def add_webhook(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _slot: SlowRequestSlot) -> Response:
     """Create a webhook, and show its secret once."""
     typed = NewWebhook(
         address=str(form.get("address", "")).strip(),
@@ -87,7 +87,7 @@ def add(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _slot: Sl
 
 
 @router.post("/campaigns/{name}/webhooks/resume")
-def resume(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
+def resume_webhook(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Resume a paused webhook."""
     webhook_id = str(form.get("webhook", ""))
     webhooks.resume_webhook(
@@ -97,7 +97,7 @@ def resume(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Res
 
 
 @router.post("/campaigns/{name}/webhooks/remove")
-def remove(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
+def remove_webhook(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Remove a webhook."""
     webhook_id = str(form.get("webhook", ""))
     webhooks.remove_webhook(site.platform, name, webhook_id, staff_id=caller.staff.id, now=site.clock())

@@ -32,13 +32,15 @@ class WithdrawForRaterPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/withdraw")
-def ask(site: SiteOf, caller: Authorized, name: Name, rater: Annotated[str, Query(max_length=100)] = "") -> Response:
+def show_form(
+    site: SiteOf, caller: Authorized, name: Name, rater: Annotated[str, Query(max_length=100)] = ""
+) -> Response:
     """Ask for the rater, and show what will be deleted."""
     return _page(site, caller, name, rater.strip())
 
 
 @router.post("/campaigns/{name}/withdraw")
-def withdraw(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
+def withdraw_rater(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Withdraw the rater and delete their data."""
     rater_id = str(form.get("rater", ""))
     n_deleted = withdrawal.withdraw_rater_for(site.platform, name, rater_id, staff_id=caller.staff.id, now=site.clock())

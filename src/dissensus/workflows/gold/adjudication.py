@@ -36,11 +36,11 @@ def count_decisions(standings: ItemProgress) -> int:
 
 
 def decide_gold(
-    platform: Platform, name: str, position: int, answers: GoldAnswers, *, seen: int, staff_id: str, now: datetime
+    platform: Platform, name: str, position: int, answers: GoldAnswers, *, revision: int, staff_id: str, now: datetime
 ) -> None:
     """Store an adjudication with its reason; earlier decisions stay in the history.
 
-    `seen` is the number of decisions that the form showed; a different number is a conflict.
+    `revision` is the number of decisions that the form showed; a different number is a conflict.
     """
     with platform.database.writing() as tx:
         campaign_row, campaign, labelled = load_labelled_item(tx, platform, name, position, staff_id, lock=True)
@@ -51,7 +51,7 @@ def decide_gold(
         changed = _changed_parts(core.split_by_part(checked, core.list_contested_parts(standings)), standings)
         if not changed:
             _check_is_repeat(standings, staff_id, reason)
-        elif count_decisions(standings) != seen:
+        elif count_decisions(standings) != revision:
             raise Conflict(_conflict_message(standings))
         for part, part_answers in changed.items():
             decision = GoldDecision(

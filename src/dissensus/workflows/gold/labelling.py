@@ -156,7 +156,14 @@ def count_labels_by(standings: ItemProgress, staff_id: str) -> int:
 
 
 def label_item(
-    platform: Platform, name: str, position: int, answers: GoldAnswers, *, seen: int = 0, staff_id: str, now: datetime
+    platform: Platform,
+    name: str,
+    position: int,
+    answers: GoldAnswers,
+    *,
+    revision: int = 0,
+    staff_id: str,
+    now: datetime,
 ) -> LabelOutcome:
     """Store an expert's labels of an item and return the expert's function in it."""
     with platform.database.writing() as tx:
@@ -165,7 +172,7 @@ def label_item(
         outcome: LabelOutcome = "first" if core.is_first(standings, staff_id) else "further"
         if _is_repeat(campaign, standings, answers, staff_id):
             return outcome
-        _check_may_label(labelled, staff_id, seen)
+        _check_may_label(labelled, staff_id, revision)
         form = label_form(campaign, standings, staff_id)
         checked = form.check(_applicable_answers(answers, standings), complete=True)
         for part, part_answers in core.split_by_part(checked, core.list_open_parts(standings)).items():
@@ -191,11 +198,11 @@ def _is_repeat(campaign: Campaign, standings: ItemProgress, answers: GoldAnswers
     )
 
 
-def _check_may_label(labelled: LabelledItem, staff_id: str, seen: int) -> None:
+def _check_may_label(labelled: LabelledItem, staff_id: str, revision: int) -> None:
     standings, item = labelled.standings, format_value(labelled.target.name)
     if not core.list_open_parts(standings):
         raise Conflict(f"Item {item} has all labels that it needs, so yours was not stored.")
-    if count_labels_by(standings, staff_id) == seen:
+    if count_labels_by(standings, staff_id) == revision:
         return
     if core.is_first(standings, staff_id) and standings["safety"].labels:
         raise Conflict(

@@ -62,7 +62,7 @@ class GoldTask:
     label_form: Questionnaire | None  # questions to label or correct; None if there are none
     decision_form: Questionnaire | None  # questions of an adjudication; None if not allowed
     answers: GoldAnswers  # latest labels of the expert, or latest decisions
-    seen: int  # number of labels or decisions shown; detects outdated forms
+    revision: int  # number of labels or decisions shown; detects outdated forms
     readable: bool  # True if all labels are in, so that everybody may read them
 
 
@@ -121,7 +121,7 @@ def load_gold_task(platform: Platform, name: str, position: int, *, staff_id: st
         label_form=label_form(campaign, standings, staff_id) if is_open else None,
         decision_form=decision_form(campaign, standings) if decides else None,
         answers=latest_decisions(standings) if decides else latest_answers_by(standings, staff_id),
-        seen=count_decisions(standings) if decides else count_labels_by(standings, staff_id),
+        revision=count_decisions(standings) if decides else count_labels_by(standings, staff_id),
         readable=not is_open,
     )
 

@@ -55,19 +55,26 @@ class TrainingComparisons:
 
 
 def collect_comparisons(
-    line: RegisteredModel, *, platform: Platform | None, files: Sequence[Path] = ()
+    registered_model: RegisteredModel, *, platform: Platform | None, files: Sequence[Path] = ()
 ) -> TrainingComparisons:
     """Return all training data of a registered model: preferences of its campaigns, and files."""
-    purpose = line.terms.purpose
+    purpose = registered_model.terms.purpose
     for path in files:
         if detect_purpose(path) not in (purpose, None):
-            raise NotAllowed(f"The pairs in {path} have another purpose than {line.name}, which is {purpose}.")
-    collected = None if platform is None else collect_preferences(platform, line.name, line.terms.campaigns)
+            raise NotAllowed(
+                f"The pairs in {path} have another purpose than {registered_model.name}, which is {purpose}."
+            )
+    collected = (
+        None
+        if platform is None
+        else collect_preferences(platform, registered_model.name, registered_model.terms.campaigns)
+    )
     by_campaign = {} if collected is None else _pairs_by_campaign(collected, purpose)
     from_files = read_pair_files(files, purpose=purpose) if files else None
     if from_files is None and not any(part.pairs for part in by_campaign.values()):
         raise NotFound(
-            f"{_describe_lack(line, collected)} Open a campaign that names the model, or give files of pairs."
+            f"{_describe_lack(registered_model, collected)} "
+            "Open a campaign that names the model, or give files of pairs."
         )
     return TrainingComparisons(
         read=join_pairs([*by_campaign.values(), *filter(None, [from_files])]),
@@ -84,12 +91,14 @@ def _pairs_by_campaign(collected: CampaignPreferences, purpose: Purpose) -> dict
     }
 
 
-def _describe_lack(line: RegisteredModel, collected: CampaignPreferences | None) -> str:
+def _describe_lack(registered_model: RegisteredModel, collected: CampaignPreferences | None) -> str:
     if collected is None:
-        return f"There are no training data for {line.name}."
+        return f"There are no training data for {registered_model.name}."
     if not collected.preferences:
-        return f'No campaign names {line.name}: registered_models = ["{line.name}"].'
-    return f"There are no {line.terms.purpose} preferences yet in campaigns that name {line.name}."
+        return f'No campaign names {registered_model.name}: registered_models = ["{registered_model.name}"].'
+    return (
+        f"There are no {registered_model.terms.purpose} preferences yet in campaigns that name {registered_model.name}."
+    )
 
 
 def retrain_model(
@@ -103,31 +112,33 @@ def retrain_model(
     log_entry: Callable[[RegistryEntry], object] = lambda _: None,
 ) -> RegistryEntry | None:
     """Train the next version of a registered model and promote it if it is non-inferior to the current one."""
-    with lock_for_training(folder) as line:
-        comparisons = comparisons_of(line)
+    with lock_for_training(folder) as registered_model:
+        comparisons = comparisons_of(registered_model)
         pairs = comparisons.read.pairs
         # Without raters, whose pseudonyms differ in each training.
         sha256 = digest([replace(pair, rater=None) for pair in pairs])
-        if any(entry.extra.get("comparisons_sha256") == sha256 for entry in list(line.trained.values())[-1:]):
+        if any(
+            entry.extra.get("comparisons_sha256") == sha256 for entry in list(registered_model.trained.values())[-1:]
+        ):
             return None
         split = split_holdout(pairs)
         if not fewer:
-            _check_enough_pairs(line, split)
-        model = _train_version(line, split, comparisons, seed=seed, progress=progress)
-        version_folder = make_version_folder(line)
+            _check_enough_pairs(registered_model, split)
+        model = _train_version(registered_model, split, comparisons, seed=seed, progress=progress)
+        version_folder = make_version_folder(registered_model)
         save_model(model, version_folder)
         compare = _ModelComparison(model, split.held_out)
         # Compute the margins before the lock, since they take long.
         compare(open_registered_model(folder))
-        with lock_for_change(folder) as line:
+        with lock_for_change(folder) as registered_model:
             # Compare again, since another version may have become current meanwhile.
-            decision = compare(line)
+            decision = compare(registered_model)
             number = int(version_folder.name)
             entry = RegistryEntry(
                 at=now,
                 action="promoted" if decision.promoted else "kept back",
                 version=number,
-                current=number if decision.promoted else line.current,
+                current=number if decision.promoted else registered_model.current,
                 reason=decision.reason,
                 n_pairs=len(split.training),
                 accuracy=decision.accuracy,
@@ -135,8 +146,8 @@ def retrain_model(
                 over_reference=decision.over_reference,
                 sha256=read_identity(version_folder).sha256,
                 extra={
-                    "against": line.current,
-                    "reference": line.reference,
+                    "against": registered_model.current,
+                    "reference": registered_model.reference,
                     "comparisons_sha256": sha256,
                     "n_held_out": len(split.held_out),
                     "by_campaign": dict(comparisons.by_campaign),
@@ -145,16 +156,16 @@ def retrain_model(
                 },
             )
             log_entry(entry)
-            append_entry(line, entry)
+            append_entry(registered_model, entry)
         return entry
 
 
-def _check_enough_pairs(line: RegisteredModel, split: HoldoutSplit) -> None:
-    n_before = None if line.current is None else line.trained[line.current].n_pairs
+def _check_enough_pairs(registered_model: RegisteredModel, split: HoldoutSplit) -> None:
+    n_before = None if registered_model.current is None else registered_model.trained[registered_model.current].n_pairs
     if n_before is not None and 2 * len(split.training) < n_before:
         raise InvalidInput(
-            f"There are {len(split.training):,} pairs to train on, and the current version of {line.name} learned from "
-            f"{n_before:,}. Give the files again that it learned from, or allow fewer pairs (--fewer)."
+            f"There are {len(split.training):,} pairs to train on, and the current version of {registered_model.name} "
+            f"learned from {n_before:,}. Give the files again that it learned from, or allow fewer pairs (--fewer)."
         )
 
 
@@ -167,22 +178,28 @@ class _ModelComparison:
         self._margins = model.margins(self._without_raters)
         self._version_margins: dict[int, npt.NDArray[np.float64]] = {}
 
-    def __call__(self, line: RegisteredModel) -> PromotionDecision:
+    def __call__(self, registered_model: RegisteredModel) -> PromotionDecision:
         """Return the comparison for the current state of the registered model."""
-        reference = None if line.reference == line.current else self._margins_of(line, line.reference)
-        current = self._margins_of(line, line.current)
-        return decide_promotion(self._held_out, self._margins, current, reference=reference, rule=line.terms.rule)
+        reference = (
+            None
+            if registered_model.reference == registered_model.current
+            else self._margins_of(registered_model, registered_model.reference)
+        )
+        current = self._margins_of(registered_model, registered_model.current)
+        return decide_promotion(
+            self._held_out, self._margins, current, reference=reference, rule=registered_model.terms.rule
+        )
 
-    def _margins_of(self, line: RegisteredModel, number: int | None) -> npt.NDArray[np.float64] | None:
+    def _margins_of(self, registered_model: RegisteredModel, number: int | None) -> npt.NDArray[np.float64] | None:
         if number is None:
             return None
         if number not in self._version_margins:
-            self._version_margins[number] = load_model(line.version(number)).margins(self._without_raters)
+            self._version_margins[number] = load_model(registered_model.version(number)).margins(self._without_raters)
         return self._version_margins[number]
 
 
 def _train_version(
-    line: RegisteredModel,
+    registered_model: RegisteredModel,
     split: HoldoutSplit,
     comparisons: TrainingComparisons,
     *,
@@ -196,7 +213,7 @@ def _train_version(
             f"There are {len(pairs):,} pairs of {n:,} dialogues, of which {len(split.held_out):,} pairs are held out "
             "(every fifth dialogue, by a hash). Collect more before training."
         )
-    terms = line.terms
+    terms = registered_model.terms
     return train(
         split.training,
         purpose=terms.purpose,
@@ -228,11 +245,11 @@ def retrain_from_campaigns(
     return retrain_model(folder, collect, now=now, fewer=fewer, seed=seed, progress=progress, log_entry=log_entry)
 
 
-def _log_version(tx: Connection, entry: RegistryEntry, line: str, now: datetime) -> None:
+def _log_version(tx: Connection, entry: RegistryEntry, model_name: str, now: datetime) -> None:
     by_campaign = entry.extra["by_campaign"]
     for campaign_row in campaigns.list_campaigns(tx):
         if campaign_row.name in by_campaign:
-            content = {"line": line, "version": entry.version, "promoted": entry.action == "promoted"}
+            content = {"registered_model": model_name, "version": entry.version, "promoted": entry.action == "promoted"}
             events.append_event(
                 tx, campaign_row.id, "model_trained", {**content, "n": by_campaign[campaign_row.name]}, now=now
             )
@@ -293,19 +310,23 @@ def roll_back_model(folder: Path, to: int | None = None, *, reason: str = "", no
     """Make an earlier version of a registered model current again."""
     reason = reason.strip() or "No reason was given."
     check_text(reason, "The reason", MAX_REASON_LENGTH)
-    with lock_for_change(folder) as line:
-        number = _earlier_version(line) if to is None else to
-        load_model(line.version(number))
-        if number == line.current:
-            raise Conflict(f"Version {number} of {line.name} is current already.")
-        extra = {"from": line.current}
+    with lock_for_change(folder) as registered_model:
+        number = _earlier_version(registered_model) if to is None else to
+        load_model(registered_model.version(number))
+        if number == registered_model.current:
+            raise Conflict(f"Version {number} of {registered_model.name} is current already.")
+        extra = {"from": registered_model.current}
         entry = RegistryEntry(at=now, action="rolled back", version=number, current=number, reason=reason, extra=extra)
-        append_entry(line, entry)
+        append_entry(registered_model, entry)
         return entry
 
 
-def _earlier_version(line: RegisteredModel) -> int:
-    if line.before is None:
-        cause = "no version is current" if line.current is None else f"version {line.current} replaced none"
-        raise Conflict(f"{line.name} has no earlier version: {cause}. Name one: --to N.")
-    return line.before
+def _earlier_version(registered_model: RegisteredModel) -> int:
+    if registered_model.before is None:
+        cause = (
+            "no version is current"
+            if registered_model.current is None
+            else f"version {registered_model.current} replaced none"
+        )
+        raise Conflict(f"{registered_model.name} has no earlier version: {cause}. Name one: --to N.")
+    return registered_model.before

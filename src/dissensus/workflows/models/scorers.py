@@ -85,18 +85,19 @@ class ModelRegistry:
         if name is None:
             raise InvalidInput(f"{samples.scorer} is not a registered model.")
         with self._lock:
-            line = self._registered_model(name.name)
-            if line.terms.purpose != samples.purpose:
+            registered_model = self._registered_model(name.name)
+            purpose = registered_model.terms.purpose
+            if purpose != samples.purpose:
                 raise NotAllowed(
-                    f"The registered model {line.name} is for {line.terms.purpose} responses, and the best response is "
-                    f'to be the most {samples.purpose}. Name another one, or say purpose = "{line.terms.purpose}".'
+                    f"The registered model {registered_model.name} is for {purpose} responses, and the best response "
+                    f'is to be the most {samples.purpose}. Name another one, or say purpose = "{purpose}".'
                 )
-            number = name.version or line.current
+            number = name.version or registered_model.current
             if number is None:
                 return None
-            loaded = self._load_version(name, line, number)
+            loaded = self._load_version(name, registered_model, number)
         _check_identity(samples, loaded.identity)
-        return Ranker(scorer_from_model(loaded.model), f"{line.name}/{number}")
+        return Ranker(scorer_from_model(loaded.model), f"{registered_model.name}/{number}")
 
     def _registered_model(self, name: str) -> RegisteredModel:
         """Return the current state of a registered model, cached by the file's modification."""
@@ -107,8 +108,8 @@ class ModelRegistry:
             self._registrations[name] = cached = (stamp, open_registered_model(folder))
         return cached[1]
 
-    def _load_version(self, name: RegisteredModelName, line: RegisteredModel, number: int) -> LoadedModel:
-        folder, trained = line.version(number), line.trained[number]
+    def _load_version(self, name: RegisteredModelName, registered_model: RegisteredModel, number: int) -> LoadedModel:
+        folder, trained = registered_model.version(number), registered_model.trained[number]
         cached = self._models.get(name)
         if cached is None or cached.identity.sha256 != trained.sha256:
             self._models[name] = cached = LoadedModel(load_model(folder), read_identity(folder))

@@ -26,7 +26,7 @@ class CampaignPreferences:
     raters: Mapping[str, Mapping[str, str]]  # groups by axis, by rater
 
 
-def collect_preferences(platform: Platform, line: str, campaign_names: Sequence[str] = ()) -> CampaignPreferences:
+def collect_preferences(platform: Platform, model_name: str, campaign_names: Sequence[str] = ()) -> CampaignPreferences:
     """Return the preferences of campaigns that name a registered model, from raters who gave the required consent.
 
     Campaign names restrict the selection. Previews, raters who withdrew or were excluded, and unfinished conversations
@@ -36,7 +36,7 @@ def collect_preferences(platform: Platform, line: str, campaign_names: Sequence[
     with platform.database.reading() as tx:
         for campaign_row in campaigns.list_campaigns(tx):
             campaign = platform.definitions.of(tx, campaign_row)
-            if line in campaign.registered_models and (not campaign_names or campaign.name in campaign_names):
+            if model_name in campaign.registered_models and (not campaign_names or campaign.name in campaign_names):
                 collector.add_campaign(tx, campaign_row, campaign)
     return CampaignPreferences(preferences=collector.preferences, raters=collector.raters)
 
