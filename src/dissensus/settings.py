@@ -49,6 +49,10 @@ class Settings(BaseModel):
     # Proxies whose X-Forwarded headers are trusted; an asterisk trusts all.
     trusted_proxies: str = "127.0.0.1"
     # Bearer token required for ``/metrics``. Without it the metrics are public.
+    # Comma-separated keys that were replaced: they verify and decrypt, and sign nothing new.
+    previous_secret_keys: Annotated[str | None, Hidden] = None
+    # Days for which browsers use HTTPS only (HSTS), if the public address has it; 0 disables the header.
+    hsts_days: Annotated[int, Field(ge=0, le=3650)] = 365
     metrics_token: Annotated[str | None, Hidden] = None
     # Cost of hashing a password with Argon2id: passes, and memory for each sign-in.
     password_passes: Annotated[int, Field(ge=1, le=100)] = 3

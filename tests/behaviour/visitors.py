@@ -25,7 +25,7 @@ STEPS: Final = {
     "say": f"/chat/{ID}/messages",
     "begin": "/chat/begin",
     "about-you": "/about-you",
-    "feelings": "/survey",
+    "survey": "/survey",
     "topics": "/topics",
     "warning": "/c/[^/]+",
     "go-on": "/resume",

@@ -44,7 +44,7 @@ def test_a_rater_shares_a_survey_and_the_carer_settles_it(
                 rater.locator("[name=rater_upset][value='3']").check()
                 rater.get_by_label("may know how I feel").check()
                 rater.get_by_label("How can they reach you").fill("By e-mail, mia has it.")
-                sound(rater, "feelings", scheme)
+                sound(rater, "survey", scheme)
             rater.get_by_role("button", name="Continue").click()
         expect(rater.get_by_role("heading", name="Thank you")).to_be_visible()
         assert broken == []

@@ -16,8 +16,8 @@ N = st.integers(0, 12)
 def states(draw: st.DrawFn) -> tuple[list[int], list[bool]]:
     """Draw loads of items, and the items that a rater had."""
     n = draw(N)
-    had = draw(st.lists(st.booleans(), min_size=n, max_size=n))
-    return draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)), had
+    assigned = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    return draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)), assigned
 
 
 LIMITS = st.none() | st.integers(1, 15)
@@ -29,9 +29,10 @@ SEEDS = st.integers(0, 2**32 - 1)
 def test_items_are_distinct_new_and_below_the_replication(
     state: tuple[list[int], list[bool]], replication: int | None, most: int | None, seed: int, rater: int
 ) -> None:
-    loads, mine = state
-    chosen = choose_items(loads, mine, replication=replication, most=most, seed=seed, rater=rater).tolist()
-    available = [i for i, had in enumerate(mine) if not had and (replication is None or loads[i] < replication)]
+    loads, assigned = state
+    chosen = choose_items(loads, assigned, replication=replication, most=most, seed=seed, rater=rater).tolist()
+    new = [i for i, is_assigned in enumerate(assigned) if not is_assigned]
+    available = [i for i in new if replication is None or loads[i] < replication]
     assert len(set(chosen)) == len(chosen) == min(len(available), most or len(available))
     assert set(chosen) <= set(available)
 
@@ -41,9 +42,9 @@ def test_items_are_distinct_new_and_below_the_replication(
 def test_the_items_with_the_lowest_load_are_chosen(
     state: tuple[list[int], list[bool]], replication: int, most: int, seed: int
 ) -> None:
-    loads, mine = state
-    chosen = choose_items(loads, mine, replication=replication, most=most, seed=seed, rater=0).tolist()
-    remaining = [load for i, load in enumerate(loads) if i not in chosen and not mine[i] and load < replication]
+    loads, assigned = state
+    chosen = choose_items(loads, assigned, replication=replication, most=most, seed=seed, rater=0).tolist()
+    remaining = [load for i, load in enumerate(loads) if i not in chosen and not assigned[i] and load < replication]
     assert max((loads[i] for i in chosen), default=0) <= min(remaining, default=replication)
 
 
@@ -92,7 +93,7 @@ def test_no_item_is_favoured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loads", "mine", "replication", "most", "message"),
+    ("loads", "assigned", "replication", "most", "message"),
     [
         ([0, 0], [False], None, None, r"shapes \(2,\) and \(1,\)"),
         ([[0]], [[False]], None, None, "one value per item"),
@@ -102,7 +103,7 @@ def test_no_item_is_favoured() -> None:
     ],
 )
 def test_invalid_arguments_are_rejected(
-    loads: list[int], mine: list[bool], replication: int, most: int, message: str
+    loads: list[int], assigned: list[bool], replication: int, most: int, message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
-        choose_items(loads, mine, replication=replication, most=most, seed=0, rater=0)
+        choose_items(loads, assigned, replication=replication, most=most, seed=0, rater=0)

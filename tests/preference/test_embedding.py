@@ -157,7 +157,7 @@ def test_invalid_vectors_are_refused() -> None:
 
     for texts in (["a"], ["a", "b"]):
         with pytest.raises(InvalidInput, match="The encoder hashed returned vectors of shape"):
-            Vectors.of(Odd(), texts, texts)
+            Vectors.from_texts(Odd(), texts, texts)
 
 
 def test_an_encoder_is_for_one_kind() -> None:

@@ -134,12 +134,12 @@ TABLE = {"bot_a": ["x", "y", "x"], "bot_b": ["y", "x", "y"], "winner": ["a", "x"
 
 def test_a_table_is_read() -> None:
     table = read_comparisons(pl.DataFrame({**TABLE, "score_a": [1, None, 2], "score_b": [0.5, 1, 1]}))
-    assert table.every.bots == ("x", "y")
-    assert table.every.outcome.tolist() == [1.0, 0.0, 0.5]
-    assert table.every.rater is not None
-    assert table.every.rater.tolist() == [0, 1, 1]
-    assert table.every.scores is not None
-    assert np.isnan(table.every.scores[1, 0])
+    assert table.comparisons.bots == ("x", "y")
+    assert table.comparisons.outcome.tolist() == [1.0, 0.0, 0.5]
+    assert table.comparisons.rater is not None
+    assert table.comparisons.rater.tolist() == [0, 1, 1]
+    assert table.comparisons.scores is not None
+    assert np.isnan(table.comparisons.scores[1, 0])
 
 
 def test_self_comparisons_are_excluded_and_counted() -> None:

@@ -14,7 +14,7 @@ def test_both_dices_questionnaires_ship() -> None:
 
 
 def test_questionnaires_about_raters_are_listed_separately() -> None:
-    assert questionnaires(about="rater") == ("demographics-dices", "feelings")
+    assert questionnaires(about="rater") == ("care-survey", "demographics-dices")
     assert load_questionnaire("demographics-dices").about == "rater"
 
 
@@ -77,7 +77,7 @@ def test_the_scale_runs_from_safe_to_unsafe() -> None:
 
 
 def test_an_unknown_name_lists_the_questionnaires() -> None:
-    with pytest.raises(NotFound, match=r"'feelings', 'red-team-review'\. Did you mean 'dices-350'\?"):
+    with pytest.raises(NotFound, match=r"'dices-990', 'red-team-review'\. Did you mean 'dices-350'\?"):
         load_questionnaire("dices350")
 
 
@@ -88,7 +88,7 @@ def test_questionnaires_load_without_polars() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["dices-350", "dices-990", "red-team-review", "demographics-dices", "feelings"])
+@pytest.mark.parametrize("name", ["dices-350", "dices-990", "red-team-review", "demographics-dices", "care-survey"])
 def test_all_wordings_are_in_english_and_german(name: str) -> None:
     questionnaire = load_questionnaire(name)
     assert questionnaire.languages == ("en", "de")

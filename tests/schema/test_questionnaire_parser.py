@@ -27,7 +27,7 @@ from dissensus.schema.questionnaire.question import Question, When
 from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, parse_questionnaire
 
 PAGE = (ROOT / "docs" / "questionnaires.md").read_text("utf-8")
-NAMES = ["dices-350", "dices-990", "red-team-review", "demographics-dices", "feelings"]
+NAMES = ["dices-350", "dices-990", "red-team-review", "demographics-dices", "care-survey"]
 
 
 def example() -> str:

@@ -9,7 +9,7 @@ from pydantic import Field
 from dissensus.api_models.resource import Resource
 from dissensus.schema.campaign.gold import GoldPart
 
-GoldItemState = Literal["unlabelled", "begun", "disputed", "settled"]
+GoldItemState = Literal["unlabelled", "in_progress", "disputed", "settled"]
 GoldPartState = Literal["file", "open", "agreed", "disputed", "decided"]
 GoldAnswers = Annotated[Mapping[str, str | tuple[str, ...]], Field(description="By question.")]
 

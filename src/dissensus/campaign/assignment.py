@@ -9,7 +9,7 @@ from dissensus.schema.records.preference import SIDES, Side
 
 def choose_items(
     loads: npt.ArrayLike,
-    mine: npt.ArrayLike,
+    assigned: npt.ArrayLike,
     *,
     replication: int | None,
     most: int | None,
@@ -28,29 +28,29 @@ def choose_items(
     >>> choose_items([2, 0, 1, 0], [False, True, False, False], replication=None, most=None, seed=0, rater=5).tolist()
     [2, 3, 0]
     """
-    counts, assigned = np.asarray(loads, dtype=np.int64), np.asarray(mine, dtype=np.bool_)
-    if counts.shape != assigned.shape or counts.ndim != 1:
+    counts, is_assigned = np.asarray(loads, dtype=np.int64), np.asarray(assigned, dtype=np.bool_)
+    if counts.shape != is_assigned.shape or counts.ndim != 1:
         raise InvalidInput(
-            f"loads and mine have shapes {counts.shape} and {assigned.shape}; give one value per item in each."
+            f"loads and assigned have shapes {counts.shape} and {is_assigned.shape}; give one value per item in each."
         )
     if any(number is not None and number < 1 for number in (replication, most)):
         raise InvalidInput(f"replication is {replication} and most {most}; give numbers from 1, or None.")
-    rng = np.random.default_rng([seed, rater, int(assigned.sum())])
+    rng = np.random.default_rng([seed, rater, int(is_assigned.sum())])
     tie_breaker = rng.permutation(counts.size)
     load = np.zeros_like(counts) if replication is None else counts
-    candidates = np.flatnonzero(~assigned if replication is None else ~assigned & (counts < replication))
+    candidates = np.flatnonzero(~is_assigned if replication is None else ~is_assigned & (counts < replication))
     chosen = candidates[np.lexsort((tie_breaker[candidates], load[candidates]))][:most]
     return np.asarray(rng.permutation(chosen), dtype=np.intp)
 
 
-def draw_sides(n: int, *, seed: int, rater: int, had: int) -> tuple[Side, ...]:
+def draw_sides(n: int, *, seed: int, rater: int, n_assigned: int) -> tuple[Side, ...]:
     """Draw the left response of each pair.
 
     Examples
     --------
-    >>> draw_sides(4, seed=0, rater=0, had=0)
+    >>> draw_sides(4, seed=0, rater=0, n_assigned=0)
     ('a', 'a', 'b', 'b')
     """
     # A separate stream, since the order of items would reveal the sides.
-    rng = np.random.default_rng([seed, rater, had, 1])
+    rng = np.random.default_rng([seed, rater, n_assigned, 1])
     return tuple(SIDES[side] for side in rng.integers(len(SIDES), size=n))

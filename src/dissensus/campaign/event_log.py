@@ -1,9 +1,10 @@
 """Audit log of a campaign: a hash chain of salted digests that detects changes and deletions.
 
-The digest of an event covers all its fields and a random salt. Each chain digest covers the one before it and the
-digest of the event. Erasure deletes an event with its salt: the remaining digest reveals nothing, and the chain stays
-valid. The scheme is that of hash chains with commitments, as in Haber and Stornetta (1991),
-https://doi.org/10.1007/BF00196791.
+The digest of an event covers all its fields and a random salt. Each chain digest covers the one before it, the digest
+of the event, and the subject id of its rater: a random id that means nothing outside the log. Erasure deletes an event
+with its salt: the remaining digest reveals nothing, and the chain stays valid. The subject id stays, so that an
+erasure is valid only if it covers all events of a rater and the log has the withdrawal. The scheme is that of hash
+chains with commitments, as in Haber and Stornetta (1991), https://doi.org/10.1007/BF00196791.
 """
 
 import hashlib
@@ -111,21 +112,36 @@ def find_chain_break(entries: Iterable[AuditEntry], *, n: int, head: str) -> Cha
         sequence += 1
         fault = _find_fault(entry, sequence, previous)
         if fault is not None:
-            return ChainBreak(sequence, fault)
-        previous = entry.chain_digest
-    if sequence != n:
-        missing = f"It is missing: the chain should have {n:,} events, and has {sequence:,}."
-        return ChainBreak(sequence + 1, missing)
-    return None if previous == head else ChainBreak(sequence, "Its chain digest is not the stored last one.")
+            self._report(self._n, fault)
+        # The entries after a break are verified too: faults of stored rows can be named only by valid events.
+        self._n, self._previous = entry.sequence, entry.chain_digest
+        return _has_valid_content(entry)
+
+    def finish(self, *, n: int, head: str) -> None:
+        """Verify that the chain has `n` entries and ends in the chain digest `head`."""
+        if self._n != n:
+            self._report(self._n + 1, f"It is missing: the chain should have {n:,} events, and has {self._n:,}.")
+        elif self._previous != head:
+            self._report(self._n, "Its chain digest is not the stored last one.")
+
+    def _report(self, sequence: int, reason: str) -> None:
+        if self.first_break is None:
+            self.first_break = ChainBreak(sequence, reason)
+
+    def _find_fault(self, entry: AuditEntry) -> str | None:
+        if entry.sequence != self._n:
+            return f"It is missing: the next event has the sequence number {entry.sequence:,}."
+        if (entry.event is None) != (entry.salt is None):
+            return "Its content was erased and its salt was not, or the reverse."
+        if entry.event is not None and not _has_valid_content(entry):
+            return f"Its content does not match its digest: {entry.event.kind}, {entry.event.at.isoformat()}."
+        if next_chain_digest(self._previous, entry.linked_digest) != entry.chain_digest:
+            return "Its chain digest does not follow from the previous one."
+        return None
 
 
-def _find_fault(entry: AuditEntry, sequence: int, previous: str) -> str | None:
-    if entry.sequence != sequence:
-        return f"It is missing: the next event has the sequence number {entry.sequence:,}."
-    if (entry.event is None) != (entry.salt is None):
-        return "Its content was erased and its salt was not, or the reverse."
-    if entry.event is not None and entry.salt is not None and digest_event(entry.event, entry.salt) != entry.digest:
-        return f"Its content does not match its digest: {entry.event.kind}, {entry.event.at.isoformat()}."
-    if next_chain_digest(previous, entry.digest) != entry.chain_digest:
-        return "Its chain digest does not follow from the previous one."
-    return None
+def _has_valid_content(entry: AuditEntry) -> bool:
+    return entry.event is not None and entry.salt is not None and digest_event(entry.event, entry.salt) == entry.digest
+    def __init__(self) -> None:
+        self.first_break: ChainBreak | None = None
+        self._n, self._previous = 0, INITIAL_CHAIN_DIGEST

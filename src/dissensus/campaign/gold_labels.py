@@ -12,8 +12,8 @@ from dissensus.schema.questionnaire.question import Answer
 GoldAnswers: TypeAlias = Mapping[str, Answer]
 """Answers to the questions of one part."""
 State = Literal["file", "open", "agreed", "disputed", "decided"]
-ItemState = Literal["unlabelled", "begun", "disputed", "settled"]
-ITEM_STATES: Final[tuple[ItemState, ...]] = ("unlabelled", "begun", "disputed", "settled")
+ItemState = Literal["unlabelled", "in_progress", "disputed", "settled"]
+ITEM_STATES: Final[tuple[ItemState, ...]] = ("unlabelled", "in_progress", "disputed", "settled")
 QUESTIONS: Final[Mapping[GoldPart, tuple[str, ...]]] = {
     "safety": ("safety", "reasons", "motivation"),
     "degree": ("degree",),
@@ -159,7 +159,7 @@ def is_first(progress: ItemProgress, staff_id: str) -> bool:
 def item_state(progress: ItemProgress) -> ItemState:
     """Return the labelling state of an item."""
     if list_open_parts(progress):
-        return "begun" if list_labellers(progress) else "unlabelled"
+        return "in_progress" if list_labellers(progress) else "unlabelled"
     return "disputed" if any(state.state == "disputed" for state in progress.values()) else "settled"
 
 

@@ -78,7 +78,9 @@ class DisplayedGroups:
         if any(self.sizes[name] < self.min_raters for name in self.listed):
             notes.append(f"{FEW} fewer than {self.min_raters:,} raters: read with care.")
         if self.hidden:
-            notes.append(f"{format_count(len(self.hidden), 'group')} of {self.title} left out: {self.why_hidden}.")
+            notes.append(
+                f"{format_count(len(self.hidden), 'group')} of {self.title} left out: {self.suppression_reason}."
+            )
         if self.n_unknown:
             notes.append(f"{self.title} of {self.unknown} is not known.")
         if len(self.drawn) < len(self.listed):
@@ -88,7 +90,7 @@ class DisplayedGroups:
         return tuple(notes)
 
     @property
-    def why_hidden(self) -> str:
+    def suppression_reason(self) -> str:
         """Reason for hidden groups."""
         return f"fewer than {self.suppress_below:,} raters, or others could be computed from them"
 

@@ -45,13 +45,64 @@ def suppress_small_cells(counts: Mapping[GroupKey, int], *, min_cell: int = MIN_
     >>> suppress_small_cells({"young": 2, "old": 0})
     {'young': None, 'old': None}
     """
-    hidden = {group for group, n in counts.items() if 0 < n < min_cell}
-    large = {group: n for group, n in counts.items() if n >= min_cell}
-    if hidden and large:
-        hidden.add(min(large, key=large.__getitem__))
-    elif hidden:
-        hidden = set(counts)
-    return {group: None if group in hidden else n for group, n in counts.items()}
+    n_axes, n_people = codes.shape
+    publishable = np.zeros((n_axes, int(codes.max(initial=-1)) + 1), np.bool_)
+    if n_people < min_cell:
+        return publishable
+    sizes = (codes[:, :, None] == np.arange(publishable.shape[1])).sum(axis=1)
+    sums = np.ones((1, n_people))
+    for axis, group in np.argwhere(sizes >= min_cell)[np.argsort(-sizes[sizes >= min_cell], kind="stable")]:
+        candidate = np.vstack([sums, codes[axis] == group])
+        if not can_isolate(candidate, min_cell):
+            sums, publishable[axis, group] = candidate, True
+    return publishable
+
+
+def can_isolate(sums: npt.NDArray[np.float64], min_cell: int = MIN_CELL) -> bool:
+    """Return whether a linear combination of sums over people isolates fewer than `min_cell` of them.
+
+    Parameters
+    ----------
+    sums
+        Weight of each person in each sum, shape (S, R).
+    min_cell
+        Number of people from which on a combination isolates nobody.
+
+    Notes
+    -----
+    This is the minimum distance of a linear code. People are dealt into `min_cell` blocks. A combination of fewer
+    people misses one of the blocks, so it is searched among the combinations that vanish on a block, for each block in
+    turn. Usually the people of every block are diverse enough that only zero vanishes on it.
+
+    Examples
+    --------
+    >>> everybody, women = np.ones(9), np.repeat([1.0, 0.0], [6, 3])
+    >>> can_isolate(np.stack([everybody, women])), can_isolate(np.stack([everybody, women]), 3)
+    (True, False)
+    """
+    # Equal people stand side by side, so that they are dealt into different blocks; more than the blocks add nothing.
+    kinds, n_people = np.unique(sums, axis=1, return_counts=True)
+    people = np.repeat(kinds, np.minimum(n_people, min_cell), axis=1)
+    left, scale, _ = np.linalg.svd(people, full_matrices=False)
+    return _has_small_support(left[:, scale > TOLERANCE].T @ people, min_cell)
+
+
+def _has_small_support(basis: npt.NDArray[np.float64], min_cell: int) -> bool:
+    """Return whether the space of these independent rows has a vector with few entries, but not zero."""
+    basis = basis[:, np.abs(basis).max(axis=0, initial=0) > TOLERANCE]
+    rank, n_people = basis.shape
+    if rank <= 1 or n_people < min_cell:
+        return rank > 0 and n_people < min_cell
+    blocks = (np.arange(n_people) % min_cell == block for block in range(min_cell))
+    return any(_has_small_support(_vanish_on(basis, block), min_cell) for block in blocks)
+
+
+def _vanish_on(basis: npt.NDArray[np.float64], block: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """Return a basis of the combinations of rows that vanish on a block of columns, without these columns."""
+    # All left singular vectors; the right ones are as many as people, and not needed.
+    left, scale, _ = np.linalg.svd(basis[:, block], full_matrices=len(basis) > block.sum())
+    rank = int((scale > TOLERANCE).sum())
+    return left[:, rank:].T @ basis[:, ~block]
 
 
 def hidden_cells(

@@ -297,11 +297,11 @@ def close_assignment(tx: Connection, assignment: AssignmentRow, state: Assignmen
 
 def reclaim_assignments(tx: Connection, campaign_id: str, *, unseen_since: datetime, now: datetime) -> int:
     """Reclaim open assignments of inactive raters who have not begun them, and return their number."""
-    begun = select(SaveTable.assignment_id).where(SaveTable.assignment_id == AssignmentTable.id).exists()
+    has_saves = select(SaveTable.assignment_id).where(SaveTable.assignment_id == AssignmentTable.id).exists()
     abandoned = (
         select(AssignmentTable.id, AssignmentTable.item_id)
         .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
-        .where(RaterTable.campaign_id == campaign_id, AssignmentTable.state == "open", ~begun)
+        .where(RaterTable.campaign_id == campaign_id, AssignmentTable.state == "open", ~has_saves)
         .where(~RaterTable.rehearsal)
         .where((RaterTable.last_seen_at < unseen_since) | RaterTable.state.in_(("stopped", "withdrawn")))
     )

@@ -130,7 +130,7 @@ class DefinitionCache:
     def __init__(self) -> None:
         self._campaigns: dict[str, Campaign] = {}
 
-    def of(self, tx: Connection, campaign_row: CampaignRow) -> Campaign:
+    def load(self, tx: Connection, campaign_row: CampaignRow) -> Campaign:
         """Return the parsed definition of a campaign, cached by its digest."""
         cached = self._campaigns.get(campaign_row.digest)
         if cached is not None:

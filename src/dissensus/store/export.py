@@ -139,8 +139,10 @@ def count_rating_export(tx: Connection, campaign_id: str, purposes: Sequence[str
     """Count the ratings that an export has, and those that it leaves out."""
     in_campaign = RaterTable.campaign_id == campaign_id
     participates, agreed = is_participant(campaign_id), has_agreed(purposes)
-    begun = select(SaveTable.assignment_id).where(SaveTable.assignment_id == AssignmentTable.id).exists()
-    unfinished = _select_assignments(func.count()).where(participates, agreed, AssignmentTable.state != "done", begun)
+    has_saves = select(SaveTable.assignment_id).where(SaveTable.assignment_id == AssignmentTable.id).exists()
+    unfinished = _select_assignments(func.count()).where(
+        participates, agreed, AssignmentTable.state != "done", has_saves
+    )
     withdrawn = (
         select(func.count())
         .select_from(RaterTable)

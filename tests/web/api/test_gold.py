@@ -27,7 +27,7 @@ def test_labels_are_hidden_until_complete(house: House) -> None:
     assert [one["state"] for one in rows(http, GOLD_PATH)] == ["unlabelled"] * 3
     label_item(house.platform, experts[0], YES)
     label_item(house.platform, experts[1], YES)
-    (item,) = rows(http, GOLD_PATH, state="begun")
+    (item,) = rows(http, GOLD_PATH, state="in_progress")
     assert (item["position"], item["labellers"]) == (0, ["expert-0", "expert-1"])
     open_parts = parts(item)
     assert (open_parts["safety"]["n_labels"], open_parts["safety"]["n_needed"], open_parts["safety"]["state"]) == (
@@ -68,10 +68,10 @@ def test_pages_filtered_by_state_are_complete(house: House) -> None:
     for position in (1, 4, 8):
         label_item(house.platform, expert, YES, position)
     http = program(house)
-    assert [one["position"] for one in rows(http, GOLD_PATH, 1, state="begun")] == [1, 4, 8]
+    assert [one["position"] for one in rows(http, GOLD_PATH, 1, state="in_progress")] == [1, 4, 8]
     assert [one["position"] for one in rows(http, GOLD_PATH, 2, state="unlabelled")] == [0, 2, 3, 5, 6, 7]
     assert [one["position"] for one in rows(http, GOLD_PATH, 4)] == list(range(9))
-    after = http.get(GOLD_PATH, params={"state": "begun", "limit": 1}).json()["next"]
+    after = http.get(GOLD_PATH, params={"state": "in_progress", "limit": 1}).json()["next"]
     assert http.get(GOLD_PATH, params={"state": "settled", "after": after}).status_code == 404
     assert http.get(GOLD_PATH, params={"state": "done"}).status_code == 422
 

@@ -182,8 +182,8 @@ def test_owners_see_all_items_and_labels(house: House) -> None:
     assert "from the file" in page
     assert "1 of 3" in page
     assert "Extreme" not in page
-    assert "known" not in ada.get(f"{GOLD}/labels?only=begun").text
-    assert ada.get(f"{GOLD}/labels?only=lost").status_code == 422
+    assert "known" not in ada.get(f"{GOLD}/labels?state=in_progress").text
+    assert ada.get(f"{GOLD}/labels?state=lost").status_code == 422
     assert bob.get(f"{GOLD}/labels").status_code == 403
 
 

@@ -59,9 +59,9 @@ def test_events_are_logged_in_order(rated: RatedCampaign) -> None:
     assert rated.kinds() == ["created", "state_changed", *["entered", "consented"] * 2, *(rating_events * 2) * 2]
     audit = audit_campaign(rated.platform, "pilot")
     assert audit.holds
-    assert (audit.n, audit.n_erased, audit.broken, audit.faults) == (14, 0, None, ())
+    assert (audit.n, audit.n_erased, audit.first_break, audit.faults) == (14, 0, None, ())
     second_audit = audit_campaign(rated.platform, "pilot", known=audit.head)
-    assert (second_audit.holds, second_audit.head, second_audit.knows) == (True, audit.head, True)
+    assert (second_audit.holds, second_audit.head, second_audit.contains_head) == (True, audit.head, True)
     assert not audit_campaign(rated.platform, "pilot", known="0" * 64).holds
 
 
@@ -69,7 +69,7 @@ def test_an_earlier_head_is_recognized_after_later_events(rated: RatedCampaign) 
     before = audit_campaign(rated.platform, "pilot").head
     campaigns.change_state(rated.platform, "pilot", "closed", staff_id=rated.campaign.staff_id, now=NOW)
     after = audit_campaign(rated.platform, "pilot", known=before)
-    assert (after.n, after.knows, after.holds) == (15, True, True)
+    assert (after.n, after.contains_head, after.holds) == (15, True, True)
     assert after.head != before
 
 
@@ -141,10 +141,10 @@ def test_the_first_break_is_named(rated: RatedCampaign, tampering: str) -> None:
     assert audit_campaign(rated.platform, "pilot").holds
     change, sequence, reason = TAMPERED[tampering]
     rated.do(change)
-    broken = audit_campaign(rated.platform, "pilot").broken
-    assert broken is not None
-    assert broken.sequence == sequence
-    assert reason in broken.reason
+    first_break = audit_campaign(rated.platform, "pilot").first_break
+    assert first_break is not None
+    assert first_break.sequence == sequence
+    assert reason in first_break.reason
 
 
 def first_final_save(tx: Connection) -> Any:
@@ -174,7 +174,7 @@ def test_rows_that_disagree_with_the_events_are_reported(rated: RatedCampaign, c
     assert audit_campaign(rated.platform, "pilot").holds
     rated.do(change)
     audit = audit_campaign(rated.platform, "pilot")
-    assert audit.broken is None
+    assert audit.first_break is None
     assert not audit.holds
     assert any(message in fault for fault in audit.faults), audit.faults
 

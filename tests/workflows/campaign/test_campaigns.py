@@ -23,7 +23,7 @@ def test_a_draft_stores_its_definition_and_items(platform: Platform) -> None:
     )
     assert (campaign.state, campaign.name, campaign.n_raters) == ("draft", "pilot", 0)
     with platform.database.reading() as tx:
-        assert Platform(platform.database).definitions.of(tx, campaign) == definition(demographics=ABOUT_YOU)
+        assert Platform(platform.database).definitions.load(tx, campaign) == definition(demographics=ABOUT_YOU)
         assert tuple(items_store.iterate_items(tx, campaign.id)) == items(5)
         assert [one.name for one in store.list_member_campaigns(tx, staff_id)] == ["pilot"]
 
@@ -91,7 +91,7 @@ def test_texts_can_change_after_raters_came_and_the_design_cannot(platform: Plat
         campaigns.revise_campaign(platform, "pilot", definition(replication=3, seed=4), **by)  # type: ignore[arg-type]
     revised = campaigns.revise_campaign(platform, "pilot", definition(warning="Worse."), **by)  # type: ignore[arg-type]
     with platform.database.reading() as tx:
-        assert platform.definitions.of(tx, revised).warning["en"] == "Worse."
+        assert platform.definitions.load(tx, revised).warning["en"] == "Worse."
 
 
 def test_a_clone_is_a_draft_without_raters(platform: Platform) -> None:

@@ -53,7 +53,7 @@ def decide(
 def load_columns(platform: Platform, staff_id: str, item: str = "item-0") -> dict[str, str]:
     with platform.database.reading() as tx:
         campaign, _ = campaign_for_member(tx, "pilot", staff_id)
-        return gold_columns_by_item(tx, platform.definitions.of(tx, campaign), campaign)[item]
+        return gold_columns_by_item(tx, platform.definitions.load(tx, campaign), campaign)[item]
 
 
 def load_state(platform: Platform, staff_id: str, position: int = 0) -> str:

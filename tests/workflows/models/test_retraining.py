@@ -378,7 +378,7 @@ def test_registered_models_cannot_be_added_after_raters_came(platform: Platform)
     campaign = open_chat_campaign(platform, registered_models=["harmless"])
     campaigns.change_state(platform, "pilot", "paused", staff_id=campaign.staff_id, now=NOW)
     with platform.database.reading() as tx:
-        campaign_definition = platform.definitions.of(tx, campaign)
+        campaign_definition = platform.definitions.load(tx, campaign)
     with pytest.raises(Conflict, match="registered_models can only be removed after raters entered"):
         campaigns.revise_campaign(
             platform,

@@ -57,9 +57,9 @@ def test_the_survey_comes_at_intervals_and_is_optional(platform: Platform) -> No
     state = rate(platform, rater, 1)
     # The item after the next one is not prefetched: the survey comes first.
     assert state.next_assignment is None
-    assert rate(platform, rater, 1).stage == "feelings"
+    assert rate(platform, rater, 1).stage == "survey"
     assert answer_survey(platform, rater, {}).stage == "rate"
-    assert rate(platform, rater, 2).stage == "feelings"
+    assert rate(platform, rater, 2).stage == "survey"
     assert answer_survey(platform, rater, BAD).stage == "rate"
     assert rate(platform, rater, 1).stage == "done"
     with platform.database.reading() as tx:
@@ -69,14 +69,14 @@ def test_the_survey_comes_at_intervals_and_is_optional(platform: Platform) -> No
 
 def test_the_survey_also_follows_the_last_item(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform, 2, care=CARE).key)
-    assert rate(platform, rater, 2).stage == "feelings"
+    assert rate(platform, rater, 2).stage == "survey"
     assert answer_survey(platform, rater, {}).stage == "done"
 
 
 def test_the_survey_comes_between_conversations(platform: Platform) -> None:
     rater = enter(platform, open_chat_campaign(platform, care={**CARE, "survey_every": 1}).key)
     finish_chat(platform, rater, ResponsePick(strength=3))
-    assert current_state(platform, rater).stage == "feelings"
+    assert current_state(platform, rater).stage == "survey"
     assert answer_survey(platform, rater, BAD).stage == "chat"
     finish_chat(platform, rater, ResponsePick(strength=3), ends=False)
     assert current_state(platform, rater).stage == "chat"
@@ -160,7 +160,7 @@ def test_invalid_answers_are_refused(platform: Platform) -> None:
         answer_survey(platform, rater, {"rater_upset": "7"})
     with pytest.raises(InvalidInput, match=r"It has 501 characters\. Say in 500"):
         answer_survey(platform, rater, {}, ContactRequest(notify=True, contact_info="x" * 501))
-    assert current_state(platform, rater).stage == "feelings"
+    assert current_state(platform, rater).stage == "survey"
 
 
 def test_a_campaign_without_care_has_no_summary(platform: Platform) -> None:

@@ -13,7 +13,7 @@ from dissensus.workflows.campaign.audit import audit_campaign as verify
 def audit(
     name: NameArgument,
     head: Annotated[
-        str | None, typer.Option(metavar="LINK", help="An earlier head of the chain, to be found in it.")
+        str | None, typer.Option(metavar="DIGEST", help="An earlier head of the chain, to be found in it.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
     settings: SettingsOption = None,
@@ -32,19 +32,21 @@ def audit(
 
 
 def _as_dict(report: AuditReport) -> dict[str, object]:
-    broken = None if report.broken is None else {"sequence": report.broken.sequence, "reason": report.broken.reason}
+    fault = report.first_break
+    first_break = None if fault is None else {"sequence": fault.sequence, "reason": fault.reason}
     numbers = {"holds": report.holds, "events": report.n, "erased": report.n_erased, "head": report.head}
-    return {**numbers, "broken": broken, "knows_head": report.knows, "faults": list(report.faults)}
+    return {**numbers, "first_break": first_break, "contains_head": report.contains_head, "faults": list(report.faults)}
 
 
 def _lines(name: str, report: AuditReport) -> list[str]:
     erased = f", {report.n_erased:,} of them erased by withdrawal" if report.n_erased else ""
-    if report.broken is None:
+    if report.first_break is None:
         lines = [f"The chain of {name} holds: {report.n:,} events{erased}.", f"Head: {report.head}"]
     else:
         lines = [
-            f"The chain of {name} is broken at event {report.broken.sequence:,} of {report.n:,}. {report.broken.reason}"
+            f"The chain of {name} is broken at event {report.first_break.sequence:,} of {report.n:,}. "
+            f"{report.first_break.reason}"
         ]
-    if report.knows is not None:
-        lines.append("That link is in the chain." if report.knows else "That link is not in the chain.")
+    if report.contains_head is not None:
+        lines.append("That digest is in the chain." if report.contains_head else "That digest is not in the chain.")
     return lines + [f"- {fault}" for fault in report.faults]

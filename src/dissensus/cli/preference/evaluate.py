@@ -162,7 +162,9 @@ def _margins(model: Model, read: ReadPairs, level: float) -> tuple[Floats, Float
 def _cross_validate(read: ReadPairs, folds: int, kind: KindOfModel, *, level: float, seed: int) -> _EvaluatedModel:
 
     with result_writer.progress_bar("Training") as progress:
-        result = cross_validate(read.pairs, n_folds=folds, plan=TrainingPlan.of(kind), seed=seed, progress=progress)
+        result = cross_validate(
+            read.pairs, n_folds=folds, plan=TrainingPlan.for_kind(kind), seed=seed, progress=progress
+        )
     evaluation = evaluate_margins(read.pairs, result.margins, result.length, level=level)
     return _EvaluatedModel(
         {"name": f"the {kind} model in {folds} folds", "sha256": None, "purpose": None}, result.margins, evaluation

@@ -52,7 +52,7 @@ def rank(
     result_writer.check_output(output)
     read = read_comparisons(comparisons, by=by)
     rank_group = partial(rank_chatbots, bootstrap=bootstrap, seed=seed, level=level)
-    overall = rank_group(read.every)
+    overall = rank_group(read.comparisons)
     groups = {name: _rank_or_reason(rank_group, group) for name, group in read.groups.items()}
     for note in (*read.notes, *overall.notes):
         typer.echo(f"Note: {note}", err=True)
@@ -80,7 +80,7 @@ def _report(
 ) -> str:
     command = shlex.join(["dissensus", *sys.argv[1:]])
     return ranking_report(
-        overall, read.every, by=by, groups=groups, excluded=read.excluded, command=command, seed=seed
+        overall, read.comparisons, by=by, groups=groups, excluded=read.excluded, command=command, seed=seed
     ).to_html()
 
 

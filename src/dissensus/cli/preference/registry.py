@@ -66,7 +66,7 @@ def register(
     """
     counting = Weighting(strength=strength, soft=soft_labels)
     # Fails here and not in training if the kind needs other options.
-    TrainingPlan.of(kind, counting)
+    TrainingPlan.for_kind(kind, counting)
     rule, campaigns = PromotionRule(margin=margin, level=level), tuple(campaign or ())
     terms = RegistrationTerms(purpose=purpose, kind=kind, counting=counting, rule=rule, campaigns=campaigns)
     model = register_model(registered_model_folder(load_settings(settings).model_registry, name), terms)

@@ -51,7 +51,9 @@ def score(
         typer.Option(metavar="SHARE", help="Quantile of the scores over people, with a mean-variance model."),
     ] = None,
     output: OutputOption = None,
-    anew: Annotated[bool, typer.Option("--replace", help="Replace existing scores.", rich_help_panel=ATTEMPTS)] = False,
+    replace_scores: Annotated[
+        bool, typer.Option("--replace", help="Replace existing scores.", rich_help_panel=ATTEMPTS)
+    ] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run.", rich_help_panel=ATTEMPTS)
     ] = False,
@@ -67,7 +69,7 @@ def score(
     Example: dissensus preference score attempts.jsonl --model harmless-model -o scored.jsonl
     """
     of_attempts = holds_attempts(conversations)
-    if not of_attempts and (anew or resume or overwrite):
+    if not of_attempts and (replace_scores or resume or overwrite):
         raise InvalidInput(
             f"{conversations} has no red-team attempts, so --replace, --resume and --overwrite do not apply."
         )
@@ -78,7 +80,7 @@ def score(
         check_purpose(trained, purpose or ("harmless" if of_attempts else trained.purpose), force=force)
         view = GroupView(model=trained, as_group=as_group, quantile=quantile)
         if of_attempts and output is not None:
-            options = {"replace_scores": anew, "resume": resume, "overwrite": overwrite}
+            options = {"replace_scores": replace_scores, "resume": resume, "overwrite": overwrite}
             view_identity = view.identify(identity)
             _attempts(
                 ScoringOptions(source=conversations, target=output, model=view, identity=view_identity, **options)

@@ -102,7 +102,7 @@ def _plan(
     if kind == "transformer":
         return transformer_options.make_transformer_plan(counting, output, options)
     transformer_options.refuse_transformer_options(options, kind)
-    return TrainingPlan.of(kind, counting)
+    return TrainingPlan.for_kind(kind, counting)
 
 
 def _trained(

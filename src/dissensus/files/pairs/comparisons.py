@@ -23,7 +23,7 @@ SAME: Final = "both answers are by one chatbot"
 class ReadComparisons(NamedTuple):
     """All comparisons, those of each requested group, and numbers of excluded ones by reason."""
 
-    every: Comparisons
+    comparisons: Comparisons
     groups: dict[str, Comparisons]
     excluded: dict[str, int]
 
@@ -59,7 +59,7 @@ def read_comparisons(source: Any, *, by: str | None = None) -> ReadComparisons:
     --------
     >>> table = pl.DataFrame({"bot_a": ["x", "y"], "bot_b": ["y", "x"], "winner": ["a", "tie"]})
     >>> read = read_comparisons(table)
-    >>> read.every.bots, read.every.outcome.tolist()
+    >>> read.comparisons.bots, read.comparisons.outcome.tolist()
     (('x', 'y'), [1.0, 0.5])
     """
     frame = to_frame(source)

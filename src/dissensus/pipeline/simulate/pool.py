@@ -38,12 +38,12 @@ class PoolCell:
 class Detail:
     """An attribute of raters that depends on another."""
 
-    of: str
+    parent: str  # Attribute that it depends on
     values: Mapping[str, Mapping[str, float]]  # Weights of the values, for each value of the other attribute
 
     def __post_init__(self) -> None:
         for value, weights in self.values.items():
-            check_weights(f"the details of {self.of} {value}", weights.values())
+            check_weights(f"the details of {self.parent} {value}", weights.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +67,9 @@ class Pool:
         for name, weights in self.margins.items():
             check_weights(name, weights.values())
         for name, detail in self.details.items():
-            missing = [value for value in self.groups(detail.of) if value not in detail.values]
+            missing = [value for value in self.groups(detail.parent) if value not in detail.values]
             if missing:
-                raise InvalidInput(f"{name} has no weights for raters whose {detail.of} is {format_list(missing)}.")
+                raise InvalidInput(f"{name} has no weights for raters whose {detail.parent} is {format_list(missing)}.")
 
     @property
     def size(self) -> int:
@@ -113,7 +113,7 @@ def draw_attributes(rng: np.random.Generator, pool: Pool, cell: Codes) -> pl.Dat
     for name, weights in pool.margins.items():
         columns[name] = pl.Series(list(weights)).gather(deal_values(rng, list(weights.values()), n))
     for name, detail in pool.details.items():
-        columns[name] = _draw_detail(rng, detail, columns[detail.of])
+        columns[name] = _draw_detail(rng, detail, columns[detail.parent])
     return pl.DataFrame(columns)
 
 

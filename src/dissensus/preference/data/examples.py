@@ -34,7 +34,7 @@ class Examples:
     vectors: Vectors | None = None  # Vectors of the answers, two rows per pair
 
     @classmethod
-    def of(
+    def from_pairs(
         cls,
         pairs: Sequence[Pair],
         counting: Weighting | None = None,
@@ -47,7 +47,9 @@ class Examples:
         kinds: tuple[Kind, ...] = ("characters", "words")
         counts = {kind: count_features(texts, kind) for kind in kinds}
         choices = (counting or Weighting()).choices(pairs)
-        vectors = None if encoder is None else Vectors.of(encoder, texts, last_human_turns(pairs), progress=progress)
+        vectors = (
+            None if encoder is None else Vectors.from_texts(encoder, texts, last_human_turns(pairs), progress=progress)
+        )
         return cls(counts, log_length(texts), choices, dialogues(pairs), pair_labels(pairs), encoder, vectors)
 
     @property

@@ -38,7 +38,7 @@ class ScoreTally:
         self.kept_descriptions += scores.description is None and before.task_description_harmlessness_score is not None
 
 
-def score_attempt(attempts: Sequence[Attempt], model: Model, *, anew: bool = False) -> list[AttemptScores]:
+def score_attempt(attempts: Sequence[Attempt], model: Model, *, replace_scores: bool = False) -> list[AttemptScores]:
     r"""Score attempts with a preference model.
 
     Parameters
@@ -47,7 +47,7 @@ def score_attempt(attempts: Sequence[Attempt], model: Model, *, anew: bool = Fal
         Attempts to score.
     model
         Preference model.
-    anew
+    replace_scores
         True to also score attempts that have scores.
 
     Returns
@@ -70,8 +70,8 @@ def score_attempt(attempts: Sequence[Attempt], model: Model, *, anew: bool = Fal
     >>> round(scores.transcript, 3), scores.description
     (0.416, None)
     """
-    transcripts = [_transcript(attempt, anew=anew) for attempt in attempts]
-    descriptions = [_description(attempt, anew=anew) for attempt in attempts]
+    transcripts = [_transcript(attempt, replace_scores=replace_scores) for attempt in attempts]
+    descriptions = [_description(attempt, replace_scores=replace_scores) for attempt in attempts]
     talks = [*transcripts, *descriptions]
     scores = iter(model.score([talk for talk in talks if talk is not None]))
     lowest = [None if talk is None else _lowest_score(talk, next(scores)) for talk in talks]
@@ -91,15 +91,15 @@ def add_scores(attempt: Attempt, scores: AttemptScores) -> Attempt:
     )
 
 
-def _transcript(attempt: Attempt, *, anew: bool) -> Conversation | None:
-    if attempt.min_harmlessness_score_transcript is not None and not anew:
+def _transcript(attempt: Attempt, *, replace_scores: bool) -> Conversation | None:
+    if attempt.min_harmlessness_score_transcript is not None and not replace_scores:
         return None
     talk = Conversation.from_turns(parse_hh(attempt.transcript))
     return talk if any(map(_is_scorable, talk.turns)) else None
 
 
-def _description(attempt: Attempt, *, anew: bool) -> Conversation | None:
-    if attempt.task_description_harmlessness_score is not None and not anew:
+def _description(attempt: Attempt, *, replace_scores: bool) -> Conversation | None:
+    if attempt.task_description_harmlessness_score is not None and not replace_scores:
         return None
     turn = Turn("bot", attempt.task_description)
     return Conversation((turn,)) if _is_scorable(turn) else None

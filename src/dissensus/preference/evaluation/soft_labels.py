@@ -60,7 +60,7 @@ def evaluate_soft_labels(
     if not len(several):
         return None
     votes = [pairs[index] for index in several.tolist()]
-    shares = _VoteShares.of(votes)
+    shares = _VoteShares.from_pairs(votes)
     measure = partial(shares.measure_distance, level=level)
     return SoftLabelEvaluation(
         n_comparisons=len(shares.weight),
@@ -85,7 +85,7 @@ class _VoteShares:
     dialogue: Integers  # Dialogue of each comparison
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair]) -> "_VoteShares":
+    def from_pairs(cls, pairs: Sequence[Pair]) -> "_VoteShares":
         numbers: dict[Any, int] = {}
         comparison = np.array([numbers.setdefault(pair.comparison, len(numbers)) for pair in pairs])
         sign = np.array([1.0 if pair.chosen < pair.rejected else -1.0 for pair in pairs])

@@ -62,7 +62,9 @@ class GroupFeatures(NamedTuple):
     directions: npt.NDArray[np.float32]
 
     @classmethod
-    def of(cls, examples: Examples, vocabularies: dict[Kind, Vocabulary], *, of_raters: bool) -> "GroupFeatures":
+    def from_examples(
+        cls, examples: Examples, vocabularies: dict[Kind, Vocabulary], *, of_raters: bool
+    ) -> "GroupFeatures":
         """Return pairs with their features, and with directions if raters may have effects."""
         rows = examples.differences(vocabularies)
         directions = principal_directions(rows) if of_raters else np.empty((rows.width, 0), np.float32)
@@ -175,7 +177,7 @@ def fit_groups_model(
 ) -> Groups:
     """Fit the groups model to all examples with the chosen settings."""
     vocabularies = examples.learn_vocabularies(chosen.population.settings.features)
-    pairs = GroupFeatures.of(examples, vocabularies, of_raters=RATER in chosen.penalties)
+    pairs = GroupFeatures.from_examples(examples, vocabularies, of_raters=RATER in chosen.penalties)
     fit = fit_groups(pairs, chosen.population.settings.penalty, chosen.penalties)
     return Groups(
         population=build_linear(
@@ -241,7 +243,7 @@ def _folds(
 ) -> Iterator[tuple[GroupFeatures, tuple[Examples, FeatureRows], Integers]]:
     for training, held_out, index in inner_folds(examples, seed, units=units):
         vocabularies = training.learn_vocabularies(population.settings.features)
-        features = GroupFeatures.of(training, vocabularies, of_raters=of_raters)
+        features = GroupFeatures.from_examples(training, vocabularies, of_raters=of_raters)
         yield features, (held_out, held_out.differences(vocabularies)), index
 
 

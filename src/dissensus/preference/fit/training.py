@@ -72,7 +72,7 @@ class TrainingPlan:
             )
 
     @classmethod
-    def of(cls, kind: KindOfModel, counting: Weighting | None = None) -> Self:
+    def for_kind(cls, kind: KindOfModel, counting: Weighting | None = None) -> Self:
         """Return a plan, with the installed encoder if the kind needs one.
 
         Raises
@@ -97,7 +97,7 @@ class TrainingPlan:
 
     def examples(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Examples:
         """Build training examples from pairs."""
-        return Examples.of(pairs, self.counting, self.encoder, progress=progress)
+        return Examples.from_pairs(pairs, self.counting, self.encoder, progress=progress)
 
     def choose(self, examples: Examples, *, seed: int, progress: Progress | None = None) -> Any:
         """Choose settings."""

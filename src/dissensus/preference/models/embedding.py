@@ -71,7 +71,7 @@ class Embedding:
     def score_answers(self, texts: Sequence[str], before: Sequence[str] | None = None) -> Floats:
         """Return the score of each answer, given the human turn before it if any."""
         questions = [""] * len(texts) if before is None or not self.crossed else before
-        return self._scores(texts, Vectors.of(self.encoder, texts, questions))
+        return self._scores(texts, Vectors.from_texts(self.encoder, texts, questions))
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
         """Return the score of each bot turn of each conversation, given the last human turn before it."""

@@ -61,7 +61,7 @@ class Vectors:
     cut: npt.NDArray[np.bool_]  # True if the answer or the turn before was truncated
 
     @classmethod
-    def of(
+    def from_texts(
         cls, encoder: Encoder, texts: Sequence[str], questions: Sequence[str], *, progress: Progress | None = None
     ) -> "Vectors":
         """Encode answers and questions, each distinct text once; there is no interaction with an empty question."""

@@ -35,7 +35,7 @@ class TrainingSpeed(NamedTuple):
     n_processes: int  # With one device each
 
     @classmethod
-    def of(cls, n_tokens: int, seconds: float, *, device: Any, n_processes: int) -> "TrainingSpeed":
+    def on_device(cls, n_tokens: int, seconds: float, *, device: Any, n_processes: int) -> "TrainingSpeed":
         """Build a speed with the name of the device."""
         import torch
 
@@ -113,7 +113,7 @@ def fit_transformer(
         trainer.model_accepts_loss_kwargs = False  # The loss is computed outside of the model
         before = _tokens_before(last)
         result = trainer.train(resume_from_checkpoint=None if last is None else str(last))
-    speed = TrainingSpeed.of(
+    speed = TrainingSpeed.on_device(
         trainer.state.num_input_tokens_seen - before,
         result.metrics["train_runtime"],
         device=trainer.args.device,

@@ -98,7 +98,7 @@ def _reading(cells: dict[tuple[str, str], int | None], n_raters: int) -> str:
 
 def _notes(cells: dict[tuple[str, str], int | None], rows: DisplayedGroups) -> Iterator[str]:
     if n_hidden := sum(n is None for n in cells.values()):
-        yield f"{UNKNOWN} {format_count(n_hidden, 'cell')} left out: {rows.why_hidden}."
+        yield f"{UNKNOWN} {format_count(n_hidden, 'cell')} left out: {rows.suppression_reason}."
     if any(_few(n, rows) for n in cells.values()):
         yield f"{FEW} fewer than {rows.min_raters:,} raters: read with care."
 

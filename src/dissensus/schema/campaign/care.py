@@ -30,7 +30,7 @@ class CareSettings:
         Examples
         --------
         >>> from dissensus.schema.questionnaire.shipped import load_questionnaire
-        >>> care = CareSettings(survey=load_questionnaire("feelings"), survey_every=3)
+        >>> care = CareSettings(survey=load_questionnaire("care-survey"), survey_every=3)
         >>> [n for n in range(8) if care.due(n, n_asked=0)], care.due(5, n_asked=1), care.due(6, n_asked=1)
         ([3, 4, 5, 6, 7], False, True)
         """

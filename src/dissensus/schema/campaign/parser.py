@@ -303,7 +303,7 @@ def _care(table: DefinitionTable) -> CareSettings | None:
     if care is None:
         return None
     care.check_keys(("survey", "survey_every", "contact", "topics"))
-    survey = _questionnaire(replace(care, data={"survey": "feelings", **care.data}), "survey", "rater")
+    survey = _questionnaire(replace(care, data={"survey": "care-survey", **care.data}), "survey", "rater")
     survey_every, contact = care.get_number("survey_every", 10, MAX_COUNT), care.get_wording("contact")
     if survey is None:
         return None

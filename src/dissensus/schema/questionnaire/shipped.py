@@ -35,7 +35,7 @@ def questionnaires(*, about: Subject = "item") -> tuple[str, ...]:
     >>> questionnaires()
     ('dices-350', 'dices-990', 'red-team-review')
     >>> questionnaires(about="rater")
-    ('demographics-dices', 'feelings')
+    ('care-survey', 'demographics-dices')
     """
     return tuple(name for name in _names() if load_questionnaire(name).about == about)
 

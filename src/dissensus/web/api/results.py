@@ -48,7 +48,7 @@ def list_ratings(
         start = begin_export(site.platform, name, options=options, staff_id=caller.staff.id, now=site.clock())
         listing_salt = token_hex()
     else:
-        start, listing_salt = PageCursor(begun=position[0], last=position[1], n=position[2]), position[3]
+        start, listing_salt = PageCursor(start_event=position[0], last=position[1], n=position[2]), position[3]
     page = read_ratings_page(
         site.platform,
         name,
@@ -63,7 +63,7 @@ def list_ratings(
         None
         if next_position is None
         else site.tokens.encrypt_cursor(
-            list_name, [next_position.begun, next_position.last, next_position.n, listing_salt]
+            list_name, [next_position.start_event, next_position.last, next_position.n, listing_salt]
         )
     )
     columns = tuple(_column(column, dtype) for column, dtype in page.form.schema.items())

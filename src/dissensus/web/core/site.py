@@ -43,9 +43,8 @@ class Site:
     slow_request_slots: Semaphore = field(default_factory=lambda: Semaphore(MAX_SLOW_REQUESTS))
 
     def set_cookie(self, response: Response, name: str, value: str, seconds: int) -> None:
-        """Set an HTTP-only, same-site cookie."""
-        secure = (self.settings.base_url or "").startswith("https://")
-        response.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")
+        """Set an HTTP-only, same-site cookie; with HTTPS, middleware makes it secure."""
+        response.set_cookie(name, value, max_age=seconds, path="/", httponly=True, samesite="lax")
 
     @property
     def provider_button(self) -> str | None:

@@ -126,26 +126,6 @@ def _header_refusal(scope: Scope) -> Response | None:
     return None
 
 
-def _own_cookies(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return the headers with the cookies of this site only.
-
-    `http.cookies` takes time that grows with the square of the length to unquote a value (CVE-2024-7592, before
-    Python 3.11.10). Quoted values never reach it.
-    """
-    cookies = [part.strip() for name, value in headers if name == b"cookie" for part in value.split(b";")]
-    own = b"; ".join(cookie for cookie in cookies if OWN_COOKIE.fullmatch(cookie))
-    return [header for header in headers if header[0] != b"cookie"] + ([(b"cookie", own)] if own else [])
-
-
-def _is_same_origin(headers: Headers) -> bool:
-    """Return whether a request is same-origin, or from a client without these headers."""
-    site = headers.get("sec-fetch-site")
-    if site is not None:
-        return site in ("same-origin", "none")
-    origin = headers.get("origin")
-    return origin is None or origin.partition("://")[2] == headers.get("host")
-
-
 def _with_limits(receive: Receive, limit: int) -> Receive:
     received, complete, start = 0, False, monotonic()
 

@@ -34,7 +34,7 @@ class AttentionCheckPage:
     form_token: str
     due: DueCheck  # Check and number of the attempt
     fault: str | None = None  # Failed check as in `QuestionForm`; None without a fault
-    noted: bool = False  # True if a help request was just stored
+    receipt: bool = False  # True if a help request was just stored
 
     @property
     def question_form(self) -> QuestionForm:

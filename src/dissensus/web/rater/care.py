@@ -30,7 +30,7 @@ class TopicsPage:
     language: str
     step: RaterState
     form_token: str
-    noted: bool = False
+    receipt: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class SurveyPage:
     notify: bool = False  # True if the contact of the campaign may read the answers
     contact_info: str = ""  # As typed
     fault: str | None = None  # Failed check of the contact information
-    noted: bool = False  # True if a help request was just stored
+    receipt: bool = False  # True if a help request was just stored
 
 
 @router.post("/topics")
@@ -65,7 +65,7 @@ def answer(site: SiteOf, request: Request, form: SubmittedForm, session: Session
     step = journey.next_state(site.platform, rater, now=site.clock())
     care, text = step.campaign.care, str(form.get("number", ""))
     number = int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else -1
-    if care is None or step.stage != "feelings" or number != step.n_asked:
+    if care is None or step.stage != "survey" or number != step.n_asked:
         return RedirectResponse("/rate", SEE_OTHER)
     answers, contact_info = read_answers(form, care.survey), str(form.get("contact_info", ""))
     faults = {fault.question: fault.check for fault in care.survey.faults(answers, complete=False)}

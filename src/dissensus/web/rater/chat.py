@@ -44,7 +44,7 @@ class ChatPage:
     new_id: str  # Id of the next message; a form that is sent twice is stored once
     failed: bool = False  # True if a response failed
     typed: Mapping[str, str] = field(default_factory=dict)  # Rejected input with its fault
-    noted: bool = False  # True if a help request was just stored
+    receipt: bool = False  # True if a help request was just stored
 
     @property
     def chat_step(self) -> ChatStep | Literal["begin"]:
@@ -166,12 +166,12 @@ def responses(site: SiteOf, exchange_id: Id, session: SessionKey = "") -> Stream
 
 
 def chat_page(
-    site: Site, step: RaterState, session: str, *, noted: bool = False, typed: Mapping[str, str] | None = None
+    site: Site, step: RaterState, session: str, *, receipt: bool = False, typed: Mapping[str, str] | None = None
 ) -> ChatPage:
     """Return the chat page, requesting responses that nobody has requested yet."""
     token, new_id = site.tokens.csrf_token(session), str(uuid4())
     context = ChatPage(
-        language=step.rater.language, step=step, form_token=token, new_id=new_id, noted=noted, typed=typed or {}
+        language=step.rater.language, step=step, form_token=token, new_id=new_id, receipt=receipt, typed=typed or {}
     )
     talk = step.chat
     if talk is None or context.chat_step != "answering":

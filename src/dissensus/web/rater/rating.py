@@ -61,7 +61,7 @@ class RatingPage:
     question_form: QuestionForm
     state: Mapping[str, Any]  # Initial state of scripts, from `step_json.state_to_json`
     visit: str  # Id of this view of the item; a form that is sent twice is stored once
-    noted: bool = False  # True if a help request or report was just stored
+    receipt: bool = False  # True if a help request or report was just stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class AboutYouPage:
     step: RaterState
     form_token: str
     question_form: QuestionForm
-    noted: bool = False
+    receipt: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class StatusPage:
     step: RaterState
     withdrawal: str | None
     form_token: str
-    noted: bool = False
+    receipt: bool = False
     visit: "RecruiterVisit | None" = None
 
 
@@ -102,12 +102,12 @@ class RaterSignedOutPage:
 
 
 @router.get("/rate")
-def see(site: SiteOf, request: Request, session: SessionKey = "", noted: bool = False) -> Response:
+def show_step(site: SiteOf, request: Request, session: SessionKey = "", receipt: bool = False) -> Response:
     """Show the rater's current page, or JSON for programs."""
     step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
     if request.headers.get("accept") == "application/json":
         return JSONResponse(step_json.state_to_program_json(step, site.tokens.csrf_token(session)))
-    return _current_page(site, step, session, noted=bool(noted))
+    return _current_page(site, step, session, receipt=bool(receipt))
 
 
 @router.get("/consents")
@@ -194,8 +194,9 @@ def notice(site: SiteOf, request: Request, form: SubmittedForm, session: Session
     rater = rater_of_form(site, request, session, form)
     kind: Literal["help", "illegal"] = "illegal" if form.get("kind") == "illegal" else "help"
     text, assignment_id = str(form.get("text", ""))[:MAX_NOTICE_LENGTH], str(form.get("assignment", "")) or None
-    rating.report_item(site.platform, rater, kind, text, assignment_id=assignment_id, now=site.clock())
-    return RedirectResponse("/rate?noted=1", SEE_OTHER)
+    address = address_digest(site, request)
+    rating.report_item(site.platform, rater, kind, text, assignment_id=assignment_id, address=address, now=site.clock())
+    return RedirectResponse("/rate?receipt=1", SEE_OTHER)
 
 
 @router.post("/about-you")
@@ -266,7 +267,7 @@ def sign_out(site: SiteOf, request: Request, form: SubmittedForm, session: Sessi
     return response
 
 
-def _current_page(site: Site, step: RaterState, session: str, *, noted: bool) -> Response:
+def _current_page(site: Site, step: RaterState, session: str, *, receipt: bool) -> Response:
     """Return the page of the rater's current state."""
     language, campaign, token = step.rater.language, step.campaign, site.tokens.csrf_token(session)
     withdrawal = None if step.stage == "withdrawn" else _withdrawal_link(site, step)
@@ -280,32 +281,36 @@ def _current_page(site: Site, step: RaterState, session: str, *, noted: bool) ->
             question_form = QuestionForm(questionnaire=step.about)
             return page(
                 site,
-                AboutYouPage(language=language, step=step, form_token=token, question_form=question_form, noted=noted),
+                AboutYouPage(
+                    language=language, step=step, form_token=token, question_form=question_form, receipt=receipt
+                ),
             )
         case "check" if step.due is not None:
             return page(
-                site, AttentionCheckPage(language=language, step=step, form_token=token, due=step.due, noted=noted)
+                site, AttentionCheckPage(language=language, step=step, form_token=token, due=step.due, receipt=receipt)
             )
         case "topics":
-            return page(site, TopicsPage(language=language, step=step, form_token=token, noted=noted))
-        case "feelings" if campaign.care is not None:
+            return page(site, TopicsPage(language=language, step=step, form_token=token, receipt=receipt))
+        case "survey" if campaign.care is not None:
             question_form = QuestionForm(questionnaire=campaign.care.survey)
             return page(
                 site,
-                SurveyPage(language=language, step=step, form_token=token, question_form=question_form, noted=noted),
+                SurveyPage(
+                    language=language, step=step, form_token=token, question_form=question_form, receipt=receipt
+                ),
             )
         case "rate" if step.assignment is not None:
             answers = {name: answer.value for name, answer in step.answers.items() if answer.value is not None}
             question_form = QuestionForm(questionnaire=campaign.questionnaire, answers=answers)
-            return page(site, _rating_page(site, step, session, question_form, noted=noted))
+            return page(site, _rating_page(site, step, session, question_form, receipt=receipt))
         case "chat":
-            return page(site, chat.chat_page(site, step, session, noted=noted))
-    status_page = StatusPage(language=language, step=step, withdrawal=withdrawal, form_token=token, noted=noted)
+            return page(site, chat.chat_page(site, step, session, receipt=receipt))
+    status_page = StatusPage(language=language, step=step, withdrawal=withdrawal, form_token=token, receipt=receipt)
     return page(site, replace(status_page, visit=recruitment.load_recruiter_visit(site.platform, step)))
 
 
 def _rating_page(
-    site: Site, step: RaterState, session: str, question_form: QuestionForm, *, noted: bool = False
+    site: Site, step: RaterState, session: str, question_form: QuestionForm, *, receipt: bool = False
 ) -> RatingPage:
     return RatingPage(
         language=step.rater.language,
@@ -314,7 +319,7 @@ def _rating_page(
         question_form=question_form,
         state=step_json.state_to_json(step, site.renderer, with_html=False),
         visit=str(uuid4()),
-        noted=noted,
+        receipt=receipt,
     )
 
 

@@ -52,7 +52,7 @@ OUTCOME_MESSAGES: Final[Mapping[str, str]] = {
 PARTS: Final[Mapping[GoldPart, str]] = {"safety": "safety", "degree": "degree of harm", "topics": "topics"}
 STATES: Final[Mapping[ItemState, str]] = {
     "unlabelled": "Not started",
-    "begun": "In progress",
+    "in_progress": "In progress",
     "disputed": "Disputed",
     "settled": "Settled",
 }
@@ -99,7 +99,7 @@ class GoldItemPage(StaffPage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldLabelsPage(StaffPage):
-    """Labelling state of all items; `only` filters by state."""
+    """Labelling state of all items; `selected_state` filters by state."""
 
     template: ClassVar[str] = "staff/gold-labels.html"
     parts: ClassVar[Mapping[GoldPart, str]] = PARTS
@@ -108,7 +108,7 @@ class GoldLabelsPage(StaffPage):
     name: str
     counts: Mapping[ItemState, int]
     items: tuple[LabelledItem, ...]
-    only: ItemState | None
+    selected_state: ItemState | None
     page: int
     pages: int
 
@@ -278,15 +278,15 @@ def show_labels(
     site: SiteOf,
     caller: Owner,
     name: Name,
-    only: Annotated[str, Query(max_length=MAX_QUERY_LENGTH)] = "",
+    state: Annotated[str, Query(max_length=MAX_QUERY_LENGTH)] = "",
     number: Annotated[Number, Query(alias="page")] = 1,
 ) -> Response:
     """Show the labelling state of all items."""
-    if only and only not in ITEM_STATES:
-        raise InvalidInput(f"{format_value(only)} is not a state of an item. States are {format_list(ITEM_STATES)}.")
+    if state and state not in ITEM_STATES:
+        raise InvalidInput(f"{format_value(state)} is not a state of an item. States are {format_list(ITEM_STATES)}.")
     items = queue_workflow.list_labels(site.platform, name, staff_id=caller.staff.id)
     counts = Counter(item.state for item in items)
-    selected = [item for item in items if not only or item.state == only]
+    selected = [item for item in items if not state or item.state == state]
     pages = max(1, -(-len(selected) // PAGE_SIZE))
     number = min(number, pages)
     context = caller.page(
@@ -294,7 +294,7 @@ def show_labels(
         name=name,
         counts={state: counts[state] for state in ITEM_STATES},
         items=tuple(selected[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]),
-        only=next((state for state in ITEM_STATES if state == only), None),
+        selected_state=next((known for known in ITEM_STATES if known == state), None),
         page=number,
         pages=pages,
     )

@@ -48,7 +48,7 @@ def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> Attem
     """Summarise the finished attempts of raters who gave the required consent."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         if campaign.chat is None:
             raise InvalidInput(f"In {name} raters rate items: there are no attempts.")
         ended = list(store.iterate_ended_chats(tx, campaign_row.id, required_purposes(campaign, ())))

@@ -30,14 +30,14 @@ class AuditReport:
     n: int  # events in the chain
     n_erased: int  # events whose content was erased
     head: str  # last link; keep it elsewhere to prove later that nothing before it changed
-    broken: ChainBreak | None  # first break of the chain, None if it is intact
-    knows: bool | None  # True if the given link is in the chain, None if none was given
+    first_break: ChainBreak | None  # first break of the chain, None if it is intact
+    contains_head: bool | None  # True if the given link is in the chain, None if none was given
     faults: tuple[str, ...]  # first disagreements between stored data and events
 
     @property
     def holds(self) -> bool:
         """True if the audit found no fault."""
-        return self.broken is None and self.knows is not False and not self.faults
+        return self.first_break is None and self.contains_head is not False and not self.faults
 
 
 def log_view(platform: Platform, name: str, view: str, *, staff_id: str, now: datetime) -> None:
@@ -72,13 +72,13 @@ def audit_campaign(platform: Platform, name: str, *, known: str | None = None) -
     _link_campaign(platform, campaign_id)
     with platform.database.reading() as tx:
         n, head = events.get_chain_head(tx, campaign_id)
-        broken = find_chain_break(events.iterate_entries(tx, campaign_id), n=n, head=head)
+        first_break = find_chain_break(events.iterate_entries(tx, campaign_id), n=n, head=head)
         return AuditReport(
             n=n,
             n_erased=events.count_erased_events(tx, campaign_id),
             head=head,
-            broken=broken,
-            knows=None if known is None else events.has_chain_digest(tx, campaign_id, known),
+            first_break=first_break,
+            contains_head=None if known is None else events.has_chain_digest(tx, campaign_id, known),
             faults=tuple(islice(_find_faults(tx, campaign_id), MAX_FAULTS)),
         )
 

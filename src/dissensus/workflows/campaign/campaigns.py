@@ -65,7 +65,7 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         _check_state(campaign_row, ("draft",), ITEMS_STAY)
-        _check_items(platform.definitions.of(tx, campaign_row), items)
+        _check_items(platform.definitions.load(tx, campaign_row), items)
         items_store.add_items(tx, campaign_row.id, items, now=now)
         log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, added=len(items))
         return items_store.count_items(tx, campaign_row.id)
@@ -110,7 +110,7 @@ def revise_campaign(platform: Platform, name: str, campaign: Campaign, *, staff_
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         _check_state(campaign_row, ("draft", "paused"), "cannot be changed")
-        old = platform.definitions.of(tx, campaign_row)
+        old = platform.definitions.load(tx, campaign_row)
         if old.gold != campaign.gold and gold.has_labels(tx, campaign_row.id):
             raise Conflict(
                 f"gold cannot change after experts labelled items: labels would not be comparable. {CLONE_HINT}"
@@ -174,7 +174,7 @@ def change_state(platform: Platform, name: str, to: CampaignState, *, staff_id: 
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         check_transition(campaign_row.state, to)
         if to == "open":
-            campaign = platform.definitions.of(tx, campaign_row)
+            campaign = platform.definitions.load(tx, campaign_row)
             if campaign.chat is None and not items_store.count_items(tx, campaign_row.id):
                 raise Conflict(f"{name} has no items to rate. Add some, then open it.")
             consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
@@ -188,7 +188,7 @@ def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: st
     """Create a draft with the definition and items of a campaign, without its raters."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = rename_campaign(platform.definitions.of(tx, campaign_row), new_name)
+        campaign = rename_campaign(platform.definitions.load(tx, campaign_row), new_name)
         key = None if campaign_row.key is None else new_key()
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         items_store.add_items(tx, campaign_id, tuple(items_store.iterate_items(tx, campaign_row.id)), now=now)
@@ -205,7 +205,7 @@ def create_invitations(
     keys = tuple(new_key() for _ in range(n))
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        _check_cell(platform.definitions.of(tx, campaign_row), cell)
+        _check_cell(platform.definitions.load(tx, campaign_row), cell)
         raters.add_invitations(tx, campaign_row.id, keys, cell=cell, now=now)
         log_staff_event(tx, campaign_row.id, "links_created", staff_id, now, n=n, cell=cell)
     return keys
@@ -225,7 +225,7 @@ def _check_cell(campaign: Campaign, cell: str | None) -> None:
 def load_definition(platform: Platform, name: str, *, staff_id: str) -> Campaign:
     """Return the definition of a campaign."""
     with platform.database.reading() as tx:
-        return platform.definitions.of(tx, campaign_for_member(tx, name, staff_id)[0])
+        return platform.definitions.load(tx, campaign_for_member(tx, name, staff_id)[0])
 
 
 def load_draft_definition(platform: Platform, name: str, *, staff_id: str) -> Campaign:
@@ -233,7 +233,7 @@ def load_draft_definition(platform: Platform, name: str, *, staff_id: str) -> Ca
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         _check_state(campaign_row, ("draft",), ITEMS_STAY)
-        return platform.definitions.of(tx, campaign_row)
+        return platform.definitions.load(tx, campaign_row)
 
 
 def _check_state(campaign_row: CampaignRow, states: tuple[CampaignState, ...], consequence: str) -> None:

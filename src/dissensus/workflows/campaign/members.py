@@ -89,7 +89,10 @@ def create_member_invitation(platform: Platform, name: str, role: Role, *, staff
 def revoke_member_invitation(platform: Platform, name: str, invitation_id: str, *, staff_id: str) -> None:
     """Revoke an unused invitation link."""
     with platform.database.writing() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        # Locked, so that a concurrent removal of the maker does not miss the link.
+        campaign_row, maker_role = campaign_for_member(tx, name, staff_id, lock=True)
+        if maker_role != "owner":
+            raise NotAllowed(f"You are a member of {name} as {maker_role}, and only owners may invite. Ask an owner.")
         if not store.revoke_invitation(tx, campaign_row.id, invitation_id):
             raise NotFound(f"{name} has no such link; it was used, has expired or was revoked. Reload the list.")
 

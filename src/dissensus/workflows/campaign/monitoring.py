@@ -96,7 +96,7 @@ def _confirm_snapshot(platform: Platform, campaign_row: CampaignRow, entry: _Cam
 
 
 def _new_cache(platform: Platform, tx: Connection, campaign_row: CampaignRow) -> _CampaignCache:
-    campaign = platform.definitions.of(tx, campaign_row)
+    campaign = platform.definitions.load(tx, campaign_row)
     state = MonitorState(read_scales(campaign.questionnaire))
     items = store.load_gold_by_item(tx, campaign_row.id)
     return _CampaignCache(campaign=campaign, digest=campaign_row.digest, items=items, gold_of_file=items, state=state)
@@ -155,7 +155,7 @@ def load_monitoring(platform: Platform, name: str, *, staff_id: str, now: dateti
     """Return the monitoring data of a campaign."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign, snapshot = platform.definitions.of(tx, campaign_row), store.find_snapshot(tx, campaign_row.id)
+        campaign, snapshot = platform.definitions.load(tx, campaign_row), store.find_snapshot(tx, campaign_row.id)
         decisions = flags.load_flag_decisions(tx, campaign_row.id)
     return MonitoringView(
         campaign_row=campaign_row,

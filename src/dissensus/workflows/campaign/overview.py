@@ -79,7 +79,7 @@ def list_all_campaigns(platform: Platform) -> tuple[CampaignListEntry, ...]:
 def to_list_entry(platform: Platform, tx: Connection, campaign_row: CampaignRow, role: Role) -> CampaignListEntry:
     """Return the list entry of a campaign."""
     owners = tuple(member.name for member in members.list_members(tx, campaign_row.id) if member.role == "owner")
-    campaign, numbers = platform.definitions.of(tx, campaign_row), store.load_campaign_numbers(tx, campaign_row.id)
+    campaign, numbers = platform.definitions.load(tx, campaign_row), store.load_campaign_numbers(tx, campaign_row.id)
     return CampaignListEntry(campaign_row=campaign_row, campaign=campaign, owners=owners, role=role, numbers=numbers)
 
 
@@ -89,7 +89,7 @@ def load_overview(platform: Platform, name: str, *, staff_id: str) -> CampaignOv
         campaign_row, role = campaign_for_member(tx, name, staff_id)
         return CampaignOverview(
             campaign_row=campaign_row,
-            campaign=platform.definitions.of(tx, campaign_row),
+            campaign=platform.definitions.load(tx, campaign_row),
             role=role,
             numbers=store.load_campaign_numbers(tx, campaign_row.id),
             notices=notices_store.list_notices(tx, campaign_row.id),

@@ -86,7 +86,7 @@ def load_ledger(platform: Platform, name: str, *, staff_id: str) -> PayLedger:
 
 def _load_paying_campaign(tx: Connection, platform: Platform, name: str, staff_id: str) -> tuple[CampaignRow, Campaign]:
     campaign_row, _ = campaign_for_member(tx, name, staff_id)
-    campaign = platform.definitions.of(tx, campaign_row)
+    campaign = platform.definitions.load(tx, campaign_row)
     if campaign.pay is None and campaign.prolific is None:
         raise NotFound(
             f"{name} has neither [pay] nor [prolific]. Add to its definition [pay], with "

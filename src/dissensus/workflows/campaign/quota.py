@@ -19,7 +19,7 @@ def load_quota_progress(
     """Return the quota of a campaign and the progress of each cell, in the order of the quota."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        quota = platform.definitions.of(tx, campaign_row).quota
+        quota = platform.definitions.load(tx, campaign_row).quota
         if quota is None:
             raise NotFound(f"{name} has no quota: it admits everybody.")
         counts_of = seats.load_seat_counts(tx, campaign_row.id)

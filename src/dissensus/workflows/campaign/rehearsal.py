@@ -39,7 +39,7 @@ def _simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generato
     """Take one rater through every stage and return the number of rated items."""
     n_rated = 0
     step: journey.RaterState | None = journey.next_state(platform, rater, now=at)
-    while step is not None and step.stage in ("screener", "demographics", "topics", "check", "feelings", "rate"):
+    while step is not None and step.stage in ("screener", "demographics", "topics", "check", "survey", "rate"):
         at += timedelta(seconds=SECONDS)
         if step.about is not None:
             answer = screening.screen_rater if step.stage == "screener" else rating.declare_attributes
@@ -51,7 +51,7 @@ def _simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generato
             )
         elif step.stage == "topics":
             step = care.avoid_topics(platform, rater, (), now=at)
-        elif step.stage == "feelings":
+        elif step.stage == "survey":
             step = care.answer_survey(platform, rater, step.n_asked, {}, now=at)
         elif step.assignment is not None:
             values = draw_answers(step.campaign.questionnaire, rng)

@@ -112,7 +112,7 @@ def _load_recruiting_campaign(
     tx: Connection, platform: Platform, name: str, staff_id: str
 ) -> tuple[CampaignRow, Campaign]:
     campaign_row, _ = campaign_for_member(tx, name, staff_id)
-    campaign = platform.definitions.of(tx, campaign_row)
+    campaign = platform.definitions.load(tx, campaign_row)
     if campaign.prolific is None:
         raise NotFound(f"{name} has no raters from Prolific: its definition has no [prolific].")
     return campaign_row, campaign

@@ -72,7 +72,7 @@ def export_conversations(
     staff_id = overview.owner_id_of(platform, name)
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         if campaign.chat is None:
             raise InvalidInput(f"In {name} raters rate items. Name a file for their ratings: -o {name}.csv")
         purposes = required_purposes(campaign, purposes)

@@ -26,7 +26,7 @@ from dissensus.workflows.platform.platform import Platform
 class PageCursor:
     """Position in a paginated export."""
 
-    begun: int  # number of the log event that records its start and columns
+    start_event: int  # number of the log event that records its start and columns
     last: str = ""  # id of the last assignment read; empty at the start
     n: int = 0  # rows read so far
 
@@ -44,14 +44,14 @@ def begin_export(platform: Platform, name: str, *, options: ExportOptions, staff
     """Log the start of an export with its columns and return the first cursor."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         required_purposes(campaign, options.purposes)
         gold = gold_columns_by_item(tx, campaign, campaign_row)
         attributes = store.list_item_attributes(tx, campaign_row.id).union(*gold.values())
         columns = {"attributes": sorted(attributes), "with_flag": flags.has_flag_decisions(tx, campaign_row.id)}
     content = {"purposes": list(options.purposes), "with_text": options.with_text, **columns}
     with platform.database.writing() as tx:
-        return PageCursor(begun=log_staff_event(tx, campaign_row.id, "exported", staff_id, now, **content))
+        return PageCursor(start_event=log_staff_event(tx, campaign_row.id, "exported", staff_id, now, **content))
 
 
 def read_ratings_page(
@@ -67,7 +67,7 @@ def read_ratings_page(
     """Return ratings finished before the export began, after a cursor; `public` maps rater ids to export ids."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         event = _load_begin_event(tx, campaign_row, cursor)
         form = _export_form(campaign, options, event)
         purposes = required_purposes(campaign, options.purposes)
@@ -87,7 +87,7 @@ def read_ratings_page(
 
 
 def _load_begin_event(tx: Connection, campaign_row: CampaignRow, cursor: PageCursor) -> AuditEvent:
-    event = events.find_event(tx, campaign_row.id, cursor.begun)
+    event = events.find_event(tx, campaign_row.id, cursor.start_event)
     if event is None:
         raise NotFound("This listing is not in the log. Leave `after` out to begin another one.")
     return event

@@ -166,7 +166,7 @@ def open_export(platform: Platform, name: str, staff_id: str, options: ExportOpt
     """Open an export within a transaction that sees one state of the database."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         if campaign.chat is not None:
             raise InvalidInput(f"In {name} raters talk with chatbots. Name a folder for the conversations: -o {name}")
         purposes = required_purposes(campaign, options.purposes)

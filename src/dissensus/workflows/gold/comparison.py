@@ -42,7 +42,7 @@ def compare_gold(platform: Platform, name: str, *, staff_id: str) -> GoldCompari
     """Compare gold with finished ratings of consenting raters, and with platinum."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         gold_settings_of(campaign)
         settled = gold_columns_by_item(tx, campaign, campaign_row)
         attributes_of = {
@@ -104,7 +104,7 @@ def add_platinum(
     """Store platinum labels as item attributes, all or none, and return their number."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
-        scale = gold_settings_of(platform.definitions.of(tx, campaign_row)).scale
+        scale = gold_settings_of(platform.definitions.load(tx, campaign_row)).scale
         targets = {target.name: target for target in gold.list_targets(tx, campaign_row.id)}
         platinum = parse_platinum(frame, scale, targets, label=label, source=source)
         labelled = [item for item in platinum if PLATINUM in targets[item].attributes]

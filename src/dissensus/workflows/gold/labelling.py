@@ -111,7 +111,7 @@ def load_labelled_item(
 ) -> tuple[CampaignRow, Campaign, LabelledItem]:
     """Return one item with its labels; `lock` blocks other labels until the transaction ends."""
     campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=lock)
-    campaign = platform.definitions.of(tx, campaign_row)
+    campaign = platform.definitions.load(tx, campaign_row)
     gold = gold_settings_of(campaign)
     target = store.find_target(tx, campaign_row.id, position)
     if target is None:

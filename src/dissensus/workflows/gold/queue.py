@@ -70,18 +70,18 @@ def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueu
     """Return the work available to an expert."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         labelled_items = list_labelled_items(tx, campaign_row, gold_settings_of(campaign))
     available = [item for item in labelled_items if not item.target.withheld]
-    open_parts = [(core.list_wanted_parts(item.standings, staff_id), item.state == "begun") for item in available]
+    open_parts = [(core.list_wanted_parts(item.standings, staff_id), item.state == "in_progress") for item in available]
     states = Counter(item.state for item in labelled_items)
     return GoldQueue(
         campaign=campaign,
         gold=gold_settings_of(campaign),
         states={state: states[state] for state in core.ITEM_STATES},
-        n_first=sum(bool(parts) and not begun for parts, begun in open_parts),
-        n_verify=sum("safety" in parts and begun for parts, begun in open_parts),
-        n_check=sum(bool({"degree", "topics"} & {*parts}) and begun for parts, begun in open_parts),
+        n_first=sum(bool(parts) and not in_progress for parts, in_progress in open_parts),
+        n_verify=sum("safety" in parts and in_progress for parts, in_progress in open_parts),
+        n_check=sum(bool({"degree", "topics"} & {*parts}) and in_progress for parts, in_progress in open_parts),
         next=_next_item(available, staff_id),
         to_decide=tuple(item for item in available if item.state == "disputed" and item.may_decide(staff_id)),
         correctable=tuple(item for item in available if _is_correctable(item, staff_id)),
@@ -133,7 +133,7 @@ def list_labels_from(
     result: list[LabelledItem] = []
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        gold = gold_settings_of(platform.definitions.of(tx, campaign_row))
+        gold = gold_settings_of(platform.definitions.load(tx, campaign_row))
         while len(result) < most and (
             window := list_labelled_items_from(tx, campaign_row, gold, start=start, most=WINDOW_SIZE)
         ):
@@ -146,4 +146,4 @@ def list_labels(platform: Platform, name: str, *, staff_id: str) -> tuple[Labell
     """Return all items of a campaign with the state of their labels."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        return list_labelled_items(tx, campaign_row, gold_settings_of(platform.definitions.of(tx, campaign_row)))
+        return list_labelled_items(tx, campaign_row, gold_settings_of(platform.definitions.load(tx, campaign_row)))

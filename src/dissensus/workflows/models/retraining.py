@@ -217,7 +217,7 @@ def _train_version(
     return train(
         split.training,
         purpose=terms.purpose,
-        plan=TrainingPlan.of(terms.kind, terms.counting),
+        plan=TrainingPlan.for_kind(terms.kind, terms.counting),
         apart=split.held_out,
         excluded=comparisons.read.excluded,
         seed=seed,
@@ -302,7 +302,7 @@ class RetrainingJob:
 def _named_models(platform: Platform) -> list[str]:
     """Return the registered models that campaigns name."""
     with platform.database.reading() as tx:
-        definitions = [platform.definitions.of(tx, row) for row in campaigns.list_campaigns(tx)]
+        definitions = [platform.definitions.load(tx, row) for row in campaigns.list_campaigns(tx)]
     return sorted({name for campaign in definitions for name in campaign.registered_models})
 
 

@@ -90,7 +90,7 @@ def _score_batches(
     while batch := list(islice(attempts, BATCH_SIZE)):
         scores, start = resumed[start : start + BATCH_SIZE], start + BATCH_SIZE
         if not scores:
-            scores = score_attempt(batch, options.model, anew=options.replace_scores)
+            scores = score_attempt(batch, options.model, replace_scores=options.replace_scores)
             journal.add(scores)
         for attempt, attempt_scores in zip(batch, scores, strict=True):
             scored = add_scores(attempt, attempt_scores)

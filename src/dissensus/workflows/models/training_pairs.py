@@ -35,7 +35,7 @@ def collect_preferences(platform: Platform, model_name: str, campaign_names: Seq
     collector = _PreferenceCollector()
     with platform.database.reading() as tx:
         for campaign_row in campaigns.list_campaigns(tx):
-            campaign = platform.definitions.of(tx, campaign_row)
+            campaign = platform.definitions.load(tx, campaign_row)
             if model_name in campaign.registered_models and (not campaign_names or campaign.name in campaign_names):
                 collector.add_campaign(tx, campaign_row, campaign)
     return CampaignPreferences(preferences=collector.preferences, raters=collector.raters)

@@ -45,7 +45,7 @@ def answer_survey(
         check_not_withdrawn(context.rater)
         care, contact_info = context.campaign.care, contact.contact_info.strip()
         state = planned_state(tx, context, now=now)
-        if care is not None and state is not None and (state.stage, state.n_asked) == ("feelings", number):
+        if care is not None and state is not None and (state.stage, state.n_asked) == ("survey", number):
             if len(contact_info) > MAX_CONTACT_LENGTH:
                 raise InvalidInput(
                     f"It has {len(contact_info):,} characters. Say in {MAX_CONTACT_LENGTH} how you can be reached."
@@ -105,7 +105,7 @@ def load_care_summary(platform: Platform, name: str, *, staff_id: str) -> CareSu
     """Return the survey results of a campaign."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        care = platform.definitions.of(tx, campaign_row).care
+        care = platform.definitions.load(tx, campaign_row).care
         if care is None:
             raise NotFound(f"{name} does not ask raters how they feel: it has no [care].")
         return CareSummary(

@@ -34,7 +34,9 @@ def load_rater(
     current = raters.mark_seen(tx, rater.id, now=now)
     if current is None:
         raise NotFound("There is no such rater.")
-    return RaterContext(current, campaign_row, platform.definitions.of(tx, campaign_row))
+    if n_writes:
+        limit.check(current.full_at_ms, to_milliseconds(now), TOO_MANY_SAVES)
+    return RaterContext(current, campaign_row, platform.definitions.load(tx, campaign_row))
 
 
 def check_not_withdrawn(rater: RaterRow) -> None:

@@ -55,7 +55,7 @@ def enrol_rater(
     """
     with platform.database.writing() as tx:
         campaign_row = campaigns.get_campaign_by_name(tx, arrival.campaign, lock=True)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         target = LinkTarget() if rehearsal else resolve_link(tx, campaign_row, campaign, arrival.key)
         rater = _find_earlier_rater(tx, arrival, target)
         if rater is None:
@@ -190,7 +190,7 @@ def _find_entered_rater(
     """Return the rater who entered by a personal link or a recruiter's submission."""
     campaign_row = campaign_of_link(tx, name)
     rater = raters.find_invited_rater(tx, key, lock=lock)
-    if rater is None and ids and platform.definitions.of(tx, campaign_row).prolific is not None:
+    if rater is None and ids and platform.definitions.load(tx, campaign_row).prolific is not None:
         # Faults in the ids are reported by `check_entry`, to visitors with a valid key.
         with suppress(InvalidInput):
             rater = _find_recruited_rater(tx, parse_entry(ids), lock=lock)

@@ -43,7 +43,7 @@ def check_entry(
     """Return the campaign behind an invite link and whether it admits the visitor."""
     with platform.database.reading() as tx:
         campaign_row = campaign_of_link(tx, name)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         target = resolve_link(tx, campaign_row, campaign, key)
         entry = None if campaign.prolific is None or target.invitation is not None else parse_entry(ids)
         recruit = None if entry is None else find_recruit(tx, campaign_row.id, entry)
@@ -147,4 +147,4 @@ def load_entry_links(platform: Platform, name: str, site: str, *, staff_id: str)
     """Return the entry URLs of a member's campaign."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        return entry_links(site, campaign_row, platform.definitions.of(tx, campaign_row))
+        return entry_links(site, campaign_row, platform.definitions.load(tx, campaign_row))

@@ -30,7 +30,7 @@ Stage: TypeAlias = Literal[
     "demographics",
     "topics",
     "check",
-    "feelings",
+    "survey",
     "rate",
     "chat",
     "wait",
@@ -177,7 +177,7 @@ def _state_without_item(tx: Connection, context: RaterContext, stage: Stage, pro
         if stage == "check"
         else None,
         answers={},
-        n_asked=care.count_surveys(tx, context.rater.id) if stage == "feelings" else 0,
+        n_asked=care.count_surveys(tx, context.rater.id) if stage == "survey" else 0,
         progress=progress,
     )
 
@@ -252,7 +252,7 @@ def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) 
     if campaign.care is not None and not chatting:
         n_surveys = care.count_surveys(tx, rater.id)
         if campaign.care.due(progress.n_done, n_surveys):
-            return "feelings"
+            return "survey"
     if campaign.max_per_day is not None and progress.n_lately >= campaign.max_per_day and not chatting:
         return "enough"
     return "rate" if campaign.chat is None else "chat"

@@ -42,7 +42,7 @@ def plan_items(tx: Connection, context: RaterContext, progress: RaterProgress, n
         rater=rater.number,
     )
     n_pairs = 0 if campaign.pair is None else len(chosen)
-    first = draw_sides(n_pairs, seed=campaign.seed, rater=rater.number, had=int(items.unavailable.sum()))
+    first = draw_sides(n_pairs, seed=campaign.seed, rater=rater.number, n_assigned=int(items.unavailable.sum()))
     assignments.add_assignments(tx, rater, [items.ids[index] for index in chosen], first=first, now=now)
 
 

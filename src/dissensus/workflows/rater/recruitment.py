@@ -129,7 +129,7 @@ def withdrawal_return_link(platform: Platform, rater_id: str) -> ReturnLink | No
         recruit = recruits.find_recruit_of_rater(tx, rater_id)
         if recruit is None or _is_over(recruit):
             return None
-        campaign = platform.definitions.of(tx, campaigns.get_campaign(tx, recruit.campaign_id))
+        campaign = platform.definitions.load(tx, campaigns.get_campaign(tx, recruit.campaign_id))
         # A returned submission cannot be paid.
         paid = campaign.pay is not None and assignments.count_rated_items(tx, rater_id) > 0
     return return_link(campaign, "screened_out" if paid else "no_consent")

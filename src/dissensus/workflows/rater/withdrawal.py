@@ -28,7 +28,7 @@ def preview_withdrawal(platform: Platform, rater_id: str) -> WithdrawalPreview:
     """Return the consequences of a withdrawal."""
     with platform.database.reading() as tx:
         rater = _load_rater(tx, rater_id)
-        campaign = platform.definitions.of(tx, campaigns.get_campaign(tx, rater.campaign_id))
+        campaign = platform.definitions.load(tx, campaigns.get_campaign(tx, rater.campaign_id))
         n_chats, _ = chats.count_chats(tx, rater_id)
         return WithdrawalPreview(
             n_rated=assignments.count_rated_items(tx, rater_id) + n_chats,
@@ -68,7 +68,7 @@ def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = 
         rater = _load_rater(tx, rater_id)
         campaign_row = campaigns.get_campaign(tx, rater.campaign_id, lock=True)
         raters.mark_seen(tx, rater_id, now=now)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         if campaign.pay is not None:
             _preserve_account(tx, rater, campaign.pay, now)
         if campaign.chat is not None:
