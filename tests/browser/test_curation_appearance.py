@@ -56,7 +56,7 @@ def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path, request: pyt
     page.get_by_role("checkbox", name="All kinds").check()
     page.get_by_role("button", name="Draw sample").click()
     page.get_by_role("heading", name="A sample of 30 items").wait_for()
-    page.get_by_text("Numbers per stratum, to copy").click()
+    page.get_by_text("Numbers per stratum", exact=True).click()
     sound(page, "curation-drawn", scheme)
     for name, file in (("Download the sample", "sample.jsonl"), ("Download the plan", "plan.json")):
         with page.expect_download() as download:

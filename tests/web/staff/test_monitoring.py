@@ -1,4 +1,4 @@
-"""Monitoring pages of owners and analysts, and decisions about flags."""
+"""Monitoring pages of owners, analysts and observers, and decisions about flags."""
 
 import re
 from html import unescape
@@ -29,6 +29,11 @@ def campaign(house: House) -> CampaignRow:
 
 def refresh_figures(house: House) -> None:
     refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
+
+
+def close(house: House, campaign: CampaignRow) -> None:
+    campaigns.change_state(house.platform, "pilot", "closed", staff_id=campaign.staff_id, now=house.live.clock())
+    refresh_figures(house)
 
 
 def member(house: House, campaign: CampaignRow, role: Role) -> httpx.Client:
@@ -91,32 +96,56 @@ def test_stale_figures_are_marked_while_the_campaign_is_open(house: House, campa
     assert "These figures are out of date" not in read(browser.get(MONITORING_PATH))
 
 
-def test_an_analyst_sees_no_small_groups_and_no_flags(house: House, campaign: CampaignRow) -> None:
+def test_an_analyst_sees_all_figures_without_flags(house: House, campaign: CampaignRow) -> None:
     add_crowd(house.platform, campaign)
     refresh_figures(house)
     page = member(house, campaign, "analyst").get(MONITORING_PATH)
     text = read(page)
     assert page.status_code == 200
+    assert "18-29" in text
+    assert "Ratings by hour" in text
     assert "Flagged" not in text
     assert "Raters to review" not in text
+
+
+def test_an_observer_sees_large_groups_of_a_closed_campaign(house: House, campaign: CampaignRow) -> None:
+    add_crowd(house.platform, campaign)
+    refresh_figures(house)
+    browser = member(house, campaign, "observer")
+    text = read(browser.get(MONITORING_PATH))
+    assert "Figures are published once the campaign is closed" in text
+    assert "Agreement" not in text
+    close(house, campaign)
+    page = browser.get(MONITORING_PATH)
+    text = read(page)
+    assert page.status_code == 200
+    assert "Published on 2026-03-01 12:00 UTC , when the campaign was closed" in text
     assert "All raters" in text
     # No age group of the twelve raters has five.
     assert "18-29" not in text
-    assert "Groups and days with fewer than five raters are hidden" in text
-    assert "Ratings by hour" not in text
+    assert "Groups with fewer than five raters are hidden" in text
+    for private in ("Flagged", "Ratings by hour", "out of date", "At the pace"):
+        assert private not in text
 
 
-def test_an_analyst_sees_nothing_before_there_are_five_raters(house: House, campaign: CampaignRow) -> None:
+def test_published_figures_do_not_change(house: House, campaign: CampaignRow) -> None:
+    raters = [rate_items(house.platform, campaign, number) for number in range(5)]
+    close(house, campaign)
+    browser = member(house, campaign, "observer")
+    published = read(browser.get(MONITORING_PATH))
+    withdrawal.withdraw_rater(house.platform, raters[0], now=house.live.clock())
+    campaigns.change_state(house.platform, "pilot", "open", staff_id=campaign.staff_id, now=house.live.clock())
+    for number in range(6, 9):
+        rate_items(house.platform, campaign, number)
+    close(house, campaign)
+    assert read(browser.get(MONITORING_PATH)) == published
+
+
+def test_figures_of_four_raters_are_not_published(house: House, campaign: CampaignRow) -> None:
     for number in range(4):
         rate_items(house.platform, campaign, number)
-    refresh_figures(house)
-    browser = member(house, campaign, "analyst")
-    text = read(browser.get(MONITORING_PATH))
-    assert "Results are shown from five raters on" in text
-    assert "Agreement" not in text
-    rate_items(house.platform, campaign, 5)
-    refresh_figures(house)
-    assert "Agreement" in read(browser.get(MONITORING_PATH))
+    close(house, campaign)
+    assert "if at least five raters took part" in read(member(house, campaign, "observer").get(MONITORING_PATH))
 
 
 @pytest.mark.parametrize("role", ["expert", "reviewer"])

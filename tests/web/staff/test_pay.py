@@ -123,7 +123,7 @@ def test_withdrawing_raters_read_that_they_are_paid(house: House) -> None:
     rater = worker(house.platform, campaign.key, HOUR)
     visitor, path = house.stranger(), f"/withdraw/{house.live.site.tokens.sign_withdrawal(rater.id)}"
     assert "You are still paid for your time" in visitor.get(path, params={"lang": "en"}).text
-    assert "Ihre Zeit wird weiterhin bezahlt" in visitor.get(path, params={"lang": "de"}).text
+    assert "Sie werden weiterhin für Ihre Zeit bezahlt" in visitor.get(path, params={"lang": "de"}).text
     visitor.post(path)
     assert f"{rater.id[-8:]} withdrawn 2026-03-01 12:00 0 1 h 0 min 12.00 0.00 12.00" in text_of(
         house.owner().get(PAY_PAGE)

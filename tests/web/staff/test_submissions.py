@@ -34,7 +34,7 @@ def test_a_submission_is_approved_and_the_page_says_so(house: House, prolific: P
     submission = add_submission(house.platform, prolific, campaign.id, rater.id)
     browser = house.owner()
     queue = browser.get(QUEUE)
-    assert "1 of 1 wait for your decision" in text_of(queue)
+    assert "1 of 1 await your decision" in text_of(queue)
     assert f"{submission} awaiting review No. 1, finished 2 approve, request a return" in text_of(queue)
     page = browser.get(f"{QUEUE}/{submission}")
     assert "Approve and pay" in page.text

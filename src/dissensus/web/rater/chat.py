@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
-LATEST_TURN: Final = "/rate#now"
+LATEST_TURN: Final = "/rate#current-step"
 Id = Annotated[str, Path(max_length=36)]
 Transition = Callable[["RaterRow"], RaterState]
 

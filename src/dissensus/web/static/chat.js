@@ -33,7 +33,7 @@ if (pending) {
   });
   source.addEventListener("end", () => {
     source.close();
-    location.replace("/rate#now");
+    location.replace("/rate#current-step");
     // With only the fragment changed, browsers scroll instead of loading the page.
     location.reload();
   });

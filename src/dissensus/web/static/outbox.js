@@ -6,7 +6,7 @@
 const DEBOUNCE_MS = 400;
 const PATIENCE_MS = 20_000;
 const PAUSES_S = [1, 2, 4, 8, 15, 30, 60];
-const LATER = new Set([408, 425, 429]);
+const RETRY_STATUSES = new Set([408, 425, 429]);
 
 export const uuid = () => {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -139,7 +139,7 @@ async function post({ path, save }, token) {
 
 // Captive portals respond too, but not with our JSON.
 async function outcomeOf(response) {
-  if (response.status >= 500 || LATER.has(response.status)) return { kind: "unsaved" };
+  if (response.status >= 500 || RETRY_STATUSES.has(response.status)) return { kind: "unsaved" };
   const text = await response.text();
   const data = attempt(() => JSON.parse(text));
   if (response.ok) return data && ("stage" in data || "revision" in data) ? { kind: "reply", data } : { kind: "unsaved" };

@@ -72,7 +72,7 @@ byId("skipping").addEventListener("submit", (event) => {
   event.preventDefault();
   if (waiting) return;
   outbox.add(path("skip"));
-  goOn();
+  continueRating();
 });
 
 function submit() {
@@ -87,10 +87,10 @@ function submit() {
   keepPace(clock.visible_ms - clock.idle_ms);
   outbox.add(path("save"), saveOf(item.answers, true));
   done += 1;
-  goOn();
+  continueRating();
 }
 
-function goOn() {
+function continueRating() {
   if (nextItem) display(nextItem);
   else wait(true);
   nextItem = null;
@@ -167,8 +167,8 @@ function merge({ answers, revision }) {
 }
 
 function onRefused({ path: target, save }, text) {
-  const elsewhere = save?.final || target !== path("save");
-  showProblem([phrases.refused, text, ...(elsewhere ? [phrases.refused_item] : [])], phrases.reload);
+  const ofOtherItem = save?.final || target !== path("save");
+  showProblem([phrases.refused, text, ...(ofOtherItem ? [phrases.refused_item] : [])], phrases.reload);
 }
 
 // Show a passing problem, unless a lasting one is shown.
@@ -204,7 +204,7 @@ function announce(text) {
 // Progress and remaining time
 
 function showProgress() {
-  const parts = [filled(total === null ? phrases.count : phrases.of, { done, total })];
+  const parts = [filled(total === null ? phrases.count : phrases.progress, { done, total })];
   const time = left();
   if (time) parts.push(filled(phrases.pace, { time }));
   byId("progress").textContent = parts.join(", ");
