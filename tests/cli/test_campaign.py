@@ -10,9 +10,9 @@ import pytest
 from tests.support.commands import RunCommand, command_runner
 from tests.support.pair_campaigns import pair_definition
 
+from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign, load_campaign_toml, rename_campaign
-from dissensus.schema.campaign.writer import write_campaign
 
 PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
 LINK = re.compile(r"https://rate\.example\.org/c/(\S+)\?key=\S{32}")
@@ -145,7 +145,7 @@ def test_a_dry_run(run: RunCommand) -> None:
 
 
 def test_personal_links_are_distinct(run: RunCommand, tmp_path: Path) -> None:
-    run("campaign", "new", "dices-350", "--items", "items.txt", "--by-invitation")
+    run("campaign", "new", "dices-350", "--items", "items.txt", "--personal-links")
     assert run("campaign", "open", "dices-350").stdout.endswith("raters enter by personal links alone\n")
     lines = run("campaign", "invite", "dices-350", "-n", "3").stdout.splitlines()
     assert len(set(lines)) == 3

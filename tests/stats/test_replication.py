@@ -22,8 +22,8 @@ def row(result: SubsampledLabels, item: int) -> list[float]:
 
 
 def expected(item: DrawDistribution) -> list[float]:
-    values = (*(float(v) ** 0.5 for v in item.variance), *item.low, *item.high, *item.alone)
-    return [float(value) for value in (*values, item.tied, item.same, item.distance)]
+    values = (*(float(v) ** 0.5 for v in item.variance), *item.low, *item.high, *item.unique_mode)
+    return [float(value) for value in (*values, item.tied_mode, item.same_modes, item.distance)]
 
 
 @quick
@@ -50,9 +50,9 @@ def test_draws_at_random(n_drawn: int) -> None:
     unique = top & (top.sum(axis=-1, keepdims=True) == 1)
     result = subsample_labels(LARGE, n_drawn)
     five_errors = 5 * 0.5 / replicates**0.5
-    assert np.abs(unique.mean(axis=1) - result.alone).max() < five_errors
-    assert np.abs((top.sum(axis=-1) > 1).mean(axis=1) - result.tied).max() < five_errors
-    assert np.abs((top == everybody[:, None]).all(axis=-1).mean(axis=1) - result.same).max() < five_errors
+    assert np.abs(unique.mean(axis=1) - result.unique_mode).max() < five_errors
+    assert np.abs((top.sum(axis=-1) > 1).mean(axis=1) - result.tied_mode).max() < five_errors
+    assert np.abs((top == everybody[:, None]).all(axis=-1).mean(axis=1) - result.same_modes).max() < five_errors
     distance = np.abs(shares - full[:, None]).sum(axis=-1).mean(axis=1) / 2
     assert np.abs(distance - result.distance).max() < five_errors
     assert result.sd == pytest.approx(shares.std(axis=1), rel=0.1, abs=1e-9)
@@ -64,20 +64,20 @@ def test_all_raters_are_everybody() -> None:
     result = subsample_labels(LARGE, 104)
     assert not result.sd.any()
     assert np.abs(result.distance).max() < 1e-12
-    assert result.same == pytest.approx(1)
+    assert result.same_modes == pytest.approx(1)
     assert result.low == pytest.approx(LARGE / 104)
     assert result.high == pytest.approx(LARGE / 104)
 
 
 def test_one_rater_is_a_draw_from_the_shares() -> None:
     result = subsample_labels(LARGE, 1)
-    assert result.alone == pytest.approx(LARGE / 104)
-    assert not result.tied.any()
+    assert result.unique_mode == pytest.approx(LARGE / 104)
+    assert not result.tied_mode.any()
 
 
 def test_probabilities_of_a_huge_pool_neither_vanish_nor_overflow() -> None:
     result = subsample_labels([[400_000, 350_000, 250_000]], 200)
-    assert result.alone.sum() + result.tied.sum() == pytest.approx(1)
+    assert result.unique_mode.sum() + result.tied_mode.sum() == pytest.approx(1)
     assert result.sd[0] == pytest.approx(np.sqrt([0.4 * 0.6, 0.35 * 0.65, 0.25 * 0.75]) / 200**0.5, rel=1e-3)
     assert result.low[0] == pytest.approx(np.array([0.4, 0.35, 0.25]) - 1.96 * result.sd[0], abs=0.005)
 
@@ -91,9 +91,9 @@ def test_answers_may_come_in_any_order_and_unused_ones_change_nothing(counts: Co
     wide = np.zeros((len(counts), 4), dtype=np.int64)
     wide[:, : counts.shape[1]] = counts
     plain, turned = subsample_labels(counts, 2), subsample_labels(wide[:, order], 2)
-    assert turned.same == pytest.approx(plain.same, abs=1e-12)
+    assert turned.same_modes == pytest.approx(plain.same_modes, abs=1e-12)
     assert turned.distance == pytest.approx(plain.distance, abs=1e-12)
-    assert turned.alone[:, np.argsort(order)][:, : counts.shape[1]] == pytest.approx(plain.alone, abs=1e-12)
+    assert turned.unique_mode[:, np.argsort(order)][:, : counts.shape[1]] == pytest.approx(plain.unique_mode, abs=1e-12)
 
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

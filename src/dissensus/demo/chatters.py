@@ -36,7 +36,7 @@ def hold_conversations(visitor: Visitor, campaign: Campaign, seed: int, *, talke
         visitor.end(chat_id, success=int(rng.integers(0, 3)) if mode == "red team" else None)
         talked()
     visitor.finish()
-    if visitor.where()["stage"] not in ("demographics", "done"):
+    if visitor.fetch_state()["stage"] not in ("demographics", "done"):
         raise Unavailable("A simulated person with all conversations did not reach the end.")
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dissensus.chat import BestOfN, Bot, ScriptedBot, collect_response
-from dissensus.chat.preference_scorer import scorer_from_model
+from dissensus.chat.best_of_n import scorer_from_model
 from dissensus.demo.visitor import Visitor
 from dissensus.files.models.folder import load_model
 from dissensus.files.models.registry import (

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.campaign.gold_labels import GoldAnswers
-from dissensus.demo.experts import first_label
+from dissensus.demo.staff import first_label
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID

@@ -40,7 +40,7 @@ class Visitor:
         _check_response(self._http.post(self._link.path, data={"key": self._link.params["key"], "language": language}))
         _check_response(self._http.post(f"{self._link.path}/consent", data={"purpose": list(purposes)}))
 
-    def where(self) -> dict[str, Any]:
+    def fetch_state(self) -> dict[str, Any]:
         """Return the state of the rater, and the item to rate."""
         state: dict[str, Any] = _check_response(self._http.get("/rate", headers=JSON_HEADERS)).json()
         self._token = state["form_token"]
@@ -67,7 +67,7 @@ class Visitor:
     def begin(self, mode: str, intent: str) -> str:
         """Start a conversation, and return its id."""
         if not self._token:
-            self.where()
+            self.fetch_state()
         chat_id = str(uuid4())
         self._send("/chat/begin", id=chat_id, mode=mode, intent=intent)
         return chat_id
@@ -77,7 +77,7 @@ class Visitor:
         self._send(f"/chat/{chat_id}/messages", id=str(uuid4()), text=text, worked_ms=round(1000 * seconds))
         for _ in range(MAX_POLLS):
             sleep(PAUSE_S)
-            chat: dict[str, Any] = self.where()["chat"]
+            chat: dict[str, Any] = self.fetch_state()["chat"]
             if chat["step"] != "answering":
                 return chat
         raise Unavailable("The chatbots of the demo do not answer.")
@@ -111,7 +111,7 @@ def take_part(
     """Take part as a simulated rater, who consents to everything; `rated` is called after each item."""
     correct = {check.name: check.correct_answers[0] for check in campaign.checks}
     visitor.enter([purpose.name for purpose in campaign.consent.purposes], language=language)
-    while (state := visitor.where())["stage"] in ("rate", "check", "demographics"):
+    while (state := visitor.fetch_state())["stage"] in ("rate", "check", "demographics"):
         if state["stage"] == "demographics":
             visitor.declare(rater.about)
             continue

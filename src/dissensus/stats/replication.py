@@ -27,11 +27,11 @@ class SubsampledLabels:
         Standard deviation of the share of each answer, shape (I, K).
     low, high
         Central interval of the share of each answer, shape (I, K).
-    alone
+    unique_mode
         Probability that an answer is the only most frequent one, shape (I, K).
-    tied
+    tied_mode
         Probability that several answers are tied as the most frequent, shape (I,).
-    same
+    same_modes
         Probability that the set of most frequent answers is that of all raters, shape (I,).
     distance
         Expected total variation distance between the soft label and that of all raters, shape (I,).
@@ -40,9 +40,9 @@ class SubsampledLabels:
     sd: FloatArray
     low: FloatArray
     high: FloatArray
-    alone: FloatArray
-    tied: FloatArray
-    same: FloatArray
+    unique_mode: FloatArray
+    tied_mode: FloatArray
+    same_modes: FloatArray
     distance: FloatArray
 
 
@@ -97,11 +97,11 @@ def subsample_labels(counts: npt.ArrayLike, n_drawn: int, *, level: float = 0.95
     Two of four raters, three of whom gave the first answer: half of the pairs include the fourth rater.
 
     >>> labels = subsample_labels([[3, 1]], 2)
-    >>> labels.alone, labels.tied, labels.same, labels.distance
+    >>> labels.unique_mode, labels.tied_mode, labels.same_modes, labels.distance
     (array([[0.5, 0. ]]), array([0.5]), array([0.5]), array([0.25]))
     """
     table = check_counts(counts)
-    _check(table, n_drawn, level)
+    _check_arguments(table, n_drawn, level)
     # Items with equal counts have the same result, and with few raters most items have equal counts.
     rows, row_number = np.unique(table, axis=0, return_inverse=True)
     blocks = np.array_split(rows, max(1, ceil(table.size * (n_drawn + 1) / BLOCK)))
@@ -111,7 +111,7 @@ def subsample_labels(counts: npt.ArrayLike, n_drawn: int, *, level: float = 0.95
     return SubsampledLabels(**columns)
 
 
-def _check(table: Counts, n_drawn: object, level: object) -> None:
+def _check_arguments(table: Counts, n_drawn: object, level: object) -> None:
     if not isinstance(n_drawn, int) or n_drawn < 1:
         raise InvalidInput(f"n_drawn is {n_drawn!r}; draw a whole number of raters, 1 or more.")
     check_level(level)
@@ -130,26 +130,26 @@ def _subsample_block(counts: Counts, n_drawn: int, level: float) -> SubsampledLa
     probability = n_drawn / m
     # Independent binomials given their sum d are multivariate hypergeometric, for any probability; with d/m no factor
     # underflows.
-    weight = _binomial(counts, probability, n_drawn)
-    marginal = weight * _binomial(m - counts, probability, n_drawn)[..., ::-1]
+    weight = _binomial_probabilities(counts, probability, n_drawn)
+    marginal = weight * _binomial_probabilities(m - counts, probability, n_drawn)[..., ::-1]
     total = marginal.sum(axis=-1)
     marginal /= total[..., None]
     share, drawn_share = counts / m, np.arange(n_drawn + 1) / n_drawn
-    low, high = (_quantile(marginal, tail) / n_drawn for tail in ((1 - level) / 2, (1 + level) / 2))
-    alone = np.stack([_on_top(weight, [k], n_drawn) for k in range(counts.shape[1])], axis=1) / total
-    tied = 1 - alone.sum(axis=1)
+    low, high = (_marginal_quantile(marginal, tail) / n_drawn for tail in ((1 - level) / 2, (1 + level) / 2))
+    unique_mode = np.stack([_mode_set_weight(weight, [k], n_drawn) for k in range(counts.shape[1])], axis=1) / total
+    tied = 1 - unique_mode.sum(axis=1)
     return SubsampledLabels(
         sd=np.sqrt(share * (1 - share) / n_drawn * (m - n_drawn) / np.maximum(m - 1, 1)),
         low=low,
         high=high,
-        alone=alone,
-        tied=np.where(tied > ROUNDING, tied, 0.0),
-        same=_same(counts, weight, n_drawn) / total[:, 0],
+        unique_mode=unique_mode,
+        tied_mode=np.where(tied > ROUNDING, tied, 0.0),
+        same_modes=_same_modes_weight(counts, weight, n_drawn) / total[:, 0],
         distance=(marginal * np.abs(drawn_share - share[..., None])).sum(axis=(1, 2)) / 2,
     )
 
 
-def _binomial(counts: Counts, probability: FloatArray, n_drawn: int) -> FloatArray:
+def _binomial_probabilities(counts: Counts, probability: FloatArray, n_drawn: int) -> FloatArray:
     """Return the probabilities of 0 … d successes in as many trials as the counts, shape (I, K, d + 1)."""
     ln_factorial = np.concatenate([[0.0], np.log(np.arange(1, counts.max() + 1)).cumsum()])
     n, x, p = counts[..., None], np.arange(n_drawn + 1), probability[..., None]
@@ -160,43 +160,43 @@ def _binomial(counts: Counts, probability: FloatArray, n_drawn: int) -> FloatArr
     return np.asarray(np.where(x <= n, np.exp(ln_choose + x * np.log(p) + ln_failures), 0.0))
 
 
-def _quantile(marginal: FloatArray, tail: float) -> Counts:
+def _marginal_quantile(marginal: FloatArray, tail: float) -> Counts:
     return np.asarray((marginal.cumsum(axis=-1) >= tail - ROUNDING).argmax(axis=-1))
 
 
-def _same(counts: Counts, weight: FloatArray, n_drawn: int) -> FloatArray:
+def _same_modes_weight(counts: Counts, weight: FloatArray, n_drawn: int) -> FloatArray:
     """Return the weight of the draws whose most frequent answers are those of all raters, shape (I,)."""
     same = np.empty(len(counts))
     sets, set_number = np.unique(counts == counts.max(axis=1, keepdims=True), axis=0, return_inverse=True)
     for s, members in enumerate(sets):
         items = set_number.ravel() == s
-        same[items] = _on_top(weight[items], np.flatnonzero(members).tolist(), n_drawn)
+        same[items] = _mode_set_weight(weight[items], np.flatnonzero(members).tolist(), n_drawn)
     return same
 
 
-def _on_top(weight: FloatArray, top: list[int], n_drawn: int) -> FloatArray:
+def _mode_set_weight(weight: FloatArray, top: list[int], n_drawn: int) -> FloatArray:
     """Return the weight of the draws whose set of most frequent answers is `top`, shape (I,)."""
     other_answers = [k for k in range(weight.shape[1]) if k not in top]
     result = np.zeros(len(weight))
     for t in range(1, n_drawn // len(top) + 1):
         fewer = [weight[:, k, :t] for k in other_answers]
-        result += weight[:, top, t].prod(axis=1) * _coefficient(fewer, n_drawn - t * len(top))
+        result += weight[:, top, t].prod(axis=1) * _extract_coefficient(fewer, n_drawn - t * len(top))
     return result
 
 
-def _coefficient(polynomials: list[FloatArray], power: int) -> FloatArray | float:
+def _extract_coefficient(polynomials: list[FloatArray], power: int) -> FloatArray | float:
     """Return one coefficient of a product of polynomials, given by columns of coefficients."""
     if not polynomials:
         return float(power == 0)
     *factors, last = polynomials
     product = np.ones((len(last), 1))
     for factor in factors:
-        product = _product(product, factor, power)
+        product = _multiply_polynomials(product, factor, power)
     powers = range(max(0, power - product.shape[1] + 1), min(power, last.shape[1] - 1) + 1)
     return sum((last[:, c] * product[:, power - c] for c in powers), np.zeros(len(last)))
 
 
-def _product(a: FloatArray, b: FloatArray, power: int) -> FloatArray:
+def _multiply_polynomials(a: FloatArray, b: FloatArray, power: int) -> FloatArray:
     """Return the coefficients of a product of polynomials, up to a power."""
     product = np.zeros((len(a), min(a.shape[1] + b.shape[1] - 1, power + 1)))
     for c in range(min(b.shape[1], product.shape[1])):

@@ -69,7 +69,7 @@ class ChatPickTable(RaterData, Base):
     __tablename__ = "chat_pick"
 
     exchange_id: Mapped[str] = mapped_column(ForeignKey("chat_exchange.id", ondelete="CASCADE"), primary_key=True)
-    comparison: Mapped[str | None] = mapped_column(doc="Question about the two responses; null for one response.")
+    criterion: Mapped[str | None] = mapped_column(doc="Question about the two responses; null for one response.")
     strength: Mapped[int | None] = mapped_column(doc="Below 0 for A, above 0 for B.")
     edit_text: Mapped[str | None]
     continues: Mapped[int]
@@ -263,7 +263,7 @@ def has_exchange(tx: Connection, exchange_id: str) -> bool:
 
 def add_pick(tx: Connection, exchange_id: str, choice: Continuation, *, now: datetime) -> None:
     """Insert the choice with which a conversation continues."""
-    row = {"exchange_id": exchange_id, "comparison": choice.criterion, "continues": choice.continues}
+    row = {"exchange_id": exchange_id, "criterion": choice.criterion, "continues": choice.continues}
     pick = {} if choice.pick is None else {"strength": choice.pick.strength, "edit_text": choice.pick.edit}
     tx.execute(insert(ChatPickTable).values(**row, **pick, worked_ms=choice.worked_ms, at=now))
 

@@ -11,11 +11,10 @@ from dissensus.cli.platform.options import NameArgument, SettingsOption, load_se
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption, Row
 from dissensus.errors import InvalidInput
 from dissensus.files.pairs.items import reader_for
-from dissensus.schema.campaign.definition import Campaign, CampaignState
+from dissensus.schema.campaign.definition import Campaign, CampaignState, write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped_campaigns
 from dissensus.schema.campaign.shipped import load_campaign, rename_campaign
-from dissensus.schema.campaign.writer import write_campaign
 from dissensus.schema.hints import format_list
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.campaign.overview import CampaignListEntry
@@ -50,7 +49,7 @@ def new(
     ] = None,
     open_link: Annotated[
         bool,
-        typer.Option("--by-link/--by-invitation", help="Admit anybody by one open link, or by personal links only."),
+        typer.Option("--open-link/--personal-links", help="Admit anybody by one open link, or by personal links only."),
     ] = True,
     settings: SettingsOption = None,
 ) -> None:

@@ -137,11 +137,16 @@ def _sizes(raters_per_item: int | Iterable[int]) -> list[int]:
 def _labels(counts: pl.DataFrame, size: int, scale: Sequence[str], level: float) -> pl.DataFrame:
     """Return the rows for one number of raters."""
     sample = subsample_labels(build_count_matrix(counts, scale), size, level=level)
-    columns = {"tied": sample.tied, "same_plurality": sample.same, "distance": sample.distance}
+    columns = {"tied": sample.tied_mode, "same_plurality": sample.same_modes, "distance": sample.distance}
     spread = {
         f"{answer}_{name}": values[:, k]
         for k, answer in enumerate(scale)
-        for name, values in (("sd", sample.sd), ("low", sample.low), ("high", sample.high), ("plurality", sample.alone))
+        for name, values in (
+            ("sd", sample.sd),
+            ("low", sample.low),
+            ("high", sample.high),
+            ("plurality", sample.unique_mode),
+        )
     }
     check_name_clashes(scale, ["raters_per_item", *columns, *spread])
     size_column = pl.lit(size, dtype=pl.UInt32).alias("raters_per_item")

@@ -1,5 +1,6 @@
 """Account pages of staff: password, sessions and API tokens."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -14,12 +15,14 @@ from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import STAFF_COOKIE, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.staff.sign_in import FREE_BY_NAME
+from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, staff
 from dissensus.workflows.platform.api_tokens import MAX_DAYS
 from dissensus.workflows.platform.passwords import MIN_LENGTH
 
 if TYPE_CHECKING:
     from dissensus.store.api_tokens import ApiTokenRow
+    from dissensus.store.members import PendingInvitation
     from dissensus.store.staff import StaffSession
 
 
@@ -47,8 +50,10 @@ class AccountPage(StaffPage):
     sessions: tuple["StaffSession", ...]
     this_session: str
     tokens: tuple["ApiTokenRow", ...]
+    token_exclusions: Mapping[str, tuple[str, ...]]
+    invitations: tuple[tuple[str, "PendingInvitation"], ...]
     scopes: tuple[tuple[str, str], ...]
-    done: str = ""
+    outcome: str = ""
     faults: tuple[str, ...] = ()
     min_password_length: int = MIN_LENGTH
     max_days: int = MAX_DAYS
@@ -66,21 +71,24 @@ class TokenPage(StaffPage):
 
 
 @router.get("/account")
-def show_account(site: SiteOf, caller: Authorized, done: Annotated[str, Query(max_length=20)] = "") -> Response:
+def show_account(site: SiteOf, caller: Authorized, outcome: Annotated[str, Query(max_length=20)] = "") -> Response:
     """Show the account page."""
-    return _account(site, caller, done="password" if done == "password" else "")
+    return _account(site, caller, outcome="password" if outcome == "password" else "")
 
 
-def _account(site: Site, caller: StaffRequest, *faults: str, done: str = "") -> Response:
+def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") -> Response:
     now = site.clock()
+    tokens = api_tokens.list_tokens(site.platform, caller.staff, now=now)
     context = caller.page(
         AccountPage,
         has_password=passwords.has_password(site.platform, caller.staff),
         sessions=staff.list_sessions(site.platform, caller.staff, now=now),
         this_session=staff.hash_session_key(caller.session),
-        tokens=api_tokens.list_tokens(site.platform, caller.staff, now=now),
+        tokens=tokens,
+        token_exclusions=members.list_token_exclusions(site.platform, [token.id for token in tokens]),
+        invitations=members.list_own_invitations(site.platform, staff_id=caller.staff.id, now=now),
         scopes=tuple((name, ACTIONS[name].description) for name in ACTIONS if name in SCOPES),
-        done=done,
+        outcome=outcome,
         faults=faults,
     )
     return page(site, context, 422 if faults else 200)
@@ -98,7 +106,7 @@ def change_password(site: SiteOf, caller: Authorized, form: StaffForm) -> Respon
         passwords.change_password(site.platform, hasher, caller.staff, new, session=caller.session)
     except (InvalidInput, NotAllowed) as error:
         return _account(site, caller, str(error))
-    return RedirectResponse("/account?done=password", SEE_OTHER)
+    return RedirectResponse("/account?outcome=password", SEE_OTHER)
 
 
 @router.post("/account/sessions/end")
@@ -138,6 +146,13 @@ def _days(text: str) -> int:
 def revoke_token(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Revoke an API token."""
     api_tokens.revoke_token(site.platform, caller.staff, str(form.get("token", "")))
+    return RedirectResponse("/account", SEE_OTHER)
+
+
+@router.post("/account/invitations/revoke")
+def revoke_invitation(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
+    """Revoke an unused invitation that the person made."""
+    members.revoke_own_invitation(site.platform, str(form.get("invitation", "")), staff_id=caller.staff.id)
     return RedirectResponse("/account", SEE_OTHER)
 
 

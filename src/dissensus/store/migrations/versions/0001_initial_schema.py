@@ -20,6 +20,7 @@ def upgrade() -> None:
         sa.Column("number", NUMBER, nullable=False),
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("subject_id", sa.String(length=32), nullable=True),
         sa.Column("at", MOMENT, nullable=True),
         sa.Column("rater_id", ID, nullable=True),
         sa.Column("staff_id", ID, nullable=True),
@@ -54,6 +55,13 @@ def upgrade() -> None:
         sa.Column("last_at", MOMENT, nullable=False),
         sa.PrimaryKeyConstraint("fingerprint", name="pk_login_failure"),
     )
+    op.create_table(
+        "rate_limit",
+        sa.Column("fingerprint", HASH, nullable=False),
+        sa.Column("full_at_ms", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("fingerprint", name="pk_rate_limit"),
+    )
+    op.create_index("ix_rate_limit_full_at_ms", "rate_limit", ["full_at_ms"], unique=False)
     op.create_table(
         "staff",
         sa.Column("id", ID, nullable=False),
@@ -160,6 +168,8 @@ def upgrade() -> None:
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("content", DOCUMENT, nullable=False),
+        sa.Column("salt", sa.String(length=32), nullable=True),
+        sa.Column("digest", HASH, nullable=False),
         sa.Column("load", sa.Integer(), nullable=False),
         sa.Column("withheld", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_item_campaign_id"),
@@ -172,8 +182,12 @@ def upgrade() -> None:
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("staff_id", ID, nullable=False),
         sa.Column("role", sa.String(), nullable=False),
+        sa.Column("added_by", ID, nullable=True),
         sa.Column("created_at", MOMENT, nullable=False),
-        sa.CheckConstraint("role IN ('owner', 'analyst', 'expert', 'reviewer', 'carer')", name=op.f("ck_member_role")),
+        sa.CheckConstraint(
+            "role IN ('owner', 'analyst', 'observer', 'expert', 'reviewer', 'carer')", name=op.f("ck_member_role")
+        ),
+        sa.ForeignKeyConstraint(["added_by"], ["staff.id"], name="fk_member_added_by"),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_member_campaign_id"),
         sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_member_staff_id"),
         sa.PrimaryKeyConstraint("campaign_id", "staff_id", name="pk_member"),
@@ -190,6 +204,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("campaign_id", name="pk_monitoring_snapshot"),
     )
     op.create_table(
+        "published_figures",
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("content", sa.String(), nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_published_figures_campaign_id"),
+        sa.PrimaryKeyConstraint("campaign_id", name="pk_published_figures"),
+    )
+    op.create_table(
         "screen_out",
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("cell", sa.String(), nullable=False),
@@ -202,15 +224,32 @@ def upgrade() -> None:
         sa.Column("key_hash", HASH, nullable=False),
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("role", sa.String(), nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("token_id", HASH, nullable=True),
         sa.Column("expires_at", MOMENT, nullable=False),
         sa.Column("used_at", MOMENT, nullable=True),
         sa.CheckConstraint(
-            "role IN ('owner', 'analyst', 'expert', 'reviewer', 'carer')", name=op.f("ck_staff_invitation_role")
+            "role IN ('owner', 'analyst', 'observer', 'expert', 'reviewer', 'carer')",
+            name=op.f("ck_staff_invitation_role"),
         ),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_staff_invitation_campaign_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_staff_invitation_staff_id"),
+        sa.ForeignKeyConstraint(
+            ["token_id"], ["api_token.key_hash"], name="fk_staff_invitation_token_id", ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("key_hash", name="pk_staff_invitation"),
     )
     op.create_index("ix_staff_invitation_campaign_id", "staff_invitation", ["campaign_id"], unique=False)
+    op.create_table(
+        "api_token_exclusion",
+        sa.Column("token_id", HASH, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_api_token_exclusion_campaign_id"),
+        sa.ForeignKeyConstraint(
+            ["token_id"], ["api_token.key_hash"], name="fk_api_token_exclusion_token_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("token_id", "campaign_id", name="pk_api_token_exclusion"),
+    )
     op.create_table(
         "webhook",
         sa.Column("id", ID, nullable=False),
@@ -275,6 +314,7 @@ def upgrade() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("subject_id", sa.String(length=32), nullable=True),
         sa.Column("invitation_hash", HASH, nullable=True),
         sa.Column("cell", sa.String(), nullable=True),
         sa.Column("excluded_topics", sa.String(), nullable=True),
@@ -286,6 +326,7 @@ def upgrade() -> None:
         sa.Column("entered_at", MOMENT, nullable=False),
         sa.Column("last_seen_at", MOMENT, nullable=False),
         sa.Column("changed_at", MOMENT, nullable=False),
+        sa.Column("full_at_ms", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("state IN ('rating', 'finished', 'stopped', 'withdrawn')", name=op.f("ck_rater_state")),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_rater_campaign_id"),
         sa.ForeignKeyConstraint(["invitation_hash"], ["invitation.key_hash"], name="fk_rater_invitation_hash"),
