@@ -17,8 +17,7 @@ import numpy as np
 from files import Steps, Work, rows, step, words
 
 if TYPE_CHECKING:
-    from dissensus.schema.records.attempt import Attempt
-    from dissensus.schema.records.review import Review
+    from dissensus.schema.records.attempt import Attempt, Review
 
 PAGE = Path(__file__).parent.parent / "docs" / "generated" / "attempts.md"
 REVIEWED, REVIEWERS = 1_000, 8
@@ -38,7 +37,7 @@ def attempts() -> "list[Attempt]":
 
 
 def reviews(records: "list[Attempt]") -> "list[Review]":
-    from dissensus.schema.records.review import Review
+    from dissensus.schema.records.attempt import Review
 
     rng = np.random.default_rng(0)
     return [

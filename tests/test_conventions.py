@@ -77,9 +77,9 @@ TECHNICAL_MODULES: Final = frozenset(
         *("adjudication", "comparison", "labelling", "queue"),  # parts of gold
         *("context", "journey", "planning", "lifecycle", "step_json"),  # the state of a rater or a campaign
         *("check_answers", "oidc_sign_in", "public_events", "training_pairs"),
-        *("definition", "parameter_parser", "parser", "roles", "shipped", "writer"),
-        *("auth", "client", "encryption", "folder", "openapi", "pages", "pagination", "platform", "readme"),
-        *("requests", "resource", "responses", "results", "schema"),
+        *("definition", "parser", "roles", "shipped"),
+        *("auth", "client", "encryption", "folder", "openapi", "pages", "pagination", "platform", "protocol", "readme"),
+        *("requests", "resource", "results"),
     }
 )
 PUBLIC: Final = frozenset(

@@ -45,7 +45,7 @@ from dissensus.store.core.database import (
     Database,
     connect,
 )
-from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import new_id
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterTable
 from dissensus.store.staff import StaffTable

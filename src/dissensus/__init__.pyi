@@ -75,13 +75,13 @@ from dissensus.schema.questionnaire.shipped import questionnaires as questionnai
 from dissensus.schema.ratings.table import Ratings as Ratings
 from dissensus.schema.ratings.validation import Validation as Validation
 from dissensus.schema.records.attempt import Attempt as Attempt
+from dissensus.schema.records.attempt import Review as Review
 from dissensus.schema.records.conversation import Conversation as Conversation
 from dissensus.schema.records.conversation import Turn as Turn
 from dissensus.schema.records.item import Item as Item
 from dissensus.schema.records.preference import Edit as Edit
 from dissensus.schema.records.preference import Pick as Pick
 from dissensus.schema.records.preference import Preference as Preference
-from dissensus.schema.records.review import Review as Review
 from dissensus.stats.agreement import fleiss_kappa as fleiss_kappa
 from dissensus.stats.agreement import gwet_ac1 as gwet_ac1
 from dissensus.stats.agreement import krippendorff_alpha as krippendorff_alpha

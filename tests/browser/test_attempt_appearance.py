@@ -15,7 +15,7 @@ from tests.support.staff_pages import sound
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.campaign.shipped import load_campaign
-from dissensus.workflows.campaign import campaigns, conversation_items
+from dissensus.workflows.campaign import campaigns, conversations
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment, journey, rating
 from dissensus.workflows.rater.enrolment import Arrival
@@ -32,7 +32,7 @@ def add_attempts(live: Live) -> None:
         rater = enter(platform, campaign.key)
         for number in range(1 + person % 4):
             add_attempt(platform, rater, f"{ATTACK} {person * (number % 2)} {number}", (person + 3 * number) % 5)
-    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    items = conversations.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=campaign.staff_id, now=NOW)
     review = campaigns.change_state(platform, "red-team-review", "open", staff_id=campaign.staff_id, now=NOW)
     for reviewer in range(2):

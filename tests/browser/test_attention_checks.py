@@ -13,7 +13,7 @@ from tests.support.live_site import Live
 from tests.support.rating_views import show
 from tests.support.staff_pages import PASTED, sound
 
-from dissensus.schema.campaign.writer import write_campaign
+from dissensus.schema.campaign.definition import write_campaign
 from dissensus.workflows.platform import staff
 
 CHECKED: dict[str, Any] = {"checks": CHECKS, "estimated_minutes": 20, "demographics": None}

@@ -25,8 +25,7 @@ from dissensus.chat import (
     collect_response,
     derive_seeds,
 )
-from dissensus.chat.best_of_n import brevity
-from dissensus.chat.preference_scorer import scorer_from_model
+from dissensus.chat.best_of_n import brevity, scorer_from_model
 from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.preference.data.pairs import Purpose
 from dissensus.schema.campaign.chatbot import BestOfNSettings, ScriptedResponses

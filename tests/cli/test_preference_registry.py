@@ -116,8 +116,8 @@ def test_without_a_site_files_suffice(
 
 
 def test_a_campaign_without_comparisons(run: RunCommand, tmp_path: Path) -> None:
+    from dissensus.schema.campaign.definition import write_campaign
     from dissensus.schema.campaign.parser import parse_campaign
-    from dissensus.schema.campaign.writer import write_campaign
 
     mapping = {key: value for key, value in definition("pilot").as_mapping().items() if key != "questionnaire"}
     campaign = parse_campaign({**mapping, "chat": CHAT, "registered_models": ["taste"]})

@@ -16,7 +16,7 @@ from tests.support.staff_browsers import House
 import dissensus
 from dissensus import Client, Conflict, Conversation, InvalidInput, Item, NotAllowed, NotFound, Unavailable
 from dissensus.client import CampaignNumbersResource
-from dissensus.schema.campaign.writer import write_campaign
+from dissensus.schema.campaign.definition import write_campaign
 from dissensus.store import campaigns
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import audit

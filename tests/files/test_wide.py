@@ -8,7 +8,7 @@ import pytest
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
 from dissensus.files.ratings.conversion import convert_ratings, read_long, write_long
-from dissensus.files.ratings.kinds import RatingsFileOptions, template, wide
+from dissensus.files.ratings.kinds import RatingsFileOptions, wide
 from dissensus.files.ratings.reader import read_ratings
 
 TEMPLATES = {
@@ -176,7 +176,7 @@ def test_invalid_options_are_refused(options: dict[str, str], message: str) -> N
 
 
 def test_a_name_that_can_be_read_in_two_ways() -> None:
-    form = template.parse_template("l_{rater_id}_{rater_x}", "rater_id", lambda name: True)
+    form = wide.parse_template("l_{rater_id}_{rater_x}", "rater_id", lambda name: True)
     assert form.values("l_1_F") == {"rater_id": "1", "rater_x": "F"}
     assert form.values("l_1") is None
     with pytest.raises(InvalidInput, match=r"in two ways: .*'1', .*'F_M'.* and .*'1_F', .*'M'"):

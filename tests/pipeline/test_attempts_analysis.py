@@ -12,13 +12,12 @@ import pytest
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.files.attempts.tables import read_attempts
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts, attempt_map
+from dissensus.pipeline.analyse.attempts.analysis import compute_gini
 from dissensus.pipeline.analyse.attempts.cells import MOST_CELLS
 from dissensus.pipeline.analyse.attempts.columns import read_columns
-from dissensus.pipeline.analyse.attempts.concentration import compute_gini
 from dissensus.pipeline.analyse.attempts.result import AttemptCell
 from dissensus.pipeline.simulate import simulate_attempts
-from dissensus.schema.records.attempt import Attempt
-from dissensus.schema.records.review import Review
+from dissensus.schema.records.attempt import Attempt, Review
 from dissensus.stats.agreement import krippendorff_alpha_long
 
 # The published file and Table 1 of Ganguli et al. (2022).

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.recruit.prolific import StudyStatus, SubmissionStatus, is_later_status
-from dissensus.recruit.prolific.statuses import parse_status
+from dissensus.recruit.prolific.submissions import parse_status
 
 EVERY = tuple(SubmissionStatus)
 HISTORIES = (

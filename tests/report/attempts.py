@@ -9,8 +9,7 @@ from dissensus.pipeline.analyse.attempts import analyse_attempts, attempt_map
 from dissensus.pipeline.simulate import simulate_attempts
 from dissensus.report.attempts import attempts_report
 from dissensus.report.result import Document
-from dissensus.schema.records.attempt import Attempt
-from dissensus.schema.records.review import Review
+from dissensus.schema.records.attempt import Attempt, Review
 
 
 def draw_attempts(n: int = 900, *, seed: int = 2) -> list[Attempt]:

@@ -16,10 +16,9 @@ from tests.support.campaign_definitions import PILOT, pilot
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.campaign.completion_codes import OUTCOMES
-from dissensus.schema.campaign.definition import localise
+from dissensus.schema.campaign.definition import localise, write_campaign
 from dissensus.schema.campaign.parser import KEYS, parse_campaign
 from dissensus.schema.campaign.shipped import campaigns, load_campaign, load_campaign_toml, rename_campaign
-from dissensus.schema.campaign.writer import write_campaign
 
 
 def test_missing_keys_have_defaults() -> None:

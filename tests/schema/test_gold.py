@@ -7,10 +7,9 @@ import pytest
 from tests.support.campaigns import TWO_QUESTIONS, definition
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.definition import Campaign, write_campaign
 from dissensus.schema.campaign.gold import Gold, compared_column, decision_questions, labelling_questions
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.campaign.writer import write_campaign
 
 
 def gold_of(campaign: Campaign) -> Gold:

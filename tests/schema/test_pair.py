@@ -7,8 +7,8 @@ from tests.support.campaigns import TWO_QUESTIONS, definition
 from tests.support.pair_campaigns import pair_definition
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.campaign.writer import write_campaign
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.pair import PREFERENCE

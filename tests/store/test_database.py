@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 from dissensus.errors import Conflict, InvalidInput, Unavailable
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect
-from dissensus.store.core.ids import hash_key, new_id, new_key
+from dissensus.store.core.orm import hash_key, new_id, new_key
 from dissensus.store.staff import LoginLinkTable, StaffTable
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)

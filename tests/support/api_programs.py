@@ -14,7 +14,7 @@ from tests.support.staff_browsers import House
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.campaign.roles import Role
 from dissensus.store.campaigns import CampaignRow
-from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import new_id
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform import api_tokens, staff

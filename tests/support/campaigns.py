@@ -11,7 +11,7 @@ from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.database import Database
-from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import new_id
 from dissensus.store.staff import StaffTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform

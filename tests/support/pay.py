@@ -9,7 +9,7 @@ from tests.support.raters import enter
 from dissensus.campaign.answer_drafts import AnswerSave
 from dissensus.store import answer_drafts
 from dissensus.store.assignments import AssignmentTable
-from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import new_id
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterRow
 from dissensus.store.staff import StaffTable

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dissensus.chat.prompt import check_awaits_response
 from dissensus.chat.response import Bot, Clock, Cost, Response, Stream, collect_response, derive_seeds
 from dissensus.errors import DissensusError, InvalidInput
+from dissensus.preference.models.model import Model
 from dissensus.schema.campaign.chatbot import BestOfNSettings
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.conversation import MAX_TURN_LENGTH, Conversation, Turn
@@ -162,3 +163,23 @@ def _total_cost(responses: Sequence[Response], n: int) -> Cost:
 def _sum_if_all_known(counts: Sequence[int | None]) -> int | None:
     reported = [count for count in counts if count is not None]
     return sum(reported) if len(reported) == len(counts) else None
+
+
+def scorer_from_model(model: Model) -> Scorer:
+    """Return a scorer of the last turn of conversations, given the turns before it.
+
+    Examples
+    --------
+    >>> from dissensus.preference.models.linear import Linear
+    >>> model = Linear(
+    ...     purpose="harmless", vocabularies={}, weights={}, length_weight=-1.0, length_alone=0.0, temperature=1.0
+    ... )
+    >>> talks = [[("human", "Hi"), ("bot", text)] for text in ("Hello!", "Hello to you, too!")]
+    >>> scorer_from_model(model)([Conversation.from_turns(turns) for turns in talks]).round(2).tolist()
+    [-0.58, -0.88]
+    """
+
+    def score(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
+        return np.array([scores[-1] for scores in model.score(conversations)], dtype=np.float64)
+
+    return score

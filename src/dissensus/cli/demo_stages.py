@@ -17,9 +17,10 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.platform.options import open_site_platform, utc_now
-from dissensus.demo import experts, online_loop, owner
+from dissensus.demo import online_loop
 from dissensus.demo.chatters import CONVERSATIONS, hold_conversations
 from dissensus.demo.simulated import DemoCampaign, simulate_demo_campaign
+from dissensus.demo.staff import decide_flags, label_all
 from dissensus.demo.visitor import Visitor, take_part
 from dissensus.errors import DissensusError, InvalidInput, Unavailable
 from dissensus.files.ratings.reader import read_ratings
@@ -157,11 +158,9 @@ def _label_and_decide(settings: Settings, campaign: DemoCampaign) -> None:
     """Let experts label the items, and the owner decide about flagged raters."""
     with open_site_platform(settings) as platform:
         owner_id = staff.find_or_create_owner(platform, OWNER, now=utc_now()).id
-        counts = experts.label_all(platform, _definition(), campaign.gold, owner_id=owner_id, seed=SEED, now=utc_now())
+        counts = label_all(platform, _definition(), campaign.gold, owner_id=owner_id, seed=SEED, now=utc_now())
         typer.echo(f"{counts[0]} simulated experts label them independently; the owner decides on {counts[1]}.")
-        flagged, excluded = owner.decide_flags(
-            platform, NAME, len(campaign.raters) - 1, owner_id=owner_id, clock=utc_now
-        )
+        flagged, excluded = decide_flags(platform, NAME, len(campaign.raters) - 1, owner_id=owner_id, clock=utc_now)
         typer.echo(
             f"Raters who are flagged: {flagged}. The owner excludes {excluded}, with a reason; no data are deleted."
         )

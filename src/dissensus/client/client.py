@@ -21,9 +21,16 @@ from dissensus.api_models.webhooks import CreatedWebhookResource, EventResource,
 from dissensus.client.gold import GoldClient
 from dissensus.client.monitoring import MonitoringClient
 from dissensus.client.pay import PayClient
-from dissensus.client.requests import campaign_path, item_batches, parse_item, post_once
-from dissensus.client.responses import iterate_pages, iterate_rows, parse_response
-from dissensus.client.responses import ratings_frame as to_frame
+from dissensus.client.protocol import (
+    campaign_path,
+    item_batches,
+    iterate_pages,
+    iterate_rows,
+    parse_item,
+    parse_response,
+    post_once,
+)
+from dissensus.client.protocol import ratings_frame as to_frame
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.http_client import RemoteService, ServiceClient, check_token, open_client
 from dissensus.schema.campaign.definition import CampaignState

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from dissensus.api_models.monitoring import FlagCaseResource, FlagResource, MonitoringResource
-from dissensus.client.requests import campaign_path, post_once
-from dissensus.client.responses import iterate_rows, parse_response
+from dissensus.client.protocol import campaign_path, iterate_rows, parse_response, post_once
 from dissensus.http_client import ServiceClient
 
 

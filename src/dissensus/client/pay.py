@@ -11,8 +11,7 @@ from dissensus.api_models.pay import (
     RaterAccountResource,
     SubmissionResource,
 )
-from dissensus.client.requests import campaign_path, post_once
-from dissensus.client.responses import iterate_rows, parse_response
+from dissensus.client.protocol import campaign_path, iterate_rows, parse_response, post_once
 from dissensus.http_client import ServiceClient
 
 

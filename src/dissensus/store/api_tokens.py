@@ -9,8 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import Conflict
 from dissensus.schema.hints import format_value
-from dissensus.store.core.ids import hash_key
-from dissensus.store.core.orm import HASH, Base
+from dissensus.store.core.orm import HASH, Base, hash_key
 from dissensus.store.staff import StaffRow, StaffTable
 
 

@@ -26,8 +26,7 @@ from dissensus.schema.campaign.care import has_topic
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.preference import Side
 from dissensus.store.answer_drafts import SaveTable
-from dissensus.store.core.ids import new_id
-from dissensus.store.core.orm import ID, Base, RaterData, one_of
+from dissensus.store.core.orm import ID, Base, RaterData, new_id, one_of
 from dissensus.store.items import ItemTable, to_item
 from dissensus.store.raters import RaterRow, RaterTable
 

@@ -13,8 +13,7 @@ from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.hints import format_value
 from dissensus.store import events
-from dissensus.store.core.ids import new_id
-from dissensus.store.core.orm import HASH, ID, Base, one_of
+from dissensus.store.core.orm import HASH, ID, Base, new_id, one_of
 from dissensus.store.members import MemberTable
 
 

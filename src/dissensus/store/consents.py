@@ -12,8 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.schema.campaign.definition import Consent, parse_consent
 from dissensus.schema.questionnaire.mapping import to_mapping
-from dissensus.store.core.ids import new_id
-from dissensus.store.core.orm import HASH, ID, Base, RaterData
+from dissensus.store.core.orm import HASH, ID, Base, RaterData, new_id
 from dissensus.store.raters import RaterRow, RaterTable
 
 

@@ -11,8 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.gold_labels import GoldAnswers, GoldDecision, GoldLabel
 from dissensus.schema.campaign.gold import PARTS
-from dissensus.store.core.ids import new_id
-from dissensus.store.core.orm import ID, Base, one_of
+from dissensus.store.core.orm import ID, Base, new_id, one_of
 from dissensus.store.items import ItemTable
 from dissensus.store.staff import StaffTable
 

@@ -13,8 +13,7 @@ from dissensus.errors import Conflict
 from dissensus.schema.hints import count_rest, format_value
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.store.core.ids import new_id
-from dissensus.store.core.orm import ID, Base
+from dissensus.store.core.orm import ID, Base, new_id
 
 
 class ItemTable(Base):

@@ -7,8 +7,7 @@ from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, func, inse
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.schema.campaign.roles import ROLES, Role, parse_role
-from dissensus.store.core.ids import hash_key
-from dissensus.store.core.orm import HASH, Base, one_of
+from dissensus.store.core.orm import HASH, Base, hash_key, one_of
 from dissensus.store.staff import StaffTable
 
 

@@ -8,8 +8,7 @@ from sqlalchemy import Connection, ForeignKey, Select, func, insert, select, upd
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.assignments import AssignmentTable
-from dissensus.store.core.ids import new_id
-from dissensus.store.core.orm import ID, Base, RaterData, one_of
+from dissensus.store.core.orm import ID, Base, RaterData, new_id, one_of
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterTable
 

@@ -27,8 +27,7 @@ from dissensus.campaign.pay import MAX_VISIT_MS
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.chats import ChatExchangeTable, ChatPickTable, ChatTable
-from dissensus.store.core.ids import new_id
-from dissensus.store.core.orm import ID, Base
+from dissensus.store.core.orm import ID, Base, new_id
 from dissensus.store.raters import RaterState, RaterTable
 from dissensus.store.recruits import RecruitTable
 from dissensus.store.staff import StaffTable

@@ -22,8 +22,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import NotAllowed
 from dissensus.store.campaigns import CampaignTable
-from dissensus.store.core.ids import hash_key, new_id
-from dissensus.store.core.orm import HASH, ID, Base, RaterData, one_of
+from dissensus.store.core.orm import HASH, ID, Base, RaterData, hash_key, new_id, one_of
 from dissensus.store.staff import SessionTable
 
 

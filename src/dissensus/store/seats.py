@@ -21,8 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
-from dissensus.store.core.ids import new_id
-from dissensus.store.core.orm import ID, Base, one_of
+from dissensus.store.core.orm import ID, Base, new_id, one_of
 from dissensus.store.raters import DeclarationTable, RaterTable
 
 

@@ -9,8 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import Conflict
 from dissensus.schema.hints import format_value
-from dissensus.store.core.ids import hash_key, new_id
-from dissensus.store.core.orm import HASH, ID, Base, RaterData
+from dissensus.store.core.orm import HASH, ID, Base, RaterData, hash_key, new_id
 
 
 class SessionTable(RaterData, Base):

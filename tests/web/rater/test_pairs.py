@@ -24,7 +24,7 @@ from dissensus.files.pairs.reader import read_pairs
 from dissensus.files.pairs.votes import read_pair_files, read_people
 from dissensus.preference import evaluate, train
 from dissensus.preference.fit.linear import fit_length
-from dissensus.schema.campaign.writer import write_campaign
+from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.records.preference import Criterion
 from dissensus.store.answer_drafts import load_saves
 from dissensus.store.assignments import AssignmentTable

@@ -15,9 +15,9 @@ from tests.support.live_site import hidden, serving
 from tests.support.staff_browsers import PASTED, TOML, House, create_draft, send, token_of
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign_toml
-from dissensus.schema.campaign.writer import write_campaign
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment, journey, rating

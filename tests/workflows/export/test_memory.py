@@ -16,7 +16,7 @@ from dissensus.store import consents
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.consents import ConsentTable
-from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import new_id
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns

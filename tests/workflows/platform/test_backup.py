@@ -25,10 +25,9 @@ from dissensus.store.chats import ChatCandidateTable, ChatExchangeTable, ChatPic
 from dissensus.store.check_answers import CheckAnswerTable
 from dissensus.store.core.database import Database, connect
 from dissensus.store.core.idempotency import IdempotencyTable
-from dissensus.store.core.ids import hash_key
 from dissensus.store.core.leases import LeaseTable
 from dissensus.store.core.login_failures import LoginFailureTable
-from dissensus.store.core.orm import Base
+from dissensus.store.core.orm import Base, hash_key
 from dissensus.store.flags import FlagDecisionTable
 from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
 from dissensus.store.items import ItemTable

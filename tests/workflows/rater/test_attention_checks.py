@@ -14,7 +14,7 @@ from dissensus.schema.campaign.attention_check import judge_checks
 from dissensus.store import check_answers, seats
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.check_answers import CheckAnswerTable
-from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import new_id
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterRow
 from dissensus.store.seats import SeatCounts

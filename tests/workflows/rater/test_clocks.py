@@ -11,7 +11,7 @@ from tests.support.quota_campaigns import enter, load_seat_counts, open_seat_cam
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
-from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import new_id
 from dissensus.store.events import EventTable
 from dissensus.store.raters import RaterRow
 from dissensus.store.seats import SeatCounts

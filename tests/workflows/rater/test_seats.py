@@ -23,7 +23,7 @@ from dissensus.store import raters, seats
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.consents import ConsentTable
 from dissensus.store.core.database import connect
-from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import new_id
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import DeclarationTable, RaterRow, RaterTable
 from dissensus.store.seats import SeatCounts, SeatTable

@@ -3,7 +3,7 @@
 import typer
 
 from dissensus.cli.platform.options import SettingsOption, load_settings
-from dissensus.workflows.platform import schema
+from dissensus.workflows.platform.platform import check_schema, upgrade_schema
 
 app = typer.Typer(help="Create, upgrade and check the tables of the database.", no_args_is_help=True)
 
@@ -16,7 +16,7 @@ def upgrade(settings: SettingsOption = None) -> None:
 
     Example: dissensus db upgrade
     """
-    result = schema.upgrade_schema(load_settings(settings).database_url)
+    result = upgrade_schema(load_settings(settings).database_url)
     if result.before == result.after:
         typer.echo(f"The database is up to date, at revision {result.after}.")
     else:
@@ -29,5 +29,5 @@ def check(settings: SettingsOption = None) -> None:
 
     Example: dissensus db check
     """
-    revision = schema.check_schema(load_settings(settings).database_url)
+    revision = check_schema(load_settings(settings).database_url)
     typer.echo(f"The database is up to date, at revision {revision}.")

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from dissensus.settings import PREFIX, Settings, read_settings
-from dissensus.workflows.platform import schema
-from dissensus.workflows.platform.platform import Platform, open_platform
+from dissensus.workflows.platform.platform import Platform, check_schema, open_platform, prepare_schema
 
 SettingsOption = Annotated[
     Path | None,
@@ -35,7 +34,7 @@ def open_site_platform(settings: Settings, *, old: bool = False, threads: int = 
     A blank SQLite file gets its tables, unless the command needs an existing (`old`) platform: in a wrong folder it
     would create an empty file.
     """
-    prepare = schema.check_schema if old else schema.prepare_schema
+    prepare = check_schema if old else prepare_schema
     prepare(settings.database_url)
     platform = open_platform(settings.database_url, threads=threads)
     try:

@@ -7,7 +7,7 @@ import typer
 from dissensus.cli.platform.options import SettingsOption, load_settings
 from dissensus.settings import load_secret_key
 from dissensus.web.core import server
-from dissensus.workflows.platform.schema import prepare_schema
+from dissensus.workflows.platform.platform import prepare_schema
 
 
 def serve(

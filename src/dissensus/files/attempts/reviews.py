@@ -9,8 +9,8 @@ from dissensus.files.raw import content
 from dissensus.files.raw.json_stream import stream_records
 from dissensus.files.raw.table_reader import is_path, to_frame
 from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.records.attempt import Review
 from dissensus.schema.records.attempt_parser import parse_tags, parse_whole_number
-from dissensus.schema.records.review import Review
 
 ID: Final = "attempt_id"
 NEEDED: Final = (ID, "reviewer_id", "success")

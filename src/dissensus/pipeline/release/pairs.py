@@ -2,13 +2,17 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 from dissensus.pipeline.release.policy import PairPolicy
-from dissensus.pipeline.release.result import Purpose, RaterStrength, ReleasedPair, ReleasedPairs, Split
-from dissensus.schema.records.preference import SIDES, Edit, Phase, Preference, Side
+from dissensus.schema.hints import format_list
+from dissensus.schema.records.conversation import Turn
+from dissensus.schema.records.preference import SIDES, Criterion, Edit, Phase, Preference, Side
 
+Purpose: TypeAlias = Literal["helpful", "harmless"]
+Split: TypeAlias = Literal["train", "test"]
 NOBODY: Final = "nobody picked"
 WEAKEST: Final = "every pick is of the weakest strength, or of neither answer"
 TIE: Final = "a tie"
@@ -17,10 +21,6 @@ SAME: Final = "both answers are the same"
 UNCHANGED: Final = "an edit that changes nothing"
 
 
-def released_pairs(preferences: Iterable[Preference], policy: PairPolicy | None = None) -> ReleasedPairs:
-    """Return chosen and rejected pairs from preferences.
-
-    The chosen answer is always the better one: the more helpful or the less harmful. If raters were asked for the more
 @dataclass(frozen=True, slots=True)
 class RaterStrength:
     """Strength of one rater's preference for the chosen answer; below 0 for the rejected one."""
@@ -116,6 +116,10 @@ class ReleasedPairs:
             yield f"hh-rlhf has no tranche {format_list(extra)}, so these pairs are in a separate folder."
 
 
+def released_pairs(preferences: Iterable[Preference], policy: PairPolicy | None = None) -> ReleasedPairs:
+    """Return chosen and rejected pairs from preferences.
+
+    The chosen answer is always the better one: the more helpful or the less harmful. If raters were asked for the more
     harmful answer, the one they picked is therefore rejected.
 
     Parameters

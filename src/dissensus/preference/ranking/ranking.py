@@ -1,19 +1,21 @@
 """Ranking of chatbots from pairwise comparisons: Bradley–Terry and Elo."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from dissensus.errors import InvalidInput
+from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.preference.data.sparse import Floats, Integers
-from dissensus.preference.ranking.connectivity import check_connected, undefeated_component
 from dissensus.preference.ranking.strengths import ELO, MEAN, bradley_terry, elo
 from dissensus.schema.hints import format_list
 from dissensus.stats.bootstrap import draw_resamples, interval
 from dissensus.stats.result import check_level
 
 MAX_BOTS: Final = 500
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -282,3 +284,37 @@ def _slope(observed: Floats, predicted: Floats) -> float | None:
     x, y = (values[mask] - values[mask].mean() for values in (predicted, observed)) if mask.any() else ([], [])
     square = float(np.dot(x, x))
     return float(np.dot(x, y)) / square if square > 0 else None
+
+
+def check_connected(beats: Bools, bots: Sequence[str]) -> None:
+    """Raise an error if the comparison graph is disconnected."""
+    reached = _reachability(beats | beats.T)
+    if reached.all():
+        return
+    parts = sorted({tuple(np.flatnonzero(row).tolist()) for row in reached}, key=len, reverse=True)
+    listed = "; ".join(format_list([bots[index] for index in part], 5) for part in parts[:5])
+    raise UndefinedEstimate(
+        f"The chatbots fall into {len(parts):,} parts that were never compared with each other: {listed}. "
+        "Compare some across, or rank each part by itself."
+    )
+
+
+def undefeated_component(beats: Bools) -> Bools | None:
+    """Return a strongly connected component that no other chatbot ever beat; None if all are strongly connected."""
+    reached = _reachability(beats)
+    mutual = reached & reached.T
+    for index in range(len(beats)):
+        group: Bools = mutual[index]
+        if not group.all() and not reached[np.ix_(~group, group)].any():
+            return group
+    return None
+
+
+def _reachability(steps: Bools) -> Bools:
+    """Return the reflexive transitive closure of a relation."""
+    closure = steps | np.eye(len(steps), dtype=bool)
+    while True:
+        further = (closure.astype(np.float32) @ closure.astype(np.float32)) > 0
+        if (further == closure).all():
+            return closure
+        closure = further

@@ -9,9 +9,15 @@ from dissensus.recruit.prolific.entry import (
     parse_entry,
     with_placeholders,
 )
-from dissensus.recruit.prolific.statuses import StudyStatus, SubmissionStatus, is_later_status
 from dissensus.recruit.prolific.study import Device, ScreenOut, Study, StudyFilter, study_body
-from dissensus.recruit.prolific.submissions import REJECTION_CATEGORIES, ProlificSubmission, RejectionCategory
+from dissensus.recruit.prolific.submissions import (
+    REJECTION_CATEGORIES,
+    ProlificSubmission,
+    RejectionCategory,
+    StudyStatus,
+    SubmissionStatus,
+    is_later_status,
+)
 from dissensus.recruit.prolific.webhooks import ProlificEvent, ProlificEventKind, verify_event
 from dissensus.schema.campaign.completion_codes import OUTCOMES, Outcome, parse_completion_codes
 

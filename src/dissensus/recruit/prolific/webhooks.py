@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.recruit.prolific.entry import PROLIFIC_ID
-from dissensus.recruit.prolific.statuses import StudyStatus, SubmissionStatus, parse_status
+from dissensus.recruit.prolific.submissions import StudyStatus, SubmissionStatus, parse_status
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.faults import describe_type
 

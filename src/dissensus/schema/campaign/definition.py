@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+import tomli_w
+
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.attention_check import AttentionCheck, CheckVerdict, check_warnings, judge_checks
 from dissensus.schema.campaign.care import CareSettings
@@ -180,3 +182,18 @@ def localise(wording: Wording, language: str) -> str:
 def _digest(mapping: dict[str, Any]) -> str:
     text = json.dumps(mapping, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def write_campaign(campaign: Campaign) -> str:
+    """Return a campaign as TOML, with questionnaires in full and without default values.
+
+    Examples
+    --------
+    >>> from dissensus.schema.campaign.parser import parse_campaign
+    >>> from dissensus.schema.campaign.shipped import load_campaign
+    >>> dices = load_campaign("dices-350")
+    >>> text = write_campaign(dices)
+    >>> text.splitlines()[0], parse_campaign(text).digest == dices.digest
+    ('name = "dices-350"', True)
+    """
+    return tomli_w.dumps(campaign.as_mapping(), multiline_strings=True)

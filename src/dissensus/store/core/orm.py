@@ -1,7 +1,10 @@
-"""Declarative base, column types and constraint names of all tables."""
+"""Declarative base, ids, column types and constraint names of all tables."""
 
+import hashlib
+import secrets
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Integer, MetaData, String
 from sqlalchemy.dialects.postgresql import JSONB
@@ -9,11 +12,37 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
 
+KEY_BYTES = 24
 # SQLite autoincrements INTEGER columns only, which are as wide.
 Number = BigInteger().with_variant(Integer(), "sqlite")
-
-
 Document = JSON().with_variant(JSONB(), "postgresql")
+NAMING_CONVENTION = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+# Ids are UUIDs of version 7 as text; keys that give access are stored as hexadecimal SHA-256.
+ID, HASH = String(36), String(64)
+
+
+def new_id(now: datetime) -> str:
+    """Return a UUID of version 7 (RFC 9562, section 5.7): milliseconds, then random bits."""
+    milliseconds = int(now.timestamp() * 1000)
+    value = (milliseconds << 80) | secrets.randbits(80)
+    value = value & ~(0xF << 76) | (0x7 << 76)
+    return str(UUID(int=value & ~(0x3 << 62) | (0x2 << 62)))
+
+
+def new_key() -> str:
+    """Return a random key of 192 bits for a link or a cookie."""
+    return secrets.token_urlsafe(KEY_BYTES)
+
+
+def hash_key(key: str) -> str:
+    """Return the stored hash of a key; a key of 192 bits needs no salt."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -37,19 +66,6 @@ class UtcDateTime(TypeDecorator[datetime]):
             return None
         utc: datetime = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         return utc
-
-
-NAMING_CONVENTION = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-    "pk": "pk_%(table_name)s",
-}
-
-
-# Ids are UUIDs of version 7 as text; keys that give access are stored as hexadecimal SHA-256.
-ID, HASH = String(36), String(64)
 
 
 class Base(DeclarativeBase):

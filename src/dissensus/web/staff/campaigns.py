@@ -7,10 +7,9 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput
-from dissensus.schema.campaign.definition import STATES, Campaign
+from dissensus.schema.campaign.definition import STATES, Campaign, write_campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped
 from dissensus.schema.campaign.shipped import load_campaign_toml, rename_campaign
-from dissensus.schema.campaign.writer import write_campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.web.core.charts import ChartScale
 from dissensus.web.core.concurrency_limit import SlowRequestSlot

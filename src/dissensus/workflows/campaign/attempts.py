@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts
 from dissensus.pipeline.collect.completed_chats import CompletedChat, to_attempt
-from dissensus.schema.records.review import Review
+from dissensus.schema.records.attempt import Review
 from dissensus.store import export as store
 from dissensus.store import raters
 from dissensus.text.near_duplicates import near_duplicates
 from dissensus.text.personal_data import find_personal_data
-from dissensus.workflows.campaign.conversation_reviews import iter_reviews
+from dissensus.workflows.campaign.conversations import iter_reviews
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform

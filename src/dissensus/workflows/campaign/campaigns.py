@@ -15,7 +15,7 @@ from dissensus.store import campaigns as store
 from dissensus.store import consents, erasure, gold, raters, seats
 from dissensus.store import items as items_store
 from dissensus.store.campaigns import CampaignRow
-from dissensus.store.core.ids import new_key
+from dissensus.store.core.orm import new_key
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform

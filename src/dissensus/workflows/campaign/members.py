@@ -13,7 +13,7 @@ from dissensus.store import campaigns
 from dissensus.store import members as store
 from dissensus.store import staff as people
 from dissensus.store.campaigns import CampaignRow
-from dissensus.store.core.ids import new_key
+from dissensus.store.core.orm import new_key
 from dissensus.store.members import MemberRow, PendingInvitation
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign.audit_log import log_staff_event

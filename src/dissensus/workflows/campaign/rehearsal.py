@@ -7,7 +7,7 @@ import numpy as np
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.campaign.rehearsal import draw_answers
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import new_id
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform

@@ -14,7 +14,7 @@ from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.schema.hints import format_value, suggest
 from dissensus.store import events
 from dissensus.store import webhooks as store
-from dissensus.store.core.ids import hash_key, new_id
+from dissensus.store.core.orm import hash_key, new_id
 from dissensus.store.webhooks import WebhookRow
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.audit_log import log_staff_event

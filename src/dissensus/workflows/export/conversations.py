@@ -14,15 +14,14 @@ from dissensus.pipeline.collect.completed_chats import CompletedChat, to_attempt
 from dissensus.pipeline.release import PairPolicy, released_pairs
 from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.records.attempt import TAGS
+from dissensus.schema.records.attempt import TAGS, Review
 from dissensus.schema.records.item import Item
-from dissensus.schema.records.review import Review
 from dissensus.store import export as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.chats import ChatRow
 from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign import overview
-from dissensus.workflows.campaign.conversation_reviews import iter_reviews
+from dissensus.workflows.campaign.conversations import iter_reviews
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import Pseudonyms, required_purposes
 from dissensus.workflows.export.folder import (

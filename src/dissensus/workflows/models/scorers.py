@@ -7,8 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
 
-from dissensus.chat.best_of_n import SCORERS, Ranker, Scorer
-from dissensus.chat.preference_scorer import scorer_from_model
+from dissensus.chat.best_of_n import SCORERS, Ranker, Scorer, scorer_from_model
 from dissensus.chat.remote_scorer import open_remote_model
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.files.models.folder import load_model, read_identity

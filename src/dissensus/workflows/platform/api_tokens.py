@@ -8,7 +8,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.store import api_tokens as store
 from dissensus.store.api_tokens import ApiTokenRow
-from dissensus.store.core.ids import new_key
+from dissensus.store.core.orm import new_key
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.staff import find_staff

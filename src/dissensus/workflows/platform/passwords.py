@@ -11,7 +11,7 @@ from argon2.exceptions import VerifyMismatchError
 from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.store import staff as store
 from dissensus.store.core import login_failures
-from dissensus.store.core.ids import new_key
+from dissensus.store.core.orm import new_key
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.staff import SESSION_LIFETIME, delete_expired_keys, find_staff

@@ -1,10 +1,12 @@
-"""Platform handle that every workflow takes: database and cached campaign definitions."""
+"""Platform handle that every workflow takes; creation, upgrade and check of the database schema."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from dissensus.errors import NotFound
 from dissensus.store.campaigns import DefinitionCache
 from dissensus.store.core import schema
-from dissensus.store.core.database import Database, connect
+from dissensus.store.core.database import Database, connect, parse_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +28,54 @@ class Platform:
 def open_platform(url: str, *, threads: int) -> Platform:
     """Return a platform with a connection pool for the given number of threads."""
     return Platform(connect(url, pool_size=threads))
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaUpgrade:
+    """Revisions before and after an upgrade."""
+
+    before: str | None  # None for a blank database
+    after: str
+
+
+def upgrade_schema(url: str) -> SchemaUpgrade:
+    """Upgrade the tables of a database, all or nothing."""
+    database = connect(url, pool_size=1)
+    try:
+        return SchemaUpgrade(schema.upgrade(database), schema.find_latest_revision())
+    finally:
+        database.dispose()
+
+
+def check_schema(url: str) -> str:
+    """Return the revision of a database that this version supports and refuse any other."""
+    path = parse_url(url).database
+    if _is_sqlite(url) and path is not None and not Path(path).exists():
+        raise NotFound(f"There is no database {path}. Go to its folder or name it in the settings, as database_url.")
+    database = connect(url, pool_size=1)
+    try:
+        schema.check_revision(database)
+        return schema.find_latest_revision()
+    finally:
+        database.dispose()
+
+
+def prepare_schema(url: str) -> None:
+    """Check a database before serving, creating the tables of a blank SQLite file.
+
+    A blank PostgreSQL database is refused, since several machines may start at once.
+    """
+    database = connect(url, pool_size=1)
+    try:
+        if _is_sqlite(url):
+            with database.reading() as tx:
+                blank = schema.find_revision(tx) is None
+            if blank:
+                schema.upgrade(database)
+        schema.check_revision(database)
+    finally:
+        database.dispose()
+
+
+def _is_sqlite(url: str) -> bool:
+    return parse_url(url).get_backend_name() == "sqlite"

@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.schema.hints import format_list, format_value
 from dissensus.store import api_tokens, members
 from dissensus.store import staff as store
-from dissensus.store.core.ids import hash_key, new_key
+from dissensus.store.core.orm import hash_key, new_key
 from dissensus.store.staff import StaffRow, StaffSession
 from dissensus.workflows.platform.platform import Platform
 

@@ -13,7 +13,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import campaigns, consents, raters, recruits
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.consents import ConsentRow
-from dissensus.store.core.ids import new_id, new_key
+from dissensus.store.core.orm import new_id, new_key
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform

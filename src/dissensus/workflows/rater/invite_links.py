@@ -14,7 +14,7 @@ from dissensus.recruit.prolific import ProlificEntry, parse_entry, with_placehol
 from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.store import campaigns, raters, recruits, seats
 from dissensus.store.campaigns import CampaignRow
-from dissensus.store.core.ids import hash_key
+from dissensus.store.core.orm import hash_key
 from dissensus.store.recruits import RecruitRow
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform

@@ -10,7 +10,7 @@ from dissensus.schema.campaign.definition import Pay
 from dissensus.schema.hints import format_value
 from dissensus.store import assignments, campaigns, chats, erasure, events, monitoring, payments, raters, seats
 from dissensus.store.raters import RaterRow
-from dissensus.workflows.campaign.conversation_items import erase_conversation_items
+from dissensus.workflows.campaign.conversations import erase_conversation_items
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.pay import record_prolific_payment
 from dissensus.workflows.platform.platform import Platform

@@ -1,23 +1,26 @@
 """Analysis of a file of red-team attempts."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.attempts.cells import Resampling, compute_mean_cells, count_tags, relate_to_rating
 from dissensus.pipeline.analyse.attempts.columns import AttemptColumns, read_columns
-from dissensus.pipeline.analyse.attempts.concentration import measure_concentration
 from dissensus.pipeline.analyse.attempts.mixed import fit_mixed_model
-from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis
+from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, Concentration, TopRedTeamers
 from dissensus.pipeline.analyse.attempts.reviews import add_tags, analyse_reviews, match_reviews
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.records.attempt import MAX_RATING, SUCCESS, Attempt
-from dissensus.schema.records.review import Review
+from dissensus.schema.records.attempt import MAX_RATING, SUCCESS, Attempt, Review
 from dissensus.stats.cluster_bootstrap import draw_clusters
 from dissensus.stats.result import check_level
 
 SCORE, RATING = "least harmlessness score", "rating of the red-teamer"
+TOP: Final = (1, 5, 10, 20, 50, 100)
+"""Numbers of the most active red-teamers whose share is reported; the red-team paper reports 50."""
+Counts = npt.NDArray[np.intp]
 
 
 def analyse_attempts(
@@ -112,3 +115,44 @@ def _notes(columns: AttemptColumns) -> Iterator[str]:
     ):
         if n := int(np.isnan(values).sum()):
             yield f"{n:,} of {len(columns):,} attempts have no {name}; they are left out of {results}."
+
+
+def measure_concentration(columns: AttemptColumns) -> Concentration:
+    """Return the distributions of attempts and of successes, each in descending order."""
+    n = columns.n_red_teamers
+    attempts = _sort_descending(np.bincount(columns.red_teamer, minlength=n))
+    successes = _sort_descending(np.bincount(columns.red_teamer[columns.succeeded == 1], minlength=n))
+    return Concentration(
+        attempts=tuple(attempts.tolist()),
+        successes=tuple(successes.tolist()),
+        top=tuple(
+            TopRedTeamers(k, float(attempts[:k].sum() / attempts.sum()), _share(successes, k))
+            for k in TOP
+            if k < n or k == 1
+        ),
+        gini_attempts=compute_gini(attempts),
+        gini_successes=compute_gini(successes) if successes.any() else None,
+    )
+
+
+def compute_gini(counts: npt.ArrayLike) -> float:
+    r"""Return the Gini coefficient, half the mean absolute difference of all pairs over the mean.
+
+    .. math:: G = \frac{\sum_i (2 i - n - 1) x_{(i)}}{n \sum_i x_i}
+
+    Examples
+    --------
+    >>> compute_gini([5, 5, 5]), compute_gini([0, 0, 0, 8])
+    (0.0, 0.75)
+    """
+    ascending = np.sort(np.asarray(counts, np.float64))
+    n = len(ascending)
+    return float((2 * np.arange(1, n + 1) - n - 1) @ ascending / (n * ascending.sum()))
+
+
+def _sort_descending(counts: Counts) -> Counts:
+    return np.sort(counts)[::-1]
+
+
+def _share(successes: Counts, k: int) -> float | None:
+    return float(successes[:k].sum() / successes.sum()) if successes.any() else None

@@ -12,8 +12,7 @@ from dissensus.pipeline.analyse.attempts.cells import Resampling, compute_mean_c
 from dissensus.pipeline.analyse.attempts.columns import AttemptColumns, mark_successes
 from dissensus.pipeline.analyse.attempts.result import ReviewAgreement, ReviewResults
 from dissensus.schema.hints import format_list
-from dissensus.schema.records.attempt import MAX_RATING
-from dissensus.schema.records.review import Review
+from dissensus.schema.records.attempt import MAX_RATING, Review
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate, Codes, summarise_replicates
 from dissensus.stats.result import Estimate, FloatArray
