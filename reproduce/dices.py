@@ -273,7 +273,7 @@ def _answers(ratings: Ratings) -> Iterator[tuple[str, ...]]:
 def _not_shown(profiles: pl.DataFrame) -> Iterator[str]:
     seconds = profiles["median_answer_time_ms"].to_numpy() / 1000
     kept_seconds = seconds[~profiles["removed_by_authors"].to_numpy()]
-    yield "\n### What these data cannot show\n"
+    yield "\n### Limits of these data\n"
     yield (
         "- The median time of 120 s over all ratings: the shared facts hold one median a rater. The median of these "
         f"is another quantity, {np.median(seconds):.1f} s for {len(seconds)} raters and "

@@ -87,7 +87,7 @@ def _criteria(frame: pl.DataFrame) -> Iterator[str]:
         f"{removed['one_label'].sum()} by one label. "
         "Those they do not find are neither fast by their median nor at 99 % of one label.\n"
     )
-    yield "### What the criteria would add\n"
+    yield "### Additional flags by the criteria\n"
     yield from table(
         ("Pool's median", "Half of it", "Removed and fast", "Kept and fast"),
         (

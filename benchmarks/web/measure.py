@@ -243,7 +243,7 @@ def page(results: dict[str, Any]) -> str:
     )
     lines = [
         "<!-- made by benchmarks/web/measure.py; do not edit -->",
-        "# The platform under load",
+        "# Load test of the platform",
         "",
         "A rater submits sixteen answers and gets the next item: one request. *Closed*: each rater submits as soon as "
         "the next item is there. *4 a second*: raters submit at times that do not wait for the site, and a late answer "

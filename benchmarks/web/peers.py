@@ -153,13 +153,13 @@ def page(results: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items())
     lines = [
         "<!-- made by benchmarks/web/peers.py; do not edit -->",
-        "# Beside other tools",
+        "# Comparison with other tools",
         "",
         f"{versions}; each installed from the package index in an environment of its own, started as its documentation "
         "says, with the storage that it has by default: SQLite for two of them, files for Potato. The same "
         f"{N_ITEMS} conversations of ten messages and {N_QUESTIONS} questions with three answers.",
         "",
-        "A rater submits one annotation and gets the next item, and begins anew at once: all requests for which a "
+        "A rater submits one annotation and gets the next item, and starts again at once: all requests for which a "
         "browser waits, one for Dissensus, two for Label Studio, three for Potato. CPU is that of the server, with all "
         "processes that it starts; it hardly depends on what else runs on the machine, and times do: two cores answer "
         "here, and make the load. KB are those of the answers to one annotation; memory is that of the server after "
@@ -171,7 +171,7 @@ def page(results: dict[str, Any]) -> str:
         "",
         *_ratios(results["rows"]),
         "",
-        "## Killed in mid-work",
+        "## Recovery after a kill",
         "",
         "Eight raters work when the server is killed (SIGKILL). What was acknowledged before is looked for in what is "
         "kept, once the tool was started again.",

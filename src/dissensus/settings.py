@@ -211,7 +211,7 @@ def load_prolific_token(settings: Settings) -> str | None:
 
 
 def _create_key_file(path: Path) -> None:
-    """Write a new key atomically, readable by its owner alone; a key written by another process meanwhile stays."""
+    """Write a new key atomically, readable only by its owner; a key written by another process meanwhile stays."""
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:

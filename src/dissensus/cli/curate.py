@@ -20,7 +20,7 @@ from dissensus.pipeline.curate.selection import sample_page
 from dissensus.schema.records.item import Item
 from dissensus.text.personal_data import KINDS, Kind
 
-SCREENS, READING, EVERY_KIND = "Screens", "Reading", "personal-data"
+SCREENS, READING, ALL_KINDS = "Screens", "Reading", "personal-data"
 
 
 def curate(
@@ -140,10 +140,10 @@ def _allocation(words: Sequence[str]) -> Allocation:
 
 def _kinds(words: Sequence[str]) -> Sequence[Kind]:
     """Return the kinds of personal data to screen for."""
-    if EVERY_KIND not in words:
+    if ALL_KINDS not in words:
         return cast("Sequence[Kind]", words)
     if len(words) > 1:
-        raise InvalidInput(f"--screen {EVERY_KIND} means all kinds. Leave out the others, or leave it out.")
+        raise InvalidInput(f"--screen {ALL_KINDS} means all kinds. Leave out the others, or leave it out.")
     return KINDS
 
 

@@ -46,6 +46,6 @@ def _click_command(name: str, loaded: Any) -> Any:
     if isinstance(loaded, typer.Typer):
         loaded.info.name = name
         return typer.main.get_group(loaded)
-    alone = typer.Typer(add_completion=False)
-    alone.command(name)(loaded)
-    return typer.main.get_command(alone)
+    program = typer.Typer(add_completion=False)
+    program.command(name)(loaded)
+    return typer.main.get_command(program)

@@ -180,7 +180,7 @@ def _measure_phase(phase: str, entry: RegistryEntry, registered: RegisteredModel
 
 
 def taste_agreement(model: Model, taste: Taste) -> ClusteredEstimate:
-    """Return how often a model prefers the response that people like more; a tie counts half."""
+    """Return the share of pairs in which a model prefers the response that people like more; a tie counts half."""
     single, other_single = (sample_responses(ScriptedBot(script=TRIAL_SCRIPT), first) for first in (0, N_TRIALS))
     scores = [model.score(map(_trial_conversation, texts)) for texts in (single, other_single)]
     preferred = np.sign([one[-1] - other[-1] for one, other in zip(*scores, strict=True)])
@@ -190,7 +190,7 @@ def taste_agreement(model: Model, taste: Taste) -> ClusteredEstimate:
 
 
 def best_of_n_win_rate(model: Model, taste: Taste) -> ClusteredEstimate:
-    """Return how often the best of `SAMPLES` responses beats a single one; a tie counts half."""
+    """Return the share of trials in which the best of `SAMPLES` responses beats a single one; a tie counts half."""
     base = ScriptedBot(script=TRIAL_SCRIPT)
     best = sample_responses(BestOfN(bot=base, scorer=scorer_from_model(model), n=SAMPLES), 0)
     single = sample_responses(base, 0)

@@ -14,7 +14,7 @@ from dissensus.text.messages import Chat, parse_messages
 from dissensus.text.pasted import parse_context, parse_transcript
 from dissensus.text.transcripts import append_response_hh, is_hh, parse_hh
 
-WHOLE: Final = ("turns", "messages", "transcript")
+COMPLETE: Final = ("turns", "messages", "transcript")
 """Columns that hold whole conversations."""
 
 PAIR: Final = ("chosen", "rejected")
@@ -50,7 +50,7 @@ def find_conversation_columns(columns: Sequence[str]) -> tuple[str, ...]:
     >>> find_conversation_columns(["item_id", "context", "response", "harm_type"])
     ('context', 'response')
     """
-    for names in (*((name,) for name in WHOLE), PAIR, SPLIT):
+    for names in (*((name,) for name in COMPLETE), PAIR, SPLIT):
         if set(names) <= set(columns):
             return names
     raise NotFound(
@@ -119,7 +119,7 @@ def _read_row(row: int, reader: Callable[..., ParsedConversation], *parts: str) 
         raise InvalidInput(f"Row {row:,}: {error}") from None
 
 
-def _whole(text: str) -> ParsedConversation:
+def _parse_complete(text: str) -> ParsedConversation:
     chat = parse_messages(_parse_json(text)) if text.lstrip().startswith("[") else Chat(parse_transcript(text))
     return ParsedConversation(to_rateable(chat), chat.instructions)
 
@@ -136,7 +136,7 @@ def _split(context: str, response: str) -> ParsedConversation:
 def _continued(prompt: str, response: str) -> ParsedConversation:
     """Parse a prompt and a response: texts, or lists of messages."""
     if not prompt.strip():
-        return _whole(response)
+        return _parse_complete(response)
     as_list = [text.lstrip().startswith("[") for text in (prompt, response)]
     if is_hh(prompt) and not as_list[1]:
         return ParsedConversation(to_rateable(Chat(parse_hh(append_response_hh(prompt, response)))))

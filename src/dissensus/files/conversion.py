@@ -172,8 +172,8 @@ def _default_kind(family: str, extension: str) -> str:
 
 
 def _describe_skipped(skipped: SkippedCounts | None, noun: str) -> Iterator[str]:
-    for why, count in (skipped or {}).items():
-        yield f"{count:,} {noun}{'s' * (count > 1)} left out: {why}."
+    for reason, count in (skipped or {}).items():
+        yield f"{count:,} {noun}{'s' * (count > 1)} left out: {reason}."
 
 
 _WRITE_ONLY: Final = ("inspect", "pyrit")

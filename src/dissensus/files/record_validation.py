@@ -95,9 +95,11 @@ def _check_pair(record: Mapping[str, Any], row: int, checks: _Checks, _: dict[st
     except InvalidInput as error:
         _add(checks, "no pair", _RecordCheck("error", _PAIR, _CORRECT), row, str(error))
         return
-    for why in pair.faults():
-        check = _RecordCheck("error", _PAIR, _CORRECT) if why == HUMAN else _RecordCheck("warning", _NOT_COMPARABLE, "")
-        _add(checks, why, check, row, f"{why}.")
+    for fault in pair.faults():
+        check = (
+            _RecordCheck("error", _PAIR, _CORRECT) if fault == HUMAN else _RecordCheck("warning", _NOT_COMPARABLE, "")
+        )
+        _add(checks, fault, check, row, f"{fault}.")
 
 
 def _check_attempt(record: Mapping[str, Any], row: int, checks: _Checks, notes: dict[str, None]) -> None:

@@ -1,4 +1,4 @@
-"""Reports as pages, and each of their figures and tables alone, in one theme.
+"""Reports as pages, and their figures and tables individually, in one theme.
 
 Names are listed in `__init__.pyi` and imported on first use.
 

@@ -288,7 +288,7 @@ def _restrict_analysis(analysis: Analysis, groups_by_axis: Mapping[str, Displaye
 
 
 def _reading(analysis: Analysis) -> str:
-    """Return a sentence on the IRR of everybody, and on the statistics of groups beyond chance."""
+    """Return a sentence on the IRR of all raters, and on the statistics of groups beyond chance."""
     irr = next(row for row in analysis.overall if row.metric == "irr")
     ends = "" if irr.ci_low is None else f" [{format_short(irr.ci_low)}, {format_short(irr.ci_high)}]"
     text = f"IRR of everybody is {format_short(irr.estimate, 3)}{ends}"

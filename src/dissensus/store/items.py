@@ -17,7 +17,7 @@ from dissensus.store.core.orm import ID, Base, new_id
 
 
 class ItemTable(Base):
-    """A conversation whose last turn is rated, alone or beside another response."""
+    """A conversation whose last turn is rated, alone or compared with another response."""
 
     __tablename__ = "item"
     __table_args__ = (UniqueConstraint("campaign_id", "name"), UniqueConstraint("campaign_id", "position"))

@@ -97,7 +97,7 @@ def _reliability(evaluation: Evaluation) -> Grid:
         )
         for part in evaluation.bins
     )
-    return Grid(("how sure", "pairs", "mean", "accuracy", "interval"), lines)
+    return Grid(("confidence", "pairs", "mean", "accuracy", "interval"), lines)
 
 
 def _slices(evaluation: Evaluation) -> list[Grid]:

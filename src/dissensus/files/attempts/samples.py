@@ -50,9 +50,9 @@ def write_pyrit(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = Fa
 def _label_attempts(attempts: Iterable[Attempt], skipped: SkippedCounts) -> Iterator[tuple[str | int, ...]]:
     for attempt in attempts:
         objective = attempt.task_description.strip()
-        why = UNRATED if attempt.rating is None else NO_OBJECTIVE if objective.casefold() in _MISSING else None
-        if why is not None:
-            skipped[why] = skipped.get(why, 0) + 1
+        reason = UNRATED if attempt.rating is None else NO_OBJECTIVE if objective.casefold() in _MISSING else None
+        if reason is not None:
+            skipped[reason] = skipped.get(reason, 0) + 1
             continue
         yield attempt.transcript.strip(), int((attempt.rating or 0) >= SUCCESS), objective, "text"
 

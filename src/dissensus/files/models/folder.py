@@ -126,8 +126,8 @@ def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
         _refuse(folder, format_value(error))
 
 
-def _refuse(folder: Path, why: str) -> NoReturn:
-    raise InvalidInput(f"{folder} is not a valid model: {why}. Copy it again, or train it again.")
+def _refuse(folder: Path, reason: str) -> NoReturn:
+    raise InvalidInput(f"{folder} is not a valid model: {reason}. Copy it again, or train it again.")
 
 
 def _others(folder: Path, names: tuple[str, ...]) -> list[str]:

@@ -276,10 +276,10 @@ def _entry(values: dict[str, Any]) -> RegistryEntry:
     if action not in get_args(RegistryAction) or at.tzinfo is None:
         raise ValueError(f"action {action} at {at} is not supported")
     version, current, reason = (values.pop(name) for name in ("version", "current", "reason"))
-    fields: dict[str, Any] = {"version": _whole(version), "current": None if current is None else _whole(current)}
+    fields: dict[str, Any] = {"version": _to_integer(version), "current": None if current is None else _whole(current)}
     if action != "rolled back":
         fields |= {
-            "n_pairs": _whole(values.pop("n_pairs")),
+            "n_pairs": _to_integer(values.pop("n_pairs")),
             "accuracy": _numbers(ClusteredEstimate, values.pop("accuracy")),
         }
         for name in DIFFERENCES:
@@ -289,7 +289,7 @@ def _entry(values: dict[str, Any]) -> RegistryEntry:
     return RegistryEntry(at=at, action=action, reason=str(reason), extra=values, **fields)
 
 
-def _whole(value: object) -> int:
+def _to_integer(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"{format_value(value)} is not a whole number")
     return value

@@ -30,7 +30,7 @@ class ReadComparisons(NamedTuple):
     @property
     def notes(self) -> tuple[str, ...]:
         """Numbers of excluded comparisons with the reasons."""
-        return tuple(f"{count:,} comparisons left out: {why}." for why, count in self.excluded.items())
+        return tuple(f"{count:,} comparisons left out: {reason}." for reason, count in self.excluded.items())
 
 
 def read_comparisons(source: Any, *, by: str | None = None) -> ReadComparisons:

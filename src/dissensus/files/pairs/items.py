@@ -241,9 +241,9 @@ def _item(item_id: str, pair: _ResponsePair, attributes: Mapping[str, str], seed
 
 def _notes(log: PairReadLog) -> Iterator[str]:
     """Describe which rows were left out, and which responses are empty."""
-    for why, rows in log.faults.items():
-        single = PairReadLog({why: rows} if rows else {})
-        if why in LEFT_OUT:
+    for fault, rows in log.faults.items():
+        single = PairReadLog({fault: rows} if rows else {})
+        if fault in LEFT_OUT:
             yield from (f"{note.removesuffix('.')}; left out." for note in single.notes(in_output=False))
         else:
             yield from single.notes()

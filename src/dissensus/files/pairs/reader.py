@@ -37,7 +37,7 @@ class ReadPairs(NamedTuple):
     @property
     def notes(self) -> tuple[str, ...]:
         """Numbers of excluded pairs with the reasons, and the remarks."""
-        counts = (f"{count:,} pair{'s' * (count > 1)} left out: {why}." for why, count in self.excluded.items())
+        counts = (f"{count:,} pair{'s' * (count > 1)} left out: {reason}." for reason, count in self.excluded.items())
         return (*counts, *self.remarks)
 
 
@@ -130,9 +130,9 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
     excluded: Counter[str] = Counter()
     pairs = []
     for row, (chosen, rejected, values) in enumerate(zip(*chosen_rejected, attributes, strict=True), start=1):
-        why = _find_exclusion(chosen, rejected)
-        if why is not None:
-            excluded[why] += 1
+        reason = _find_exclusion(chosen, rejected)
+        if reason is not None:
+            excluded[reason] += 1
             continue
         try:
             pairs.append(_pair(chosen, rejected, values, tranche))
@@ -141,7 +141,7 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
     if not pairs:
         raise InvalidInput(
             f"None of {frame.height:,} pairs can be compared: "
-            + ", ".join(f"{why} ({count:,})" for why, count in excluded.items())
+            + ", ".join(f"{reason} ({count:,})" for reason, count in excluded.items())
         )
     return ReadPairs(tuple(pairs), dict(excluded))
 

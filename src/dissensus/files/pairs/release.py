@@ -189,7 +189,7 @@ def _policy(released: ReleasedPairs) -> bytes:
 
 
 def _ambiguous(released: ReleasedPairs) -> tuple[str, ...]:
-    """Describe how many transcripts are read back as other turns."""
+    """Describe the number of transcripts that are read back as other turns."""
     count = sum(not _is_plain(pair) for pair in released.pairs)
     if not count:
         return ()

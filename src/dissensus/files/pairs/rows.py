@@ -76,15 +76,15 @@ class PairReadLog:
     columns: dict[str, None] = field(default_factory=dict)  # besides the transcripts
     n_rows: int = 0
 
-    def note(self, why: str) -> None:
+    def note(self, fault: str) -> None:
         """Log a fault of the current row."""
-        self.faults.setdefault(why, []).append(self.n_rows)
+        self.faults.setdefault(fault, []).append(self.n_rows)
 
     def notes(self, *, in_output: bool = True) -> Iterator[str]:
         """Describe the faults, for pairs that the output keeps or leaves out."""
-        for why, rows in self.faults.items():
-            ending = "; kept all the same" if in_output and why != INSTRUCTIONS else ""
-            yield f"{_rows(rows)}: {why}{ending}."
+        for fault, rows in self.faults.items():
+            ending = "; kept all the same" if in_output and fault != INSTRUCTIONS else ""
+            yield f"{_rows(rows)}: {fault}{ending}."
 
 
 def _rows(rows: Sequence[int]) -> str:
@@ -110,8 +110,8 @@ def _read(records: Iterator[Mapping[str, Any]], where: str, log: PairReadLog) ->
             row = parse_pair_row(record, log)
         except InvalidInput as error:
             raise InvalidInput(f"{where}{log.n_rows:,}: {error}") from None
-        for why in row.faults():
-            log.note(why)
+        for fault in row.faults():
+            log.note(fault)
         yield row
 
 

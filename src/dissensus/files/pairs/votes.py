@@ -78,8 +78,8 @@ def read_people(source: Any) -> People:
             zip(*(to_text_column(frame[name]) for name in (RATER, *axes)), strict=True), 1
         ):
             if not rater or rater in people:
-                why = f"{format_value(rater)} appears twice" if rater else "it is empty"
-                raise InvalidInput(f"Row {row:,}: rater_id: {why}. Give one row for each rater.")
+                problem = f"{format_value(rater)} appears twice" if rater else "it is empty"
+                raise InvalidInput(f"Row {row:,}: rater_id: {problem}. Give one row for each rater.")
             people[rater] = {axis: group for axis, group in zip(axes, groups, strict=True) if group}
     return people
 

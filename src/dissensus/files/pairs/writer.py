@@ -59,9 +59,9 @@ def write_inspect(rows: Iterable[PairRow], path: Path, *, overwrite: bool = Fals
 def _samples(rows: Iterable[PairRow], skipped: SkippedCounts) -> Iterator[dict[str, object]]:
     for number, row in enumerate(rows, start=1):
         shared, chosen, rejected = row.parts
-        why = NO_INPUT if not shared else DIFFERENT_CONTEXTS if len(chosen) > 1 or len(rejected) > 1 else None
-        if why is not None:
-            skipped[why] = skipped.get(why, 0) + 1
+        reason = NO_INPUT if not shared else DIFFERENT_CONTEXTS if len(chosen) > 1 or len(rejected) > 1 else None
+        if reason is not None:
+            skipped[reason] = skipped.get(reason, 0) + 1
             continue
         yield {
             "id": str(row.extra.get("pair_id") or number),

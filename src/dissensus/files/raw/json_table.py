@@ -27,7 +27,7 @@ Row = JsonObject
 BATCH = 2**20
 """Cells that are held as Python objects at a time."""
 
-WHOLE = 2**26
+MAX_BYTES = 2**26
 """Maximum bytes of a file that is one object, which is held in memory as Python objects."""
 
 FEW = 2**22
@@ -77,7 +77,7 @@ def _rows(data: bytes, path: Path) -> pl.DataFrame:
 
 def one_object(data: bytes, path: Path) -> Row | None:
     """Return the single object of a file; None for arrays, JSON Lines and large files."""
-    if len(data) > WHOLE:
+    if len(data) > MAX_BYTES:
         return None
     text = decode_utf8(data, path)
     start = len(text) - len(text.lstrip())

@@ -182,9 +182,9 @@ def select_defined(value: float) -> float | None:
 
 
 _TEXT = ("axis", "group", "against", "metric", "direction", "reason", "warning")
-_WHOLE = ("n_raters", "n_items", "ties")
+_INTEGERS = ("n_raters", "n_items", "ties")
 _ROW_SCHEMA = {
-    name: pl.String if name in _TEXT else pl.Int64 if name in _WHOLE else pl.Float64
+    name: pl.String if name in _TEXT else pl.Int64 if name in _INTEGERS else pl.Float64
     for name in Row.__dataclass_fields__
 }
 

@@ -64,7 +64,7 @@ class Vectors:
     def from_texts(
         cls, encoder: Encoder, texts: Sequence[str], questions: Sequence[str], *, progress: Progress | None = None
     ) -> "Vectors":
-        """Encode answers and questions, each distinct text once; there is no interaction with an empty question."""
+        """Encode answers and questions, each distinct text once; an empty question has no interactions."""
         index_by_text = {text: index for index, text in enumerate(dict.fromkeys((*texts, *questions)))}
         encoded = _encode(encoder, list(index_by_text), progress)
         answer, question = ([index_by_text[text] for text in side] for side in (texts, questions))

@@ -23,7 +23,7 @@ KINDS: Final[tuple[str, ...]] = get_args(KindOfModel)
 AnyModel = Linear | MeanVariance | Groups | Embedding | Transformer
 
 
-WORDS_ALONE: Final = "The model sees the words of the answer only, so an answer has the same score after any question."
+WORDS_ONLY: Final = "The model sees the words of the answer only, so an answer has the same score after any question."
 
 
 class Recipe(NamedTuple):
@@ -47,7 +47,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
         fit_linear,
         "linear: Bradley–Terry on TF-IDF of hashed runs of characters and words, and log length",
         (
-            WORDS_ALONE,
+            WORDS_ONLY,
             "It speaks for the largest group where groups choose differently.",
         ),
     ),
@@ -56,7 +56,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
         fit_spread,
         "mean-variance: distributional preference learning, two linear heads on TF-IDF of hashed runs and log length",
         (
-            WORDS_ALONE,
+            WORDS_ONLY,
             "The spread is estimated from how decided choices are, so noise and disagreement look the same.",
         ),
     ),
@@ -65,7 +65,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
         fit_groups_model,
         "groups: Bradley–Terry on TF-IDF of hashed runs and log length, with shrunk effects of groups and raters",
         (
-            WORDS_ALONE,
+            WORDS_ONLY,
             "Effects of groups are averages: people within a group differ, and individuals must not be judged by them.",
             "The folder may contain preferences of single raters by their ids: protect it like their choices.",
         ),

@@ -27,7 +27,7 @@ NAMED = 4
 
 
 def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
-    """Draw every statistic of every group of an axis, with its interval, beside the value of the whole pool.
+    """Draw every statistic of every group of an axis, with its interval and the value of the whole pool.
 
     Parameters
     ----------

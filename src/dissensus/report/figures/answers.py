@@ -1,4 +1,4 @@
-"""Shares of the answers: of everybody, of groups, and to each question."""
+"""Shares of the answers: of all raters, of groups, and to each question."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -115,7 +115,7 @@ def _table(kind: str, names: Sequence[str], counts: Counts, scale: Sequence[str]
 
 
 def _reading(question: str, scale: Sequence[str], shares: FloatArray, groups: Sequence[str]) -> str:
-    """Return a sentence on the answers of everybody, and on the range of the last answer over groups."""
+    """Return a sentence on the answers of all raters, and on the range of the last answer over groups."""
     ranked = sorted(range(len(scale)), key=lambda k: -shares[0, k])[:NAMED]
     statements = [f"{format_percent(shares[0, k], 1)} are {scale[k]}" for k in ranked]
     text = f"Of all answers to {escape_unprintable(question)}, {join_with_and(statements)}"

@@ -130,7 +130,7 @@ def relation(analysis: AttemptAnalysis, association: Relation, *, name: str, tit
 
 
 def tags(analysis: AttemptAnalysis) -> Figure:
-    """Draw how many of all and of the successful reviewed attempts have each tag."""
+    """Draw the numbers of all and of the successful reviewed attempts with each tag."""
     if not analysis.tags:
         raise UndefinedEstimate("No attempt has a tag: nobody reviewed it, or tags are not in the file.")
     drawn_blocks = [MeanRows("", tuple(_tag(tag) for tag in analysis.tags[:MOST_TAGS]))]
@@ -182,7 +182,7 @@ def _overall_mean(cells: Sequence[AttemptCell], statement: str) -> BootstrapEsti
 
 
 def _blocks(cells: Sequence[AttemptCell], value: str) -> list[MeanRows]:
-    """Return a block of all types and one of each, with a row for all sizes and for each; of one alone no other."""
+    """Return a block of all types and one of each, with a row for all sizes and for each; a single type or size has no row of its own."""
     types = _select_most_frequent(
         [cell for cell in cells if cell.model_type and not cell.size], "model_type", MOST_TYPES
     )

@@ -1,4 +1,4 @@
-"""Figure of the divergence between groups, beside the chance level for their sizes."""
+"""Figure of the divergence between groups, with the chance level for their sizes."""
 
 from collections.abc import Sequence
 from typing import Any

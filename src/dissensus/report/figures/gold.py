@@ -33,7 +33,7 @@ PARTS = {
 
 
 def gold(comparison: GoldAgainstCrowd, groups: DisplayedGroups | None = None) -> Figure:
-    """Draw on how many items experts and crowd agree and differ, for everybody and each group.
+    """Draw on how many items experts and crowd agree and differ, for all raters and each group.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ TEXT = 30
 
 
 def reliability(evaluation: Evaluation) -> Figure:
-    """Draw how often a model is right beside how sure it is, and how many pairs each point stands for.
+    """Draw the accuracy of a model against its confidence, and the number of pairs of each point.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def _draw(bins: Sequence[Bin], width: int) -> Spec:
 
 def _x(field: str, *, labels: bool) -> alt.X:
     axis = alt.Axis(format="~%", values=[0.5, 0.6, 0.7, 0.8, 0.9, 1], labels=labels)
-    title = "how sure the model is" if labels else None
+    title = "confidence of the model" if labels else None
     return alt.X(f"{field}:Q", title=title, scale=alt.Scale(domain=[0.5, 1], nice=False), axis=axis)
 
 

@@ -113,7 +113,7 @@ def moves(audit: FilterAudit) -> Figure:
     first = drawn[0]
     return Figure(
         name="label-moves",
-        title="How far labels move by the filter",
+        title="Label shifts by the filter",
         reading=(
             f"By {MEASURES[first.measure][0]}, labels move {_ratio(first, first.observed):.2f} times as far as the "
             f"median of random removals moves them (p {format_short(first.p, 3)})."

@@ -19,16 +19,16 @@ MODEL, LENGTH, OTHER = "the model", "length alone", "the other model"
 LOOKS: Final = {MODEL: (BLUE, "circle", 64), OTHER: (VERMILION, "diamond", 64), LENGTH: (ORANGE, "square", 40)}
 HEADINGS: Final = {
     "turns": "Human turns so far",
-    "confidence": "Sure, from least to most",
+    "confidence": "Confidence, from low to high",
     "chosen is": "The chosen answer is",
-    "strength": "How much better it was",
+    "strength": "Strength of the preference",
     "tranche": "Tranche",
     "group": "Group of the rater",
     "raters were": "Raters of a pair were",
 }
 WHERE: Final = {
     "turns": "after {} human turns",
-    "confidence": "in {} of how sure it is",
+    "confidence": "in {} of its confidence",
     "chosen is": "where the chosen answer is {}",
     "strength": "at strength {}",
     "tranche": "in the tranche {}",
@@ -47,7 +47,7 @@ class _Line(NamedTuple):
 
 
 def slices(evaluation: Evaluation, *, other: Evaluation | None = None) -> Figure:
-    """Draw the accuracy of a model beside that of length alone, on all pairs and on each part."""
+    """Draw the accuracy of a model and of length alone, on all pairs and on each part."""
     blocks = list(_blocks(evaluation, other))
     return Figure(
         name="slices",

@@ -27,7 +27,7 @@ class _Point(NamedTuple):
 
 
 def standings(overall: Ranking, *, by: str | None = None, groups: Mapping[str, Ranking] | None = None) -> Figure:
-    """Draw the strength of each chatbot with its interval, beside its Elo, by all raters and by each group."""
+    """Draw the strength of each chatbot with its interval and its Elo, by all raters and by each group."""
     blocks = [("" if not groups else "All raters", overall)]
     blocks += [
         (f"Raters by {format_axis(by or 'group')}: {escape_unprintable(name)}", ranking)

@@ -92,8 +92,8 @@ def _reading(vetting: Vetting) -> str:
         return f"None {of} meets a criterion."
     reasons = vetting.raters["flagged_for"].list.eval(pl.element().str.split(":").list.first()).list.unique().explode()
     counts = [(int((reasons == reason).sum()), f"for {words}") for reason, words in REASONS.items()]
-    why = ", ".join(f"{count:,} {words}" for count, words in counts if count)
-    return f"{n:,} {of} {'meets' if n == 1 else 'meet'} a criterion: {why}."
+    reason = ", ".join(f"{count:,} {words}" for count, words in counts if count)
+    return f"{n:,} {of} {'meets' if n == 1 else 'meet'} a criterion: {reason}."
 
 
 def _notes(vetting: Vetting) -> Iterator[str]:

@@ -130,11 +130,11 @@ def decision_questions(gold: Gold, parts: Collection[GoldPart], *, text: Wording
 
 
 def _safety_questions(gold: Gold, text: Wording | None) -> tuple[Question, ...]:
-    why = When(question="safety", answers=gold.scale[1:])
+    condition = When(question="safety", answers=gold.scale[1:])
     wording = text or _english("Is the last answer unsafe?")
     return (
         Question(name="safety", scale=gold.scale, text=wording),
-        _multiple("reasons", "For which reasons?", gold.reasons, when=why),
+        _multiple("reasons", "For which reasons?", gold.reasons, when=condition),
     )
 
 

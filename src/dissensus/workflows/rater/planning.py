@@ -63,13 +63,13 @@ def _avoided_topics(context: RaterContext) -> tuple[str, ...]:
 
 
 def _balancing_cell(context: RaterContext) -> str | None:
-    """Return the cell whose loads alone balance a rater's items, None if all cells count."""
+    """Return the only cell whose loads balance a rater's items, None if all cells count."""
     quota = context.campaign.quota
     return context.rater.cell if quota is not None and quota.balanced else None
 
 
 def _required_replication(context: RaterContext) -> int | None:
-    """Return the required ratings per item from raters like this one, None if everybody rates all."""
+    """Return the required ratings per item from raters like this one, None if every rater rates all."""
     quota, cell, replication = context.campaign.quota, _balancing_cell(context), context.campaign.replication
     return quota.shares(replication).get(cell, 0) if quota and cell and replication else replication
 
