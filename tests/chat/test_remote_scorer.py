@@ -3,10 +3,11 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
+from tests.support.loopback_server import serve_requests
 
 from dissensus.chat.remote_scorer import BATCH_SIZE, RemoteModel, open_remote_model
 from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
@@ -60,15 +61,9 @@ def server() -> Iterator[Server]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        listening.daemon_threads = True
-        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        state.url = f"http://127.0.0.1:{listening.server_address[1]}"  # type: ignore[attr-defined]
+    with serve_requests(Handler) as state.url:
         yield state
         state.over.set()
-        listening.shutdown()
-        thread.join()
 
 
 @pytest.fixture(autouse=True)

@@ -1,16 +1,16 @@
 """Client of a running site."""
 
 import logging
-import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import httpx
 import pytest
 from tests.support.api_programs import add_member, open_api_campaign, rate, token
 from tests.support.campaigns import ABOUT_YOU, definition, items
+from tests.support.loopback_server import serve_requests
 from tests.support.staff_browsers import House
 
 import dissensus
@@ -162,14 +162,8 @@ def losing(url: str, n: int) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Be quiet."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with serve_requests(Proxy) as address:
+        yield address
 
 
 def test_a_retry_creates_nothing_twice(house: House, waits: list[float]) -> None:

@@ -2,16 +2,15 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from http.server import ThreadingHTTPServer
 from typing import Any, get_args
 
 import pytest
 from tests.support.campaigns import NOW
 from tests.support.live_site import Live, serving
+from tests.support.loopback_server import serve_requests
 from tests.support.paths import ROOT
 from tests.support.staff_browsers import House, create_draft
 from tests.support.webhook_office import Office
@@ -149,19 +148,14 @@ def test_the_documented_receiver_accepts_deliveries(
     names: dict[str, Any] = {"__name__": "docs"}
     exec(code, names)
     create_draft(house)
-    with ThreadingHTTPServer(("127.0.0.1", 0), names["Receiver"]) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        address = f"http://127.0.0.1:{server.server_address[1]}/"
-        webhook = client.add_webhook("pilot", address, after=0)
+    with serve_requests(names["Receiver"]) as address:
+        webhook = client.add_webhook("pilot", f"{address}/", after=0)
         office = Office(house.platform, signer=house.live.site.webhook_signer, at=datetime.now(UTC))
         monkeypatch.setenv("WEBHOOK_SECRET", SECRET)
         office.turn()
         assert client.webhooks("pilot")[0].failure_reason == "it answered HTTP 400"
         monkeypatch.setenv("WEBHOOK_SECRET", str(webhook.secret))
         office.forward(seconds=10).turn()
-        server.shutdown()
-        thread.join()
     assert client.webhooks("pilot")[0].sequence == 2
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
         ["1", "created"],

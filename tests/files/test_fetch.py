@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.file_refusals import as_unprivileged_user
-from tests.support.file_server import CERTIFICATE, ONE, Loopback, serving
+from tests.support.file_server import ONE, Loopback, serving
+from tests.support.loopback_server import CERTIFICATE
 from tests.support.paths import ROOT
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable

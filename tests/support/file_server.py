@@ -1,37 +1,15 @@
 """Server of files on loopback: the first part of a path names a behaviour, the rest a file."""
 
-import ssl
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import chain, repeat
-from pathlib import Path
 from typing import Any
 
-# Self-signed for 127.0.0.1, for these tests only.
-CERTIFICATE = """\
------BEGIN CERTIFICATE-----
-MIIBlTCCATugAwIBAgIBATAKBggqhkjOPQQDAjAYMRYwFAYDVQQDDA1sb29wYmFj
-ayB0ZXN0MCAXDTAwMDEwMTAwMDAwMFoYDzIxMjYwMTAxMDAwMDAwWjAYMRYwFAYD
-VQQDDA1sb29wYmFjayB0ZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEZqAu
-BS1Hzj79IBM2E1qtKn/ydl1eA/K13gbuIGbdvQW+CiGRXV1ertQbYbh6WtExJmBr
-hFraBsLNtSmVZC0/oqN0MHIwDwYDVR0TAQH/BAUwAwEB/zAdBgNVHQ4EFgQUN2U3
-sqG0VVKRBeZttjjJ5As7ePIwHwYDVR0jBBgwFoAUN2U3sqG0VVKRBeZttjjJ5As7
-ePIwDgYDVR0PAQH/BAQDAgKEMA8GA1UdEQQIMAaHBH8AAAEwCgYIKoZIzj0EAwID
-SAAwRQIhAPFfVmnGg1+4+9epcqeiyyO1AI7Ix5iYvXfcakbWb7/3AiByKY1tcf8i
-Xk5xT4X1kr54VyGcQsKAFQK1e7JAENxgoQ==
------END CERTIFICATE-----
-"""
-_KEY = """\
------BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgNbALzDvDNCyhOIjo
-MJRbvneY3YP56/fkiR/KoG00ijOhRANCAARmoC4FLUfOPv0gEzYTWq0qf/J2XV4D
-8rXeBu4gZt29Bb4KIZFdXV6u1BthuHpa0TEmYGuEWtoGws21KZVkLT+i
------END PRIVATE KEY-----
-"""
+from tests.support.loopback_server import serve_requests
+
 PIECE = 2**14
 ONE, TWO = '"one"', '"two"'
 
@@ -78,23 +56,11 @@ class Answer:
 def serving(bodies: dict[str, bytes], *, tls: bool = False, elsewhere: str = "") -> Iterator[Loopback]:
     """Serve until the block ends."""
     state = Loopback(bodies, elsewhere)
-    with _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"state": state})) as server:
-        if tls:
-            server.socket = server_tls_context().wrap_socket(server.socket, server_side=True)
-        state.root = f"http{'s' if tls else ''}://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with serve_requests(type("Handler", (_Handler,), {"state": state}), tls=tls) as state.root:
         try:
             yield state
         finally:
             state.over.set()
-            server.shutdown()
-            thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -121,15 +87,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Tests read `requests`."""
-
-
-def server_tls_context() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "server.pem")
-        path.write_text(CERTIFICATE + _KEY)
-        context.load_cert_chain(path)
-    return context
 
 
 def _sized(body: bytes, content: bytes | None = None, **headers: str) -> Answer:

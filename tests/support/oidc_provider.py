@@ -4,18 +4,18 @@ import base64
 import hashlib
 import json
 import secrets
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 from joserfc import jwt
 from joserfc.jwk import KeySet, OctKey, RSAKey
 from tests.support.campaigns import NOW
+from tests.support.loopback_server import serve_requests
 
 CLIENT, SECRET = "dissensus & co", "s%cret/:é"
 
@@ -118,12 +118,5 @@ def providing() -> Iterator[Provider]:
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        provider.url = f"http://127.0.0.1:{server.server_port}"
-        try:
-            yield provider
-        finally:
-            server.shutdown()
-            thread.join()
+    with serve_requests(Handler) as provider.url:
+        yield provider

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.support.file_server import server_tls_context
+from tests.support.loopback_server import serve_requests
 
 PIECE = b"x" * 2**14
 BOMB = gzip.compress(bytes(2**26))
@@ -50,25 +50,11 @@ class Receiver:
 def receiving(*, tls: bool = False, host: str = "127.0.0.1") -> Iterator[Receiver]:
     """Receive until the block ends."""
     state = Receiver()
-    with _Server((host, 0), type("Handler", (_Handler,), {"state": state})) as server:
-        if tls:
-            server.socket = server_tls_context().wrap_socket(server.socket, server_side=True)
-        state.root = f"http{'s' if tls else ''}://{host}:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with serve_requests(type("Handler", (_Handler,), {"state": state}), host=host, tls=tls) as state.root:
         try:
             yield state
         finally:
             state.over.set()
-            server.shutdown()
-            thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 
 import pytest
-from tests.support.file_server import CERTIFICATE
+from tests.support.loopback_server import CERTIFICATE
 from tests.support.webhook_receiver import Receiver, receiving
 
 from dissensus.errors import InvalidInput

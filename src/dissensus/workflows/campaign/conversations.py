@@ -34,7 +34,7 @@ def list_conversation_items(platform: Platform, name: str, *, staff_id: str, now
     """Return the finished conversations of raters who gave the required consent, as items."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.of(tx, campaign_row)
+        campaign = platform.definitions.load(tx, campaign_row)
         if campaign.chat is None:
             raise InvalidInput(f"In {name} raters rate items, and have no conversations.")
         result = tuple(_completed_items(tx, campaign_row.id, campaign, campaign.chat))
@@ -79,7 +79,7 @@ def iter_reviews(
     """Yield reviews of conversations from campaigns whose results the member of staff may see."""
     copies = sorted(find_item_copies(tx, rows, chat), key=attrgetter("campaign_id", "id"))
     for campaign_id, group in groupby(copies, key=attrgetter("campaign_id")):
-        campaign = platform.definitions.of(tx, campaigns.get_campaign(tx, campaign_id))
+        campaign = platform.definitions.load(tx, campaigns.get_campaign(tx, campaign_id))
         role = members.find_role(tx, campaign_id, staff_id)
         if role not in ("owner", "analyst") or not _asks_for_reviews(campaign.questionnaire):
             continue
