@@ -27,6 +27,7 @@ def test_every_operation_is_named_described_and_asks_for_a_scope() -> None:
     assert len({operation["operationId"] for *_, operation in documented}) == len(documented) == 42
     for path, method, operation in documented:
         assert operation["description"].endswith("."), (path, method)
+        assert operation["summary"].lower().replace(" ", "_") == operation["operationId"]
         ((scope,),) = (tuple(need["token"]) for need in operation["security"])
         assert scope in SCOPES
         assert {"401", "403", "404", "422", "429", "500", "503"} <= set(operation["responses"])

@@ -226,7 +226,7 @@ def test_raters_of_other_campaigns_and_previews_have_no_account(platform: Platfo
 
 def test_the_ledger_without_pay_names_the_missing_section(platform: Platform) -> None:
     open_campaign(platform, 1)
-    with pytest.raises(NotFound, match=r"Add to its definition \[pay\]"):
+    with pytest.raises(NotFound, match=r"Add to its definition \[pay\], with currency and hourly_rate"):
         ledger(platform)
 
 

@@ -66,7 +66,7 @@ def _to_figures(figures: CampaignFigures) -> FiguresResource:
 
 
 @router.get("/flags", operation_id="list_flags")
-def list_to_resources(
+def list_flags(
     site: SiteOf, caller: Authorized, name: Name, limit: Limit = 100, after: AfterCursor = ""
 ) -> CursorPage[FlagResource]:
     """List raters who meet a criterion, with the evidence, and raters with a decision."""

@@ -59,6 +59,8 @@ def openapi_document() -> dict[str, Any]:
         if isinstance(route, TokenRoute):
             for method in route.methods or ():
                 operation = document["paths"][route.path][method.lower()]
+                # FastAPI takes it from the function, whose name leaves out what its module says.
+                operation["summary"] = operation["operationId"].replace("_", " ").capitalize()
                 operation["security"] = [{"token": [route_scope(route)]}]
                 if method == "POST":
                     operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY_PARAMETER)

@@ -90,7 +90,7 @@ def _load_paying_campaign(tx: Connection, platform: Platform, name: str, staff_i
     if campaign.pay is None and campaign.prolific is None:
         raise NotFound(
             f"{name} has neither [pay] nor [prolific]. Add to its definition [pay], with "
-            "currency and hour, or [prolific], with the codes of its outcomes."
+            "currency and hourly_rate, or [prolific], with the codes of its outcomes."
         )
     return campaign_row, campaign
 
