@@ -47,6 +47,11 @@ class Draws:
             number = (self._block * BLOCK + self._n).to_bytes(8, "big")
         return bytes(size - 8) + number if size == RANDOM_BYTES else hashlib.shake_256(number).digest(size)
 
+    def restart(self) -> None:
+        """Begin with the first block again."""
+        with self._lock:
+            self._block, self._n = 0, 0
+
     def begin(self, *, repeat: bool = False) -> None:
         """Begin the next block, or the present one again."""
         with self._lock:
@@ -57,7 +62,8 @@ DRAWS: Final = Draws()
 
 
 def seed_randomness() -> None:
-    """Replace the system's source of randomness."""
+    """Replace the system's source of randomness, and begin anew."""
+    DRAWS.restart()
     os.urandom = DRAWS
     random._urandom = DRAWS  # type: ignore[attr-defined]
 

@@ -42,11 +42,12 @@ def _record(folder: Path, parts: tuple[str, ...] | list[str]) -> None:
     from tests.behaviour.determinism import Clock, seed_randomness
     from tests.behaviour.site import freeze_commands
 
-    seed_randomness()
     freeze_commands(Clock())
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     for name in parts:
+        # A part is the same whether or not others are recorded before it.
+        seed_randomness()
         with _workplace() as workplace, _timed(name):
             _part(name)(folder, workplace)
 

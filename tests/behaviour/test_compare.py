@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.behaviour.compare import Rename, differences, main
-from tests.behaviour.determinism import Normaliser
+from tests.behaviour.determinism import Draws, Normaliser
 from tests.behaviour.forms import form_to
 
 
@@ -68,6 +68,15 @@ def test_random_texts_are_numbered_by_their_appearance() -> None:
     column = "Q2_harmful_content_overall_and_Unfair"
     assert Normaliser()(column) == column
     assert Normaliser()('{"first_ms": 12, "visible_ms": 3}') == '{"first_ms": 0, "visible_ms": 3}'
+
+
+def test_draws_begin_again_for_each_part() -> None:
+    draws = Draws()
+    first = [draws(16), draws(10)]
+    draws.begin()
+    assert draws(16) not in first
+    draws.restart()
+    assert [draws(16), draws(10)] == first
 
 
 def test_forms_are_filled_as_browsers_fill_them() -> None:
