@@ -9,6 +9,7 @@
         ├── NotFound              (LookupError) a file, column or record does not exist
         ├── NotAllowed            (PermissionError) the caller lacks permission
         ├── Conflict              the resource changed, or exists already
+        ├── TooManyRequests       a rate limit was reached
         └── Unavailable           an external service is missing or does not respond
             └── NoDatabase        the database does not respond
 
@@ -38,6 +39,14 @@ class NotAllowed(DissensusError, PermissionError):
 
 class Conflict(DissensusError):
     """The resource was changed concurrently, or exists already."""
+
+
+class TooManyRequests(DissensusError):
+    """A rate limit was reached; the message says when to try again."""
+
+    def __init__(self, message: str, *, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class Unavailable(DissensusError):

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from dissensus.campaign.rate_limits import HOUR_S, SAVE_PERIOD_S, RateLimit, RaterLimits
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.hints import format_list, suggest
 from dissensus.store.core.database import parse_url
@@ -24,6 +25,7 @@ FILE = "dissensus.toml"
 Hidden: Final = Field(repr=False)
 """Field left out of `repr`, and so of logs."""
 
+RequestCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 class Settings(BaseModel):
     """Settings of the platform. Each is ``DISSENSUS_NAME`` in the environment, or ``name`` in a TOML file."""
@@ -55,6 +57,14 @@ class Settings(BaseModel):
     hsts_days: Annotated[int, Field(ge=0, le=3650)] = 365
     metrics_token: Annotated[str | None, Hidden] = None
     # Cost of hashing a password with Argon2id: passes, and memory for each sign-in.
+    # Rate limits of raters, counted in the database; 0 for no limit. What one rater sends in five minutes, large saves
+    # counted as several; then requests for help or reports of one rater, and of an address, in an hour; then new raters
+    # by an open link, and from an address, in an hour.
+    saves_per_rater: RequestCount = 600
+    notices_per_rater: RequestCount = 20
+    notices_per_address: RequestCount = 500
+    entries_per_link: RequestCount = 3000
+    entries_per_address: RequestCount = 300
     password_passes: Annotated[int, Field(ge=1, le=100)] = 3
     password_memory_mib: Annotated[int, Field(ge=1, le=4096)] = 64
     # OpenID Connect provider for staff sign-in, and this site's client id there: both or neither.
@@ -89,6 +99,22 @@ class Settings(BaseModel):
         return self.base_url or f"http://{host}:{self.port}"
 
     @property
+    @property
+    def rater_limits(self) -> RaterLimits:
+        """Rate limits of raters."""
+        return RaterLimits(
+            saves_per_rater=RateLimit(self.saves_per_rater, SAVE_PERIOD_S),
+            notices_per_rater=RateLimit(self.notices_per_rater, HOUR_S),
+            notices_per_address=RateLimit(self.notices_per_address, HOUR_S),
+            entries_per_link=RateLimit(self.entries_per_link, HOUR_S),
+            entries_per_address=RateLimit(self.entries_per_address, HOUR_S),
+        )
+
+    @property
+    def is_secure(self) -> bool:
+        """True if the public address of the site is HTTPS."""
+        return self.address.startswith("https://")
+
     def networks(self) -> tuple[Network, ...]:
         """Networks that webhooks may reach besides the public internet."""
         return parse_networks(self.webhook_networks or "")

@@ -38,6 +38,11 @@ class AnswerSave:
     idle_ms: int  # part of it without input
     answers: Mapping[str, DraftAnswer]
 
+    @property
+    def length(self) -> int:
+        """Number of characters of the answers."""
+        return sum(len("".join(answer.value or ())) for answer in self.answers.values())
+
 
 def swap_preference(answers: Mapping[str, DraftAnswer], first: Side | None) -> dict[str, DraftAnswer]:
     """Convert the preference among answers between responses (stored) and sides (shown), in both directions.

@@ -89,6 +89,12 @@ def has_open_notice(tx: Connection, rater_id: str, kind: str, text: str, *, assi
     return bool(tx.scalar(select(func.count()).where(same, NoticeTable.settled_at.is_(None))))
 
 
+def count_notices_since(tx: Connection, rater_id: str, kind: str, *, since: datetime) -> int:
+    """Count the notices of a rater after a time."""
+    recent = (NoticeTable.rater_id == rater_id) & (NoticeTable.kind == kind) & (NoticeTable.at > since)
+    return tx.scalar(select(func.count()).where(recent)) or 0
+
+
 def add_notice(
     tx: Connection,
     rater_id: str,

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from sqlalchemy import (
     ColumnElement,
+    BigInteger,
     Connection,
     ForeignKey,
     UniqueConstraint,
@@ -22,9 +23,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import NotAllowed
 from dissensus.store.campaigns import CampaignTable
+from dissensus.campaign.rate_limits import NO_LIMIT, RateLimit, to_milliseconds
 from dissensus.store.core.orm import HASH, ID, Base, RaterData, hash_key, new_id, one_of
 from dissensus.store.staff import SessionTable
 
+from dissensus.store.core.rate_limits import take, take_parameters
 
 class InvitationTable(Base):
     """A personal link of a rater."""
@@ -68,6 +71,9 @@ class RaterTable(Base):
 class DeclarationTable(RaterData, Base):
     """A self-description of a rater; the last one is current."""
 
+    full_at_ms: Mapped[int] = mapped_column(
+        BigInteger, default=0, doc="Time when the token bucket of the rater is full again, in milliseconds since 1970."
+    )
     __tablename__ = "declaration"
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -116,7 +122,11 @@ RATER_COLUMNS = [getattr(RaterTable, name) for name in RaterRow.__dataclass_fiel
 _MARK_SEEN = (
     update(RaterTable)
     .where(RaterTable.id == bindparam("rater_id"))
-    .values(last_seen_at=bindparam("now"))
+    full_at_ms: int = 0  # Time when the token bucket of the rater is full again
+    .values(
+        last_seen_at=bindparam("now"),
+        full_at_ms=take(RaterTable.full_at_ms),
+    )
     .returning(*RATER_COLUMNS)
 )
 
@@ -184,9 +194,15 @@ def find_rater(tx: Connection, rater_id: str) -> RaterRow | None:
     return None if row is None else RaterRow(**row._mapping)
 
 
-def mark_seen(tx: Connection, rater_id: str, *, now: datetime) -> RaterRow | None:
-    """Set the time when a rater was last seen, and return the rater, locked until the transaction ends."""
-    row = tx.execute(_MARK_SEEN, {"rater_id": rater_id, "now": now}).one_or_none()
+def mark_seen(
+    tx: Connection, rater_id: str, *, limit: RateLimit = NO_LIMIT, n_writes: int = 0, now: datetime
+) -> RaterRow | None:
+    """Set the time when a rater was last seen, and return the rater, locked until the transaction ends.
+
+    Writes are taken from the token bucket of the rater.
+    """
+    bucket = take_parameters(limit, n_writes, now_ms=to_milliseconds(now))
+    row = tx.execute(_MARK_SEEN, {"rater_id": rater_id, "now": now, **bucket}).one_or_none()
     return None if row is None else RaterRow(**row._mapping)
 
 

@@ -2,7 +2,7 @@
 
 ::
 
-    staff ─┬─ login_link   api_token ── idempotency   login_failure
+    staff ─┬─ login_link   api_token ── idempotency   login_failure   rate_limit
            └─ member ─────┐
     campaign ─┬───────────┴─ staff_invitation
               ├─ item ──────────────┐
@@ -51,7 +51,7 @@ from dissensus.store import (  # noqa: F401
     staff,
     webhooks,
 )
-from dissensus.store.core import idempotency, leases, login_failures  # noqa: F401
+from dissensus.store.core import idempotency, leases, login_failures, rate_limits  # noqa: F401
 from dissensus.store.core.orm import Base
 
 METADATA: Final[MetaData] = Base.metadata

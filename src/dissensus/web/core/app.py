@@ -57,7 +57,9 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
     """Create the ASGI application."""
     oidc.check_oidc_settings(settings)
     # One connection for each request thread and each background job.
-    platform = open_platform(settings.database_url, threads=settings.threads + N_RUNNERS)
+    platform = open_platform(
+        settings.database_url, threads=settings.threads + N_RUNNERS, rater_limits=settings.rater_limits
+    )
     chat_responder = ChatResponder(
         platform,
         clock=lambda: app.state.site.clock(),

@@ -13,7 +13,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase, NotAllowed, NotFound, Unavailable
+from dissensus.errors import (
+    Conflict,
+    DissensusError,
+    InvalidInput,
+    NoDatabase,
+    NotAllowed,
+    NotFound,
+    TooManyRequests,
+    Unavailable,
+)
 from dissensus.web.api.openapi import methods_at
 from dissensus.web.core.forms import describe_form_error
 from dissensus.web.core.problem import API_PREFIX, problem_response, validation_problem
@@ -26,6 +35,7 @@ STATUS_CODES: Final[dict[type[DissensusError], int]] = {
     NotAllowed: 403,
     NotFound: 404,
     Conflict: 409,
+    TooManyRequests: 429,
     Unavailable: 503,
 }
 PAGE_MESSAGES: Final[Mapping[int, str]] = {
@@ -107,6 +117,10 @@ class ErrorBoundaryMiddleware:
 
 async def _handle_domain_error(request: Request, error: Exception) -> Response:
     status = next((status for kind, status in STATUS_CODES.items() if isinstance(error, kind)), 400)
+    if isinstance(error, TooManyRequests):
+        response = _response(request, status, str(error))
+        response.headers["retry-after"] = str(error.retry_after_s)
+        return response
     if not isinstance(error, NoDatabase):
         return _response(request, status, str(error))
     # Details of the database belong in the log, not in the response.

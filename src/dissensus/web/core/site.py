@@ -75,6 +75,11 @@ def client_network(request: Request) -> str:
     return str(ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
 
 
+def address_digest(site: Site, request: Request) -> str:
+    """Return the keyed digest of the client's network, by which requests are counted."""
+    return site.tokens.keyed_digest("address", client_network(request))
+
+
 def site_of(request: Request) -> Site:
     """Return the state of the worker that handles a request."""
     site: Site = request.app.state.site

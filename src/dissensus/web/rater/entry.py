@@ -17,7 +17,7 @@ from dissensus.web.core.rater_auth import SESSION_COOKIE, SessionKey
 from dissensus.web.core.renderer import PageContext
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.signed_tokens import ARRIVAL_S
-from dissensus.web.core.site import Site
+from dissensus.web.core.site import Site, address_digest
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.web.core.translations import languages, negotiate_language
 from dissensus.workflows.rater import enrolment, recruitment
@@ -219,6 +219,7 @@ def ask_consent(site: SiteOf, name: str, token: ArrivalToken = "") -> Response:
 @router.post("/c/{name}/consent")
 def agree(
     site: SiteOf,
+    request: Request,
     name: str,
     purpose: Annotated[list[str], Form()] = [],  # noqa: B006 - FastAPI copies it
     read: Annotated[str | None, Form(max_length=64)] = None,
@@ -227,7 +228,9 @@ def agree(
     """Enrol a rater who agrees; submitting again returns the same rater."""
     arrival, purposes = _read_arrival(site, token, name), dict.fromkeys(purpose, True)
     try:
-        _, session = enrolment.enrol_rater(site.platform, arrival, purposes, text_digest=read, now=site.clock())
+        _, session = enrolment.enrol_rater(
+            site.platform, arrival, purposes, text_digest=read, address=address_digest(site, request), now=site.clock()
+        )
     except Conflict:
         if _check_arrival(site, arrival).state == "open":
             raise

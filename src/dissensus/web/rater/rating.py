@@ -16,7 +16,7 @@ from dissensus.schema.questionnaire.question import Answer
 from dissensus.web.core.forms import QuestionForm, check_storable, read_answers, read_save
 from dissensus.web.core.rater_auth import SESSION_COOKIE, UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
-from dissensus.web.core.site import Site
+from dissensus.web.core.site import Site, address_digest
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.web.rater import chat, step_json
 from dissensus.web.rater.attention_checks import AttentionCheckPage

@@ -19,6 +19,7 @@ from dissensus.workflows.campaign.webhooks import WebhookSigner
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform.idempotency import delete_expired_responses
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater.rate_limits import delete_full_buckets
 
 JOBS_LEASE: Final = "jobs"
 MONITORING_LEASE: Final = "figures"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dissensus.campaign.rate_limits import RaterLimits
 from dissensus.errors import NotFound
 from dissensus.store.campaigns import DefinitionCache
 from dissensus.store.core import schema
@@ -11,10 +12,11 @@ from dissensus.store.core.database import Database, connect, parse_url
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Database and cached campaign definitions of one worker."""
+    """Database, cached campaign definitions and rate limits of one worker."""
 
     database: Database
     definitions: DefinitionCache = field(default_factory=DefinitionCache)
+    rater_limits: RaterLimits = field(default_factory=RaterLimits)
 
     def check(self) -> None:
         """Refuse a database that does not respond or lacks the tables of this version or a later one."""
@@ -25,9 +27,9 @@ class Platform:
         self.database.dispose()
 
 
-def open_platform(url: str, *, threads: int) -> Platform:
+def open_platform(url: str, *, threads: int, rater_limits: RaterLimits | None = None) -> Platform:
     """Return a platform with a connection pool for the given number of threads."""
-    return Platform(connect(url, pool_size=threads))
+    return Platform(connect(url, pool_size=threads), rater_limits=rater_limits or RaterLimits())
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class ResponseRequest:
 def claim_responses(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> ResponseRequest | None:
     """Claim the pending responses of an exchange; None if there are none or another process has them."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, now=now)
+        context = load_rater(tx, platform, rater, n_writes=0, now=now)
         chat_row = chats.find_last_chat(tx, rater.id)
         if context.campaign.chat is None or chat_row is None or chat_row.exchange_ids[-1:] != (exchange_id,):
             return None
@@ -68,7 +68,7 @@ def store_chat_response(
 ) -> None:
     """Store a response; the last one ends the claim, and without a pick the conversation continues."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, now=now)
+        context = load_rater(tx, platform, rater, n_writes=0, now=now)
         if not chats.set_response(tx, exchange_id, pending.position, response) or context.campaign.chat is None:
             return
         if not chats.list_pending_responses(tx, exchange_id):

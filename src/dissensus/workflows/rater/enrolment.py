@@ -20,6 +20,7 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
 from dissensus.workflows.rater.invite_links import NO_IDS, LinkTarget, campaign_of_link, find_recruit, resolve_link
 from dissensus.workflows.rater.journey import RaterState, claim_seat, next_state
+from dissensus.workflows.rater.rate_limits import take_entry
 
 SESSION_LIFETIME = timedelta(days=30)
 
@@ -47,11 +48,13 @@ def enrol_rater(
     *,
     rehearsal: bool = False,
     text_digest: str | None = None,
+    address: str | None = None,
     now: datetime,
 ) -> tuple[RaterRow, str]:
     """Enrol a rater who consents and return the rater and a session key.
 
-    A rater who entered before is signed in again. `text_digest` is that of the consent text on the page.
+    A rater who entered before is signed in again. `text_digest` is that of the consent text on the page, `address` the
+    keyed digest of the visitor's address, by which entries are limited.
     """
     with platform.database.writing() as tx:
         campaign_row = campaigns.get_campaign_by_name(tx, arrival.campaign, lock=True)
@@ -62,10 +65,15 @@ def enrol_rater(
             agreed = _validate_consent(campaign, purposes, text_digest)
             if campaign_row.state != "open" and not rehearsal:
                 raise Conflict(f"{campaign_row.name} takes no raters now: it is {campaign_row.state}.")
+            if not rehearsal and target.invitation is None:
+                take_entry(tx, platform, campaign_row.id, target.cell, address=address, now=now)
             rater = _add_rater(tx, campaign_row, campaign, arrival, target, rehearsal=rehearsal, now=now)
             _store_consent(tx, rater, campaign_row, campaign, agreed, now)
         elif rater.campaign_id != campaign_row.id:
             raise NotAllowed("This personal link is of another campaign.")
+        else:
+            # A session is a row too.
+            load_rater(tx, platform, rater, now=now)
         session = new_key()
         raters.add_rater_session(tx, rater.id, session, expires_at=now + SESSION_LIFETIME)
     return rater, session
@@ -180,6 +188,7 @@ def resume_session(
         if rater is None:
             return None
         session = new_key()
+        load_rater(tx, platform, rater, now=now)
         raters.add_rater_session(tx, rater.id, session, expires_at=now + SESSION_LIFETIME)
     return rater, session
 

@@ -73,7 +73,7 @@ class RaterState:
 def next_state(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
     """Return the state of a rater, planning and offering items as needed."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, plans=True, now=now)
+        context = load_rater(tx, platform, rater, plans=True, n_writes=0, now=now)
         return planned_state(tx, context, now=now) or _state_of_new_plan(tx, context, now)
 
 

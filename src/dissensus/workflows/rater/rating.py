@@ -8,6 +8,7 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from dissensus.campaign.answer_drafts import AnswerSave, digest_save, to_stored_save
+from dissensus.campaign.rate_limits import count_writes
 from dissensus.errors import Conflict, NotFound
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import answer_drafts, assignments, notices, raters
@@ -19,13 +20,14 @@ from dissensus.workflows.rater import recruitment
 from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
 from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
 
+from dissensus.workflows.rater.rate_limits import take_notice
 
 def save_answers(
     platform: Platform, rater: RaterRow, assignment_id: str, key: str, save: AnswerSave, *, now: datetime
 ) -> int:
     """Save provisional answers and return the latest revision; `key` is the idempotency key."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, now=now)
+        context = load_rater(tx, platform, rater, n_writes=count_writes(save.length), now=now)
         assignment = _own_assignment(tx, context.rater, assignment_id, now)
         save = to_stored_save(save, assignment.shown_first)
         _validate_answers(context.campaign, save, complete=False)
@@ -38,7 +40,7 @@ def submit_answers(
 ) -> RaterState:
     """Submit all answers to an item and return the rater's next state; `key` is the idempotency key."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, now=now)
+        context = load_rater(tx, platform, rater, n_writes=count_writes(save.length), now=now)
         assignment = _own_assignment(tx, context.rater, assignment_id, now)
         save = to_stored_save(save, assignment.shown_first)
         _validate_answers(context.campaign, save, complete=True)
@@ -122,6 +124,7 @@ def report_item(
     """Store a rater's request for help or report of an item; a reported item is withheld from everybody."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, plans=kind == "illegal", now=now)
+    address: str | None = None,
         check_not_withdrawn(context.rater)
         assignment = None if assignment_id is None else _own_assignment(tx, context.rater, assignment_id, now)
         if notices.has_open_notice(tx, rater.id, kind, text, assignment_id=assignment_id):
@@ -131,6 +134,7 @@ def report_item(
         log_rater_event(tx, context.rater, "notice_raised", now, kind=kind, item=item)
         if kind == "illegal" and assignment is not None:
             if assignment.state == "open":
+        take_notice(tx, platform, context.rater, kind, address=address, now=now)
                 assignments.close_assignment(tx, assignment, "skipped", now=now)
             if not context.rater.rehearsal:
                 assignments.withhold_item(tx, assignment.item_id, now=now)
