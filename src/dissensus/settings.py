@@ -24,8 +24,8 @@ FILE = "dissensus.toml"
 
 Hidden: Final = Field(repr=False)
 """Field left out of `repr`, and so of logs."""
-
 RequestCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
+
 
 class Settings(BaseModel):
     """Settings of the platform. Each is ``DISSENSUS_NAME`` in the environment, or ``name`` in a TOML file."""
@@ -56,7 +56,6 @@ class Settings(BaseModel):
     # Days for which browsers use HTTPS only (HSTS), if the public address has it; 0 disables the header.
     hsts_days: Annotated[int, Field(ge=0, le=3650)] = 365
     metrics_token: Annotated[str | None, Hidden] = None
-    # Cost of hashing a password with Argon2id: passes, and memory for each sign-in.
     # Rate limits of raters, counted in the database; 0 for no limit. What one rater sends in five minutes, large saves
     # counted as several; then requests for help or reports of one rater, and of an address, in an hour; then new raters
     # by an open link, and from an address, in an hour.
@@ -65,6 +64,7 @@ class Settings(BaseModel):
     notices_per_address: RequestCount = 500
     entries_per_link: RequestCount = 3000
     entries_per_address: RequestCount = 300
+    # Cost of hashing a password with Argon2id: passes, and memory for each sign-in.
     password_passes: Annotated[int, Field(ge=1, le=100)] = 3
     password_memory_mib: Annotated[int, Field(ge=1, le=4096)] = 64
     # OpenID Connect provider for staff sign-in, and this site's client id there: both or neither.
@@ -99,7 +99,6 @@ class Settings(BaseModel):
         return self.base_url or f"http://{host}:{self.port}"
 
     @property
-    @property
     def rater_limits(self) -> RaterLimits:
         """Rate limits of raters."""
         return RaterLimits(
@@ -115,6 +114,7 @@ class Settings(BaseModel):
         """True if the public address of the site is HTTPS."""
         return self.address.startswith("https://")
 
+    @property
     def networks(self) -> tuple[Network, ...]:
         """Networks that webhooks may reach besides the public internet."""
         return parse_networks(self.webhook_networks or "")

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias
 
 from sqlalchemy import (
-    ColumnElement,
     BigInteger,
+    ColumnElement,
     Connection,
     ForeignKey,
     UniqueConstraint,
@@ -21,13 +21,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
+from dissensus.campaign.rate_limits import NO_LIMIT, RateLimit, to_milliseconds
 from dissensus.errors import NotAllowed
 from dissensus.store.campaigns import CampaignTable
-from dissensus.campaign.rate_limits import NO_LIMIT, RateLimit, to_milliseconds
 from dissensus.store.core.orm import HASH, ID, Base, RaterData, hash_key, new_id, one_of
+from dissensus.store.core.rate_limits import take, take_parameters
 from dissensus.store.staff import SessionTable
 
-from dissensus.store.core.rate_limits import take, take_parameters
 
 class InvitationTable(Base):
     """A personal link of a rater."""
@@ -66,14 +66,14 @@ class RaterTable(Base):
     entered_at: Mapped[datetime]
     last_seen_at: Mapped[datetime]
     changed_at: Mapped[datetime]
+    full_at_ms: Mapped[int] = mapped_column(
+        BigInteger, default=0, doc="Time when the token bucket of the rater is full again, in milliseconds since 1970."
+    )
 
 
 class DeclarationTable(RaterData, Base):
     """A self-description of a rater; the last one is current."""
 
-    full_at_ms: Mapped[int] = mapped_column(
-        BigInteger, default=0, doc="Time when the token bucket of the rater is full again, in milliseconds since 1970."
-    )
     __tablename__ = "declaration"
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -113,6 +113,7 @@ class RaterRow:
     state: RaterState
     language: str
     rehearsal: bool  # True for a preview or a dry run
+    full_at_ms: int = 0  # Time when the token bucket of the rater is full again
 
 
 RATER_COLUMNS = [getattr(RaterTable, name) for name in RaterRow.__dataclass_fields__]
@@ -122,7 +123,6 @@ RATER_COLUMNS = [getattr(RaterTable, name) for name in RaterRow.__dataclass_fiel
 _MARK_SEEN = (
     update(RaterTable)
     .where(RaterTable.id == bindparam("rater_id"))
-    full_at_ms: int = 0  # Time when the token bucket of the rater is full again
     .values(
         last_seen_at=bindparam("now"),
         full_at_ms=take(RaterTable.full_at_ms),

@@ -187,8 +187,8 @@ def resume_session(
         rater = _find_entered_rater(tx, platform, name, key, ids, lock=True)
         if rater is None:
             return None
-        session = new_key()
         load_rater(tx, platform, rater, now=now)
+        session = new_key()
         raters.add_rater_session(tx, rater.id, session, expires_at=now + SESSION_LIFETIME)
     return rater, session
 

@@ -19,8 +19,8 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import recruitment
 from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
 from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
-
 from dissensus.workflows.rater.rate_limits import take_notice
+
 
 def save_answers(
     platform: Platform, rater: RaterRow, assignment_id: str, key: str, save: AnswerSave, *, now: datetime
@@ -119,22 +119,22 @@ def report_item(
     text: str,
     *,
     assignment_id: str | None,
+    address: str | None = None,
     now: datetime,
 ) -> None:
     """Store a rater's request for help or report of an item; a reported item is withheld from everybody."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, plans=kind == "illegal", now=now)
-    address: str | None = None,
         check_not_withdrawn(context.rater)
         assignment = None if assignment_id is None else _own_assignment(tx, context.rater, assignment_id, now)
         if notices.has_open_notice(tx, rater.id, kind, text, assignment_id=assignment_id):
             return
+        take_notice(tx, platform, context.rater, kind, address=address, now=now)
         notices.add_notice(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
         item = None if assignment is None else assignment.item.item_id
         log_rater_event(tx, context.rater, "notice_raised", now, kind=kind, item=item)
         if kind == "illegal" and assignment is not None:
             if assignment.state == "open":
-        take_notice(tx, platform, context.rater, kind, address=address, now=now)
                 assignments.close_assignment(tx, assignment, "skipped", now=now)
             if not context.rater.rehearsal:
                 assignments.withhold_item(tx, assignment.item_id, now=now)
