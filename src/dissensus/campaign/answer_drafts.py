@@ -63,12 +63,12 @@ def to_stored_save(save: AnswerSave, first: Side | None) -> AnswerSave:
     return replace(save, answers=swap_preference(save.answers, first))
 
 
-def digest_save(save: AnswerSave) -> str:
-    """Return the hexadecimal SHA-256 of a save."""
+def digest_save(save: AnswerSave, shown_first: Side | None = None) -> str:
+    """Return the hexadecimal SHA-256 of a save and of the response of a pair that was shown on the left."""
     answers = {
         name: [draft.value, draft.first_ms, draft.last_ms, draft.changes] for name, draft in save.answers.items()
     }
-    content = [save.revision, save.visit, save.visible_ms, save.idle_ms, answers]
+    content = [save.revision, save.visit, save.visible_ms, save.idle_ms, answers, shown_first]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 

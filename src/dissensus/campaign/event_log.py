@@ -31,6 +31,7 @@ EventKind: TypeAlias = Literal[
     "stopped",
     "resumed",
     "withdrawn",
+    "turned_away",
     "recruiter_event",
     "created",
     "revised",
@@ -50,6 +51,9 @@ EventKind: TypeAlias = Literal[
     "erased",
 ]
 """Kind of an event, as `public_events.EVENT_KINDS` describes it; ``erased`` replaces it when its rater withdraws."""
+
+SALT_BYTES: Final = 16
+
 
 INITIAL_CHAIN_DIGEST: Final = "0" * 64
 """Chain digest before the first event."""
@@ -74,7 +78,13 @@ class AuditEntry:
     digest: str
     chain_digest: str
     salt: str | None
+    subject_id: str | None = None  # of the rater, in hexadecimal; None for other events
     event: AuditEvent | None
+
+    @property
+    def linked_digest(self) -> str:
+        """Digest of the event and its subject, which the chain digest covers."""
+        return digest_subject(self.digest, self.subject_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +104,71 @@ def digest_event(event: AuditEvent, salt: str) -> str:
     >>> digest_event(event, "00" * 16)[:16]
     'e08955682b708ffc'
     """
-    at = event.at.astimezone(UTC).isoformat(timespec="microseconds")
-    fields = [event.kind, at, event.rater_id, event.staff_id, event.content]
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(bytes.fromhex(salt) + text.encode("ascii")).hexdigest()
+    fields = [event.kind, format_time(event.at), event.rater_id, event.staff_id, event.content]
+    return hashlib.sha256(bytes.fromhex(salt) + _encode(fields)).hexdigest()
 
 
-def next_chain_digest(previous: str, digest: str) -> str:
+def digest_subject(digest: str, subject_id: str | None) -> str:
+    """Return the SHA-256 of the digest of an event and its subject id, or the digest of an event without a rater."""
+    if subject_id is None:
+        return digest
+    return hashlib.sha256(bytes.fromhex(digest) + bytes.fromhex(subject_id)).hexdigest()
+
+
+def next_chain_digest(previous: str, linked_digest: str) -> str:
     """Return the chain digest of an event after another chain digest."""
-    return hashlib.sha256(bytes.fromhex(previous) + bytes.fromhex(digest)).hexdigest()
+    return hashlib.sha256(bytes.fromhex(previous) + bytes.fromhex(linked_digest)).hexdigest()
 
 
-def find_chain_break(entries: Iterable[AuditEntry], *, n: int, head: str) -> ChainBreak | None:
-    """Verify a chain of `n` entries that ends in the chain digest `head`; return None if it is valid."""
-    previous, sequence = INITIAL_CHAIN_DIGEST, 0
-    for entry in entries:
-        sequence += 1
-        fault = _find_fault(entry, sequence, previous)
+def digest_values(*values: object) -> str:
+    """Return the SHA-256 of values for JSON, in hexadecimal, by which an event commits to a stored row.
+
+    Examples
+    --------
+    >>> digest_values({"a": 1, "b": "x"}) == digest_values({"b": "x", "a": 1})
+    True
+    """
+    return hashlib.sha256(_encode(values)).hexdigest()
+
+
+def digest_item(name: str, content: Mapping[str, Any], salt: str) -> str:
+    """Return the salted SHA-256 of an item, in hexadecimal; without the salt it reveals nothing."""
+    return hashlib.sha256(bytes.fromhex(salt) + _encode([name, content])).hexdigest()
+
+
+def digest_sequence(digests: Iterable[str]) -> str:
+    """Return the SHA-256 of digests in their order, in hexadecimal."""
+    result = hashlib.sha256()
+    for digest in digests:
+        result.update(bytes.fromhex(digest))
+    return result.hexdigest()
+
+
+def format_time(at: datetime) -> str:
+    """Return a time in UTC as digests cover it."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _encode(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+class ChainVerifier:
+    """Verification of a chain, entry by entry in the order of the sequence."""
+
+    def __init__(self) -> None:
+        self.first_break: ChainBreak | None = None
+        self._n, self._previous = 0, INITIAL_CHAIN_DIGEST
+
+    def verify(self, entry: AuditEntry) -> bool:
+        """Verify the next entry; return whether it has a content that matches its digest."""
+        valid = _has_valid_content(entry)
+        fault = self._find_fault(entry, valid)
         if fault is not None:
-            self._report(self._n, fault)
+            self._report(self._n + 1, fault)
         # The entries after a break are verified too: faults of stored rows can be named only by valid events.
         self._n, self._previous = entry.sequence, entry.chain_digest
-        return _has_valid_content(entry)
+        return valid
 
     def finish(self, *, n: int, head: str) -> None:
         """Verify that the chain has `n` entries and ends in the chain digest `head`."""
@@ -128,20 +181,29 @@ def find_chain_break(entries: Iterable[AuditEntry], *, n: int, head: str) -> Cha
         if self.first_break is None:
             self.first_break = ChainBreak(sequence, reason)
 
-    def _find_fault(self, entry: AuditEntry) -> str | None:
-        if entry.sequence != self._n:
+    def _find_fault(self, entry: AuditEntry, valid: bool) -> str | None:
+        if entry.sequence != self._n + 1:
             return f"It is missing: the next event has the sequence number {entry.sequence:,}."
         if (entry.event is None) != (entry.salt is None):
             return "Its content was erased and its salt was not, or the reverse."
-        if entry.event is not None and not _has_valid_content(entry):
+        if entry.event is not None and not valid:
             return f"Its content does not match its digest: {entry.event.kind}, {entry.event.at.isoformat()}."
-        if next_chain_digest(self._previous, entry.linked_digest) != entry.chain_digest:
+        if not _follows(entry, self._previous):
             return "Its chain digest does not follow from the previous one."
         return None
 
 
 def _has_valid_content(entry: AuditEntry) -> bool:
-    return entry.event is not None and entry.salt is not None and digest_event(entry.event, entry.salt) == entry.digest
-    def __init__(self) -> None:
-        self.first_break: ChainBreak | None = None
-        self._n, self._previous = 0, INITIAL_CHAIN_DIGEST
+    if entry.event is None or entry.salt is None:
+        return False
+    try:
+        return digest_event(entry.event, entry.salt) == entry.digest
+    except ValueError:  # A salt that is not hexadecimal.
+        return False
+
+
+def _follows(entry: AuditEntry, previous: str) -> bool:
+    try:
+        return next_chain_digest(previous, entry.linked_digest) == entry.chain_digest
+    except ValueError:  # A digest that is not hexadecimal.
+        return False

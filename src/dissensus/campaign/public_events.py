@@ -22,20 +22,23 @@ class EventDescription:
 EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "entered": EventDescription("a rater entered"),
     "consented": EventDescription("a rater gave or changed consent"),
-    "declared": EventDescription("a rater answered demographic questions"),
-    "check_answered": EventDescription("a rater answered a check"),
-    "survey_answered": EventDescription("a rater was sent a wellbeing survey"),
+    "declared": EventDescription(
+        "a rater answered demographic questions", frozenset({"declaration", "digest", "cell"})
+    ),
+    "check_answered": EventDescription("a rater answered a check", frozenset({"digest"})),
+    "survey_answered": EventDescription("a rater was sent a wellbeing survey", frozenset({"digest"})),
     "item_offered": EventDescription("a rater was shown an item"),
     "item_submitted": EventDescription("a rater finished an item", frozenset({"digest", "save"})),
     "item_skipped": EventDescription("a rater skipped an item"),
-    "conversation_begun": EventDescription("a rater began a conversation"),
+    "conversation_begun": EventDescription("a rater began a conversation", frozenset({"digest"})),
     "message_sent": EventDescription("a rater sent a message to a chatbot", frozenset({"digest"})),
     "response_picked": EventDescription("a rater preferred one of two responses", frozenset({"digest"})),
-    "conversation_ended": EventDescription("a rater ended a conversation"),
+    "conversation_ended": EventDescription("a rater ended a conversation", frozenset({"digest"})),
     "notice_raised": EventDescription("a rater needs help, or reported an item"),
     "stopped": EventDescription("a rater stopped"),
     "resumed": EventDescription("a rater resumed after a stop"),
     "withdrawn": EventDescription("a rater, whose id is not recorded, withdrew"),
+    "turned_away": EventDescription("a rater, whose id is not recorded, was turned away, since their cell was full"),
     "recruiter_event": EventDescription("a recruiter reported the status of a submission"),
     "created": EventDescription("the campaign was created"),
     "revised": EventDescription("its definition changed"),
@@ -50,7 +53,8 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "members_changed": EventDescription("a member joined, changed role or left"),
     "payment_recorded": EventDescription("a payment was recorded or reversed"),
     "decision_recorded": EventDescription(
-        "a decision was made about a rater, a submission or a label", frozenset({"answers", "reason"})
+        "a decision was made about a rater, a submission or a label",
+        frozenset({"answers", "decision", "digest", "reason"}),
     ),
     "recruiter_ids_erased": EventDescription("the ids of a recruiter were erased"),
     "webhook_changed": EventDescription("a webhook was added, removed, paused or resumed"),
@@ -96,7 +100,7 @@ def to_public_event(entry: AuditEntry) -> PublicEvent:
         actor=None if event is None else "staff" if event.staff_id else "rater" if event.rater_id else "other",
         staff=None if event is None else event.staff_id,
         content={} if event is None else {k: value for k, value in event.content.items() if k not in private},
-        digest=entry.digest,
+        digest=entry.linked_digest,
         chain_digest=entry.chain_digest,
     )
 

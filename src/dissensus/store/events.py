@@ -14,7 +14,6 @@ from sqlalchemy import (
     UniqueConstraint,
     bindparam,
     delete,
-    func,
     insert,
     null,
     select,
@@ -25,10 +24,12 @@ from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
 from dissensus.campaign.event_log import (
     INITIAL_CHAIN_DIGEST,
+    SALT_BYTES,
     AuditEntry,
     AuditEvent,
     EventKind,
     digest_event,
+    digest_subject,
     next_chain_digest,
 )
 from dissensus.store.core.orm import HASH, ID, Base, Number
@@ -53,6 +54,9 @@ class EventTable(Base):
     # No foreign key: it would lock the campaign after the rater, and deadlock with planning.
     campaign_id: Mapped[str] = mapped_column(ID)
     kind: Mapped[str]
+    subject_id: Mapped[str | None] = mapped_column(
+        String(32), doc="Random id of the rater in the log; stays when the rater withdraws."
+    )
     at: Mapped[datetime | None] = mapped_column(doc="Null if erased, like all columns below except the digests.")
     rater_id: Mapped[str | None] = mapped_column(ID, index=True)
     staff_id: Mapped[str | None] = mapped_column(ID)
@@ -73,7 +77,6 @@ class EventChainTable(Base):
     head_digest: Mapped[str] = mapped_column(HASH)
 
 
-SALT_BYTES: Final = 16
 BATCH_SIZE: Final = 1_000
 
 
@@ -94,14 +97,18 @@ def append_event(
     content: Mapping[str, Any],
     *,
     rater_id: str | None = None,
+    subject_id: str | None = None,
     staff_id: str | None = None,
     now: datetime,
 ) -> int:
-    """Append an event to the audit log, and return its number; it is chained later to keep writers from waiting."""
+    """Append an event to the audit log, and return its number; it is chained later to keep writers from waiting.
+
+    The event of a rater has the subject id of the rater, by which erasures are verified.
+    """
     event = AuditEvent(kind=kind, at=now, rater_id=rater_id, staff_id=staff_id, content=content)
     salt = token_hex(SALT_BYTES)
     row = {"campaign_id": campaign_id, "kind": kind, "at": now, "rater_id": rater_id, "staff_id": staff_id}
-    row |= {"content": dict(content), "salt": salt, "digest": digest_event(event, salt)}
+    row |= {"content": dict(content), "salt": salt, "digest": digest_event(event, salt), "subject_id": subject_id}
     return int(tx.execute(_INSERT, row).scalar_one())
 
 
@@ -122,15 +129,15 @@ def chain_events(tx: Connection, campaign_id: str) -> int:
         select(EventChainTable.n_events, EventChainTable.head_digest).where(chain).with_for_update()
     ).one()
     unchained = (
-        select(EventTable.number, EventTable.digest)
+        select(EventTable.number, EventTable.digest, EventTable.subject_id)
         .where(EventTable.campaign_id == campaign_id, EventTable.sequence.is_(None))
         .order_by(EventTable.number)
         .limit(BATCH_SIZE)
         .with_for_update()
     )
     rows = []
-    for number, digest in tx.execute(unchained).all():
-        n, head = n + 1, next_chain_digest(head, digest)
+    for number, digest, subject_id in tx.execute(unchained).all():
+        n, head = n + 1, next_chain_digest(head, digest_subject(digest, subject_id))
         rows.append({"event_number": number, "new_sequence": n, "new_digest": head})
     if rows:
         tx.execute(_SET_CHAIN_DIGEST, rows)
@@ -146,12 +153,6 @@ def get_chain_head(tx: Connection, campaign_id: str) -> tuple[int, str]:
     return int(row.n_events), str(row.head_digest)
 
 
-def has_chain_digest(tx: Connection, campaign_id: str, digest: str) -> bool:
-    """Return whether a chain contains a digest."""
-    in_campaign = (EventTable.campaign_id == campaign_id) & (EventTable.chain_digest == digest)
-    return bool(tx.scalar(select(func.count()).where(in_campaign)))
-
-
 def find_event(tx: Connection, campaign_id: str, number: int) -> AuditEvent | None:
     """Return an event of a campaign, or None."""
     in_campaign = (EventTable.number == number) & (EventTable.campaign_id == campaign_id)
@@ -165,6 +166,15 @@ def iterate_entries(tx: Connection, campaign_id: str) -> Iterator[AuditEntry]:
         tx, EventTable.sequence, EventTable.campaign_id == campaign_id, EventTable.sequence.is_not(None)
     ):
         yield to_entry(row)
+
+
+def iterate_unchained(tx: Connection, campaign_id: str) -> Iterator[tuple[AuditEvent, str | None]]:
+    """Yield the events that are not chained yet, each with the subject id of its rater."""
+    unchained = (EventTable.campaign_id == campaign_id, EventTable.sequence.is_(None))
+    for row in _iterate_rows(tx, EventTable.number, *unchained):
+        event = _to_event(row)
+        if event is not None:
+            yield event, row.subject_id
 
 
 def iterate_events(tx: Connection, campaign_id: str, kind: EventKind) -> Iterator[AuditEvent]:
@@ -184,29 +194,28 @@ def _iterate_rows(tx: Connection, by: InstrumentedAttribute[Any], *where: Column
 def to_entry(row: Any) -> AuditEntry:
     """Return the audit entry of a row."""
     return AuditEntry(
-        sequence=row.sequence, digest=row.digest, chain_digest=row.chain_digest, salt=row.salt, event=_to_event(row)
+        sequence=row.sequence,
+        digest=row.digest,
+        chain_digest=row.chain_digest,
+        salt=row.salt,
+        subject_id=row.subject_id,
+        event=_to_event(row),
     )
 
 
 def _to_event(row: Any) -> AuditEvent | None:
-    if row.content is None and row.at is None:
+    if row.at is None:
         return None
     content = {} if row.content is None else row.content
     return AuditEvent(kind=row.kind, at=row.at, rater_id=row.rater_id, staff_id=row.staff_id, content=content)
 
 
 def erase_rater_events(tx: Connection, rater_id: str) -> None:
-    """Erase the events of a rater: chained ones leave their digests, which reveal nothing."""
+    """Erase the events of a rater: chained ones leave their digests, which reveal nothing, and the subject id."""
     owned = EventTable.rater_id == rater_id
     tx.execute(delete(EventTable).where(owned, EventTable.sequence.is_(None)))
     nulls = dict.fromkeys(("at", "rater_id", "staff_id", "salt"))
     tx.execute(update(EventTable).where(owned).values(kind="erased", content=null(), **nulls))
-
-
-def count_erased_events(tx: Connection, campaign_id: str) -> int:
-    """Count the erased events of a campaign."""
-    erased = (EventTable.campaign_id == campaign_id) & (EventTable.kind == "erased")
-    return tx.scalar(select(func.count()).where(erased)) or 0
 
 
 def list_entries_after(tx: Connection, campaign_id: str, *, after: int, most: int) -> tuple[AuditEntry, ...]:

@@ -102,9 +102,10 @@ def has_flag_decisions(tx: Connection, campaign_id: str) -> bool:
 
 def add_flag_decision(
     tx: Connection, rater_id: str, decision_id: str, judgement: FlagJudgement, *, staff_id: str, now: datetime
-) -> None:
-    """Insert a decision, dated after earlier ones even if the clock was set back."""
+) -> datetime:
+    """Insert a decision, dated after earlier ones even if the clock was set back, and return its time."""
     last = next((decision.at for decision in list_flag_decisions(tx, rater_id)), None)
     at = now if last is None or now > last else last + timedelta(microseconds=1)
     row = {"id": decision_id, "rater_id": rater_id, "staff_id": staff_id, "at": at}
     tx.execute(insert(FlagDecisionTable).values(**row, **asdict(judgement)))
+    return at

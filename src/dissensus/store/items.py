@@ -4,16 +4,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from secrets import token_hex
 from typing import Any, Final
 
-from sqlalchemy import Connection, ForeignKey, UniqueConstraint, false, func, insert, select, update
+from sqlalchemy import Connection, ForeignKey, String, UniqueConstraint, false, func, insert, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
+from dissensus.campaign.event_log import SALT_BYTES, digest_item, digest_sequence
 from dissensus.errors import Conflict
 from dissensus.schema.hints import count_rest, format_value
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.store.core.orm import ID, Base, new_id
+from dissensus.store.core.orm import HASH, ID, Base, new_id
 
 
 class ItemTable(Base):
@@ -27,6 +29,8 @@ class ItemTable(Base):
     position: Mapped[int]
     name: Mapped[str] = mapped_column(doc="The item_id in files.")
     content: Mapped[dict[str, Any]] = mapped_column(doc="Turns, attributes, and response B of a pair.")
+    salt: Mapped[str | None] = mapped_column(String(32), doc="Salt of the digest; null once the text was erased.")
+    digest: Mapped[str] = mapped_column(HASH, doc="Salted digest of name and content; the audit log has that of all.")
     load: Mapped[int] = mapped_column(default=0, doc="Assignments that are open or done.")
     withheld: Mapped[bool] = mapped_column(
         default=False, server_default=false(), doc="True if a rater reported it as illegal content."
@@ -39,6 +43,12 @@ MAX_IDS_PER_STATEMENT: Final = 500
 
 ERASED_TEXT: Final = "(withdrawn by who wrote it)"
 """Text that replaces an erased conversation."""
+
+
+ERASED_CONTENT: Final = {
+    "turns": [{"speaker": speaker, "text": ERASED_TEXT} for speaker in ("human", "bot")],
+    "attributes": {},
+}
 
 
 def add_items(tx: Connection, campaign_id: str, items: Sequence[Item], *, now: datetime) -> None:
@@ -57,7 +67,7 @@ def add_items(tx: Connection, campaign_id: str, items: Sequence[Item], *, now: d
             "campaign_id": campaign_id,
             "position": position,
             "name": item.item_id,
-            "content": _to_content(item),
+            **_content_columns(item.item_id, _to_content(item)),
             "load": 0,
         }
         for position, item in enumerate(items, len(existing))
@@ -69,6 +79,17 @@ def add_items(tx: Connection, campaign_id: str, items: Sequence[Item], *, now: d
 def _to_content(item: Item) -> dict[str, Any]:
     content = {"turns": item.conversation.to_dicts(), "attributes": dict(item.attributes)}
     return content if item.response_b is None else {**content, "response_b": item.response_b}
+
+
+def _content_columns(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    salt = token_hex(SALT_BYTES)
+    return {"content": content, "salt": salt, "digest": digest_item(name, content, salt)}
+
+
+def digest_items(tx: Connection, campaign_id: str) -> str:
+    """Return the digest of all items of a campaign in their order, for the audit log."""
+    query = select(ItemTable.digest).where(ItemTable.campaign_id == campaign_id).order_by(ItemTable.position)
+    return digest_sequence(tx.scalars(query))
 
 
 def count_items(tx: Connection, campaign_id: str) -> int:
@@ -116,14 +137,14 @@ def iterate_item_copies(tx: Connection, names: Sequence[str]) -> Iterator[ItemCo
 
 
 def erase_item(tx: Connection, item_id: str) -> None:
-    """Erase the text and attributes of an item; its ratings stay."""
-    turns = [{"speaker": speaker, "text": ERASED_TEXT} for speaker in ("human", "bot")]
-    tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(content={"turns": turns, "attributes": {}}))
+    """Erase the text and attributes of an item, and the salt of its digest; its ratings stay."""
+    tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(content=ERASED_CONTENT, salt=None))
 
 
 def set_item_attributes(tx: Connection, campaign_id: str, attributes_of: Mapping[str, Mapping[str, str]]) -> None:
     """Replace the attributes of items, by item id."""
     for item_id, attributes in attributes_of.items():
         is_item = (ItemTable.id == item_id) & (ItemTable.campaign_id == campaign_id)
-        content = tx.execute(select(ItemTable.content).where(is_item)).scalar_one()
-        tx.execute(update(ItemTable).where(is_item).values(content={**content, "attributes": dict(attributes)}))
+        name, content = tx.execute(select(ItemTable.name, ItemTable.content).where(is_item)).one()
+        columns = _content_columns(name, {**content, "attributes": dict(attributes)})
+        tx.execute(update(ItemTable).where(is_item).values(**columns))

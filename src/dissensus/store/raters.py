@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from secrets import token_hex
 from typing import Any, Final, Literal, TypeAlias
 
 from sqlalchemy import (
@@ -10,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     ForeignKey,
+    String,
     UniqueConstraint,
     and_,
     bindparam,
@@ -53,6 +55,9 @@ class RaterTable(Base):
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
     number: Mapped[int] = mapped_column(doc="Entry number, from 0; seeds the order of items.")
+    subject_id: Mapped[str | None] = mapped_column(
+        String(32), doc="Random id of the rater in the audit log; null once the rater has withdrawn."
+    )
     invitation_hash: Mapped[str | None] = mapped_column(ForeignKey("invitation.key_hash"), unique=True)
     cell: Mapped[str | None] = mapped_column(doc="Quota cell, if there is a quota and the cell is known.")
     excluded_topics: Mapped[str | None] = mapped_column(
@@ -97,6 +102,9 @@ def is_participant(campaign_id: str) -> ColumnElement[bool]:
 RaterState: TypeAlias = Literal["rating", "finished", "stopped", "withdrawn"]
 
 
+SUBJECT_ID_BYTES: Final = 16
+
+
 INVALID_LINK: Final = "This link is not valid (any more). Ask its sender for a new one."
 """The same message for every invalid key: it reveals no campaign."""
 
@@ -108,6 +116,7 @@ class RaterRow:
     id: str
     campaign_id: str
     number: int  # Zero-based entry number
+    subject_id: str | None  # Random id in the audit log, None once the rater has withdrawn
     cell: str | None  # Quota cell, if there is a quota and the cell is known
     excluded_topics: str | None  # Topics that the rater avoids, one per line; None until the rater answered
     state: RaterState
@@ -157,6 +166,7 @@ def add_rater(
         id=rater_id,
         campaign_id=campaign_id,
         number=number,
+        subject_id=token_hex(SUBJECT_ID_BYTES),
         cell=cell,
         excluded_topics=None,
         state="rating",
@@ -244,11 +254,22 @@ def set_rater_cell(tx: Connection, rater_id: str, cell: str) -> None:
     tx.execute(update(RaterTable).where(RaterTable.id == rater_id).values(cell=cell))
 
 
-def add_declaration(tx: Connection, rater_id: str, content: Mapping[str, Any], *, now: datetime) -> None:
-    """Insert a self-description, dated after earlier ones even if the clock was set back."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclarationRow:
+    """A self-description of a rater."""
+
+    id: str
+    content: Mapping[str, Any]
+    at: datetime
+
+
+def add_declaration(tx: Connection, rater_id: str, content: Mapping[str, Any], *, now: datetime) -> DeclarationRow:
+    """Insert a self-description, dated after earlier ones even if the clock was set back, and return it."""
     last = tx.scalar(select(func.max(DeclarationTable.at)).where(DeclarationTable.rater_id == rater_id))
     now = now if last is None or now > last else last + timedelta(microseconds=1)
-    tx.execute(insert(DeclarationTable).values(id=new_id(now), rater_id=rater_id, content=dict(content), at=now))
+    row = DeclarationRow(id=new_id(now), content=dict(content), at=now)
+    tx.execute(insert(DeclarationTable).values(rater_id=rater_id, id=row.id, content=row.content, at=row.at))
+    return row
 
 
 def find_declaration(tx: Connection, rater_id: str) -> dict[str, Any] | None:

@@ -1,52 +1,173 @@
-"""`dissensus audit`: verification of the audit log of a campaign."""
+"""`dissensus audit`: verification of the audit logs of campaigns, and publication of their heads."""
 
 import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform
-from dissensus.workflows.campaign.audit import AuditReport
-from dissensus.workflows.campaign.audit import audit_campaign as verify
+from dissensus.campaign.head_statements import (
+    HeadStatement,
+    derive_signing_key,
+    parse_signing_key,
+    parse_verification_key,
+)
+from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
+from dissensus.errors import InvalidInput
+from dissensus.settings import Settings, load_secret_keys
+from dissensus.workflows.campaign.audit import AuditReport, audit_campaign, load_campaign_ids
+from dissensus.workflows.campaign.head_publication import publish_heads, read_statements
 
 
 def audit(
-    name: NameArgument,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The campaign. Default: all campaigns.", show_default=False)
+    ] = None,
     head: Annotated[
-        str | None, typer.Option(metavar="DIGEST", help="An earlier head of the chain, to be found in it.")
+        str | None,
+        typer.Option(metavar="DIGEST|FILE", help="An earlier head, or a file of --publish, to be found in the chain."),
+    ] = None,
+    publish: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Append a signed statement of the heads, one JSON line, if all is valid."),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PEM",
+            help="Ed25519 key that signs statements, or must have signed them. Default: derived from the secret key "
+            "of the site; to verify, the key that each line states.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
     settings: SettingsOption = None,
 ) -> None:
     """Verify the audit log of a campaign, and the tables that must agree with it; exits with 1 on a fault.
 
-    Store the printed head elsewhere: --head verifies later that no earlier event was changed or removed.
+    Keep the printed head elsewhere, or publish the heads of all campaigns: --head verifies later that nothing
+    before them was changed or removed.
 
     Example: dissensus audit pilot
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
-        report = verify(platform, name, known=head)
-    typer.echo(json.dumps(_as_dict(report), indent=2) if as_json else "\n".join(_lines(name, report)))
-    if not report.holds:
+    if head is not None and _is_digest(head) and name is None:
+        raise InvalidInput("A head is of one campaign. Name it: dissensus audit NAME --head DIGEST.")
+    site_settings = load_settings(settings)
+    statements = () if head is None or _is_digest(head) else _read_statements(Path(head), key)
+    signing_key = None if publish is None else _load_signing_key(site_settings, key)
+    with open_site_platform(site_settings, old=True) as platform:
+        ids = load_campaign_ids(platform)
+        reports = [
+            audit_campaign(platform, each, heads=_list_heads(head, statements, ids.get(each)))
+            for each in (ids if name is None else [name])
+        ]
+    missing = _find_missing_campaigns(statements, ids) if name is None else []
+    holds = not missing and all(report.holds for report in reports)
+    typer.echo(
+        _format_json(name, reports, missing) if as_json else "\n".join(_list_lines(reports, statements, missing))
+    )
+    if publish is not None and signing_key is not None and holds:
+        statement = publish_heads(publish, reports, signing_key, now=utc_now())
+        note = f"{publish}: heads of {len(reports):,} campaigns of {statement.at}, signed with the key {statement.key}."
+        typer.echo(note, err=True)
+    if not holds:
         raise typer.Exit(1)
 
 
-def _as_dict(report: AuditReport) -> dict[str, object]:
-    fault = report.first_break
-    first_break = None if fault is None else {"sequence": fault.sequence, "reason": fault.reason}
-    numbers = {"holds": report.holds, "events": report.n, "erased": report.n_erased, "head": report.head}
-    return {**numbers, "first_break": first_break, "contains_head": report.contains_head, "faults": list(report.faults)}
+def _is_digest(head: str) -> bool:
+    return re.fullmatch("[0-9a-f]{64}", head) is not None
 
 
-def _lines(name: str, report: AuditReport) -> list[str]:
-    erased = f", {report.n_erased:,} of them erased by withdrawal" if report.n_erased else ""
-    if report.first_break is None:
-        lines = [f"The chain of {name} holds: {report.n:,} events{erased}.", f"Head: {report.head}"]
-    else:
-        lines = [
-            f"The chain of {name} is broken at event {report.first_break.sequence:,} of {report.n:,}. "
-            f"{report.first_break.reason}"
-        ]
-    if report.contains_head is not None:
-        lines.append("That digest is in the chain." if report.contains_head else "That digest is not in the chain.")
-    return lines + [f"- {fault}" for fault in report.faults]
+def _read_statements(path: Path, key: Path | None) -> tuple[HeadStatement, ...]:
+    return read_statements(path, None if key is None else parse_verification_key(_read_key(key)))
+
+
+def _load_signing_key(settings: Settings, key: Path | None) -> Ed25519PrivateKey:
+    return derive_signing_key(load_secret_keys(settings).current) if key is None else parse_signing_key(_read_key(key))
+
+
+def _read_key(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"The key {path} cannot be read: {error.strerror}.") from None
+
+
+def _list_heads(head: str | None, statements: Sequence[HeadStatement], campaign_id: str | None) -> Sequence[str] | None:
+    """Return the earlier heads of a campaign, None if none were given."""
+    if head is None or _is_digest(head):
+        return None if head is None else [head]
+    return [each.head for statement in statements for each in statement.heads if each.campaign == campaign_id]
+
+
+def _find_missing_campaigns(statements: Sequence[HeadStatement], ids: Mapping[str, str]) -> list[str]:
+    """Return the ids of published campaigns that the site no longer has."""
+    published = {head.campaign for statement in statements for head in statement.heads}
+    return sorted(published - set(ids.values()))
+
+
+def _format_json(name: str | None, reports: Sequence[AuditReport], missing: Sequence[str]) -> str:
+    campaigns = {report.name: _to_mapping(report) for report in reports}
+    holds = not missing and all(report.holds for report in reports)
+    everything = {"holds": holds, "campaigns": campaigns, "missing_campaigns": list(missing)}
+    return json.dumps(everything if name is None else campaigns[name], indent=2)
+
+
+def _to_mapping(report: AuditReport) -> dict[str, object]:
+    fault, missing = report.first_break, report.missing_heads
+    return {
+        "holds": report.holds,
+        "campaign": report.campaign_id,
+        "events": report.n,
+        "erased": report.n_erased,
+        "withdrawals": report.n_withdrawals,
+        "head": report.head,
+        "first_break": None if fault is None else {"sequence": fault.sequence, "reason": fault.reason},
+        "contains_head": None if missing is None else not missing,
+        "missing_heads": None if missing is None else list(missing),
+        "faults": list(report.faults),
+    }
+
+
+def _list_lines(
+    reports: Sequence[AuditReport], statements: Sequence[HeadStatement], missing: Sequence[str]
+) -> Iterator[str]:
+    for report in reports:
+        yield from _describe_report(report)
+        yield from _describe_heads(report, statements)
+        yield from (f"- {fault}" for fault in report.faults)
+    for campaign_id in missing:
+        yield f"The campaign {campaign_id} was published, and the site has none with this id."
+    if statements:
+        keys = ", ".join(dict.fromkeys(statement.key for statement in statements))
+        yield f"{len(statements):,} statements up to {statements[-1].at}, signed with {keys}."
+
+
+def _describe_report(report: AuditReport) -> Iterator[str]:
+    if report.first_break is not None:
+        sequence, reason = report.first_break.sequence, report.first_break.reason
+        yield f"The chain of {report.name} is broken at event {sequence:,} of {report.n:,}. {reason}"
+        return
+    erased = f", {report.n_erased:,} of them erased by {report.n_withdrawals:,} withdrawals" if report.n_erased else ""
+    yield f"The chain of {report.name} holds: {report.n:,} events{erased}."
+    yield f"Campaign: {report.campaign_id}"
+    yield f"Head: {report.head}"
+
+
+def _describe_heads(report: AuditReport, statements: Sequence[HeadStatement]) -> Iterator[str]:
+    if report.missing_heads is None:
+        return
+    if not statements:
+        yield f"That digest is {'not ' if report.missing_heads else ''}in the chain."
+        return
+    published = {
+        each.head: f"The head of {statement.at}, after {each.events:,} events,"
+        for statement in statements
+        for each in statement.heads
+        if each.campaign == report.campaign_id
+    }
+    yield from (f"{published[head]} is not in the chain." for head in report.missing_heads)
+    if not report.missing_heads:
+        yield f"All {len(published):,} published heads are in the chain." if published else "It has no published head."

@@ -157,6 +157,19 @@ def digest_pick(exchange: Exchange) -> str:
     return _sha256([None if pick is None else [pick.strength, pick.edit], exchange.continues])
 
 
+def digest_ended_chat(exchanges: Sequence[Exchange], *, success: int | None, comment: str | None) -> str:
+    """Return the SHA-256 of a conversation that has ended, with all responses and its outcome."""
+    turns = [
+        [exchange.mode, exchange.message, [_list_values(candidate) for candidate in exchange.candidates]]
+        for exchange in exchanges
+    ]
+    return _sha256([turns, [digest_pick(exchange) for exchange in exchanges], success, comment])
+
+
+def _list_values(candidate: ResponseCandidate) -> list[object]:
+    return [candidate.position, candidate.chatbot, candidate.text, candidate.ranked_by]
+
+
 def _sha256(value: object) -> str:
     return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode("ascii")).hexdigest()
 

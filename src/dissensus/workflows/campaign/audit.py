@@ -1,25 +1,23 @@
 """Audit a campaign: verify its hash-chained event log and compare the stored data with it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Final
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.answer_drafts import digest_save
-from dissensus.campaign.event_log import ChainBreak, EventKind, find_chain_break
-from dissensus.errors import Unavailable
-from dissensus.pipeline.collect.chat import digest_message, digest_pick
+from dissensus.campaign.event_log import ChainBreak, ChainVerifier, digest_sequence
+from dissensus.campaign.log_replay import LogReplay
+from dissensus.errors import DissensusError, Unavailable
+from dissensus.schema.campaign.definition import Campaign, parse_consent
+from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.store import audit as store
 from dissensus.store import campaigns, events
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
-MAX_FAULTS: Final = 20
-"""Faults listed in a report."""
 MAX_LINK_ROUNDS: Final = 10_000
 
 
@@ -27,17 +25,20 @@ MAX_LINK_ROUNDS: Final = 10_000
 class AuditReport:
     """Result of an audit."""
 
+    name: str  # of the campaign
+    campaign_id: str
     n: int  # events in the chain
     n_erased: int  # events whose content was erased
+    n_withdrawals: int  # raters who withdrew
     head: str  # last link; keep it elsewhere to prove later that nothing before it changed
     first_break: ChainBreak | None  # first break of the chain, None if it is intact
-    contains_head: bool | None  # True if the given link is in the chain, None if none was given
-    faults: tuple[str, ...]  # first disagreements between stored data and events
+    missing_heads: tuple[str, ...] | None  # earlier heads that are not in the chain, None if none were given
+    faults: tuple[str, ...]  # disagreements between stored data and events
 
     @property
     def holds(self) -> bool:
         """True if the audit found no fault."""
-        return self.first_break is None and self.contains_head is not False and not self.faults
+        return self.first_break is None and not self.missing_heads and not self.faults
 
 
 def log_view(platform: Platform, name: str, view: str, *, staff_id: str, now: datetime) -> None:
@@ -65,27 +66,53 @@ def _link_campaign(platform: Platform, campaign_id: str) -> int:
     raise Unavailable("Events arrive faster than they can be linked. Try again when the site is less busy.")
 
 
-def audit_campaign(platform: Platform, name: str, *, known: str | None = None) -> AuditReport:
-    """Link pending events and compare all stored data with the chain; `known` is an earlier last link."""
+def load_campaign_ids(platform: Platform) -> dict[str, str]:
+    """Return the id of each campaign by its name, the earliest created first."""
+    with platform.database.reading() as tx:
+        return {row.name: row.id for row in reversed(campaigns.list_campaigns(tx))}
+
+
+def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | None = None) -> AuditReport:
+    """Link pending events and compare all stored data with the chain; `heads` are earlier heads of it."""
     with platform.database.reading() as tx:
         campaign_id = campaigns.get_campaign_by_name(tx, name).id
     _link_campaign(platform, campaign_id)
     with platform.database.reading() as tx:
         n, head = events.get_chain_head(tx, campaign_id)
-        first_break = find_chain_break(events.iterate_entries(tx, campaign_id), n=n, head=head)
+        verifier, replay, missing = ChainVerifier(), LogReplay(), dict.fromkeys(heads or ())
+        for entry in events.iterate_entries(tx, campaign_id):
+            missing.pop(entry.chain_digest, None)
+            if verifier.verify(entry) and entry.event is not None:
+                replay.add(entry.event, entry.subject_id)
+            elif entry.event is None:
+                replay.add_erased(entry.sequence, entry.subject_id)
+        verifier.finish(n=n, head=head)
+        for event, subject_id in events.iterate_unchained(tx, campaign_id):
+            replay.add(event, subject_id)
         return AuditReport(
+            name=name,
+            campaign_id=campaign_id,
             n=n,
-            n_erased=events.count_erased_events(tx, campaign_id),
+            n_erased=replay.n_erased,
+            n_withdrawals=len(replay.withdrawn),
             head=head,
-            first_break=first_break,
-            contains_head=None if known is None else events.has_chain_digest(tx, campaign_id, known),
-            faults=tuple(islice(_find_faults(tx, campaign_id), MAX_FAULTS)),
+            first_break=verifier.first_break,
+            missing_heads=None if heads is None else tuple(missing),
+            faults=tuple(_find_faults(tx, campaign_id, replay)),
         )
 
 
-def _find_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
-    yield from _find_answer_faults(tx, campaign_id)
-    yield from _find_chat_faults(tx, campaign_id)
+def _find_faults(tx: Connection, campaign_id: str, replay: LogReplay) -> Iterator[str]:
+    campaign = _restore_definition(store.load_stored_campaign(tx, campaign_id))
+    yield from replay.iterate_faults()
+    yield from _find_campaign_faults(store.load_stored_campaign(tx, campaign_id), campaign, replay)
+    yield from _find_consent_text_faults(tx, campaign_id)
+    yield from _find_item_faults(tx, campaign_id, replay)
+    yield from _find_withdrawal_faults(tx, campaign_id, replay)
+    yield from _find_seat_faults(tx, campaign_id, campaign, replay)
+    yield from replay.compare_records(store.iterate_records(tx, campaign_id))
+    for rater_id, item, state in store.iterate_wrong_assignments(tx, campaign_id):
+        yield f"Item {item} of rater {rater_id} is {state}, which its submitted answers contradict."
     for item, stored, counted in store.iterate_wrong_loads(tx, campaign_id):
         yield f"Item {item} should have {stored:,} raters, and has {counted:,}."
     n_raters, counted = store.count_raters(tx, campaign_id)
@@ -93,40 +120,63 @@ def _find_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
         yield f"The campaign should have {n_raters:,} raters, and has {counted:,}."
 
 
-def _find_answer_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
-    """Compare submitted answers with the digests in the event log."""
-    since = store.find_first_event_time(tx, campaign_id)
-    if since is None:
+def _restore_definition(stored: store.StoredCampaign) -> Campaign | None:
+    """Return the definition of a campaign, None if it can no longer be parsed."""
+    try:
+        return parse_campaign(stored.definition)
+    except DissensusError:
+        return None
+
+
+def _find_campaign_faults(stored: store.StoredCampaign, campaign: Campaign | None, replay: LogReplay) -> Iterator[str]:
+    if campaign is None or (campaign.name, campaign.digest) != (stored.name, stored.digest):
+        yield "The definition of the campaign does not match its stored digest or name."
+    if stored.digest != replay.definition:
+        yield "The definition of the campaign is not the last one in the log."
+    if stored.state != replay.state:
+        yield f"The campaign is {stored.state}, and {replay.state} according to the log."
+
+
+def _find_consent_text_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
+    for version, digest, content in store.iterate_consent_texts(tx, campaign_id):
+        try:
+            valid = parse_consent(content).digest == digest
+        except (KeyError, TypeError):
+            valid = False
+        if not valid:
+            yield f"Version {version} of the consent text does not match its digest."
+
+
+def _find_item_faults(tx: Connection, campaign_id: str, replay: LogReplay) -> Iterator[str]:
+    digests = []
+    for name, digest, valid in store.iterate_items(tx, campaign_id):
+        digests.append(digest)
+        if valid is None and name not in replay.erased_items:
+            yield f"The text of item {name} was erased, and the log has no erasure of it."
+        if valid is False:
+            yield f"The name, text or attributes of item {name} changed after the log was written."
+    if digest_sequence(digests) != replay.items:
+        yield "The items are not those in the log: some were added, removed, replaced or reordered."
+
+
+def _find_withdrawal_faults(tx: Connection, campaign_id: str, replay: LogReplay) -> Iterator[str]:
+    n = 0
+    for rater_id in store.iterate_withdrawn_raters(tx, campaign_id):
+        n += 1
+        if rater_id in replay.raters:
+            yield f"Rater {rater_id} is stored as withdrawn, and the log has no withdrawal of this rater."
+    if n != len(replay.withdrawn):
+        yield f"{n:,} raters are stored as withdrawn, and the log has {len(replay.withdrawn):,} withdrawals."
+
+
+def _find_seat_faults(tx: Connection, campaign_id: str, campaign: Campaign | None, replay: LogReplay) -> Iterator[str]:
+    for rater_id, seat_cell, rater_cell in store.iterate_wrong_seats(tx, campaign_id):
+        yield f"Rater {rater_id} of the quota cell {rater_cell} has a seat in {seat_cell}."
+    if store.count_screen_outs(tx, campaign_id) != replay.turned_away:
+        yield "The numbers of raters who were turned away, by quota cell, are not those in the log."
+    if campaign is None or campaign.quota is None or replay.state == "draft":
         return
-    digests = {
-        str(event.content["save"]): str(event.content["digest"])
-        for event in events.iterate_events(tx, campaign_id, "item_submitted")
-    }
-    for key, save in store.iterate_final_saves(tx, campaign_id, since=since):
-        digest = digests.pop(key, None)
-        if digest is None:
-            yield f"The answers {key} are stored, and the log has no submission of them."
-        elif digest != digest_save(save):
-            yield f"The answers {key} differ from those that were submitted."
-    for key in digests:
-        yield f"The answers {key} were submitted, and are missing."
-
-
-def _find_chat_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
-    """Compare chat messages and picks with the digests in the event log."""
-    messages, picks = (_load_exchange_digests(tx, campaign_id, kind) for kind in ("message_sent", "response_picked"))
-    for exchange_id, exchange in store.iterate_exchanges(tx, campaign_id):
-        if messages.pop(exchange_id, None) != digest_message(exchange):
-            yield f"The message in the exchange {exchange_id} differs from the one that was sent."
-        if exchange.pick is not None and picks.pop(exchange_id, None) != digest_pick(exchange):
-            yield f"The preference in the exchange {exchange_id} differs from the one that was picked."
-    for exchange_id in {*messages, *picks}:
-        yield f"Parts of the exchange {exchange_id} are missing."
-
-
-def _load_exchange_digests(tx: Connection, campaign_id: str, kind: EventKind) -> dict[str, str]:
-    """Return the logged digest of each exchange."""
-    return {
-        str(event.content["exchange"]): str(event.content["digest"])
-        for event in events.iterate_events(tx, campaign_id, kind)
-    }
+    seats, capacities = store.count_seats(tx, campaign_id), campaign.quota.capacities
+    for cell in {*seats, *capacities}:
+        if cell not in capacities or seats[cell] < capacities[cell]:
+            yield f"The quota cell {cell} has {seats[cell]:,} seats, and its capacity is {capacities.get(cell, 0):,}."

@@ -56,7 +56,8 @@ def create_campaign(
         key = new_key() if open_link else None
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         items_store.add_items(tx, campaign_id, items, now=now)
-        log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, items=len(items))
+        content = {"items": len(items), "items_digest": items_store.digest_items(tx, campaign_id)}
+        log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
         return store.get_campaign(tx, campaign_id)
 
 
@@ -67,7 +68,8 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
         _check_state(campaign_row, ("draft",), ITEMS_STAY)
         _check_items(platform.definitions.load(tx, campaign_row), items)
         items_store.add_items(tx, campaign_row.id, items, now=now)
-        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, added=len(items))
+        digest = items_store.digest_items(tx, campaign_row.id)
+        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, added=len(items), items_digest=digest)
         return items_store.count_items(tx, campaign_row.id)
 
 
@@ -98,7 +100,8 @@ def remove_items(platform: Platform, name: str, *, staff_id: str, now: datetime)
         if gold.has_labels(tx, campaign_row.id):
             raise Conflict(f"Experts have labelled items of {name}, and labels are never erased. {CLONE_HINT}")
         n = erasure.remove_items(tx, campaign_row.id)
-        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, removed=n)
+        digest = items_store.digest_items(tx, campaign_row.id)
+        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, removed=n, items_digest=digest)
         return n
 
 
@@ -192,7 +195,8 @@ def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: st
         key = None if campaign_row.key is None else new_key()
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         items_store.add_items(tx, campaign_id, tuple(items_store.iterate_items(tx, campaign_row.id)), now=now)
-        log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, cloned_from=name)
+        content = {"cloned_from": name, "items_digest": items_store.digest_items(tx, campaign_id)}
+        log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
         return store.get_campaign(tx, campaign_id)
 
 

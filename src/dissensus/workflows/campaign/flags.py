@@ -7,12 +7,14 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from dissensus.campaign.log_replay import digest_flag_decision
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.monitor import FlaggedRater
 from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import check_text
-from dissensus.store import events, flags, monitoring, raters
+from dissensus.store import flags, monitoring, raters
 from dissensus.store.flags import VERDICTS, FlagDecisionRow, FlagJudgement
+from dissensus.workflows.campaign.audit_log import log_event_about
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.idempotency import parse_form_id
 from dissensus.workflows.platform.platform import Platform
@@ -88,12 +90,12 @@ def decide_flag(
         if stored is None:
             evidence = "\n".join(case.flagged.reasons) if case.flagged else ""
             judgement = FlagJudgement(verdict=verdict, reason=reason, evidence=evidence)
-            flags.add_flag_decision(tx, rater_id, decision_id, judgement, staff_id=staff_id, now=now)
-            content = {"verdict": verdict, "reason": reason}
+            at = flags.add_flag_decision(tx, rater_id, decision_id, judgement, staff_id=staff_id, now=now)
+            digest = digest_flag_decision(verdict, reason, evidence, staff_id, at)
+            content = {"verdict": verdict, "reason": reason, "decision": decision_id, "digest": digest}
+            rater = raters.find_rater(tx, rater_id)
             # An event of the rater, so that it is erased with them.
-            events.append_event(
-                tx, case.campaign_id, "decision_recorded", content, rater_id=rater_id, staff_id=staff_id, now=now
-            )
+            log_event_about(tx, case.campaign_id, rater, "decision_recorded", content, staff_id=staff_id, now=now)
 
 
 def _find_faults(verdict: str, reason: str) -> list[str]:

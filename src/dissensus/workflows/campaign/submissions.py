@@ -13,10 +13,10 @@ from dissensus.recruit.prolific import ProlificClient, RejectionCategory, Submis
 from dissensus.schema.campaign.attention_check import CheckVerdict
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_value
-from dissensus.store import check_answers, events, payments, recruits
+from dissensus.store import check_answers, payments, raters, recruits
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.recruits import SubmissionRow
-from dissensus.workflows.campaign.audit_log import log_staff_event
+from dissensus.workflows.campaign.audit_log import log_event_about, log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.pay import account_of_screened_out, record_prolific_payment
 from dissensus.workflows.platform.platform import Platform
@@ -200,9 +200,9 @@ def _log_decision(platform: Platform, submission: str, decision: str, *, staff_i
     with platform.database.writing() as tx:
         recruit = recruits.find_recruit_by_submission(tx, submission)
         if recruit is not None:
-            ids = {"rater_id": recruit.rater_id, "staff_id": staff_id}
+            rater = None if recruit.rater_id is None else raters.find_rater(tx, recruit.rater_id)
             content = {"submission": decision}
-            events.append_event(tx, recruit.campaign_id, "decision_recorded", content, **ids, now=now)
+            log_event_about(tx, recruit.campaign_id, rater, "decision_recorded", content, staff_id=staff_id, now=now)
 
 
 def _check_allowed(allowed: bool, case: SubmissionCase, decision: str) -> None:

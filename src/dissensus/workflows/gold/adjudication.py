@@ -72,6 +72,7 @@ def decide_gold(
                 now,
                 item=labelled.target.name,
                 part=part,
+                revision=decision.revision,
                 answers=dict(part_answers),
                 reason=reason,
             )

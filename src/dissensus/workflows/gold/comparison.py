@@ -118,7 +118,9 @@ def add_platinum(
             for item, attributes in platinum.items()
         }
         items_store.set_item_attributes(tx, campaign_row.id, attributes_of)
-        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, platinum=len(platinum), source=source)
+        digest = items_store.digest_items(tx, campaign_row.id)
+        content = {"platinum": len(platinum), "source": source, "items_digest": digest}
+        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, **content)
     return len(platinum)
 
 

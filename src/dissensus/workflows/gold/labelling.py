@@ -176,9 +176,10 @@ def label_item(
         form = label_form(campaign, standings, staff_id)
         checked = form.check(_applicable_answers(answers, standings), complete=True)
         for part, part_answers in core.split_by_part(checked, core.list_open_parts(standings)).items():
-            _store_label(tx, target, standings, part, part_answers, staff_id=staff_id, now=now)
-            content = {"item": target.name, "part": part, "answers": dict(part_answers)}
-            log_staff_event(tx, campaign_row.id, "item_labelled", staff_id, now, **content)
+            revision = _store_label(tx, target, standings, part, part_answers, staff_id=staff_id, now=now)
+            if revision is not None:
+                content = {"item": target.name, "part": part, "revision": revision, "answers": dict(part_answers)}
+                log_staff_event(tx, campaign_row.id, "item_labelled", staff_id, now, **content)
         return "partly" if {*answers} & {*schema.PARTS} - {*core.list_open_parts(standings)} else outcome
 
 
@@ -221,10 +222,11 @@ def _store_label(
     *,
     staff_id: str,
     now: datetime,
-) -> None:
+) -> int | None:
+    """Store a label and return its revision; None if the expert gave the same label before."""
     previous = standings[part].label_by(staff_id)
     if previous is not None and previous.answers == answers:
-        return
+        return None
     label = GoldLabel(
         staff_id=staff_id,
         name="",
@@ -235,3 +237,4 @@ def _store_label(
         at=now,
     )
     store.add_label(tx, target.id, label)
+    return label.revision

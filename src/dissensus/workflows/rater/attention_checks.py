@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from dissensus.campaign.attention_checks import is_unfit
+from dissensus.campaign.event_log import digest_values
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import format_list, format_value
 from dissensus.store import assignments, check_answers, raters, seats
@@ -32,7 +33,8 @@ def answer_check(
         due = None if state is None else state.due
         if due is not None and (due.check.name, due.attempt) == (name, attempt):
             check_answers.add_try(tx, rater.id, name, attempt, value, now=now)
-            log_rater_event(tx, context.rater, "check_answered", now, name=name, attempt=attempt)
+            digest = digest_values(value)
+            log_rater_event(tx, context.rater, "check_answered", now, name=name, attempt=attempt, digest=digest)
             if is_unfit(context.campaign.checks, check_answers.load_attempts(tx, rater.id)):
                 context = _end_visit(tx, context, now)
             state = planned_state(tx, context, now=now)

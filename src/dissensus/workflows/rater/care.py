@@ -6,6 +6,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from dissensus.campaign.event_log import digest_values
+from dissensus.campaign.log_replay import digest_survey
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.campaign.care import MAX_CONTACT_LENGTH, has_topic
 from dissensus.schema.hints import format_list, format_value
@@ -50,18 +52,12 @@ def answer_survey(
                 raise InvalidInput(
                     f"It has {len(contact_info):,} characters. Say in {MAX_CONTACT_LENGTH} how you can be reached."
                 )
-            notify = contact.notify and bool(care.contact)
-            care_store.add_survey(
-                tx,
-                rater.id,
-                number,
-                care.survey.check(answers, complete=False),
-                notify_contact=notify,
-                contact_info=(contact_info or None) if notify else None,
-                now=now,
-            )
+            notify, checked = contact.notify and bool(care.contact), care.survey.check(answers, complete=False)
+            shared = {"notify_contact": notify, "contact_info": (contact_info or None) if notify else None}
+            care_store.add_survey(tx, rater.id, number, checked, **shared, now=now)
             # Without the answers, since owners read the log.
-            log_rater_event(tx, context.rater, "survey_answered", now, number=number)
+            digest = digest_survey(checked, **shared)
+            log_rater_event(tx, context.rater, "survey_answered", now, number=number, digest=digest)
             state = planned_state(tx, context, now=now)
     return state or next_state(platform, rater, now=now)
 
@@ -77,9 +73,10 @@ def avoid_topics(platform: Platform, rater: RaterRow, topics: Collection[str], *
             raise InvalidInput(f"There is no topic {format_value(unknown[0])}. There are {format_list(list(allowed))}.")
         state = planned_state(tx, context, now=now)
         if state is not None and state.stage == "topics":
-            raters.set_excluded_topics(tx, rater.id, [name for name in allowed if name in topics])
+            excluded = [name for name in allowed if name in topics]
+            raters.set_excluded_topics(tx, rater.id, excluded)
             _reclaim_items(tx, rater, topics, now)
-            log_rater_event(tx, context.rater, "declared", now, questions=["topics"])
+            log_rater_event(tx, context.rater, "declared", now, questions=["topics"], digest=digest_values(excluded))
     return next_state(platform, rater, now=now)
 
 

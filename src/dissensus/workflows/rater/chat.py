@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import Connection
 
+from dissensus.campaign.event_log import digest_values
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.collect.chat import (
     POSITIONS,
@@ -18,6 +19,7 @@ from dissensus.pipeline.collect.chat import (
     choose_next_step,
     continue_conversation,
     derive_seed,
+    digest_ended_chat,
     digest_message,
     digest_pick,
     draw_chatbots,
@@ -72,7 +74,9 @@ def begin_conversation(
             raise Conflict(f"You have had {number} conversations, which is the maximum.")
         intent = _validate_intent(mode, conversation.intent)
         chats.add_chat(tx, conversation.id, context.rater.id, number, mode.name, intent=intent, now=now)
-        log_rater_event(tx, context.rater, "conversation_begun", now, chat=conversation.id, mode=mode.name)
+        digest = digest_values(mode.name, intent, number)
+        content = {"chat": conversation.id, "mode": mode.name, "digest": digest}
+        log_rater_event(tx, context.rater, "conversation_begun", now, **content)
 
     return _change_chat(platform, rater, change, now)
 
@@ -160,7 +164,9 @@ def end_conversation(
             )
         comment = end.comment.strip()[:MAX_INTENT_LENGTH] or None
         chats.end_chat(tx, chat_id, success=end.success, comment=comment, now=now)
-        log_rater_event(tx, context.rater, "conversation_ended", now, chat=chat_id, exchanges=len(exchanges))
+        digest = digest_ended_chat(exchanges, success=end.success, comment=comment)
+        content = {"chat": chat_id, "exchanges": len(exchanges), "digest": digest}
+        log_rater_event(tx, context.rater, "conversation_ended", now, **content)
 
     return _change_chat(platform, rater, change, now)
 

@@ -163,10 +163,11 @@ def _store_consent(
     agreed: Mapping[str, bool],
     now: datetime,
 ) -> None:
-    text_id, _ = consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
+    text_id, version = consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
     if not consents.has_answered_text(tx, rater.id, text_id):
         consents.add_consents(tx, rater.id, text_id, agreed, now=now)
-        log_rater_event(tx, rater, "consented", now, text=campaign.consent.digest, agreed=dict(agreed))
+        content = {"text": campaign.consent.digest, "version": version, "agreed": dict(agreed)}
+        log_rater_event(tx, rater, "consented", now, **content)
 
 
 def list_consents(platform: Platform, rater: RaterRow) -> tuple[ConsentRow, ...]:

@@ -8,6 +8,7 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from dissensus.campaign.answer_drafts import AnswerSave, digest_save, to_stored_save
+from dissensus.campaign.log_replay import digest_declaration
 from dissensus.campaign.rate_limits import count_writes
 from dissensus.errors import Conflict, NotFound
 from dissensus.schema.campaign.definition import Campaign
@@ -52,7 +53,7 @@ def submit_answers(
                 now,
                 item=assignment.item.item_id,
                 save=key,
-                digest=digest_save(save),
+                digest=digest_save(save, assignment.shown_first),
             )
             if assignment.state != "done":
                 assignments.close_assignment(tx, assignment, "done", now=now)
@@ -82,8 +83,12 @@ def declare_attributes(
         if context.campaign.demographics is None:
             raise Conflict("This campaign asks nothing about raters.")
         merged = {**(raters.find_declaration(tx, rater.id) or {}), **answers}
-        raters.add_declaration(tx, rater.id, context.campaign.demographics.check(merged, complete=True), now=now)
-        log_rater_event(tx, context.rater, "declared", now, questions=sorted(answers))
+        checked = context.campaign.demographics.check(merged, complete=True)
+        row = raters.add_declaration(tx, rater.id, checked, now=now)
+        digest = digest_declaration(row.content, row.at)
+        log_rater_event(
+            tx, context.rater, "declared", now, questions=sorted(answers), declaration=row.id, digest=digest
+        )
         state = planned_state(tx, context, now=now)
     return state or next_state(platform, rater, now=now)
 

@@ -17,8 +17,9 @@ from dissensus.recruit.prolific import (
     is_later_status,
 )
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import assignments, campaigns, check_answers, events, raters, recruits, seats
+from dissensus.store import assignments, campaigns, check_answers, raters, recruits, seats
 from dissensus.store.recruits import RecruitRow
+from dissensus.workflows.campaign.audit_log import log_event_about
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import RaterContext
 from dissensus.workflows.rater.invite_links import find_recruit
@@ -48,10 +49,8 @@ def set_submission_status(platform: Platform, submission: str, status: Submissio
         if recruit is None or not is_later_status(_status(recruit), status):
             return False
         recruits.set_recruit_status(tx, submission, status.value, now=now)
-        events.append_event(
-            tx, recruit.campaign_id, "recruiter_event", {"status": status.value}, rater_id=recruit.rater_id, now=now
-        )
         rater = None if recruit.rater_id is None else raters.find_rater(tx, recruit.rater_id)
+        log_event_about(tx, recruit.campaign_id, rater, "recruiter_event", {"status": status.value}, now=now)
         if rater is not None and status.frees_seat:
             seats.release_seat(tx, rater.id, now=now)
         if rater is not None and rater.state == "rating" and (status.frees_seat or status.ends):

@@ -65,9 +65,10 @@ def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = 
     If the campaign pays, working time, completion and payments are preserved.
     """
     with platform.database.writing() as tx:
-        rater = _load_rater(tx, rater_id)
-        campaign_row = campaigns.get_campaign(tx, rater.campaign_id, lock=True)
+        campaign_row = campaigns.get_campaign(tx, _load_rater(tx, rater_id).campaign_id, lock=True)
         raters.mark_seen(tx, rater_id, now=now)
+        # Read under the lock: a withdrawal on another device may have ended just now.
+        rater = _load_rater(tx, rater_id)
         campaign = platform.definitions.load(tx, campaign_row)
         if campaign.pay is not None:
             _preserve_account(tx, rater, campaign.pay, now)
@@ -78,8 +79,9 @@ def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = 
         monitoring.delete_snapshot(tx, rater.campaign_id)
         raters.set_rater_state(tx, rater_id, "withdrawn", now=now)
         if rater.state != "withdrawn" and not rater.rehearsal:
-            # Without the rater, whose data were just erased.
-            events.append_event(tx, rater.campaign_id, "withdrawn", {}, staff_id=staff_id, now=now)
+            # Without the rater, whose data were just erased; the subject id shows which events were.
+            ids = {"subject_id": rater.subject_id, "staff_id": staff_id}
+            events.append_event(tx, rater.campaign_id, "withdrawn", {}, **ids, now=now)
         return n
 
 
