@@ -8,62 +8,59 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.lazy_group import LazyCommand
-from dissensus.cli.ratings_options import (
+from dissensus.cli.options import (
+    GROUPS,
+    INTERVALS,
+    SIGNIFICANCE,
+    AgainstOption,
+    BootstrapOption,
+    CrossOption,
+    LevelOption,
+    MinRatersOption,
+    PermutationsOption,
+    PermuteWithinOption,
     ReviewsOption,
+    SeedOption,
     SuccessOption,
-    refuse_attempt_options,
-    with_ratings_options,
 )
+from dissensus.cli.ratings_options import refuse_attempt_options, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption, Format, FormatOption, OutputOption
 
 if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
 
-TESTS, INTERVALS = "Significance", "Intervals"
-
 
 @partial(with_ratings_options, later=True, attempts=LazyCommand("dissensus.cli.attempts", "print_attempt_analysis", ""))
 def analyse(
     reading: "partial[Ratings]",
-    by: Annotated[list[str] | None, typer.Option(metavar="AXIS", help="Axis, such as race; repeatable.")] = None,
-    cross: Annotated[
-        list[str] | None, typer.Option(metavar="AXIS*AXIS", help="Crossed axes, such as race*gender; repeatable.")
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS", help="Axis, such as race; repeatable.", rich_help_panel=GROUPS),
     ] = None,
-    against: Annotated[
-        str, typer.Option(metavar="rest|GROUP", help="Compare with everybody else, or with one group.")
-    ] = "rest",
-    min_raters: Annotated[int, typer.Option(metavar="N", min=0, help="Mark groups with fewer raters.")] = 5,
-    permutations: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=0, help="Permutations of raters' demographic rows; 0: no test.", rich_help_panel=TESTS
-        ),
-    ] = 0,
-    permute_within: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Let raters change places within its values only.", rich_help_panel=TESTS),
-    ] = None,
+    cross: CrossOption = None,
+    against: AgainstOption = "rest",
+    min_raters: MinRatersOption = 5,
+    permutations: PermutationsOption = 0,
+    permute_within: PermuteWithinOption = None,
     method: Annotated[
         Literal["two-sided", "grasp"],
-        typer.Option(help="Rule for p; grasp is the published one.", rich_help_panel=TESTS),
+        typer.Option(help="Rule for p; grasp is the published one.", rich_help_panel=SIGNIFICANCE),
     ] = "two-sided",
     adjust: Annotated[
         Literal["bh", "max-t"],
-        typer.Option(help="False discovery or family-wise error rate.", rich_help_panel=TESTS),
+        typer.Option(help="False discovery or family-wise error rate.", rich_help_panel=SIGNIFICANCE),
     ] = "bh",
     family: Annotated[
         Literal["table", "metric", "axis", "axis-metric"],
-        typer.Option(help="Tests that are adjusted together.", rich_help_panel=TESTS),
+        typer.Option(help="Tests that are adjusted together.", rich_help_panel=SIGNIFICANCE),
     ] = "table",
-    bootstrap: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Bootstrap replicates; 0: no intervals.", rich_help_panel=INTERVALS)
-    ] = 0,
+    bootstrap: BootstrapOption = 0,
     resample: Annotated[
         Literal["both", "raters", "items"],
         typer.Option(help="Resample raters, items or both.", rich_help_panel=INTERVALS),
     ] = "both",
-    level: Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.", rich_help_panel=INTERVALS)] = 0.95,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random draws.")] = 0,
+    level: LevelOption = 0.95,
+    seed: SeedOption = 0,
     reviews: ReviewsOption = None,
     success_from: SuccessOption = None,
     figures: FiguresOption = None,

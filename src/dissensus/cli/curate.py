@@ -8,6 +8,7 @@ import polars as pl
 import typer
 
 from dissensus.cli import result_writer
+from dissensus.cli.options import READING, SeedOption
 from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput
 from dissensus.files.items import read_items
@@ -20,7 +21,7 @@ from dissensus.pipeline.curate.selection import sample_page
 from dissensus.schema.records.item import Item
 from dissensus.text.personal_data import KINDS, Kind
 
-SCREENS, READING, ALL_KINDS = "Screens", "Reading", "personal-data"
+SCREENS, ALL_KINDS = "Screens", "personal-data"
 
 
 def curate(
@@ -59,7 +60,7 @@ def curate(
             rich_help_panel=SCREENS,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the draw.")] = 0,
+    seed: SeedOption = 0,
     item: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Column with the item ids, if not item_id.", rich_help_panel=READING),

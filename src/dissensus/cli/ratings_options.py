@@ -10,32 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dissensus.cli.lazy_group import LazyCommand
+from dissensus.cli.options import (
+    READING,
+    AnswerColumnOption,
+    CategoriesOption,
+    ItemColumnOption,
+    NoRatersOption,
+    RaterAttributeOption,
+    RaterColumnOption,
+)
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.raw.atomic_write import check_distinct
 
 if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
-
-PANEL, ATTEMPTS_PANEL = "Reading", "Red-team attempts"
-
-ReviewsOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Reviews: attempt_id, reviewer_id, success, tags.",
-        rich_help_panel=ATTEMPTS_PANEL,
-    ),
-]
-SuccessOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="RATING",
-        min=1,
-        max=4,
-        help="Least rating that counts as a success. Default: 3.",
-        rich_help_panel=ATTEMPTS_PANEL,
-    ),
-]
 
 
 def with_ratings_options(
@@ -80,58 +68,38 @@ def load_ratings(
     ],
     items: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Table with one row an item, to join to the items.", rich_help_panel=PANEL),
+        typer.Option(metavar="FILE", help="Table with one row an item, to join to the items.", rich_help_panel=READING),
     ] = None,
     raters: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Table with one row a rater, whose rater_… columns are joined to the raters.",
-            rich_help_panel=PANEL,
+            rich_help_panel=READING,
         ),
     ] = None,
     question: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="Question to use. Default: Q_overall, else the only one.", rich_help_panel=PANEL
+            metavar="COLUMN", help="Question to use. Default: Q_overall, else the only one.", rich_help_panel=READING
         ),
     ] = None,
-    item: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Column with the item ids.", rich_help_panel=PANEL)
-    ] = "item_id",
-    rater: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Column with the rater ids.", rich_help_panel=PANEL)
-    ] = "rater_id",
-    no_raters: Annotated[
-        bool,
-        typer.Option("--no-raters", help="The file has no rater ids: read answers as counts.", rich_help_panel=PANEL),
-    ] = False,
-    answer: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column with the answers, if not named Q….", rich_help_panel=PANEL),
-    ] = None,
-    rater_attribute: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that describes raters, if not named rater_…; repeatable.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None,
-    categories: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,…", help='Answers in order, as "No,Unsure,Yes".', rich_help_panel=PANEL),
-    ] = None,
+    item: ItemColumnOption = "item_id",
+    rater: RaterColumnOption = "rater_id",
+    no_raters: NoRatersOption = False,
+    answer: AnswerColumnOption = None,
+    rater_attribute: RaterAttributeOption = None,
+    categories: CategoriesOption = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN=VALUE",
             help="Keep ratings of items, or of raters, with this value; repeatable.",
-            rich_help_panel=PANEL,
+            rich_help_panel=READING,
         ),
     ] = None,
     exclude_flagged: Annotated[
-        bool, typer.Option("--exclude-flagged", help="Leave out flagged raters.", rich_help_panel=PANEL)
+        bool, typer.Option("--exclude-flagged", help="Leave out flagged raters.", rich_help_panel=READING)
     ] = False,
     all_questions: bool = False,
 ) -> "Ratings":

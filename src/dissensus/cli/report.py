@@ -10,17 +10,24 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.lazy_group import LazyCommand
-from dissensus.cli.ratings_options import (
+from dissensus.cli.options import (
+    GROUPS,
+    AgainstOption,
+    BootstrapOption,
+    CrossOption,
+    MinRatersOption,
+    PermutationsOption,
+    PermuteWithinOption,
     ReviewsOption,
+    SeedOption,
     SuccessOption,
-    refuse_attempt_options,
-    with_ratings_options,
 )
+from dissensus.cli.ratings_options import refuse_attempt_options, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption
 from dissensus.report.builder import build
 from dissensus.schema.ratings.table import Ratings
 
-GROUPS, RESAMPLING, PAGE = "Groups", "Significance and intervals", "Page"
+PAGE = "Page"
 
 
 @partial(with_ratings_options, later=True, attempts=LazyCommand("dissensus.cli.attempts", "report_attempts", ""))
@@ -38,40 +45,16 @@ def report(
             rich_help_panel=GROUPS,
         ),
     ] = None,
-    cross: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="AXIS*AXIS", help="Crossed axes, such as race*gender; repeatable.", rich_help_panel=GROUPS
-        ),
-    ] = None,
-    against: Annotated[
-        str,
-        typer.Option(
-            metavar="rest|GROUP", help="Compare with everybody else, or with one group.", rich_help_panel=GROUPS
-        ),
-    ] = "rest",
-    min_raters: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Mark groups with fewer raters.", rich_help_panel=GROUPS)
-    ] = 5,
+    cross: CrossOption = None,
+    against: AgainstOption = "rest",
+    min_raters: MinRatersOption = 5,
     suppress_below: Annotated[
         int, typer.Option(metavar="K", min=0, help="Leave out groups with fewer raters.", rich_help_panel=GROUPS)
     ] = 0,
-    permutations: Annotated[
-        int,
-        typer.Option(metavar="N", min=0, help="Permutations of raters' demographic rows.", rich_help_panel=RESAMPLING),
-    ] = 1000,
-    permute_within: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Let raters change places within its values only.", rich_help_panel=RESAMPLING
-        ),
-    ] = None,
-    bootstrap: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Bootstrap replicates.", rich_help_panel=RESAMPLING)
-    ] = 1000,
-    seed: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Seed of all random draws.", rich_help_panel=RESAMPLING)
-    ] = 0,
+    permutations: PermutationsOption = 1000,
+    permute_within: PermuteWithinOption = None,
+    bootstrap: BootstrapOption = 1000,
+    seed: SeedOption = 0,
     gold: Annotated[
         str | None,
         typer.Option(

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from dissensus.cli import result_writer
+from dissensus.cli.options import SeedOption
 from dissensus.errors import InvalidInput
 from dissensus.files.attempts.tables import write_attempts
 from dissensus.files.raw.table_writer import check_overwrite, extension_of, write_frame
@@ -58,7 +59,7 @@ def simulate(
     clickers: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Raters who answer at random.", rich_help_panel=CARELESS)
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random draws.")] = 0,
+    seed: SeedOption = 0,
     output: Annotated[
         Path | None,
         typer.Option(

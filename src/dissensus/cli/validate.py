@@ -8,6 +8,15 @@ import polars as pl
 import typer
 
 from dissensus.cli import result_writer
+from dissensus.cli.options import (
+    READING,
+    AnswerColumnOption,
+    CategoriesOption,
+    ItemColumnOption,
+    NoRatersOption,
+    RaterAttributeOption,
+    RaterColumnOption,
+)
 from dissensus.cli.ratings_options import split_categories
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.files.ratings.reader import validate as run
@@ -20,21 +29,15 @@ def validate(
         list[Path], typer.Argument(metavar="FILE", help="Tables of ratings, preference pairs, or red-team attempts.")
     ],
     question: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Question to check; repeatable. Default: all.")
-    ] = None,
-    answer: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column with the answers, if not named Q….")
-    ] = None,
-    item: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the item ids.")] = "item_id",
-    rater: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the rater ids.")] = "rater_id",
-    no_raters: Annotated[bool, typer.Option("--no-raters", help="There are no rater ids.")] = False,
-    rater_attribute: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Column that describes raters, if not named rater_…; repeatable."),
+        typer.Option(metavar="COLUMN", help="Question to check; repeatable. Default: all.", rich_help_panel=READING),
     ] = None,
-    categories: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help='Answers in order, as "No,Unsure,Yes".')
-    ] = None,
+    answer: AnswerColumnOption = None,
+    item: ItemColumnOption = "item_id",
+    rater: RaterColumnOption = "rater_id",
+    no_raters: NoRatersOption = False,
+    rater_attribute: RaterAttributeOption = None,
+    categories: CategoriesOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:

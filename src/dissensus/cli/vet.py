@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dissensus.cli import result_writer
+from dissensus.cli.options import SeedOption
 from dissensus.cli.ratings_options import with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
@@ -69,7 +70,7 @@ def vet(
         str | None,
         typer.Option(metavar="AXIS", help="Remove as many of each of its groups.", rich_help_panel=AUDIT),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random draws.", rich_help_panel=AUDIT)] = 0,
+    seed: SeedOption = 0,
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the evidence: .svg, .png or .json (Vega-Lite).")
     ] = None,

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli.options import ForceOption
 from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.workflows.platform import backup as workflow
 
 
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as backup.zip.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    force: ForceOption = False,
     settings: SettingsOption = None,
 ) -> None:
     """Write a consistent copy of the database to a file; the site may keep running.

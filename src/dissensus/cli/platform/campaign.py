@@ -7,7 +7,14 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.platform import campaign_items
-from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
+from dissensus.cli.platform.options import (
+    CellOption,
+    NameArgument,
+    SettingsOption,
+    load_settings,
+    open_site_platform,
+    utc_now,
+)
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption, Row
 from dissensus.errors import InvalidInput
 from dissensus.files.pairs.items import reader_for
@@ -20,6 +27,8 @@ from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.campaign.overview import CampaignListEntry
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater.invite_links import entry_links, personal_link_url
+
+OtherNameOption = Annotated[str | None, typer.Option(metavar="NAME", help="Name to use instead of that in the file.")]
 
 app = typer.Typer(help="Create, open, pause, close and list campaigns.", no_args_is_help=True)
 app.command("add-items")(campaign_items.add_items)
@@ -43,7 +52,7 @@ def new(
             help="Items: csv, jsonl, json, parquet, or pasted text as txt. None for campaigns with chats.",
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name to use instead of that in the file.")] = None,
+    name: OtherNameOption = None,
     owner: Annotated[
         str | None, typer.Option(metavar="NAME", help="Owner of the campaign. Default: the only owner.")
     ] = None,
@@ -111,7 +120,7 @@ def revise(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Complete definition of the campaign as TOML, with its name.")
     ],
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name to use instead of that in the file.")] = None,
+    name: OtherNameOption = None,
     settings: SettingsOption = None,
 ) -> None:
     """Replace the definition of a draft, or the texts and limits of a paused campaign.
@@ -217,9 +226,7 @@ def clone(
 def invite(
     name: NameArgument,
     n: Annotated[int, typer.Option("-n", metavar="N", help="Number of links.")] = 1,
-    cell: Annotated[
-        str | None, typer.Option(metavar="CELL", help="Cell of the quota, if the recruiter fills the cells.")
-    ] = None,
+    cell: CellOption = None,
     format: Annotated[Literal["lines", "csv"], typer.Option(help="Output format.")] = "lines",  # noqa: A002 - the option's name
     output: OutputOption = None,
     settings: SettingsOption = None,

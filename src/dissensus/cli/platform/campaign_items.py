@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli.options import SeedOption
 from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.files.pairs.items import reader_for
 from dissensus.files.raw.table_reader import read_frame
@@ -60,7 +61,7 @@ def rehearse(
     raters: Annotated[
         int, typer.Option(metavar="N", help="Number of simulated raters, each of whom rates all their items.")
     ] = 5,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of their answers.")] = 0,
+    seed: SeedOption = 0,
     settings: SettingsOption = None,
 ) -> None:
     """Let simulated raters complete a campaign; their answers neither count nor are exported.

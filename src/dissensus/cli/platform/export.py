@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
+from dissensus.cli.options import ForceOption
+from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.export import ratings
 from dissensus.workflows.export.conversations import export_conversations
@@ -16,7 +17,7 @@ from dissensus.workflows.platform.platform import Platform
 
 
 def export(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")],
+    name: NameArgument,
     output: Annotated[
         Path,
         typer.Option(
@@ -36,7 +37,7 @@ def export(
     raw: Annotated[
         bool, typer.Option("--raw", help="Do not escape texts that a spreadsheet would read as formulas.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    force: ForceOption = False,
     settings: SettingsOption = None,
 ) -> None:
     """Export the finished ratings or conversations of a campaign, as internal data that is not for publication.

@@ -19,6 +19,9 @@ SettingsOption = Annotated[
     ),
 ]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")]
+CellOption = Annotated[
+    str | None, typer.Option(metavar="CELL", help="Cell of the quota, if the recruiter fills the cells.")
+]
 
 
 def load_settings(file: Path | None) -> Settings:

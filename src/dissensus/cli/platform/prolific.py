@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform
+from dissensus.cli.platform.options import CellOption, NameArgument, SettingsOption, load_settings, open_site_platform
 from dissensus.errors import InvalidInput
 from dissensus.recruit.prolific import PROLIFIC_API, ProlificClient, ProlificEventKind, ScreenOut, Study, StudyFilter
 from dissensus.schema.campaign.definition import Campaign, localise
@@ -31,9 +31,7 @@ def study(
     minutes: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Expected duration. Default: that of the campaign.")
     ] = None,
-    cell: Annotated[
-        str | None, typer.Option(metavar="CELL", help="Cell of the quota, if the recruiter fills the cells.")
-    ] = None,
+    cell: CellOption = None,
     filter: Annotated[  # noqa: A002 - the option's name
         list[str] | None,
         typer.Option(metavar="ID=VALUE,…", help="Prescreening: ids of choices, or a range as age=18..35; repeatable."),

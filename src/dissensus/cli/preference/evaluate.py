@@ -4,12 +4,12 @@ import json
 import os
 import shlex
 import sys
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from dissensus.cli import result_writer
+from dissensus.cli.options import LevelOption, PageOutputOption
 from dissensus.cli.preference.display import evaluation_page, slices_csv
 from dissensus.cli.preference.options import (
     ForceOption,
@@ -64,13 +64,10 @@ def evaluate(
     raters: RatersOption = None,
     purpose: PurposeOption = None,
     force: ForceOption = False,
-    level: Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.")] = 0.95,
+    level: LevelOption = 0.95,
     seed: SeedOption = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead; .html is a report with figures."),
-    ] = None,
+    output: PageOutputOption = None,
 ) -> None:
     """Measure how often a model agrees with people, and its calibration.
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from dissensus.cli import result_writer
+from dissensus.cli.options import INTERVALS, LevelOption, PageOutputOption, SeedOption
 from dissensus.cli.result_writer import PAGE_SUFFIXES, Format, FormatOption
 from dissensus.errors import UndefinedEstimate
 from dissensus.files.pairs.comparisons import ReadComparisons, read_comparisons
@@ -31,15 +32,15 @@ def rank(
         typer.Option(metavar="COLUMN", help="Also rank by each group of this column, such as rater_gender."),
     ] = None,
     bootstrap: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Bootstrap replicates of raters; 0: no intervals.")
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Bootstrap replicates of raters; 0: no intervals.", rich_help_panel=INTERVALS
+        ),
     ] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the replicates.")] = 0,
-    level: Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.")] = 0.95,
+    seed: SeedOption = 0,
+    level: LevelOption = 0.95,
     format: FormatOption = None,  # noqa: A002 - the option's name
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead; .html is a report with figures."),
-    ] = None,
+    output: PageOutputOption = None,
 ) -> None:
     """Rank chatbots from pairwise comparisons, by Bradley–Terry on the scale of Elo, and by Elo.
 

@@ -1,0 +1,90 @@
+"""Options that several commands share, each under one panel of the help."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+READING, GROUPS, SIGNIFICANCE, INTERVALS = "Reading", "Groups", "Significance", "Intervals"
+ATTEMPTS = "Red-team attempts"
+
+ItemColumnOption = Annotated[
+    str, typer.Option(metavar="COLUMN", help="Column with the item ids.", rich_help_panel=READING)
+]
+RaterColumnOption = Annotated[
+    str, typer.Option(metavar="COLUMN", help="Column with the rater ids.", rich_help_panel=READING)
+]
+NoRatersOption = Annotated[
+    bool,
+    typer.Option("--no-raters", help="The file has no rater ids: its answers are counts.", rich_help_panel=READING),
+]
+AnswerColumnOption = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with the answers, if not named Q….", rich_help_panel=READING),
+]
+RaterAttributeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that describes raters, if not named rater_…; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+CategoriesOption = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,…", help='Answers in order, as "No,Unsure,Yes".', rich_help_panel=READING),
+]
+
+CrossOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="AXIS*AXIS", help="Crossed axes, such as race*gender; repeatable.", rich_help_panel=GROUPS),
+]
+AgainstOption = Annotated[
+    str,
+    typer.Option(metavar="rest|GROUP", help="Compare with everybody else, or with one group.", rich_help_panel=GROUPS),
+]
+MinRatersOption = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Mark groups with fewer raters.", rich_help_panel=GROUPS)
+]
+PermutationsOption = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Permutations of raters' demographic rows; 0: no test.",
+        rich_help_panel=SIGNIFICANCE,
+    ),
+]
+PermuteWithinOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Let raters change places within its values only.", rich_help_panel=SIGNIFICANCE
+    ),
+]
+BootstrapOption = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, help="Bootstrap replicates; 0: no intervals.", rich_help_panel=INTERVALS),
+]
+LevelOption = Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.", rich_help_panel=INTERVALS)]
+SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random draws.")]
+
+ReviewsOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Reviews: attempt_id, reviewer_id, success, tags.", rich_help_panel=ATTEMPTS),
+]
+SuccessOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="RATING",
+        min=1,
+        max=4,
+        help="Least rating that counts as a success. Default: 3.",
+        rich_help_panel=ATTEMPTS,
+    ),
+]
+
+PageOutputOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead; .html is a report with figures."),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")]
