@@ -188,7 +188,7 @@ def linear_page(read: ReadPairs) -> str:
             "|---|---|--:|--:|--:|--:|",
             *slice_rows(first),
             "",
-            "Reliability, how sure the model is beside how often it is right:",
+            "Reliability: confidence of the model and its accuracy:",
             "",
             "| Confidence | Pairs | Mean | Accuracy | 95 % interval |",
             "|---|--:|--:|--:|--:|",

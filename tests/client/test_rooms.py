@@ -50,8 +50,8 @@ def test_gold_and_platinum_labels(house: House, client: Client) -> None:
     _, experts = create_disputed_item(house.platform)
     label_item(house.platform, experts[0], YES, 1)
     labels = list(client.gold.labels("pilot"))
-    assert [item.state for item in labels] == ["disputed", "begun", "unlabelled"]
-    assert [item.id for item in client.gold.labels("pilot", state="begun")] == ["item-1"]
+    assert [item.state for item in labels] == ["disputed", "in_progress", "unlabelled"]
+    assert [item.id for item in client.gold.labels("pilot", state="in_progress")] == ["item-1"]
     assert [part.labels for part in labels[1].parts] == [None] * 3
     assert labels[0].parts[0].labels is not None
     assert client.gold.add_platinum("pilot", {"item-0": "No"}, source="May", attributes={"item-0": {"n": "9"}}) == 1

@@ -18,9 +18,9 @@ class DrawDistribution(NamedTuple):
     variance: list[Fraction]
     low: list[Fraction]
     high: list[Fraction]
-    alone: list[Fraction]
-    tied: Fraction
-    same: Fraction
+    unique_mode: list[Fraction]
+    tied_mode: Fraction
+    same_modes: Fraction
     distance: Fraction
 
 
@@ -44,9 +44,9 @@ def enumerate_draws(counts: Sequence[int], n_drawn: int, level: Fraction) -> Dra
         variance=[sum((probability * (s[k] - p) ** 2 for s in shares), Fraction(0)) for k, p in enumerate(full)],
         low=[quantile(k, (1 - level) / 2) for k in range(len(counts))],
         high=[quantile(k, (1 + level) / 2) for k in range(len(counts))],
-        alone=[probability * sum(winners(draw) == {k} for draw in draws) for k in range(len(counts))],
-        tied=probability * sum(len(winners(draw)) > 1 for draw in draws),
-        same=probability * sum(winners(draw) == winners(counts) for draw in draws),
+        unique_mode=[probability * sum(winners(draw) == {k} for draw in draws) for k in range(len(counts))],
+        tied_mode=probability * sum(len(winners(draw)) > 1 for draw in draws),
+        same_modes=probability * sum(winners(draw) == winners(counts) for draw in draws),
         distance=sum((probability * abs(a - p) / 2 for s in shares for a, p in zip(s, full, strict=True)), Fraction(0)),
     )
 

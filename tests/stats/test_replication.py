@@ -13,7 +13,7 @@ from dissensus.errors import InvalidInput
 from dissensus.stats import replication
 from dissensus.stats.replication import SubsampledLabels, subsample_labels
 
-FIELDS = ("sd", "low", "high", "alone", "tied", "same", "distance")
+FIELDS = ("sd", "low", "high", "unique_mode", "tied_mode", "same_modes", "distance")
 LARGE = np.random.default_rng(1).multivariate_hypergeometric([500, 60, 300], 104, size=80)
 
 

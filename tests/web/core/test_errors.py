@@ -27,7 +27,7 @@ def test_internal_errors_show_the_reference_of_the_log(live: Live, caplog: pytes
     page = live.visitor(**{"accept-language": "de"}).get("/broken")
     data = live.visitor().get("/broken", headers=JSON)
     assert (page.status_code, data.status_code) == (500, 500)
-    assert "Hier ist etwas kaputtgegangen" in page.text
+    assert "Etwas ist schiefgegangen" in page.text
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
     assert list(data.json()) == ["error"]
     rows = [record for record in caplog.records if record.name == "dissensus.errors"]

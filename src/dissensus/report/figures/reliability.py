@@ -87,7 +87,7 @@ def _x(field: str, *, labels: bool) -> alt.X:
 def _points(bins: Sequence[Bin], width: int, height: int, least: float) -> Spec:
     y = alt.Y(
         "y:Q",
-        title="how often it is right",
+        title="accuracy",
         scale=alt.Scale(domain=[least, 1], nice=True, zero=False),
         axis=alt.Axis(format="~%", tickCount=5, minExtent=AXIS - 20, maxExtent=AXIS - 20),
     )

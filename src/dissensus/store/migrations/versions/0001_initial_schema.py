@@ -578,7 +578,7 @@ def upgrade() -> None:
     op.create_table(
         "chat_pick",
         sa.Column("exchange_id", ID, nullable=False),
-        sa.Column("comparison", sa.String(), nullable=True),
+        sa.Column("criterion", sa.String(), nullable=True),
         sa.Column("strength", sa.Integer(), nullable=True),
         sa.Column("edit_text", sa.String(), nullable=True),
         sa.Column("continues", sa.Integer(), nullable=False),
