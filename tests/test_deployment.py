@@ -8,8 +8,9 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from tests.support.paths import ROOT
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.schema.campaign.parser import KEYS, parse_campaign
-from dissensus.settings import PREFIX, Settings, load_secret_key, read_settings
+from dissensus.settings import PREFIX, Settings, load_secret_keys, read_settings
 from dissensus.web.core import metrics
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
@@ -117,7 +118,7 @@ def test_services_start_in_order_with_existing_settings(compose: dict[str, Any])
     assert {name.removeprefix(PREFIX).lower() for name in environment} <= set(Settings.model_fields)
     settings = read_settings(environment, Path("/nowhere"))
     assert (settings.workers, settings.address) == (2, "https://rate.example.org")
-    assert load_secret_key(settings) == SECRET
+    assert load_secret_keys(settings) == SecretKeys(SECRET)
 
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"

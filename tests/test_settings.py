@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import InvalidInput
-from dissensus.settings import Settings, load_prolific_token, load_secret_key, read_settings
+from dissensus.settings import Settings, load_prolific_token, load_secret_keys, read_settings
 from dissensus.web.core.signed_tokens import TokenSigner
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.webhooks import WebhookSigner
@@ -60,22 +61,22 @@ def test_the_address_for_links_has_host_and_port() -> None:
 
 
 def test_a_key_that_is_set_is_used() -> None:
-    assert load_secret_key(Settings(secret_key=KEY, database_url="postgresql://db/x")) == KEY
+    assert load_secret_keys(Settings(secret_key=KEY, database_url="postgresql://db/x")) == SecretKeys(KEY)
 
 
 def test_with_postgresql_a_key_must_be_set() -> None:
     with pytest.raises(InvalidInput, match=r"secret_key is required with PostgreSQL and not set.*openssl rand"):
-        load_secret_key(Settings(database_url="postgresql://db/x"))
+        load_secret_keys(Settings(database_url="postgresql://db/x"))
 
 
 def test_beside_a_sqlite_file_a_key_is_created_once_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
     settings, path = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), tmp_path / "x.db.key"
-    first = load_secret_key(settings)
-    assert len(first) == 64
-    assert load_secret_key(settings) == first == path.read_text().strip()
+    first = load_secret_keys(settings)
+    assert len(first.current) == 64
+    assert load_secret_keys(settings) == first == SecretKeys(path.read_text().strip())
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [file.name for file in tmp_path.iterdir()] == ["x.db.key"]
-    assert load_secret_key(Settings(database_url=f"sqlite:///{tmp_path}/y.db")) != first
+    assert load_secret_keys(Settings(database_url=f"sqlite:///{tmp_path}/y.db")) != first
 
 
 def test_processes_that_start_together_share_a_key(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_processes_that_start_together_share_a_key(tmp_path: Path) -> None:
 
     def start() -> None:
         gate.wait()
-        keys.append(load_secret_key(settings))
+        keys.append(load_secret_keys(settings))
 
     threads = [threading.Thread(target=start) for _ in range(8)]
     for thread in threads:
@@ -99,12 +100,12 @@ def test_an_invalid_key_file(tmp_path: Path) -> None:
     settings, path = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), tmp_path / "x.db.key"
     path.write_text("short")
     with pytest.raises(InvalidInput, match=r"x\.db\.key is too short. Delete the file"):
-        load_secret_key(settings)
+        load_secret_keys(settings)
     path.write_bytes(b"\xff" * 40)
     with pytest.raises(InvalidInput, match="cannot be read or created"):
-        load_secret_key(settings)
+        load_secret_keys(settings)
     with pytest.raises(InvalidInput, match="cannot be read or created"):
-        load_secret_key(Settings(database_url=f"sqlite:///{tmp_path}/no/such/folder/x.db"))
+        load_secret_keys(Settings(database_url=f"sqlite:///{tmp_path}/no/such/folder/x.db"))
 
 
 def test_the_prolific_token_is_a_setting_or_in_a_file(tmp_path: Path) -> None:
@@ -135,8 +136,34 @@ def test_webhook_networks_are_parsed() -> None:
 
 
 def test_no_representation_shows_a_secret() -> None:
-    names = ("secret_key", "metrics_token", "oidc_client_secret", "prolific_secret", "prolific_token")
+    keys = ("secret_key", "previous_secret_keys", "metrics_token")
+    names = (*keys, "oidc_client_secret", "prolific_secret", "prolific_token")
     values = {**dict.fromkeys(names, KEY), "database_url": f"postgresql://ada:{KEY}@localhost/dissensus"}
     settings = Settings.model_validate(values)
-    assert KEY not in f"{settings!r} {settings} {TokenSigner(KEY)!r} {WebhookSigner(KEY, WebhookSender())!r}"
+    secrets = SecretKeys(KEY, (KEY,))
+    assert KEY not in f"{settings!r} {settings} {TokenSigner(secrets)!r} {WebhookSigner(secrets, WebhookSender())!r}"
     assert "port=8000" in repr(settings)
+
+
+def test_further_lines_of_the_key_file_are_previous_keys(tmp_path: Path) -> None:
+    path = tmp_path / "x.db.key"
+    path.write_text("n" * 32 + "\n" + KEY + "\n")
+    assert load_secret_keys(Settings(database_url=f"sqlite:///{tmp_path}/x.db")) == SecretKeys("n" * 32, (KEY,))
+
+
+def test_previous_keys_are_a_setting() -> None:
+    previous = "a" * 32 + ", " + "b" * 32
+    settings = Settings(secret_key=KEY, database_url="postgresql://db/x", previous_secret_keys=previous)
+    assert load_secret_keys(settings) == SecretKeys(KEY, ("a" * 32, "b" * 32))
+    with pytest.raises(InvalidInput, match="give keys of at least 32 characters, separated by commas"):
+        read_settings({"DISSENSUS_PREVIOUS_SECRET_KEYS": "short"}, Path("/nowhere"))
+
+
+def test_trusted_proxies_are_addresses_and_networks() -> None:
+    assert Settings().proxy_networks == "127.0.0.1/32"
+    networks = Settings(trusted_proxies="10.0.0.5, 172.20.0.0/16, ::1").proxy_networks
+    assert networks == "10.0.0.5/32,172.20.0.0/16,::1/128"
+    assert Settings(trusted_proxies="*").proxy_networks == "*"
+    for text in ("proxy", "10.0.0.5/16", "10.0.0.5;10.0.0.6"):
+        with pytest.raises(InvalidInput, match=r"DISSENSUS_TRUSTED_PROXIES .*Give networks such as"):
+            read_settings({"DISSENSUS_TRUSTED_PROXIES": text})

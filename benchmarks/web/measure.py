@@ -30,6 +30,7 @@ sys.path.insert(0, str(HERE.parent.parent))
 
 from tests.databases import Databases, postgresql
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.rehearsal import draw_answers
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.records.conversation import Conversation
@@ -135,7 +136,7 @@ def _seats(platform_: Platform, key: str, n: int) -> list[Seat]:
         _, session = enrolment.enrol_rater(platform_, Arrival("load", key, "en"), AGREED, now=now)
         answers = draw_answers(campaign.questionnaire, np.random.default_rng(i))
         values = {name: str(value) for name, value in answers.items()}
-        seats.append(Seat(session, TokenSigner(SECRET).csrf_token(session), values))
+        seats.append(Seat(session, TokenSigner(SecretKeys(SECRET)).csrf_token(session), values))
     return seats
 
 

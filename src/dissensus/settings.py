@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.rate_limits import HOUR_S, SAVE_PERIOD_S, RateLimit, RaterLimits
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.hints import format_list, suggest
@@ -48,13 +49,13 @@ class Settings(BaseModel):
     # Key that signs tokens and links, at least 32 characters. Beside a SQLite database one is generated; with
     # PostgreSQL it is required, so that all machines share it.
     secret_key: Annotated[str | None, Hidden, Field(min_length=MIN_KEY_LENGTH)] = None
-    # Proxies whose X-Forwarded headers are trusted; an asterisk trusts all.
-    trusted_proxies: str = "127.0.0.1"
-    # Bearer token required for ``/metrics``. Without it the metrics are public.
     # Comma-separated keys that were replaced: they verify and decrypt, and sign nothing new.
     previous_secret_keys: Annotated[str | None, Hidden] = None
     # Days for which browsers use HTTPS only (HSTS), if the public address has it; 0 disables the header.
     hsts_days: Annotated[int, Field(ge=0, le=3650)] = 365
+    # Addresses or networks of proxies whose X-Forwarded headers are trusted, comma-separated; an asterisk trusts all.
+    trusted_proxies: str = "127.0.0.1"
+    # Bearer token required for ``/metrics``. Without it the metrics are public.
     metrics_token: Annotated[str | None, Hidden] = None
     # Rate limits of raters, counted in the database; 0 for no limit. What one rater sends in five minutes, large saves
     # counted as several; then requests for help or reports of one rater, and of an address, in an hour; then new raters
@@ -115,17 +116,32 @@ class Settings(BaseModel):
         return self.address.startswith("https://")
 
     @property
+    def proxy_networks(self) -> str:
+        """Networks of trusted proxies, in the form that the server takes."""
+        is_any = self.trusted_proxies.strip() == "*"
+        return "*" if is_any else ",".join(map(str, parse_networks(self.trusted_proxies)))
+
+    @property
     def networks(self) -> tuple[Network, ...]:
         """Networks that webhooks may reach besides the public internet."""
         return parse_networks(self.webhook_networks or "")
 
-    @field_validator("webhook_networks")
+    @field_validator("trusted_proxies", "webhook_networks")
     @classmethod
-    def _check_networks(cls, value: str | None) -> str | None:
+    def _check_networks(cls, value: str | None, field: ValidationInfo) -> str | None:
+        if field.field_name == "trusted_proxies" and value is not None and value.strip() == "*":
+            return value
         try:
             parse_networks(value or "")
         except DissensusError as error:
             raise ValueError(str(error).rstrip(".")) from None
+        return value
+
+    @field_validator("previous_secret_keys")
+    @classmethod
+    def _check_previous_keys(cls, value: str | None) -> str | None:
+        if any(len(key) < MIN_KEY_LENGTH for key in _split(value)):
+            raise ValueError(f"give keys of at least {MIN_KEY_LENGTH} characters, separated by commas")
         return value
 
     @field_validator("database_url")
@@ -187,10 +203,14 @@ def read_settings(environment: Mapping[str, str], folder: Path = Path()) -> Sett
         raise InvalidInput("\n".join(["A setting is wrong:", *(f"- {fault}" for fault in faults)])) from None
 
 
-def load_secret_key(settings: Settings) -> str:
-    """Return the key that signs tokens; for SQLite it is generated on first use, in a file beside the database."""
-    if settings.secret_key is not None:
-        return settings.secret_key
+def load_secret_keys(settings: Settings) -> SecretKeys:
+    """Return the keys that sign tokens; for SQLite one is generated on first use, in a file beside the database."""
+    keys = _read_key_file(settings) if settings.secret_key is None else (settings.secret_key,)
+    return SecretKeys(keys[0], (*keys[1:], *_split(settings.previous_secret_keys)))
+
+
+def _read_key_file(settings: Settings) -> tuple[str, ...]:
+    """Return the keys of the file beside a SQLite database, one on each line, the current one first."""
     url = parse_url(settings.database_url)
     if url.get_backend_name() != "sqlite":
         raise InvalidInput(
@@ -201,14 +221,18 @@ def load_secret_key(settings: Settings) -> str:
     try:
         if not path.exists():
             _create_key_file(path)
-        key = path.read_text("ascii").strip()
+        keys = tuple(path.read_text("ascii").split())
     except (OSError, ValueError) as error:
         raise InvalidInput(f"The key {path} cannot be read or created: {error}.") from None
-    if len(key) < MIN_KEY_LENGTH:
+    if not keys or any(len(key) < MIN_KEY_LENGTH for key in keys):
         raise InvalidInput(
             f"The key {path} is too short. Delete the file to create a new one; all links become invalid."
         )
-    return key
+    return keys
+
+
+def _split(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
 def load_oidc_client_secret(settings: Settings) -> str:

@@ -11,6 +11,7 @@ import typer
 from fastapi import FastAPI
 from sqlalchemy import Connection, MetaData
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.cli import main as main
 from dissensus.cli.app import app as commands
 from dissensus.cli.platform import options
@@ -60,7 +61,7 @@ def freeze_commands(clock: Clock) -> None:
 
 def make_app(secret: str, clock: Clock, **values: Any) -> FastAPI:
     """Return the site with a given clock."""
-    app = create_app(Settings(**values), secret)
+    app = create_app(Settings(**values), SecretKeys(secret))
     app.state.site = replace(app.state.site, clock=clock)
     return app
 

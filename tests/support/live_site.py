@@ -19,6 +19,7 @@ from fastapi import FastAPI
 from starlette.routing import BaseRoute
 from tests.support.campaigns import NOW
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.settings import Settings
 from dissensus.web.core.app import create_app
 from dissensus.web.core.site import Site
@@ -74,7 +75,7 @@ class Live:
 def serving(database_url: str, **settings: Any) -> Iterator[Live]:
     """Run the site over a database until the block ends."""
     clock = ManualClock()
-    app = create_app(Settings(**{**CHEAP, "database_url": database_url, **settings}), SECRET)
+    app = create_app(Settings(**{**CHEAP, "database_url": database_url, **settings}), SecretKeys(SECRET))
     app.state.site = replace(app.state.site, clock=clock)
     share_routes(app)
     with answering(app) as url, ExitStack() as clients:

@@ -11,6 +11,7 @@ from typing import Any
 from tests.support.campaigns import NOW
 from tests.support.webhook_receiver import ReceivedRequest, Receiver
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.webhooks import WebhookRow
 from dissensus.webhook_transport import WebhookSender, parse_networks
@@ -22,7 +23,7 @@ from dissensus.workflows.platform.platform import Platform
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"
 HOME = parse_networks("127.0.0.0/8")
-SIGNER = WebhookSigner(SECRET, WebhookSender(networks=HOME))
+SIGNER = WebhookSigner(SecretKeys(SECRET), WebhookSender(networks=HOME))
 
 
 @dataclass(slots=True)

@@ -14,6 +14,8 @@ FOLDER = Path(__file__).parent
 PAGES_ON_SQLITE = {
     "api": ("api", "openapi", "enumeration", "errors", "gold", "pay"),
     "core": ("access_log", "appearance", "enumeration", "hostile_texts", "suppression"),
+    "core": ("appearance", "enumeration", "hostile_texts"),
+    "middleware": ("access_log",),
     "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "safety"),
     "staff": (
         *("attempts", "campaigns", "care", "curation", "drafts", "gold", "model_registry", "oidc", "pay", "staff"),

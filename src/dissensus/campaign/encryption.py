@@ -1,5 +1,8 @@
-"""Authenticated encryption (AES-256-GCM) of short-lived texts in the database or at clients."""
+"""Secret keys of the site, and authenticated encryption (AES-256-GCM) of texts in the database or at clients."""
 
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from secrets import token_bytes
 from typing import Final
 
@@ -12,6 +15,35 @@ from dissensus.errors import NotAllowed
 
 KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class SecretKeys:
+    """Secret keys of the site, the current one first: it signs and encrypts, all verify and decrypt."""
+
+    current: str = field(repr=False)
+    previous: tuple[str, ...] = field(default=(), repr=False)  # Keys that were replaced, until they are removed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((self.current, *self.previous))
+
+    def encrypt(self, plaintext: bytes, *purpose: str) -> bytes:
+        """Encrypt under the current key."""
+        return encrypt(plaintext, self.current, *purpose)
+
+    def decrypt(self, ciphertext: bytes, *purpose: str) -> bytes:
+        """Return the plaintext; NotAllowed if no key decrypts it.
+
+        Examples
+        --------
+        >>> old, rotated = SecretKeys("first"), SecretKeys("second", ("first",))
+        >>> rotated.decrypt(old.encrypt(b"a link", "cursor"), "cursor")
+        b'a link'
+        """
+        for key in self.previous:
+            with suppress(NotAllowed):
+                return decrypt(ciphertext, key, *purpose)
+        return decrypt(ciphertext, self.current, *purpose)
 
 
 def encrypt(plaintext: bytes, secret: str, *purpose: str) -> bytes:

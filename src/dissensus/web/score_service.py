@@ -28,6 +28,8 @@ from dissensus.web.middleware.request_limits import (
     RequestTooLarge,
     RequestTooSlow,
 )
+from dissensus.web.middleware.request_origin import SameOriginMiddleware
+from dissensus.web.middleware.security_headers import SecurityHeadersMiddleware
 
 MAX_TRANSCRIPTS: Final = 1_000
 """Maximum transcripts of a request."""
@@ -132,7 +134,9 @@ def create_scoring_app(model: Model, identity: ModelIdentity, *, key: str = "") 
     app.add_exception_handler(DissensusError, _handle_domain_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
     app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_middleware(SameOriginMiddleware)
     app.add_middleware(RequestLimitsMiddleware, upload_paths=(), max_bytes=MAX_API_BYTES)
+    app.add_middleware(SecurityHeadersMiddleware)
     return app
 
 

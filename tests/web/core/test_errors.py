@@ -125,7 +125,8 @@ def test_a_client_disconnect_is_not_an_error(live: Live, caplog: pytest.LogCaptu
     visitor = live.visitor()
     visitor.enter(key)
     url, cookie = httpx.URL(live.url), visitor.http.cookies["dissensus_rater"]
-    head = f"POST /rate/x/save HTTP/1.1\r\nHost: x\r\nCookie: dissensus_rater={cookie}\r\nContent-Length: 100\r\n\r\n"
+    head = f"POST /rate/x/save HTTP/1.1\r\nHost: localhost\r\nCookie: dissensus_rater={cookie}\r\n"
+    head += "Content-Length: 100\r\n\r\n"
     with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
         connection.sendall(f"{head}half".encode())
     until = time.monotonic() + 10

@@ -361,7 +361,7 @@ def test_signing_out_ends_this_session_or_all(house: House) -> None:
 def test_large_bodies_of_strangers_are_not_read(house: House) -> None:
     """Rejected before the body is read: the announced body is never sent."""
     url = httpx.URL(house.live.url)
-    head = "POST /campaigns/new HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+    head = "POST /campaigns/new HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
     for length, status in ((60 << 20, b" 403 "), (65 << 20, b" 413 ")):
         with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
             connection.sendall(f"{head}Content-Length: {length}\r\n\r\n--b".encode())

@@ -15,6 +15,7 @@ from tests.support.live_site import serving
 from tests.support.oidc_provider import CLIENT, SECRET, Provider, generate_key, providing
 from tests.support.staff_browsers import House
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.settings import Settings, load_oidc_client_secret, read_settings
 from dissensus.web.core.app import create_app
@@ -169,9 +170,11 @@ def test_incomplete_settings_are_rejected(tmp_path: Path, monkeypatch: pytest.Mo
     lacks: tuple[dict[str, Any], ...] = ({}, {"oidc_client_id": "x"}, {"oidc_client_secret": "x"})
     for lacking in lacks:
         with pytest.raises(InvalidInput, match="With oidc_issuer, oidc_client_id must be set too"):
-            create_app(Settings(**issuer, **lacking), SITE_SECRET)
+            create_app(Settings(**issuer, **lacking), SecretKeys(SITE_SECRET))
     with pytest.raises(InvalidInput, match="cannot be read"):
-        create_app(Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "none"), SITE_SECRET)
+        create_app(
+            Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "none"), SecretKeys(SITE_SECRET)
+        )
     (tmp_path / "secret").write_text("from a file\n")
     complete = Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "secret")
     assert load_oidc_client_secret(complete) == "from a file"
@@ -179,7 +182,7 @@ def test_incomplete_settings_are_rejected(tmp_path: Path, monkeypatch: pytest.Mo
         read_settings({"DISSENSUS_OIDC_ISSUER": "http://id.example.org"}, tmp_path)
     monkeypatch.setitem(sys.modules, "authlib.oidc.core", None)
     with pytest.raises(Unavailable, match=r"not installed: pip install 'dissensus\[oidc\]'"):
-        create_app(complete, SITE_SECRET)
+        create_app(complete, SecretKeys(SITE_SECRET))
 
 
 def test_invalid_addresses_are_rejected(house: House) -> None:

@@ -19,6 +19,7 @@ from tests.support.webhook_office import (
 )
 from tests.support.webhook_receiver import Receiver, receiving
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.webhook_batches import MAX_BATCH_EVENTS, PAUSE_AFTER
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.store import events
@@ -272,7 +273,7 @@ def test_a_slow_receiver_does_not_delay_others(platform: Platform, campaign: Cam
     add_webhook(platform, campaign, receiver, "silent")
     for number in range(3):
         add_webhook(platform, campaign, receiver, f"ok/{number}")
-    office = Office(platform, signer=WebhookSigner(SIGNER.secret, replace(SIGNER.sender, limit_s=0.5)))
+    office = Office(platform, signer=WebhookSigner(SIGNER.keys, replace(SIGNER.sender, limit_s=0.5)))
     audit.link_pending_events(platform)
     assert office.runner.turn()
     # The turn ends while the silent receiver has not answered.
@@ -392,7 +393,7 @@ def test_removing_its_owner_pauses_a_webhook_until_another_owner_resumes_it(
     members.add_member(platform, "pilot", "grace", "owner", staff_id=campaign.staff_id, now=NOW)
     grace = next(
         one
-        for one in members.list_members(platform, "pilot", staff_id=campaign.staff_id, now=NOW)[0]
+        for one in members.list_members(platform, "pilot", staff_id=campaign.staff_id, now=NOW).members
         if one.name == "grace"
     )
     add_webhook(platform, campaign, receiver)
@@ -413,7 +414,7 @@ def test_removing_its_owner_pauses_a_webhook_until_another_owner_resumes_it(
 
 def test_a_changed_secret_key_pauses_webhooks(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
     webhook, _ = add_webhook(platform, campaign, receiver)
-    other_signer = WebhookSigner("another key of the site, made after the first was lost", SIGNER.sender)
+    other_signer = WebhookSigner(SecretKeys("another key of the site, made after the first was lost"), SIGNER.sender)
     Office(platform, signer=other_signer).turn()
     assert receiver.requests == []
     assert load_webhook(platform, campaign).pause_reason.startswith(
@@ -428,7 +429,7 @@ def test_a_host_that_later_resolves_to_a_private_address_is_not_requested(
 ) -> None:
     addresses = [["93.184.215.14"], ["10.0.0.1"]]
     sender = replace(SIGNER.sender, resolve=lambda *_: addresses.pop(0))
-    signer = WebhookSigner(SIGNER.secret, sender)
+    signer = WebhookSigner(SIGNER.keys, sender)
     new_webhook = NewWebhook(address="https://hooks.example.org/", after=0)
     webhooks.add_webhook(platform, "pilot", new_webhook, signer=signer, staff_id=campaign.staff_id, now=NOW)
     Office(platform, signer=signer).turn()
@@ -480,3 +481,14 @@ def test_the_number_of_webhooks_is_limited(platform: Platform, campaign: Campaig
     ):
         with pytest.raises(NotFound, match="There is no webhook 'x' here"):
             action(platform, "pilot", "x", staff_id=campaign.staff_id, now=NOW)
+
+
+def test_webhooks_keep_their_secret_while_an_old_key_is_kept(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver
+) -> None:
+    webhook, secret = add_webhook(platform, campaign, receiver)
+    keys = SecretKeys("a new key of the site, with which it signs now", (SIGNER.keys.current,))
+    rotated = WebhookSigner(keys, SIGNER.sender)
+    Office(platform, signer=rotated).turn()
+    assert is_signed(receiver.requests[0], secret)
+    assert rotated.find_secret(webhook) == secret != rotated.derive_new_secret(webhook.id)

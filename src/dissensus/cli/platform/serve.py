@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from dissensus.cli.platform.options import SettingsOption, load_settings
-from dissensus.settings import load_secret_key
+from dissensus.settings import load_secret_keys
 from dissensus.web.core import server
 from dissensus.workflows.platform.platform import prepare_schema
 
@@ -36,7 +36,7 @@ def serve(
         update={name: value for name, value in options.items() if value is not None}
     )
     prepare_schema(site_settings.database_url)
-    secret = load_secret_key(site_settings)
+    keys = load_secret_keys(site_settings)
 
     def ready(bound_port: int) -> None:
         address = site_settings.model_copy(update={"port": bound_port}).address
@@ -44,5 +44,5 @@ def serve(
         variable = "" if address == file_settings.address else f"DISSENSUS_BASE_URL={address} "
         typer.echo(f"Dissensus is at {address}. For a link to sign in: {variable}dissensus sign-in NAME", err=True)
 
-    server.serve(site_settings, secret, ready=ready)
+    server.serve(site_settings, keys, ready=ready)
     typer.echo("Stopped.", err=True)

@@ -6,7 +6,7 @@ from queue import SimpleQueue
 import typer
 
 from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
-from dissensus.settings import load_secret_key
+from dissensus.settings import load_secret_keys
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.webhooks import WebhookSigner
 from dissensus.workflows.models.retraining import RetrainingJob
@@ -25,7 +25,7 @@ def work(settings: SettingsOption = None) -> None:
     """
     site_settings = load_settings(settings)
     with open_site_platform(site_settings, old=True, threads=N_RUNNERS) as platform:
-        signer = WebhookSigner(load_secret_key(site_settings), WebhookSender(networks=site_settings.networks))
+        signer = WebhookSigner(load_secret_keys(site_settings), WebhookSender(networks=site_settings.networks))
         retraining = RetrainingJob(site_settings.model_registry, every_h=site_settings.retrain_hours)
         runners = build_runners(platform, signer=signer, clock=utc_now, retraining=retraining)
         # The only synchronisation primitive whose `put` is safe in a signal handler.

@@ -9,6 +9,7 @@ import anyio.to_thread
 from fastapi import Depends, FastAPI
 from fastapi.responses import FileResponse, Response
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import NotFound
 from dissensus.settings import Settings
 from dissensus.web.api import openapi
@@ -20,7 +21,10 @@ from dissensus.web.core.signed_tokens import TokenSigner
 from dissensus.web.core.site import Site, now
 from dissensus.web.core.staff_auth import Public
 from dissensus.web.middleware.access_log import AccessLogMiddleware
+from dissensus.web.middleware.cookies import CookieMiddleware
 from dissensus.web.middleware.request_limits import RequestLimitsMiddleware
+from dissensus.web.middleware.request_origin import AllowedHostsMiddleware, SameOriginMiddleware, list_hosts
+from dissensus.web.middleware.security_headers import SecurityHeadersMiddleware
 from dissensus.web.rater import attention_checks, chat, entry, rating, recruiter_webhook, withdrawal
 from dissensus.web.rater import care as care_web
 from dissensus.web.staff import (
@@ -46,6 +50,7 @@ from dissensus.workflows.models.scorers import ModelRegistry
 from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
 from dissensus.workflows.platform.platform import open_platform
 
+DAY_S = 24 * 3600
 RATERS = (entry, rating, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
     *(sign_in, oidc_sign_in, account, campaigns, members, drafts, curation),
@@ -53,7 +58,7 @@ STAFF = (
 )
 
 
-def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAPI:
+def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> FastAPI:
     """Create the ASGI application."""
     oidc.check_oidc_settings(settings)
     # One connection for each request thread and each background job.
@@ -66,7 +71,7 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
         hosts=parse_hosts(settings.chatbot_hosts or ""),
         registry=ModelRegistry(settings.model_registry),
     )
-    site = Site(settings, platform, TokenSigner(secret), create_renderer(), chat_responder)
+    site = Site(settings, platform, TokenSigner(keys), create_renderer(), chat_responder)
     metrics = make_metrics()
     retraining = RetrainingJob(settings.model_registry, every_h=settings.retrain_hours)
     runners = build_runners(
@@ -94,7 +99,12 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
         app.include_router(router)
     app.add_api_route("/static/{digest}/{name}", _static, dependencies=[Depends(Public("look"))])
     errors.install_error_handlers(app)
+    # The last one added is the outermost.
+    app.add_middleware(CookieMiddleware, secure=settings.is_secure)
+    app.add_middleware(SameOriginMiddleware)
+    app.add_middleware(AllowedHostsMiddleware, hosts=list_hosts(settings))
     app.add_middleware(RequestLimitsMiddleware)
+    app.add_middleware(SecurityHeadersMiddleware, hsts_s=settings.hsts_days * DAY_S if settings.is_secure else 0)
     app.state.metrics = metrics
     app.add_middleware(AccessLogMiddleware, metrics=metrics)
     return app

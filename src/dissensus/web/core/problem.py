@@ -44,6 +44,7 @@ STATUS_DESCRIPTIONS: Final = {
     404: "It does not exist, or the caller is not a member of the campaign.",
     409: "It exists already, was changed meanwhile, or its state does not allow the request.",
     413: "The request is too large.",
+    421: "The site does not answer for this host; its `base_url` is the one to use.",
     422: "The request is not valid.",
     429: "Too many requests; `Retry-After` says when to retry.",
     431: "The address, headers or cookies are too large.",

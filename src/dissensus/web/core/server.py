@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import Unavailable
 from dissensus.settings import Settings
 from dissensus.web.core import oidc
@@ -50,7 +51,7 @@ LOG_CONFIG: Final[dict[str, Any]] = {
 }
 
 
-def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lambda _port: None) -> None:
+def serve(settings: Settings, keys: SecretKeys, *, ready: Callable[[int], None] = lambda _port: None) -> None:
     """Serve the site until interrupted or terminated; requests in progress are finished."""
     oidc.check_oidc_settings(settings)
     with (
@@ -61,11 +62,11 @@ def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lam
         if settings.workers > 1:
             # The workers read it when they start.
             os.environ[MULTIPROCESS_VARIABLE] = folder
-            workers = Multiprocess(_config(settings, secret), [listener])
+            workers = Multiprocess(_config(settings, keys), [listener])
             workers.run()
             started = all(worker.exitcode != STARTUP_FAILURE for worker in workers.processes)
         else:
-            started = _run(uvicorn.Server(_config(settings, secret)), listener)
+            started = _run(uvicorn.Server(_config(settings, keys)), listener)
     if not started:
         raise Unavailable("The site could not start; the log above says why.")
 
@@ -99,16 +100,16 @@ def _run(server: uvicorn.Server, listener: socket.socket) -> bool:
     return server.started
 
 
-def _config(settings: Settings, secret: str) -> uvicorn.Config:
+def _config(settings: Settings, keys: SecretKeys) -> uvicorn.Config:
     return uvicorn.Config(
-        partial(create_app, settings, secret, jobs=settings.background_jobs),
+        partial(create_app, settings, keys, jobs=settings.background_jobs),
         factory=True,
         workers=settings.workers,
         access_log=False,
         log_config=LOG_CONFIG,
         log_level="warning",
         server_header=False,
-        forwarded_allow_ips=settings.trusted_proxies,
+        forwarded_allow_ips=settings.proxy_networks,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         timeout_worker_healthcheck=WORKER_TIMEOUT_S,
         http=TimedHttpProtocol,

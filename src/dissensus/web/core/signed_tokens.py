@@ -5,13 +5,13 @@ import hashlib
 import hmac
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from itsdangerous import BadSignature, URLSafeSerializer
 
-from dissensus.campaign.encryption import decrypt, encrypt
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import NotAllowed
 from dissensus.recruit.prolific import ProlificEntry
 from dissensus.workflows.rater.enrolment import Arrival
@@ -33,9 +33,9 @@ class OidcFlow:
 
 @dataclass(frozen=True, slots=True)
 class TokenSigner:
-    """Sign and verify tokens."""
+    """Sign with the current secret key, and verify with all of them."""
 
-    secret: str = field(repr=False)  # Shared by the workers of one platform
+    keys: SecretKeys  # Shared by the workers of one platform
 
     def sign_arrival(self, arrival: Arrival, *, now: datetime) -> str:
         """Return a token for a visitor who saw the warning."""
@@ -81,13 +81,13 @@ class TokenSigner:
 
     def encrypt_cursor(self, list_name: str, position: Sequence[object]) -> str:
         """Return an encrypted cursor; the position holds ids that clients must not see."""
-        body = encrypt(json.dumps(list(position)).encode(), self.secret, "cursor", list_name)
+        body = self.keys.encrypt(json.dumps(list(position)).encode(), "cursor", list_name)
         return base64.urlsafe_b64encode(body).decode()
 
     def read_cursor(self, list_name: str, token: str) -> list[Any] | None:
         """Return the position of a cursor; None if it is invalid or of another list."""
         try:
-            body = decrypt(base64.b64decode(token.encode(), b"-_", validate=True), self.secret, "cursor", list_name)
+            body = self.keys.decrypt(base64.b64decode(token.encode(), b"-_", validate=True), "cursor", list_name)
         except (ValueError, NotAllowed):
             return None
         position: list[Any] = json.loads(body)
@@ -95,17 +95,18 @@ class TokenSigner:
 
     def csrf_token(self, session: str) -> str:
         """Return the CSRF token of a session."""
-        return hmac.new(self.secret.encode(), f"form:{session}".encode(), hashlib.sha256).hexdigest()
+        return _csrf_token(self.keys.current, session)
 
     def keyed_digest(self, kind: str, value: str) -> str:
         """Return a keyed digest that identifies a name or address in the list of failed sign-ins."""
-        return hmac.new(self.secret.encode(), f"trace:{kind}:{value}".encode("utf-8", "replace"), "sha256").hexdigest()
+        return hmac.new(
+            self.keys.current.encode(), f"trace:{kind}:{value}".encode("utf-8", "replace"), "sha256"
+        ).hexdigest()
 
     def check_csrf_token(self, session: str, token: str | None) -> None:
         """Raise `NotAllowed` unless the CSRF token belongs to the session."""
-        if token is None or not hmac.compare_digest(
-            self.csrf_token(session).encode(), token.encode("utf-8", "replace")
-        ):
+        sent_token = (token or "").encode("utf-8", "replace")
+        if not any(hmac.compare_digest(_csrf_token(key, session).encode(), sent_token) for key in self.keys):
             raise NotAllowed(
                 "This form does not belong to your session (any more). Go back, load the page again and repeat."
             )
@@ -117,6 +118,11 @@ class TokenSigner:
             raise NotAllowed("This link is invalid or incomplete. Open the complete link.") from None
 
     def _signer(self, purpose: str) -> URLSafeSerializer:
+        # The serializer signs with the last key.
         return URLSafeSerializer(
-            self.secret, salt=f"dissensus-{purpose}", signer_kwargs={"digest_method": hashlib.sha256}
+            [*reversed(tuple(self.keys))], salt=f"dissensus-{purpose}", signer_kwargs={"digest_method": hashlib.sha256}
         )
+
+
+def _csrf_token(key: str, session: str) -> str:
+    return hmac.new(key.encode(), f"form:{session}".encode(), hashlib.sha256).hexdigest()

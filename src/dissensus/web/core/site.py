@@ -54,7 +54,7 @@ class Site:
     @property
     def webhook_signer(self) -> WebhookSigner:
         """Signer and sender of webhook deliveries."""
-        return WebhookSigner(self.tokens.secret, WebhookSender(networks=self.settings.networks))
+        return WebhookSigner(self.tokens.keys, WebhookSender(networks=self.settings.networks))
 
     def hasher(self) -> PasswordHasher:
         """Return a password hasher with the cost from the settings."""

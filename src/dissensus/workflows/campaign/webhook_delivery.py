@@ -80,15 +80,16 @@ class WebhookDispatcher:
         self._record_results(platform, now)
 
     def _begin(self, platform: Platform, webhook: WebhookRow, now: datetime) -> None:
-        reason = NO_OWNER if not webhook.owned else "" if self.signer.has_secret_of(webhook) else ANOTHER_KEY
-        if reason:
+        secret = self.signer.find_secret(webhook)
+        if not webhook.owned or secret is None:
+            reason = ANOTHER_KEY if webhook.owned else NO_OWNER
             with platform.database.writing() as tx:
                 if store.pause_webhook(tx, webhook, reason):
                     _log_paused(tx, webhook, now)
             return
         batch = _load_batch(platform, webhook)
         if batch.events:
-            signature = sign_webhook(self.signer.secret_of(webhook.id), batch.id, batch.body, now=now)
+            signature = sign_webhook(secret, batch.id, batch.body, now=now)
             headers = {"Content-Type": "application/json", **signature}
             result = self._threads.submit(_send, self.signer.sender, webhook.address, headers, batch.body)
             self.deliveries[webhook.id] = WebhookDelivery(webhook, batch, result)

@@ -1,13 +1,14 @@
 """Webhooks of a campaign: add, list, remove and resume."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.campaign.webhook_signatures import derive_secret
 from dissensus.errors import Conflict, InvalidInput, NotFound
@@ -31,18 +32,19 @@ ANOTHER_KEY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WebhookSigner:
-    """Derive webhook secrets from the site's secret key, and hold the sender."""
+    """Derive webhook secrets from the site's secret keys, and hold the sender."""
 
-    secret: str = field(repr=False)  # secret key of the site
+    keys: SecretKeys
     sender: WebhookSender
 
-    def secret_of(self, webhook_id: str) -> str:
-        """Return the secret of a webhook."""
-        return derive_secret(self.secret, webhook_id)
+    def derive_new_secret(self, webhook_id: str) -> str:
+        """Return the secret of a new webhook."""
+        return derive_secret(self.keys.current, webhook_id)
 
-    def has_secret_of(self, webhook: WebhookRow) -> bool:
-        """Return whether a webhook was added under the current secret key of the site."""
-        return hash_key(self.secret_of(webhook.id)) == webhook.secret_hash
+    def find_secret(self, webhook: WebhookRow) -> str | None:
+        """Return the secret of a webhook; None if it was added under a key that the site has no more."""
+        secrets = (derive_secret(key, webhook.id) for key in self.keys)
+        return next((secret for secret in secrets if hash_key(secret) == webhook.secret_hash), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,7 @@ def add_webhook(
         if faults:
             raise InvalidInput("\n".join(faults))
         webhook_id = new_id(now)
-        secret = signer.secret_of(webhook_id)
+        secret = signer.derive_new_secret(webhook_id)
         kinds = [kind for kind in EVENT_KINDS if kind in new.kinds]
         sequence = head if new.after is None else new.after
         columns = {"secret_hash": hash_key(secret), "sequence": sequence, "created_at": now}
@@ -99,7 +101,7 @@ def resume_webhook(
     """Resume a paused webhook where it stopped; the caller becomes responsible for it."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        if not signer.has_secret_of(_load_webhook(tx, campaign_row.id, webhook_id)):
+        if signer.find_secret(_load_webhook(tx, campaign_row.id, webhook_id)) is None:
             raise Conflict(ANOTHER_KEY)
         store.resume_webhook(tx, webhook_id, staff_id, now=now)
         return _log_change(tx, campaign_row.id, webhook_id, "resumed", staff_id, now)

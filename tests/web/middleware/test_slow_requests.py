@@ -14,7 +14,7 @@ from tests.support.live_site import Live
 
 from dissensus.web.middleware import connection_timeout, request_limits
 
-BEGUN = b"POST /notice HTTP/1.1\r\nhost: here\r\ncontent-type: application/x-www-form-urlencoded\r\n"
+BEGUN = b"POST /notice HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-www-form-urlencoded\r\n"
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def test_connections_without_a_request_end(live: Live, monkeypatch: pytest.Monke
 
 
 def test_half_a_second_request_ends(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    request = b"GET /healthz HTTP/1.1\r\nhost: here\r\n\r\n"
+    request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
     with open_connections(live, 1, request) as (connection,):
         response = HTTPResponse(connection)
         response.begin()
@@ -92,7 +92,7 @@ def test_a_response_that_is_not_read_ends(live: Live, monkeypatch: pytest.Monkey
             lost.set()
 
     live.app.add_api_route("/endless", lambda: StreamingResponse(stream()))
-    with open_connections(live, 1, b"GET /endless HTTP/1.1\r\nhost: here\r\n\r\n"):
+    with open_connections(live, 1, b"GET /endless HTTP/1.1\r\nhost: localhost\r\n\r\n"):
         assert lost.wait(20)
 
 

@@ -51,7 +51,7 @@ def test_several_cookie_headers_count_together(live: Live) -> None:
     address = urlsplit(live.url)
     line = b"Cookie: a=" + b"b" * (MAX_COOKIE_BYTES // 2) + b"\r\n"
     with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: here\r\nConnection: close\r\n" + 2 * line + b"\r\n")
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + 2 * line + b"\r\n")
         assert connection.makefile("rb").readline().startswith(b"HTTP/1.1 431 ")
 
 
