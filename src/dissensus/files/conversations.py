@@ -73,7 +73,7 @@ def read_conversations(table: pl.DataFrame) -> ConversationColumn:
     columns = texts.columns
     distinct = texts.with_row_index("row").unique(columns, keep="first", maintain_order=True)
     reader: Callable[..., ParsedConversation] = (
-        _continued if columns[0] == PROMPT else _split if columns[1:] else _whole
+        _continued if columns[0] == PROMPT else _split if columns[1:] else _parse_complete
     )
     conversations = [_read_row(row + 1, reader, *parts) for row, *parts in distinct.iter_rows()]
     numbered = distinct.drop("row").with_row_index("index")

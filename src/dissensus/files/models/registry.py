@@ -276,7 +276,10 @@ def _entry(values: dict[str, Any]) -> RegistryEntry:
     if action not in get_args(RegistryAction) or at.tzinfo is None:
         raise ValueError(f"action {action} at {at} is not supported")
     version, current, reason = (values.pop(name) for name in ("version", "current", "reason"))
-    fields: dict[str, Any] = {"version": _to_integer(version), "current": None if current is None else _whole(current)}
+    fields: dict[str, Any] = {
+        "version": _to_integer(version),
+        "current": None if current is None else _to_integer(current),
+    }
     if action != "rolled back":
         fields |= {
             "n_pairs": _to_integer(values.pop("n_pairs")),
