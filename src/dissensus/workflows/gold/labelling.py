@@ -176,9 +176,9 @@ def label_item(
         form = label_form(campaign, standings, staff_id)
         checked = form.check(_applicable_answers(answers, standings), complete=True)
         for part, part_answers in core.split_by_part(checked, core.list_open_parts(standings)).items():
-            revision = _store_label(tx, target, standings, part, part_answers, staff_id=staff_id, now=now)
-            if revision is not None:
-                content = {"item": target.name, "part": part, "revision": revision, "answers": dict(part_answers)}
+            label_revision = _store_label(tx, target, standings, part, part_answers, staff_id=staff_id, now=now)
+            if label_revision is not None:
+                content = {"item": target.name, "part": part, "revision": label_revision, "answers": dict(part_answers)}
                 log_staff_event(tx, campaign_row.id, "item_labelled", staff_id, now, **content)
         return "partly" if {*answers} & {*schema.PARTS} - {*core.list_open_parts(standings)} else outcome
 
