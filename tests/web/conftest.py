@@ -13,7 +13,6 @@ FOLDER = Path(__file__).parent
 # are not listed and run on both.
 PAGES_ON_SQLITE = {
     "api": ("api", "openapi", "enumeration", "errors", "gold", "pay"),
-    "core": ("access_log", "appearance", "enumeration", "hostile_texts", "suppression"),
     "core": ("appearance", "enumeration", "hostile_texts"),
     "middleware": ("access_log",),
     "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "safety"),

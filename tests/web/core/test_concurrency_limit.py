@@ -1,6 +1,6 @@
 """The concurrency limit of slow requests does not block raters."""
 
-from asyncio import Semaphore
+import asyncio
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 
@@ -9,15 +9,17 @@ from tests.support.api_programs import API, program
 from tests.support.campaigns import definition, open_campaign
 from tests.support.staff_browsers import House
 
+from dissensus.errors import Unavailable
 from dissensus.web.api.requests import ITEM_EXAMPLE
-from dissensus.web.core import concurrency_limit
+from dissensus.web.core import slots
+from dissensus.web.core.slots import SlowRequestLimit
 
 EXPORT = "/campaigns/pilot/export.csv"
 
 
 @pytest.fixture
 def house_without_free_slots(house: House) -> House:
-    house.live.app.state.site = replace(house.live.site, slow_request_slots=Semaphore(0))
+    house.live.app.state.site = replace(house.live.site, slow_requests=SlowRequestLimit(0))
     return house
 
 
@@ -25,7 +27,7 @@ def test_waiting_too_long_for_a_slot_is_unavailable(
     house_without_free_slots: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house = house_without_free_slots
-    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 0.2)
     open_campaign(house.platform, 2)
     answer = house.owner("owner").get(EXPORT)
     assert answer.status_code == 503
@@ -34,7 +36,7 @@ def test_waiting_too_long_for_a_slot_is_unavailable(
 
 def test_waiting_for_a_slot_holds_no_thread(house_without_free_slots: House, monkeypatch: pytest.MonkeyPatch) -> None:
     house = house_without_free_slots
-    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 3.0)
+    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 3.0)
     campaign = open_campaign(house.platform, 2)
     owner = house.owner("owner")
     with ThreadPoolExecutor(20) as threads:
@@ -66,7 +68,26 @@ def test_api_requests_take_slots(
     house_without_free_slots: House, monkeypatch: pytest.MonkeyPatch, path: str, body: object
 ) -> None:
     house = house_without_free_slots
-    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 0.05)
     open_campaign(house.platform, 2)
     answer = program(house, "owner").request("GET" if body is None else "POST", f"{API}{path}", json=body)
     assert (answer.status_code, "only a few at a time" in answer.json()["detail"]) == (503, True)
+
+
+def test_one_person_takes_one_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 0.05)
+
+    async def run() -> None:
+        limit = SlowRequestLimit(2)
+        async with limit.slot("ada"):
+            with pytest.raises(Unavailable, match="one of each person"):
+                async with limit.slot("ada"):
+                    pass
+            async with limit.slot("grace"):
+                with pytest.raises(Unavailable):
+                    async with limit.slot("edsger"):
+                        pass
+        async with limit.slot("ada"), limit.slot("edsger"):
+            pass
+
+    asyncio.run(run())

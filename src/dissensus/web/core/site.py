@@ -1,27 +1,24 @@
 """Shared state of one worker process: settings, database, renderer, signers and limits."""
 
-from asyncio import Semaphore
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import ip_address, ip_network
-from typing import Final
 
 from argon2 import PasswordHasher
 from fastapi import Request, Response
 
 from dissensus.settings import Settings
 from dissensus.web.core.chat_responder import ChatResponder
+from dissensus.web.core.downloads import DownloadSpool
 from dissensus.web.core.rate_limit import TokenBucket
 from dissensus.web.core.renderer import PageRenderer
 from dissensus.web.core.signed_tokens import TokenSigner
+from dissensus.web.core.slots import SlowRequestLimit
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.webhooks import WebhookSigner
 from dissensus.workflows.platform.passwords import make_hasher
 from dissensus.workflows.platform.platform import Platform
-
-MAX_SLOW_REQUESTS: Final = 2
-"""Slow requests that one worker handles at the same time."""
 
 
 def now() -> datetime:
@@ -40,7 +37,8 @@ class Site:
     chat_responder: ChatResponder
     clock: Callable[[], datetime] = now
     rate_limiter: TokenBucket = field(default_factory=TokenBucket)
-    slow_request_slots: Semaphore = field(default_factory=lambda: Semaphore(MAX_SLOW_REQUESTS))
+    slow_requests: SlowRequestLimit = field(default_factory=SlowRequestLimit)
+    downloads: DownloadSpool = field(default_factory=DownloadSpool)
 
     def set_cookie(self, response: Response, name: str, value: str, seconds: int) -> None:
         """Set an HTTP-only, same-site cookie; with HTTPS, middleware makes it secure."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput
 from dissensus.schema.campaign.definition import STATES, Campaign, write_campaign
@@ -189,11 +189,12 @@ def export_ratings(
     _slot: SlowRequestSlot,
     purpose: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
-    """Stream the finished ratings of a campaign as CSV."""
+    """Send the finished ratings of a campaign as CSV."""
     options = ratings.ExportOptions(purposes=tuple(purpose))
     parts = ratings.stream_ratings_csv(site.platform, name, staff_id=caller.staff.id, options=options, now=site.clock())
-    headers = {"content-disposition": f'attachment; filename="{name}.internal.csv"'}
-    return StreamingResponse(parts, media_type="text/csv; charset=utf-8", headers=headers)
+    return site.downloads.respond(
+        caller.staff.id, parts, media_type="text/csv; charset=utf-8", name=f"{name}.internal.csv"
+    )
 
 
 @router.post("/campaigns/{name}/state")

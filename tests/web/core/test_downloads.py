@@ -1,0 +1,78 @@
+"""Downloads that nobody reads."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from tests.support.campaigns import NOW, definition, owner
+from tests.support.live_site import Live
+from tests.support.staff_browsers import House
+from tests.support.staff_members import join_pilot
+
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.web.core import slots
+from dissensus.workflows.campaign import campaigns
+
+EXPORT = "/campaigns/pilot/export.csv"
+N_ITEMS, N_CHARACTERS = 6, 1_000_000
+
+
+@pytest.fixture
+def large(house: House) -> House:
+    """A campaign with an export of six megabytes, more than the buffers of a connection hold."""
+    staff_id = owner(house.platform.database)
+    conversation = Conversation.from_turns([("human", "Hi"), ("bot", "y" * N_CHARACTERS)])
+    items = tuple(Item(f"item-{i}", conversation) for i in range(N_ITEMS))
+    campaigns.create_campaign(house.platform, definition(), items, staff_id=staff_id, now=NOW)
+    campaign = campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    visitor = house.live.visitor()
+    page = visitor.enter(str(campaign.key))
+    for _ in range(N_ITEMS):
+        page = visitor.rate(page, Q_safe="No")
+    return house
+
+
+@contextmanager
+def unread(live: Live, browser: httpx.Client, n: int) -> Iterator[list[bytes]]:
+    """Begin downloads and read nothing more than their status."""
+    cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    address = urlsplit(live.url)
+    request = f"GET {EXPORT} HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n".encode()
+    with ExitStack() as stack:
+        statuses = []
+        for _ in range(n):
+            connection = stack.enter_context(socket.socket())
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.settimeout(20)
+            connection.connect((address.hostname, address.port))
+            connection.sendall(request)
+            statuses.append(connection.recv(12))
+        yield statuses
+
+
+def test_two_unread_downloads_stop_nobody(large: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 3)
+    person, other = large.owner("owner"), join_pilot(large, "grace", "owner", owner="owner")
+    with unread(large.live, person, 2) as statuses:
+        assert statuses == [b"HTTP/1.1 200"] * 2
+        assert large.platform.database.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
+        for browser in (other, person):
+            response = browser.get(EXPORT)
+            assert response.status_code == 200
+            assert len(response.content) > N_ITEMS * N_CHARACTERS
+            assert int(response.headers["content-length"]) == len(response.content)
+
+
+def test_unfinished_downloads_of_one_person_are_limited(large: House) -> None:
+    person, other = large.owner("owner"), join_pilot(large, "grace", "owner", owner="owner")
+    with unread(large.live, person, 3) as statuses:
+        assert statuses == [b"HTTP/1.1 200"] * 3
+        refused = person.get(EXPORT)
+        assert (refused.status_code, "3 unfinished downloads" in refused.text) == (429, True)
+        assert other.get(EXPORT).status_code == 200
+    # The server notices that the connections ended, and removes their files.
+    assert any(person.get(EXPORT).status_code == 200 for _ in range(100))
