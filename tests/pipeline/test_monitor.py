@@ -1,5 +1,6 @@
 """Figures of a running campaign, independent of the order of ratings."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -22,6 +23,7 @@ from dissensus.pipeline.monitor import (
     compute_figures,
     forecast,
     read_scales,
+    suppress_figures,
 )
 from dissensus.pipeline.vet import vet
 from dissensus.schema.questionnaire.shipped import load_questionnaire
@@ -275,3 +277,39 @@ def test_a_forecast_uses_the_pace_of_the_last_day() -> None:
     assert forecast(hours, 1001, 1000, now=NOON).missing == 0
     assert forecast(hours, 910, None, now=NOON).missing is None
     assert forecast(hours, 910, 10**12, now=NOON).completed_at is None
+
+
+def crowd(groups: Sequence[Mapping[str, str]]) -> tuple[MonitoredRater, ...]:
+    return tuple(MonitoredRater(rater_id=f"r{n}", number=n, groups=group) for n, group in enumerate(groups))
+
+
+def test_published_figures_hide_crossings_and_rare_answers() -> None:
+    """Three young women are all women but nine, in two axes; only four people answer the second question."""
+    cells = [("Woman", "young")] * 3 + [("Woman", "old")] * 9 + [("Man", "young")] * 5 + [("Man", "old")] * 4
+    people = crowd([{"cell": f"{gender}/{age}", "rater_gender": gender} for gender, age in cells])
+    axes = {"cell": tuple(dict.fromkeys("/".join(cell) for cell in cells)), "rater_gender": ("Woman", "Man")}
+    state = MonitorState(SCALES)
+    state.add([rating(n, 0, "No", *(["Yes"] if n < 4 else [])) for n in range(len(people))])
+    figures = compute_figures(state, people, ITEMS, axes, replicates=0)
+    published = suppress_figures(figures, state, people)
+    assert published is not None
+    assert [group.group for group in published.groups] == ["Woman", "Man"]
+    assert list(published.scales) == ["Q1"]
+    assert published.primary_question is None
+    assert [dict(group.answers) for group in published.groups] == [{"Q1": (12, 0, 0)}, {"Q1": (9, 0, 0)}]
+    assert (published.flagged, published.hours, published.gold) == ((), (), None)
+    assert suppress_figures(figures, state, people[:4]) is None
+
+
+def test_answers_of_a_group_are_hidden_where_few_of_it_answered() -> None:
+    people = crowd([{"rater_gender": "Woman"}] * 8 + [{"rater_gender": "Man"}] * 8)
+    state = MonitorState(SCALES)
+    state.add([rating(n, 0, "No", *(["Yes"] if n < 10 else [])) for n in range(len(people))])
+    figures = compute_figures(state, people, ITEMS, {"rater_gender": ("Woman", "Man")}, replicates=0)
+    published = suppress_figures(figures, state, people)
+    assert published is not None
+    women, men = published.groups
+    # Two men answered Q2, so its answers are shown of all raters alone.
+    assert (set(women.answers), set(men.answers)) == ({"Q1"}, {"Q1"})
+    assert sum(published.pool.answers["Q2"]) == 10
+    assert women.agreement.reason == "Hidden, since few raters answered."

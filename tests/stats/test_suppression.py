@@ -1,6 +1,6 @@
 """Small-cell suppression: small counts are hidden and cannot be computed from others."""
 
-from itertools import product
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -9,58 +9,60 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.stats.result import FloatArray
-from dissensus.stats.suppression import MIN_CELL, hidden_cells, suppress_small_cells
+from dissensus.stats.suppression import can_isolate, select_publishable_groups
 
-COUNTS = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32)).map(
-    lambda shape: np.random.default_rng(shape[2]).integers(0, 9, shape[:2])
+CODES = st.tuples(st.integers(1, 3), st.integers(1, 12), st.integers(0, 2**32)).map(
+    lambda shape: np.random.default_rng(shape[2]).integers(-1, 3, shape[:2])
 )
-counts = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 12), max_size=6)
 
 
-@quick
-@given(counts)
-def test_no_small_number_is_shown(numbers: dict[str, int]) -> None:
-    displayed = suppress_small_cells(numbers)
-    assert all(n is None or n == 0 or n >= MIN_CELL for n in displayed.values())
-    assert all(n is None or n == numbers[group] for group, n in displayed.items())
-    assert list(displayed) == list(numbers)
-
-
-@quick
-@given(st.dictionaries(st.sampled_from("abcdef"), st.integers(MIN_CELL, 99)))
-def test_nothing_is_hidden_where_all_are_many(numbers: dict[str, int]) -> None:
-    assert suppress_small_cells(numbers) == numbers
-
-
-def free_changes(hidden: npt.NDArray[np.bool_]) -> FloatArray:
-    """By how much hidden cells can change together while the sums of rows and columns stay, one way in each row."""
-    positions = np.argwhere(hidden)
-    sums = np.array(
-        [[position[axis] == line for position in positions] for axis in (0, 1) for line in range(hidden.shape[axis])]
+def is_isolated(sums: FloatArray, min_cell: int) -> bool:
+    """Whether some sums describe few people alone, by trying all few people."""
+    n, rank = sums.shape[1], np.linalg.matrix_rank(sums)
+    return any(
+        np.linalg.matrix_rank(np.delete(sums, few, axis=1)) < rank
+        for few in combinations(range(n), min(min_cell - 1, n))
     )
-    _, result, ways = np.linalg.svd(sums.astype(float))
-    free: FloatArray = ways[(result > 1e-9).sum() :]
-    return free
 
 
 @quick
-@given(counts=COUNTS, below=st.integers(0, 6))
-def test_hidden_cells_cannot_be_computed_from_the_sums(counts: np.ndarray, below: int) -> None:
-    hidden = hidden_cells(counts, below)
-    assert hidden[(counts > 0) & (counts < below)].all()
-    if min(counts.shape) > 1 and hidden.any():
-        assert (np.abs(free_changes(hidden)).max(axis=0) > 1e-6).all()
+@given(codes=CODES, min_cell=st.integers(2, 5))
+def test_published_groups_isolate_nobody(codes: npt.NDArray[np.intp], min_cell: int) -> None:
+    """The linear system of everything that is published, solved for all sets of few people."""
+    publishable = select_publishable_groups(codes, min_cell=min_cell)
+    sums = np.array([codes[axis] == group for axis, group in np.argwhere(publishable)] + [np.ones(codes.shape[1])])
+    if publishable.any():
+        assert not is_isolated(sums.astype(float), min_cell)
+    for axis, group in np.argwhere(~publishable):
+        size = (codes[axis] == group).sum()
+        more = np.vstack([sums, codes[axis] == group]).astype(float)
+        assert size < min_cell or is_isolated(more, min_cell), "A group is hidden in vain."
 
 
-def test_a_cell_derivable_from_several_sums_is_hidden_with_others() -> None:
-    """Two blocks of four hidden cells and one between them, which the sums of a block reveal."""
-    counts = np.full((4, 4), 20)
-    for row, column in (*product((0, 1), (0, 1)), *product((2, 3), (2, 3)), (0, 2)):
-        counts[row, column] = 1
-    assert hidden_cells(counts, 5).sum() > 9
+@quick
+@given(codes=CODES, min_cell=st.integers(2, 5), weights=st.lists(st.integers(-2, 2), min_size=4, max_size=4))
+def test_any_sums_that_isolate_people_are_recognised(
+    codes: npt.NDArray[np.intp], min_cell: int, weights: list[int]
+) -> None:
+    sums = np.array([*codes, np.array(weights)[codes[0]]], float)
+    assert can_isolate(sums, min_cell) == is_isolated(sums, min_cell)
 
 
-def test_nothing_is_hidden_without_a_small_cell() -> None:
-    counts = np.array([[5, 0], [7, 9]])
-    assert not hidden_cells(counts, 5).any()
-    assert not hidden_cells(np.array([[1, 2], [3, 4]]), 0).any()
+def test_a_crossing_that_two_axes_disclose_is_not_published() -> None:
+    """The case of a report: women by age hide three, all women and all millennial women show them."""
+    cell = np.repeat([0, 1, 2, 3], [3, 9, 5, 4])
+    gender = np.isin(cell, (2, 3)).astype(int)
+    publishable = select_publishable_groups(np.stack([gender, cell]))
+    assert publishable[0, :2].all()
+    assert not publishable[1, :2].any()
+
+
+def test_all_groups_of_many_people_are_published() -> None:
+    rng = np.random.default_rng(1)
+    codes = np.array([rng.integers(0, 4, 300) for _ in range(5)])
+    assert select_publishable_groups(codes).all()
+
+
+def test_nobody_is_published_among_few() -> None:
+    assert not select_publishable_groups(np.zeros((2, 4), int)).any()
+    assert select_publishable_groups(np.zeros((0, 9), int)).shape == (0, 0)

@@ -79,14 +79,14 @@ class ItemCountResource(Resource):
 
 
 class QuotaCellResource(Resource):
-    """Progress of a quota cell; null if the caller may not see a number."""
+    """Progress of a quota cell."""
 
     cell: str
     target: Annotated[int, Field(description="Planned number of raters.")]
-    capacity: Annotated[Hidden, Field(description="Raters admitted.")]
-    finished: Hidden
-    in_progress: Annotated[Hidden, Field(description="Raters who are still rating.")]
-    screened_out: Annotated[Hidden, Field(description="Raters turned away because there was no seat.")]
+    capacity: Annotated[int, Field(description="Raters admitted.")]
+    finished: int
+    in_progress: Annotated[int, Field(description="Raters who are still rating.")]
+    screened_out: Annotated[int, Field(description="Raters turned away because there was no seat.")]
 
 
 class QuotaResource(Resource):

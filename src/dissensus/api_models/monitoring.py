@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dissensus.api_models.resource import Hidden, Resource
+from dissensus.api_models.resource import Resource
 
 
 class ForecastResource(Resource):
@@ -14,7 +14,7 @@ class ForecastResource(Resource):
 
     target: Annotated[int | None, Field(description="Planned number of ratings, null without a plan.")]
     missing: int | None
-    per_hour: Annotated[float | None, Field(description="Recent ratings per hour, null if the caller may not see it.")]
+    per_hour: Annotated[float, Field(description="Recent ratings per hour.")]
     completed_at: Annotated[datetime | None, Field(description="Expected completion at that pace, null if unknown.")]
 
 
@@ -78,18 +78,18 @@ class FiguresResource(Resource):
     ]
     hours: Annotated[
         tuple[TimeBucketResource, ...],
-        Field(description="Hours of the last two days with ratings; empty for analysts."),
+        Field(description="Hours of the last two days with ratings; none in published figures."),
     ]
     days: Annotated[
         tuple[TimeBucketResource, ...],
-        Field(description="Days with ratings; without those of few raters for analysts."),
+        Field(description="Days with ratings; none in published figures if a day had few raters."),
     ]
     edges_s: Annotated[tuple[int, ...], Field(description="Bin edges of `times` in seconds.")]
     times: Annotated[
         tuple[int, ...], Field(description="Ratings below the first edge, between each two, and from the last edge on.")
     ]
     pool: Annotated[GroupResource, Field(description="All raters.")]
-    groups: Annotated[tuple[GroupResource, ...], Field(description="Without small groups for analysts.")]
+    groups: Annotated[tuple[GroupResource, ...], Field(description="Without small groups in published figures.")]
     measures: Annotated[
         tuple[CoefficientResource, ...], Field(description="Present if the answers to `primary_question` are ordered.")
     ]
@@ -102,9 +102,9 @@ class FiguresResource(Resource):
 class MonitoringResource(Resource):
     """State of a running campaign."""
 
-    raters: Annotated[Hidden, Field(description="Raters with ratings; null if the caller may not see it.")]
-    hidden: Annotated[bool, Field(description="True if small numbers are suppressed.")]
-    figures: Annotated[FiguresResource | None, Field(description="Null before there are any that may be seen.")]
+    raters: Annotated[int | None, Field(description="Raters with ratings; null without figures.")]
+    hidden: Annotated[bool, Field(description="True for published figures, in which small groups are suppressed.")]
+    figures: Annotated[FiguresResource | None, Field(description="Null before there are any that the caller may see.")]
     forecast: ForecastResource | None
     updated_at: Annotated[datetime | None, Field(description="Time when the figures last changed.")]
     read_at: Annotated[datetime | None, Field(description="Time up to which the figures hold.")]

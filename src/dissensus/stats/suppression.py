@@ -1,49 +1,57 @@
-"""Small-cell suppression of counts.
+"""Small-cell suppression.
 
-Primary suppression hides every count from 1 to ``MIN_CELL - 1``. Complementary suppression hides further cells, so
-that no hidden count can be derived from published totals: from the total of a list of groups in
-`suppress_small_cells`, from the sums of all lines of a table in `hidden_cells`.
+Primary suppression hides numbers of one to ``MIN_CELL - 1`` people. Complementary suppression hides further ones, so
+that no hidden number can be derived from groups of several axes together.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 MIN_CELL: Final = 5
-"""Smallest count above zero that is published."""
-GroupKey = TypeVar("GroupKey")
+"""Smallest number of people about whom a number is published."""
+TOLERANCE: Final = 1e-9
+"""Size below which a weight is zero but for rounding."""
 
 
-def suppress_small_cells(counts: Mapping[GroupKey, int], *, min_cell: int = MIN_CELL) -> dict[GroupKey, int | None]:
-    """Suppress small counts of disjoint groups with a published total.
+def select_publishable_groups(
+    codes: npt.NDArray[np.integer[Any]], *, min_cell: int = MIN_CELL
+) -> npt.NDArray[np.bool_]:
+    """Select groups of several axes whose sums can be published together, beside the sum of all people.
+
+    A published sum of answers is the sum over the people of a group. Sums of several axes can be combined: women minus
+    the women of one age leave the others. The selected groups allow no linear combination of sums in which the answers
+    of one person to ``min_cell - 1`` people remain and everybody else cancels out.
 
     Parameters
     ----------
-    counts
-        People in each group. The groups are disjoint and add up to the published total.
+    codes
+        Group of each person on each axis, shape (A, R); -1 if unknown.
     min_cell
-        Smallest count above zero that may be published.
+        Smallest number of people about whom a sum may be derived.
 
     Returns
     -------
-    dict
-        The counts in the same order, None for suppressed ones.
+    numpy.ndarray
+        True for groups that can be published, shape (A, G), where G is the largest code plus one.
 
     Notes
     -----
-    Zeros describe nobody and are not small counts. If any group is suppressed, so is the smallest group of at least
-    `min_cell` people (the first of equals). If there is no such group, all groups are suppressed, including zeros.
+    Groups are considered from the largest to the smallest, in the order of axes and codes if equally large, and added
+    unless they and those before disclose somebody. So the selection is maximal, not the largest possible one. With
+    fewer than `min_cell` people, nothing can be published, not even the sum of all.
 
     Examples
     --------
-    >>> suppress_small_cells({"young": 2, "old": 9, "other": 12, "none": 0})
-    {'young': None, 'old': None, 'other': 12, 'none': 0}
-    >>> suppress_small_cells({"young": 7, "old": 9})
-    {'young': 7, 'old': 9}
-    >>> suppress_small_cells({"young": 2, "old": 0})
-    {'young': None, 'old': None}
+    Twelve women and nine men. The three women of group 1 on the second axis are hidden, and so is group 0, since all
+    but those are in it:
+
+    >>> gender = np.repeat([0, 1], [12, 9])
+    >>> age = np.repeat([0, 1, 0], [9, 3, 9])
+    >>> select_publishable_groups(np.stack([gender, age]))
+    array([[ True,  True],
+           [False, False]])
     """
     n_axes, n_people = codes.shape
     publishable = np.zeros((n_axes, int(codes.max(initial=-1)) + 1), np.bool_)
@@ -103,105 +111,3 @@ def _vanish_on(basis: npt.NDArray[np.float64], block: npt.NDArray[np.bool_]) -> 
     left, scale, _ = np.linalg.svd(basis[:, block], full_matrices=len(basis) > block.sum())
     rank = int((scale > TOLERANCE).sum())
     return left[:, rank:].T @ basis[:, ~block]
-
-
-def hidden_cells(
-    counts: npt.NDArray[np.intp], below: int, *, unknown: npt.NDArray[np.bool_] | None = None
-) -> npt.NDArray[np.bool_]:
-    """Return the cells of a table of counts to hide, with complementary suppression.
-
-    Parameters
-    ----------
-    counts
-        People in each cell of crossed axes, with any number of dimensions.
-    below
-        Non-empty cells with fewer people are hidden; 0 hides none.
-    unknown
-        Cells of people of unknown group, in the shape of `counts`; they are hidden unless empty.
-
-    Returns
-    -------
-    numpy.ndarray
-        True for hidden cells, of the shape of `counts`.
-
-    Notes
-    -----
-    The difference between a total and its published cells describes the hidden cells together. If a line has exactly
-    one hidden cell, or hidden cells with fewer people than `below` in total, another cell is hidden: the smallest
-    non-empty one, else an empty one. The same holds for a cell that the sums of several lines disclose together. If the
-    sum of a line is hidden on its own axis, all non-empty cells of the line are. Empty cells are not small counts.
-
-    Examples
-    --------
-    >>> hidden_cells(np.array([9, 4, 6]), 5)
-    array([False,  True,  True])
-    """
-    if unknown is None:
-        unknown = np.zeros(counts.shape, dtype=np.bool_)
-    hidden = (counts > 0) & ((counts < below) | unknown)
-    axes = range(counts.ndim)
-    if counts.ndim > 1:
-        for axis in axes:
-            other_axes = tuple(other for other in axes if other != axis)
-            margin = hidden_cells(counts.sum(axis=other_axes), below, unknown=np.asarray(unknown.all(axis=other_axes)))
-            hidden |= np.expand_dims(margin, other_axes) & (counts > 0)
-    tables = (hidden, counts, unknown)
-    lines = [line for axis in axes for line in zip(*(_iter_lines(table, axis) for table in tables), strict=True)]
-    changed = True
-    while changed:
-        added = [
-            _hide_another(mask, line) for mask, line, is_unknown in lines if _is_exposed(mask, line, is_unknown, below)
-        ]
-        changed = any(added) or _hide_beside_exposed(hidden, counts, unknown)
-    return hidden
-
-
-def _is_exposed(
-    mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp], unknown: npt.NDArray[np.bool_], below: int
-) -> bool:
-    """Return True if the sum of a line discloses a hidden cell, or too few people."""
-    return bool((mask.sum() == 1 and not unknown[mask].any()) or 0 < line[mask].sum() < below)
-
-
-def _iter_lines(cells: npt.NDArray[Any], axis: int) -> Iterator[npt.NDArray[Any]]:
-    """Yield views of the lines of cells along an axis."""
-    moved = np.moveaxis(cells, axis, -1)
-    for index in np.ndindex(moved.shape[:-1]):
-        yield moved[index]
-
-
-def _hide_another(mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp]) -> bool:
-    """Hide the smallest visible cell of a line, empty cells last; return False if there is none."""
-    visible = np.flatnonzero(~mask)
-    if not visible.size:
-        return False
-    empty_last = np.where(line[visible] > 0, line[visible], np.iinfo(np.intp).max)
-    mask[visible[np.argmin(empty_last)]] = True
-    return True
-
-
-def _hide_beside_exposed(
-    hidden: npt.NDArray[np.bool_], counts: npt.NDArray[np.intp], unknown: npt.NDArray[np.bool_]
-) -> bool:
-    """Hide one more cell in a line with an exposed cell; return False if there is none."""
-    exposed = _exposed_cells(hidden) & ~unknown
-    for axis in range(exposed.ndim):
-        lines = zip(_iter_lines(exposed, axis), _iter_lines(hidden, axis), _iter_lines(counts, axis), strict=True)
-        if any(is_exposed.any() and _hide_another(mask, line) for is_exposed, mask, line in lines):
-            return True
-    return False
-
-
-def _exposed_cells(hidden: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return the hidden cells that can be derived from the other cells and the sums of all lines."""
-    exposed, positions = np.zeros_like(hidden), np.argwhere(hidden)
-    longer = [axis for axis in range(hidden.ndim) if hidden.shape[axis] > 1]
-    if not longer or not len(positions):
-        return exposed
-
-    lines = [np.unique(np.delete(positions, axis, axis=1), axis=0, return_inverse=True)[1].ravel() for axis in longer]
-    sums = np.concatenate([np.arange(line.max() + 1)[:, None] == line for line in lines]).astype(float)
-    # A cell is exposed if it is a linear combination of sums, that is, if it lies in their row space.
-    within = np.einsum("cs,sc->c", np.linalg.pinv(sums), sums)
-    exposed[tuple(positions[within > 1 - 1e-9].T)] = True
-    return exposed

@@ -36,6 +36,16 @@ class MonitoringSnapshotTable(Base):
     read_at: Mapped[datetime] = mapped_column(doc="Time as of which the figures are current.")
 
 
+class PublishedFiguresTable(Base):
+    """The figures of a campaign that roles without small numbers see, made once and never changed."""
+
+    __tablename__ = "published_figures"
+
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
+    content: Mapped[str] = mapped_column(doc="JSON text, with small cells suppressed.")
+    at: Mapped[datetime] = mapped_column()
+
+
 WINDOW: Final = 500
 """Assignments read at once."""
 
@@ -209,13 +219,38 @@ def find_snapshot(tx: Connection, campaign_id: str) -> MonitoringSnapshot | None
     row = tx.execute(
         select(MonitoringSnapshotTable).where(MonitoringSnapshotTable.campaign_id == campaign_id)
     ).one_or_none()
-    if row is None:
-        return None
+    figures = None if row is None else _parse_figures(row.content)
+    return figures and MonitoringSnapshot(
+        figures=figures, through=row.through, updated_at=row.updated_at, read_at=row.read_at
+    )
+
+
+def _parse_figures(content: str) -> CampaignFigures | None:
+    """Parse stored figures; None if another version wrote them."""
     try:
-        figures = _FIGURES.validate_json(row.content)
+        return _FIGURES.validate_json(content)
     except ValidationError:
         return None
-    return MonitoringSnapshot(figures=figures, through=row.through, updated_at=row.updated_at, read_at=row.read_at)
+
+
+def add_published_figures(tx: Connection, campaign_id: str, figures: CampaignFigures, *, at: datetime) -> None:
+    """Store the published figures of a campaign that has none."""
+    content = _FIGURES.dump_json(figures).decode()
+    tx.execute(insert(PublishedFiguresTable).values(campaign_id=campaign_id, content=content, at=at))
+
+
+def has_published_figures(tx: Connection, campaign_id: str) -> bool:
+    """Return whether the figures of a campaign are published."""
+    query = select(PublishedFiguresTable.campaign_id).where(PublishedFiguresTable.campaign_id == campaign_id)
+    return tx.scalar(query) is not None
+
+
+def find_published_figures(tx: Connection, campaign_id: str) -> MonitoringSnapshot | None:
+    """Return the published figures of a campaign; None without any, or if another version wrote them."""
+    query = select(PublishedFiguresTable).where(PublishedFiguresTable.campaign_id == campaign_id)
+    row = tx.execute(query).one_or_none()
+    figures = None if row is None else _parse_figures(row.content)
+    return figures and MonitoringSnapshot(figures=figures, through=0, updated_at=row.at, read_at=row.at)
 
 
 def delete_snapshot(tx: Connection, campaign_id: str) -> None:

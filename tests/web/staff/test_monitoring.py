@@ -134,7 +134,8 @@ def test_published_figures_do_not_change(house: House, campaign: CampaignRow) ->
     browser = member(house, campaign, "observer")
     published = read(browser.get(MONITORING_PATH))
     withdrawal.withdraw_rater(house.platform, raters[0], now=house.live.clock())
-    campaigns.change_state(house.platform, "pilot", "open", staff_id=campaign.staff_id, now=house.live.clock())
+    for state in ("paused", "open"):
+        campaigns.change_state(house.platform, "pilot", state, staff_id=campaign.staff_id, now=house.live.clock())
     for number in range(6, 9):
         rate_items(house.platform, campaign, number)
     close(house, campaign)

@@ -301,5 +301,5 @@ def test_only_owners_and_analysts_see_how_a_quota_fills(house: House) -> None:
     assert observer.get("/campaigns/pilot/quota").status_code == 403
     assert "/campaigns/pilot/quota" not in observer.get("/campaigns/pilot").text
     page = analyst.get("/campaigns/pilot/quota").text
-    assert "<strong>3</strong>" in page
+    assert '<strong>3<span class="target">' in page
     assert "key=" not in page

@@ -9,7 +9,8 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.cli.result_writer import FormatOption, OutputOption
-from dissensus.schema.campaign.roles import parse_role
+from dissensus.schema.campaign.roles import ROLES, parse_role
+from dissensus.schema.hints import format_list
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import members, overview
 from dissensus.workflows.platform import api_tokens, passwords, staff
@@ -18,9 +19,7 @@ from dissensus.workflows.platform.platform import Platform
 app = typer.Typer(help="Manage members of campaigns, their roles, passwords and API tokens.", no_args_is_help=True)
 
 PersonArgument = Annotated[str, typer.Argument(metavar="PERSON", help="Name of a person of the staff.")]
-RoleOption = Annotated[
-    str, typer.Option(metavar="ROLE", help="Role in the campaign: owner, analyst, expert or reviewer.")
-]
+RoleOption = Annotated[str, typer.Option(metavar="ROLE", help=f"Role in the campaign: {format_list(ROLES)}.")]
 COLUMNS = ("campaign", "person", "role", "since")
 TOKEN_COLUMNS = ("name", "scopes", "ends", "used")
 
@@ -84,7 +83,7 @@ def invite(name: NameArgument, role: RoleOption, settings: SettingsOption = None
 def change_role(
     name: NameArgument,
     person: PersonArgument,
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="owner, analyst, expert or reviewer.")],
+    role: Annotated[str, typer.Argument(metavar="ROLE", help=f"{format_list(ROLES)}.")],
     settings: SettingsOption = None,
 ) -> None:
     """Change the role of a member; the last owner cannot be changed.

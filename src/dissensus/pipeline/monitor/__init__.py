@@ -12,6 +12,7 @@ from dissensus.pipeline.monitor.results import (
     TimeBucket,
 )
 from dissensus.pipeline.monitor.state import FinishedRating, MonitorState, QuestionScales, read_scales
+from dissensus.pipeline.monitor.suppression import suppress_figures
 
 __all__ = [
     "CELL",
@@ -30,4 +31,5 @@ __all__ = [
     "count_missing",
     "forecast",
     "read_scales",
+    "suppress_figures",
 ]

@@ -20,7 +20,7 @@ class Forecast:
 
     target: int | None  # Number of ratings planned; None without a plan
     missing: int | None  # Ratings still missing
-    per_hour: float | None  # Recent ratings per hour; None where it is suppressed
+    per_hour: float  # Recent ratings per hour
     completed_at: datetime | None  # None if complete, without recent ratings, or beyond the horizon
 
 

@@ -6,12 +6,13 @@ from typing import Final, Literal, get_args
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list, format_value, suggest
 
-Role = Literal["owner", "analyst", "expert", "reviewer", "carer"]
+Role = Literal["owner", "analyst", "observer", "expert", "reviewer", "carer"]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 DUTIES: Final[Mapping[Role, str]] = {
     "owner": "runs the campaign, and manages its members",
-    "analyst": "works with its results, without the identity of raters",
+    "analyst": "works with the ratings of each rater, without their identity",
+    "observer": "sees its progress, and results of large groups once it is closed",
     "expert": "labels its items",
     "reviewer": "reviews submitted work",
     "carer": "supports raters who do not feel well, and has no other access",

@@ -11,14 +11,15 @@
               ├─ recruit ──────────────────┼─ declaration   check_answer   care_survey
               ├─ screen_out                ├─ notice   payment   flag_decision
               ├─ monitoring_snapshot       │
+              ├─ published_figures         │
               └─ seat ─────────────────────┼─ chat ── chat_exchange ─┬─ chat_candidate
                                            │                         └─ chat_pick
               session (of a rater or of staff)   event   event_chain   lease   webhook
     item ───── gold_label   gold_decision (by staff)
 
 Saves and answers are append-only: a correction is a later save with a higher `revision` (see
-`dissensus.campaign.answer_drafts`). The counter `item.load` serves to choose the next item; an audit recounts it from
-the assignments.
+`dissensus.campaign.answer_drafts`); drafts that later saves supersede are deleted. The counter `item.load` serves to
+choose the next item; an audit recounts it from the assignments.
 
 Permissions of staff in a campaign follow from `member` alone; `campaign.staff_id` is its creator and grants nothing.
 """

@@ -37,7 +37,9 @@ def list_campaigns(
 ) -> CursorPage[CampaignSummaryResource]:
     """List the campaigns of the caller, the earliest first."""
     last = (read_cursor(site, "campaigns", after) or [""])[0]
-    rows = pagination.list_campaigns_after(site.platform, staff_id=caller.staff.id, after=last, most=limit + 1)
+    rows = pagination.list_campaigns_after(
+        site.platform, staff_id=caller.staff.id, token_id=caller.token_id or "", after=last, most=limit + 1
+    )
     entries, next_cursor = paginate(site, "campaigns", rows, limit, lambda entry: entry.campaign_row.id)
     return CursorPage(data=[_to_summary(caller, entry) for entry in entries], next=next_cursor)
 
@@ -73,7 +75,7 @@ def create(
 
 @router.get("/{name}", operation_id="get_campaign")
 def get(site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("see"))], name: Name) -> CampaignResource:
-    """Return a campaign; small numbers are suppressed for analysts."""
+    """Return a campaign; small numbers are suppressed for observers."""
     return _details(site, caller, name, caller.permissions)
 
 

@@ -39,14 +39,14 @@ Authorized = Annotated[StaffRequest, Depends(RequireScope("flags"))]
 def get_figures(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("numbers"))], name: Name
 ) -> MonitoringResource:
-    """Return agreement, answers, times and pace so far; small groups are suppressed for analysts."""
-    visible = restrict_monitoring(
+    """Return agreement, answers, times and pace; of a closed campaign, without small groups, for observers."""
+    view = restrict_monitoring(
         load_monitoring(site.platform, name, staff_id=caller.staff.id, now=site.clock()), caller.permissions
     )
-    snapshot, forecast = visible.view.snapshot, visible.view.forecast
+    snapshot, forecast = view.snapshot, view.forecast
     return MonitoringResource(
-        raters=visible.n_raters,
-        hidden=visible.hidden or visible.n_raters is None,
+        raters=None if snapshot is None else snapshot.figures.pool.n_raters,
+        hidden="small-numbers" not in caller.permissions,
         figures=None if snapshot is None else _to_figures(snapshot.figures),
         forecast=None if forecast is None else _to_forecast(forecast),
         updated_at=None if snapshot is None else snapshot.updated_at,

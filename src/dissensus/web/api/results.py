@@ -1,7 +1,7 @@
 """API routes for ratings, quota progress and the audit log."""
 
 from secrets import token_hex
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import polars as pl
 from fastapi import APIRouter, Depends, Query
@@ -14,8 +14,7 @@ from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginat
 from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
-from dissensus.web.core.suppression import suppress_quota_counts
-from dissensus.workflows.campaign import overview, pagination
+from dissensus.workflows.campaign import pagination
 from dissensus.workflows.campaign.quota import load_quota_progress
 from dissensus.workflows.export.consent_scope import ID_DIGITS
 from dissensus.workflows.export.pages import PageCursor, begin_export, read_ratings_page
@@ -84,30 +83,21 @@ def _column(name: str, dtype: pl.DataType) -> ColumnResource:
 
 @router.get("/quota", operation_id="get_quota")
 def get_quota(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("numbers"))], name: Name
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("small-numbers"))], name: Name
 ) -> QuotaResource:
-    """Return the progress of a quota; small numbers are suppressed for analysts."""
+    """Return the progress of a quota."""
     quota, cells = load_quota_progress(site.platform, name, staff_id=caller.staff.id, now=site.clock())
-    if "small-numbers" in caller.permissions:
-        resources = [
-            QuotaCellResource(
-                cell=cell.cell,
-                target=cell.target,
-                capacity=cell.capacity,
-                finished=cell.finished,
-                in_progress=cell.in_progress,
-                screened_out=cell.screened_out,
-            )
-            for cell in cells
-        ]
-    else:
-        numbers = overview.load_overview(site.platform, name, staff_id=caller.staff.id).numbers
-        n_finished = suppress_quota_counts({cell.cell: cell.finished for cell in cells}, numbers)
-        hidden: dict[str, Any] = dict.fromkeys(("capacity", "in_progress", "screened_out"))
-        resources = [
-            QuotaCellResource(cell=cell.cell, target=cell.target, finished=n_finished[cell.cell], **hidden)
-            for cell in cells
-        ]
+    resources = [
+        QuotaCellResource(
+            cell=cell.cell,
+            target=cell.target,
+            capacity=cell.capacity,
+            finished=cell.finished,
+            in_progress=cell.in_progress,
+            screened_out=cell.screened_out,
+        )
+        for cell in cells
+    ]
     return QuotaResource(source=quota.source, balanced=quota.balanced, cells=tuple(resources))
 
 

@@ -15,6 +15,7 @@ ANYONE: Final = frozenset(ACTORS)
 ANY_STAFF: Final[frozenset[Actor]] = frozenset({"staff", *ROLES})
 MEMBERS: Final[frozenset[Actor]] = frozenset(get_args(Role))
 RESULTS: Final[frozenset[Actor]] = frozenset({"owner", "analyst"})
+VIEWERS: Final[frozenset[Actor]] = RESULTS | {"observer"}
 EXPERTS: Final[frozenset[Actor]] = frozenset({"owner", "expert"})
 OWNER: Final[frozenset[Actor]] = frozenset({"owner"})
 CARERS: Final[frozenset[Actor]] = frozenset({"carer"})
@@ -45,8 +46,8 @@ ACTIONS: Final[Mapping[str, Action]] = {
         "draw a sample of a corpus, and create a campaign, which they own", ANY_STAFF, "site", by_token=True
     ),
     "see": Action("see the state of the campaign, its questions and first items", MEMBERS, by_token=True),
-    "numbers": Action("see its progress and how its quota fills", RESULTS, by_token=True),
-    "small-numbers": Action("see counts of fewer than five raters", OWNER, by_token=True),
+    "numbers": Action("see its progress, and figures of large groups once it is closed", VIEWERS, by_token=True),
+    "small-numbers": Action("see figures of all groups, and how its quota fills", RESULTS, by_token=True),
     "flags": Action(
         "see which raters are flagged and why, and decide about them", OWNER, by_token=True, shows_raters=True
     ),
@@ -103,9 +104,20 @@ def actions_of(actor: Actor) -> frozenset[str]:
     --------
     >>> sorted(actions_of("analyst"))
     ['account', 'create', 'enter', 'export', 'list', 'look', 'numbers', 'recruiter-webhook',
-     'see', 'sign-in', 'withdraw']
+     'see', 'sign-in', 'small-numbers', 'withdraw']
     """
     return frozenset(name for name, action in ACTIONS.items() if actor in action.actors)
+
+
+def campaign_actions_of(role: Role) -> frozenset[str]:
+    """Return the actions that a role may perform in its campaign.
+
+    Examples
+    --------
+    >>> sorted(campaign_actions_of("analyst"))
+    ['export', 'numbers', 'see', 'small-numbers']
+    """
+    return frozenset(name for name in actions_of(role) if ACTIONS[name].resource == "campaign")
 
 
 def permissions_markdown() -> str:

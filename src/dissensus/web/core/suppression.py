@@ -1,26 +1,14 @@
 """Small-cell suppression of pages: hide small counts from roles without `small-numbers`."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dissensus.pipeline.monitor import CampaignFigures, TimeBucket
-from dissensus.stats.suppression import MIN_CELL, suppress_small_cells
+from dissensus.stats.suppression import MIN_CELL
 from dissensus.workflows.campaign.monitoring import MonitoringView
 from dissensus.workflows.campaign.overview import CampaignListEntry, CampaignOverview
 
 if TYPE_CHECKING:
     from dissensus.store.overview import CampaignNumbers
-
-
-def suppress_quota_counts(cells: Mapping[str, int], numbers: "CampaignNumbers") -> dict[str, int | None]:
-    """Return how many raters of each quota cell have finished, with small cells suppressed.
-
-    All other raters count as one more group, since the total of all raters is known.
-    """
-    n_others = sum(numbers.raters.values()) - sum(cells.values())
-    groups: list[tuple[str | None, int]] = [*cells.items(), (None, n_others)]
-    return {cell: n for cell, n in suppress_small_cells(dict(groups)).items() if cell is not None}
 
 
 def visible_rater_count(numbers: "CampaignNumbers", permissions: frozenset[str]) -> int | None:
@@ -58,51 +46,17 @@ def restrict_campaign(entry: CampaignListEntry, permissions: frozenset[str]) -> 
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VisibleMonitoring:
-    """Monitoring figures, restricted to the reader's permissions."""
+def restrict_monitoring(view: MonitoringView, permissions: frozenset[str]) -> MonitoringView:
+    """Return a monitoring view restricted to these permissions.
 
-    view: MonitoringView
-    n_raters: int | None  # Raters so far; None if they are too few for any figure
-    hidden: bool = False  # True if small groups or days are suppressed
-
-
-def restrict_monitoring(view: MonitoringView, permissions: frozenset[str]) -> VisibleMonitoring:
-    """Return monitoring figures restricted to these permissions."""
-    view = view if "flags" in permissions else replace(view, decisions={})
-    n_raters = 0 if view.snapshot is None else view.snapshot.figures.pool.n_raters
-    if "small-numbers" in permissions or view.snapshot is None or not n_raters:
-        return VisibleMonitoring(view=view, n_raters=n_raters)
-    if n_raters < MIN_CELL:
-        return VisibleMonitoring(view=replace(view, snapshot=None, forecast=None), n_raters=None)
-    figures = suppress_figures(view.snapshot.figures)
-    # The pace of few raters would reveal when each of them works.
-    pace_visible = figures.days[-2:] == view.snapshot.figures.days[-2:]
-    forecast = (
-        view.forecast
-        if pace_visible or view.forecast is None
-        else replace(view.forecast, per_hour=None, completed_at=None)
-    )
-    hidden = len(figures.groups) < len(view.snapshot.figures.groups) or not pace_visible
-    restricted = replace(view, snapshot=replace(view.snapshot, figures=figures), forecast=forecast)
-    return VisibleMonitoring(view=restricted, n_raters=n_raters, hidden=hidden)
+    Without `small-numbers`, it has the published figures, which are those of the campaign when it was closed: any
+    later figures would disclose the raters between both.
+    """
+    if "small-numbers" in permissions:
+        return view if "flags" in permissions else _without_flags(view)
+    return replace(view, snapshot=view.published, forecast=None, decisions={})
 
 
-def suppress_figures(figures: CampaignFigures) -> CampaignFigures:
-    """Suppress groups and days with few raters, with complementary suppression, and drop flags."""
-    groups = []
-    for axis_groups in figures.axes.values():
-        n_others = figures.pool.n_raters - sum(group.n_raters for group in axis_groups)
-        sizes: list[tuple[str | None, int]] = [
-            *((group.group, group.n_raters) for group in axis_groups),
-            (None, n_others),
-        ]
-        visible = suppress_small_cells(dict(sizes))
-        groups += [group for group in axis_groups if visible[group.group] is not None]
-    # Hours are dropped: each has few raters and would reveal when somebody works.
-    return replace(figures, groups=tuple(groups), hours=(), days=_suppress_days(figures.days), flagged=())
-
-
-def _suppress_days(days: tuple[TimeBucket, ...]) -> tuple[TimeBucket, ...]:
-    visible = suppress_small_cells({day.start: day.n_raters for day in days})
-    return tuple(day for day in days if visible[day.start] is not None)
+def _without_flags(view: MonitoringView) -> MonitoringView:
+    snapshot = view.snapshot and replace(view.snapshot, figures=replace(view.snapshot.figures, flagged=()))
+    return replace(view, snapshot=snapshot, decisions={})

@@ -40,10 +40,7 @@ MIN_AGREEMENT: Final = -0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoringPage(StaffPage):
-    """Monitoring figures, restricted to the reader's permissions.
-
-    `n_raters` is None if there are too few raters for any figure; `hidden` is True if small groups are suppressed.
-    """
+    """Monitoring figures, restricted to the reader's permissions."""
 
     template: ClassVar[str] = "staff/monitoring.html"
 
@@ -51,13 +48,11 @@ class MonitoringPage(StaffPage):
     view: MonitoringView
     permissions: frozenset[str]
     now: datetime
-    n_raters: int | None
-    hidden: bool = False
 
     @property
     def figures(self) -> CampaignFigures | None:
         """Figures that this reader may see."""
-        return None if self.view.snapshot is None or self.n_raters is None else self.view.snapshot.figures
+        return self.view.snapshot.figures if self.view.snapshot else None
 
     @property
     def age_s(self) -> int:
@@ -67,7 +62,12 @@ class MonitoringPage(StaffPage):
     @property
     def is_stale(self) -> bool:
         """True if the figures are stale."""
-        return self.age_s > STALE_S and self.view.campaign_row.state != "closed"
+        return not self.published and self.age_s > STALE_S and self.view.campaign_row.state != "closed"
+
+    @property
+    def published(self) -> bool:
+        """True for figures of a closed campaign without small groups."""
+        return "small-numbers" not in self.permissions
 
     @property
     def ratings_per_item(self) -> tuple[ChartColumn, ...]:
@@ -86,10 +86,7 @@ class MonitoringPage(StaffPage):
         if not self.figures:
             return ()
         buckets, length = (self.figures.hours, HOUR_S) if self.hourly else (self.figures.days, DAY_S)
-        # Gaps may be suppressed days with few raters; without permission they are not filled with zeros.
-        fill = "small-numbers" in self.permissions
-        counts = _fill_gaps(buckets, length) if fill else [(bucket.start, bucket.n_ratings) for bucket in buckets]
-        return make_columns([(_format_start(start, length), n) for start, n in counts])
+        return make_columns([(_format_start(start, length), n) for start, n in _fill_gaps(buckets, length)])
 
     @property
     def times(self) -> tuple[ChartColumn, ...]:
@@ -189,20 +186,12 @@ class FlaggedRaterPage(StaffPage):
 def show_monitoring(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers"))], name: Name) -> Response:
     """Show monitoring figures."""
     now = site.clock()
-    visible = restrict_monitoring(
+    view = restrict_monitoring(
         load_monitoring(site.platform, name, staff_id=caller.staff.id, now=now), caller.permissions
     )
-    if visible.view.snapshot is not None and visible.view.snapshot.figures.flagged:
+    if view.snapshot is not None and view.snapshot.figures.flagged:
         log_access(site, caller, name, "flags")
-    context = caller.page(
-        MonitoringPage,
-        name=name,
-        permissions=caller.permissions,
-        now=now,
-        view=visible.view,
-        n_raters=visible.n_raters,
-        hidden=visible.hidden,
-    )
+    context = caller.page(MonitoringPage, name=name, permissions=caller.permissions, now=now, view=view)
     return page(site, context)
 
 

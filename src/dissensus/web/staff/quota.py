@@ -12,8 +12,6 @@ from dissensus.schema.campaign.quota import REST, Quota
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.web.core.responses import page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
-from dissensus.web.core.suppression import suppress_quota_counts
-from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.quota import load_quota_progress
 from dissensus.workflows.rater.invite_links import load_entry_links
 
@@ -53,27 +51,12 @@ class QuotaPage(StaffPage):
         return next((cell for cell in self.cells if cell.cell == REST), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaResultsPage(StaffPage):
-    """Finished raters by quota cell, None where suppressed."""
-
-    template: ClassVar[str] = "staff/quota-results.html"
-
-    name: str
-    quota: Quota
-    finished: Mapping[str, int | None]
-
-
 @router.get("/campaigns/{name}/quota")
 def show_quota(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers"))], request: Request, name: Name
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("small-numbers"))], request: Request, name: Name
 ) -> Response:
     """Show the progress of each quota cell, with entry links for those who may see them."""
     quota, cells = load_quota_progress(site.platform, name, staff_id=caller.staff.id, now=site.clock())
-    if "small-numbers" not in caller.permissions:
-        numbers = overview.load_overview(site.platform, name, staff_id=caller.staff.id).numbers
-        finished = suppress_quota_counts({cell.cell: cell.finished for cell in cells}, numbers)
-        return page(site, caller.page(QuotaResultsPage, name=name, quota=quota, finished=finished))
     address = site.address_for(request)
     links = (
         load_entry_links(site.platform, name, address, staff_id=caller.staff.id).cells

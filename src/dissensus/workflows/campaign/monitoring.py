@@ -16,6 +16,7 @@ from dissensus.pipeline.monitor import (
     count_missing,
     forecast,
     read_scales,
+    suppress_figures,
 )
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings.columns import GOLD
@@ -58,6 +59,7 @@ class MonitoringView:
     campaign_row: CampaignRow
     campaign: Campaign
     snapshot: MonitoringSnapshot | None  # None if none was computed yet
+    published: MonitoringSnapshot | None  # None before the campaign was closed with enough raters
     forecast: Forecast | None  # expected time of completion; None without a snapshot
     decisions: Mapping[str, FlagDecisionRow]  # current decision per rater
 
@@ -86,8 +88,21 @@ def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: 
         )
         with platform.database.writing() as tx:
             store.set_snapshot(tx, campaign_row.id, snapshot)
+    if campaign_row.state == "closed":
+        _publish_figures(platform, campaign_row, entry, now)
     cache.campaigns[campaign_row.id] = entry
     return changed
+
+
+def _publish_figures(platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, now: datetime) -> None:
+    """Publish the figures of a closed campaign, unless some are published or there are few raters."""
+    with platform.database.reading() as tx:
+        if store.has_published_figures(tx, campaign_row.id):
+            return
+    figures = suppress_figures(_compute_figures(entry), entry.state, list(entry.raters.values()))
+    if figures is not None:
+        with platform.database.writing() as tx:
+            store.add_published_figures(tx, campaign_row.id, figures, at=now)
 
 
 def _confirm_snapshot(platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, now: datetime) -> bool:
@@ -156,11 +171,13 @@ def load_monitoring(platform: Platform, name: str, *, staff_id: str, now: dateti
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign, snapshot = platform.definitions.load(tx, campaign_row), store.find_snapshot(tx, campaign_row.id)
+        published = store.find_published_figures(tx, campaign_row.id)
         decisions = flags.load_flag_decisions(tx, campaign_row.id)
     return MonitoringView(
         campaign_row=campaign_row,
         campaign=campaign,
         snapshot=snapshot,
+        published=published,
         forecast=None if snapshot is None else _forecast(campaign, snapshot.figures, now),
         decisions=decisions,
     )
