@@ -110,8 +110,10 @@ def _blocks(
     item: Ratings, by_axis: Sequence[tuple[DisplayedGroups, pl.DataFrame]]
 ) -> Iterator[tuple[RowBlock, pl.DataFrame]]:
     """Yield a block for each axis with groups whose answers to an item may be shown, and their answers."""
+    below = max((groups.suppress_below for groups, _ in by_axis), default=0)
+    hidden_by_axis = find_hidden_groups(item, [groups.axis for groups, _ in by_axis], below)
     for groups, counts in by_axis:
-        hidden = groups.hidden | find_hidden_groups(item, groups.axis, groups.suppress_below)
+        hidden = groups.hidden | hidden_by_axis[groups.axis]
         displayed = [name for name in groups.drawn if name not in hidden]
         of_item = counts.filter(pl.col(ITEM_ID) == item.items[ITEM_ID][0], pl.col("group").is_in(displayed))
         marks = [FEW if n < groups.min_raters else "" for n in of_item["n_ratings"]]

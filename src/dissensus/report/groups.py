@@ -4,17 +4,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, count
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.result import FEW, Analysis
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.suppression import hidden_cells
+from dissensus.stats.suppression import select_publishable_groups
 
 EVERYBODY = "everybody"
 # Most rows of a figure: more are not readable.
@@ -39,6 +37,8 @@ class DisplayedGroups:
         Groups with fewer are not shown.
     hidden
         Suppressed groups: those, and others from which their answers could be computed.
+    beside
+        Axes that are displayed together with this one.
     n_unknown
         Raters whose group is unknown.
     """
@@ -48,6 +48,7 @@ class DisplayedGroups:
     min_raters: int = 5
     suppress_below: int = 0
     hidden: frozenset[str] = frozenset()
+    beside: tuple[str, ...] = ()
     n_unknown: int = 0
 
     @property
@@ -108,49 +109,53 @@ class DisplayedGroups:
 def groups_of(
     ratings: Ratings, axis: str | DisplayedGroups, *, min_raters: int = 5, suppress_below: int = 0
 ) -> DisplayedGroups:
-    """Return the groups of an axis; those with fewer raters than `suppress_below` are hidden.
-
-    Groups from which a hidden one could be computed are hidden too, see `hidden_cells`. `DisplayedGroups` are returned
-    unchanged.
-    """
+    """Return the groups of an axis as `groups_of_axes` does; `DisplayedGroups` are returned unchanged."""
     if isinstance(axis, DisplayedGroups):
         return axis
+    return groups_of_axes(ratings, [axis], min_raters=min_raters, suppress_below=suppress_below)[0]
+
+
+def groups_of_axes(
+    ratings: Ratings, axes: Sequence[str], *, beside: Sequence[str] = (), min_raters: int = 5, suppress_below: int = 0
+) -> tuple[DisplayedGroups, ...]:
+    """Return the groups of axes that are displayed together, and `beside` others.
+
+    Groups with fewer raters than `suppress_below` are hidden, and others from which these could be computed.
+    """
     if suppress_below < 0:
         raise InvalidInput(f"suppress_below is {suppress_below}; give a number of raters, 0 to hide no group.")
-    name = ratings.axis_name(axis)
-    codes, names = ratings.group_codes(name)
-    sizes = dict(zip(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True))
-    return DisplayedGroups(
-        axis=name,
-        sizes=sizes,
-        min_raters=min_raters,
-        suppress_below=suppress_below,
-        hidden=find_hidden_groups(ratings, name, suppress_below),
-        n_unknown=int((codes < 0).sum()),
-    )
+    names = tuple(ratings.axis_name(axis) for axis in (*axes, *beside))
+    hidden = find_hidden_groups(ratings, names, suppress_below)
+    result = []
+    for axis in names[: len(axes)]:
+        codes, groups = ratings.group_codes(axis)
+        sizes = dict(zip(groups, np.bincount(codes[codes >= 0], minlength=len(groups)).tolist(), strict=True))
+        displayed = DisplayedGroups(
+            axis=axis,
+            sizes=sizes,
+            min_raters=min_raters,
+            suppress_below=suppress_below,
+            hidden=hidden[axis],
+            beside=names,
+            n_unknown=int((codes < 0).sum()),
+        )
+        result.append(displayed)
+    return tuple(result)
 
 
-def find_hidden_groups(
-    ratings: Ratings, axis: str, below: int, among: npt.NDArray[np.bool_] | None = None
-) -> frozenset[str]:
-    """Return the hidden groups of an axis; `among` selects the raters that are counted."""
-    codes, names = ratings.group_codes(axis)
-    parts = [ratings.group_codes(part)[0] for part in axis.split(CROSS)]
-    counts, unknown = count_cells(parts, among)
-    hidden = hidden_cells(counts, below, unknown=unknown)[tuple(parts)]
-    return frozenset(names[group] for group in np.unique(codes[hidden & (codes >= 0)]).tolist())
-
-
-def count_cells(
-    parts: Sequence[npt.NDArray[np.integer[Any]]], among: npt.NDArray[np.bool_] | None = None
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """Count raters by the codes of their groups; the last cell of each axis is for unknown groups (code -1)."""
-    shape = [int(part.max(initial=-1)) + 2 for part in parts]
-    counts, unknown = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.bool_)
-    np.add.at(counts, tuple(part if among is None else part[among] for part in parts), 1)
-    for axis in range(len(parts)):
-        np.moveaxis(unknown, axis, 0)[-1] = True
-    return counts, unknown
+def find_hidden_groups(ratings: Ratings, axes: Sequence[str], below: int) -> dict[str, frozenset[str]]:
+    """Return the hidden groups of each of some axes; the parts of a crossed axis count as axes too."""
+    if not below or not axes:
+        return dict.fromkeys(axes, frozenset())
+    parts = (part for axis in axes for part in axis.split(CROSS))
+    # Sorted, so that the same axes hide the same groups in every figure.
+    names = sorted({*axes, *parts}, key=lambda axis: (axis.count(CROSS), axis))
+    codes, groups = zip(*(ratings.group_codes(axis) for axis in names), strict=True)
+    publishable = select_publishable_groups(np.stack(codes), min_cell=below)
+    return {
+        axis: frozenset(groups[row][code] for code in set(codes[row].tolist()) - {-1} if not publishable[row, code])
+        for row, axis in enumerate(names)
+    }
 
 
 def read_compared_groups(analysis: Analysis, axis: str) -> DisplayedGroups:

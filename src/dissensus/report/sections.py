@@ -21,7 +21,7 @@ from dissensus.report.figures.null import null
 from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
-from dissensus.report.groups import DisplayedGroups, groups_of, number_repeated_names
+from dissensus.report.groups import DisplayedGroups, groups_of_axes, number_repeated_names
 from dissensus.report.tables import Disclosure, ReportTable, dataset, of_groups, pool
 from dissensus.schema.ratings.columns import CROSS, GOLD, PLATINUM, REST
 from dissensus.schema.ratings.table import Ratings
@@ -92,27 +92,34 @@ class ReportInput:
         return tuple(f"{groups.axis}: {reason}." for groups in self.all_groups if len(groups.listed) < 2)
 
     @cached_property
-    def all_groups(self) -> list[DisplayedGroups]:
+    def all_groups(self) -> tuple[DisplayedGroups, ...]:
         """The groups of every axis, suppressed ones included."""
-        return [groups_of(self.analysed, axis, **self._limits) for axis in self.analysis.settings.axes]
+        return self._groups_of(self.analysed)
 
-    @property
-    def _limits(self) -> dict[str, int]:
-        return {"min_raters": self.analysis.settings.min_raters, "suppress_below": self.options.suppress_below}
+    @cached_property
+    def crossed_axes(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of axes whose raters are counted: the axis with the most groups, with each other one."""
+        simple = [axis for axis in self.analysis.settings.axes if CROSS not in axis]
+        main = max(simple, key=lambda axis: len(self.analysed.group_codes(axis)[1]), default="")
+        return tuple((main, axis) for axis in simple if axis != main)
+
+    def _groups_of(self, ratings: Ratings) -> tuple[DisplayedGroups, ...]:
+        return groups_of_axes(
+            ratings,
+            self.analysis.settings.axes,
+            beside=[CROSS.join(pair) for pair in self.crossed_axes],
+            min_raters=self.analysis.settings.min_raters,
+            suppress_below=self.options.suppress_below,
+        )
 
     @cached_property
     def groups_with_flagged(self) -> tuple[DisplayedGroups, ...]:
         """Groups counted over all raters, flagged ones included; hidden if either count hides them."""
         return tuple(
             replace(everybody, hidden=everybody.hidden | analysed.hidden)
-            for everybody, analysed in self._axes_with_flagged
+            for everybody, analysed in zip(self._groups_of(self.ratings), self.all_groups, strict=True)
             if len(analysed.listed) > 1
         )
-
-    @property
-    def _axes_with_flagged(self) -> Iterator[tuple[DisplayedGroups, DisplayedGroups]]:
-        for analysed in self.all_groups:
-            yield groups_of(self.ratings, analysed.axis, **self._limits), analysed
 
     @property
     def why_no_groups(self) -> tuple[str, ...]:
@@ -170,11 +177,10 @@ def _raters(source: ReportInput) -> Section:
         return Section("raters", "Raters", lead, tuple(parts), (NO_RATERS,))
     if source.groups:
         parts.append(pool(source.ratings, source.groups_with_flagged))
-    simple = [groups for groups in source.groups if CROSS not in groups.axis]
-    if len(simple) > 1:
-        main = max(simple, key=lambda groups: len(groups.listed))
-        crossed = [groups for groups in simple if groups is not main]
-        parts += [raters(source.analysed, main, groups) for groups in crossed]
+    groups = {axis_groups.axis: axis_groups for axis_groups in source.groups}
+    for rows, columns in source.crossed_axes:
+        if rows in groups and columns in groups:
+            parts.append(raters(source.analysed, groups[rows], groups[columns]))
     return Section("raters", "Raters", lead, tuple(parts), (*source.skipped, *source.suppressed))
 
 

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.pipeline.analyse.result import FEW
 from dissensus.pipeline.tables import UNKNOWN, escape_unprintable
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
-from dissensus.report.groups import DisplayedGroups, count_cells, format_count, groups_of
+from dissensus.report.groups import DisplayedGroups, find_hidden_groups, format_count, groups_of
 from dissensus.report.layout import (
     RowLabels,
     Spec,
@@ -21,11 +20,9 @@ from dissensus.report.layout import (
     wrap_text,
 )
 from dissensus.report.theme import SMALL
-from dissensus.schema.ratings.columns import CROSS
+from dissensus.schema.ratings.columns import CROSS, CROSSED
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.suppression import hidden_cells
 
-Counts = npt.NDArray[np.intp]
 GAP = 14
 # Most panels per row, and the least width of one.
 ACROSS, LEAST = 6, 44
@@ -50,13 +47,15 @@ def raters(ratings: Ratings, rows: str | DisplayedGroups, columns: str | Display
         Both axes are the same.
     """
     rows, columns = groups_of(ratings, rows), groups_of(ratings, columns)
-    ratings.axis_name(f"{rows.axis}{CROSS}{columns.axis}")  # refuses an axis that is crossed with itself
-    counts, hidden = _counts(ratings, rows, columns)
+    crossed = ratings.axis_name(f"{rows.axis}{CROSS}{columns.axis}")
+    below = max(rows.suppress_below, columns.suppress_below)
+    hidden = find_hidden_groups(ratings, (*rows.beside, *columns.beside, crossed), below)[crossed]
+    codes, names = ratings.group_codes(crossed)
+    counts = dict(zip(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True))
     cells: dict[tuple[str, str], int | None] = {
-        (row, column): None if hidden[r, c] else int(counts[r, c])
-        for r, row in enumerate(rows.sizes)
-        for c, column in enumerate(columns.sizes)
-        if row in rows.listed and column in columns.listed
+        (row, column): None if f"{row}{CROSSED}{column}" in hidden else counts.get(f"{row}{CROSSED}{column}", 0)
+        for row in rows.listed
+        for column in columns.listed
     }
     return Figure(
         name=f"raters-{rows.slug}-{columns.slug}",
@@ -70,18 +69,6 @@ def raters(ratings: Ratings, rows: str | DisplayedGroups, columns: str | Display
         draw=lambda width: _draw(cells, rows, columns, width),
         notes=tuple(dict.fromkeys((*_notes(cells, rows), *rows.notes, *columns.notes))),
     )
-
-
-def _counts(ratings: Ratings, rows: DisplayedGroups, columns: DisplayedGroups) -> tuple[Counts, npt.NDArray[np.bool_]]:
-    """Return the raters of each cell, hidden groups included, and a mask of hidden cells."""
-    codes, names = zip(*(ratings.group_codes(groups.axis) for groups in (rows, columns)), strict=True)
-    counts, unknown = count_cells(codes)
-    hidden = hidden_cells(counts, max(rows.suppress_below, columns.suppress_below), unknown=unknown)
-    indices = [
-        [axis_names.index(name) for name in groups.sizes]
-        for axis_names, groups in zip(names, (rows, columns), strict=True)
-    ]
-    return counts[np.ix_(*indices)], hidden[np.ix_(*indices)]
 
 
 def _reading(cells: dict[tuple[str, str], int | None], n_raters: int) -> str:
