@@ -48,7 +48,12 @@ class StoredCampaign:
     name: str
     state: str
     digest: str
-    definition: dict[str, Any]
+    definition: Any  # a mapping, unless it was changed
+
+    @property
+    def definition_name(self) -> str | None:
+        """The name in the definition."""
+        return self.definition.get("name") if isinstance(self.definition, dict) else None
 
 
 def load_stored_campaign(tx: Connection, campaign_id: str) -> StoredCampaign:

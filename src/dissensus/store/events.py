@@ -125,9 +125,12 @@ def list_unchained_campaigns(tx: Connection) -> list[str]:
 def chain_events(tx: Connection, campaign_id: str) -> int:
     """Chain a batch of events under a lock, and return their number."""
     chain = EventChainTable.campaign_id == campaign_id
-    n, head = tx.execute(
+    row = tx.execute(
         select(EventChainTable.n_events, EventChainTable.head_digest).where(chain).with_for_update()
-    ).one()
+    ).one_or_none()
+    if row is None:  # Removed by somebody: an audit reports it.
+        return 0
+    n, head = row
     unchained = (
         select(EventTable.number, EventTable.digest, EventTable.subject_id)
         .where(EventTable.campaign_id == campaign_id, EventTable.sequence.is_(None))
@@ -146,11 +149,10 @@ def chain_events(tx: Connection, campaign_id: str) -> int:
 
 
 def get_chain_head(tx: Connection, campaign_id: str) -> tuple[int, str]:
-    """Return the length of a chain, and its last digest."""
-    row = tx.execute(
-        select(EventChainTable.n_events, EventChainTable.head_digest).where(EventChainTable.campaign_id == campaign_id)
-    ).one()
-    return int(row.n_events), str(row.head_digest)
+    """Return the length of a chain, and its last digest; a chain that was removed has no events."""
+    columns = (EventChainTable.n_events, EventChainTable.head_digest)
+    row = tx.execute(select(*columns).where(EventChainTable.campaign_id == campaign_id)).one_or_none()
+    return (0, INITIAL_CHAIN_DIGEST) if row is None else (int(row.n_events), str(row.head_digest))
 
 
 def find_event(tx: Connection, campaign_id: str, number: int) -> AuditEvent | None:

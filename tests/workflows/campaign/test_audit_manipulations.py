@@ -136,7 +136,7 @@ MANIPULATIONS: dict[str, tuple[str, str]] = {
         f"UPDATE campaign SET digest = '{'3' * 64}'",
         "The definition of the campaign is not the last one in the log",
     ),
-    "the definition is no longer valid": ("UPDATE campaign SET definition = '{}'", "does not match its stored digest"),
+    "the definition is no longer valid": ("UPDATE campaign SET definition = '[]'", "does not match its stored digest"),
     "a closed campaign is opened": ("UPDATE campaign SET state = 'open'", "open, and paused according to the log"),
     # Counters, and the log itself.
     "the load of an item is changed": ("UPDATE item SET load = 9", "should have 9 raters, and has 2"),
@@ -149,6 +149,7 @@ MANIPULATIONS: dict[str, tuple[str, str]] = {
         f"UPDATE event SET {ERASE} WHERE kind = 'state_changed'",
         "was erased, and the log has no withdrawal",
     ),
+    "the chain is removed": ("DELETE FROM event_chain", "the chain should have 0 events"),
     "all events are removed": ("DELETE FROM event", "It is missing"),
     "the whole log is removed": (
         f"DELETE FROM event; UPDATE event_chain SET n_events = 0, head_digest = '{'0' * 64}'",

@@ -55,7 +55,7 @@ def audit(
     if head is not None and _is_digest(head) and name is None:
         raise InvalidInput("A head is of one campaign. Name it: dissensus audit NAME --head DIGEST.")
     site_settings = load_settings(settings)
-    statements = () if head is None or _is_digest(head) else _read_statements(Path(head), key)
+    statements = _load_statements(head, publish, key)
     signing_key = None if publish is None else _load_signing_key(site_settings, key)
     with open_site_platform(site_settings, old=True) as platform:
         ids = load_campaign_ids(platform)
@@ -80,7 +80,13 @@ def _is_digest(head: str) -> bool:
     return re.fullmatch("[0-9a-f]{64}", head) is not None
 
 
-def _read_statements(path: Path, key: Path | None) -> tuple[HeadStatement, ...]:
+def _load_statements(head: str | None, publish: Path | None, key: Path | None) -> tuple[HeadStatement, ...]:
+    """Read the statements of --head, or those that a new one is to follow."""
+    path = Path(head) if head is not None and not _is_digest(head) else None
+    if path is None and head is None and publish is not None and publish.exists():
+        path = publish
+    if path is None:
+        return ()
     return read_statements(path, None if key is None else parse_verification_key(_read_key(key)))
 
 
@@ -97,9 +103,10 @@ def _read_key(path: Path) -> bytes:
 
 def _list_heads(head: str | None, statements: Sequence[HeadStatement], campaign_id: str | None) -> Sequence[str] | None:
     """Return the earlier heads of a campaign, None if none were given."""
-    if head is None or _is_digest(head):
-        return None if head is None else [head]
-    return [each.head for statement in statements for each in statement.heads if each.campaign == campaign_id]
+    if head is not None and _is_digest(head):
+        return [head]
+    heads = [each.head for statement in statements for each in statement.heads if each.campaign == campaign_id]
+    return heads if statements else None
 
 
 def _find_missing_campaigns(statements: Sequence[HeadStatement], ids: Mapping[str, str]) -> list[str]:
@@ -150,9 +157,11 @@ def _describe_report(report: AuditReport) -> Iterator[str]:
         sequence, reason = report.first_break.sequence, report.first_break.reason
         yield f"The chain of {report.name} is broken at event {sequence:,} of {report.n:,}. {reason}"
         return
-    erased = f", {report.n_erased:,} of them erased by {report.n_withdrawals:,} withdrawals" if report.n_erased else ""
+    erased = f", {report.n_erased:,} of them erased by withdrawal" if report.n_erased else ""
     yield f"The chain of {report.name} holds: {report.n:,} events{erased}."
     yield f"Campaign: {report.campaign_id}"
+    if report.n_withdrawals:
+        yield f"Withdrawals: {report.n_withdrawals:,}"
     yield f"Head: {report.head}"
 
 

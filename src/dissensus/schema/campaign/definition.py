@@ -72,7 +72,7 @@ class Consent:
     @property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of texts and purposes."""
-        return _digest(to_mapping(self))
+        return digest_mapping(to_mapping(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +105,13 @@ class Campaign:
     break_every: int = 20  # items; 0 for never
     click_to_reveal: bool = False  # hide each conversation until the rater opens it
     reclaim_after_h: int = 48  # idle hours after which unbegun items are reassigned
+    reports_to_withhold: int = 2  # raters who report an item before it is withheld from everybody
     seed: int = 0  # of all orders and choices of items
 
     @property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of the definition."""
-        return _digest(self.as_mapping())
+        return digest_mapping(self.as_mapping())
 
     @property
     def screener(self) -> Questionnaire | None:
@@ -179,7 +180,8 @@ def localise(wording: Wording, language: str) -> str:
     return wording.get(language) or next(iter(wording.values()), "")
 
 
-def _digest(mapping: dict[str, Any]) -> str:
+def digest_mapping(mapping: Mapping[str, Any]) -> str:
+    """Return the hexadecimal SHA-256 of a definition or consent text as stored."""
     text = json.dumps(mapping, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 

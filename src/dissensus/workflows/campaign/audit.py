@@ -10,8 +10,9 @@ from sqlalchemy import Connection
 from dissensus.campaign.event_log import ChainBreak, ChainVerifier, digest_sequence
 from dissensus.campaign.log_replay import LogReplay
 from dissensus.errors import DissensusError, Unavailable
-from dissensus.schema.campaign.definition import Campaign, parse_consent
+from dissensus.schema.campaign.definition import digest_mapping
 from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.campaign.quota import Quota
 from dissensus.store import audit as store
 from dissensus.store import campaigns, events
 from dissensus.workflows.campaign.audit_log import log_staff_event
@@ -103,13 +104,13 @@ def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | No
 
 
 def _find_faults(tx: Connection, campaign_id: str, replay: LogReplay) -> Iterator[str]:
-    campaign = _restore_definition(store.load_stored_campaign(tx, campaign_id))
+    stored_campaign = store.load_stored_campaign(tx, campaign_id)
     yield from replay.iterate_faults()
-    yield from _find_campaign_faults(store.load_stored_campaign(tx, campaign_id), campaign, replay)
+    yield from _find_campaign_faults(stored_campaign, replay)
     yield from _find_consent_text_faults(tx, campaign_id)
     yield from _find_item_faults(tx, campaign_id, replay)
     yield from _find_withdrawal_faults(tx, campaign_id, replay)
-    yield from _find_seat_faults(tx, campaign_id, campaign, replay)
+    yield from _find_seat_faults(tx, campaign_id, _parse_quota(stored_campaign), replay)
     yield from replay.compare_records(store.iterate_records(tx, campaign_id))
     for rater_id, item, state in store.iterate_wrong_assignments(tx, campaign_id):
         yield f"Item {item} of rater {rater_id} is {state}, which its submitted answers contradict."
@@ -120,16 +121,17 @@ def _find_faults(tx: Connection, campaign_id: str, replay: LogReplay) -> Iterato
         yield f"The campaign should have {n_raters:,} raters, and has {counted:,}."
 
 
-def _restore_definition(stored: store.StoredCampaign) -> Campaign | None:
-    """Return the definition of a campaign, None if it can no longer be parsed."""
+def _parse_quota(stored: store.StoredCampaign) -> Quota | None:
+    """Return the quota of a campaign, None if the definition has none or cannot be parsed."""
     try:
-        return parse_campaign(stored.definition)
+        return parse_campaign(stored.definition).quota
     except DissensusError:
         return None
 
 
-def _find_campaign_faults(stored: store.StoredCampaign, campaign: Campaign | None, replay: LogReplay) -> Iterator[str]:
-    if campaign is None or (campaign.name, campaign.digest) != (stored.name, stored.digest):
+def _find_campaign_faults(stored: store.StoredCampaign, replay: LogReplay) -> Iterator[str]:
+    # The stored mapping is digested, since another version of the program may write other default values.
+    if (stored.definition_name, digest_mapping(stored.definition)) != (stored.name, stored.digest):
         yield "The definition of the campaign does not match its stored digest or name."
     if stored.digest != replay.definition:
         yield "The definition of the campaign is not the last one in the log."
@@ -139,11 +141,7 @@ def _find_campaign_faults(stored: store.StoredCampaign, campaign: Campaign | Non
 
 def _find_consent_text_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
     for version, digest, content in store.iterate_consent_texts(tx, campaign_id):
-        try:
-            valid = parse_consent(content).digest == digest
-        except (KeyError, TypeError):
-            valid = False
-        if not valid:
+        if digest_mapping(content) != digest:
             yield f"Version {version} of the consent text does not match its digest."
 
 
@@ -169,14 +167,14 @@ def _find_withdrawal_faults(tx: Connection, campaign_id: str, replay: LogReplay)
         yield f"{n:,} raters are stored as withdrawn, and the log has {len(replay.withdrawn):,} withdrawals."
 
 
-def _find_seat_faults(tx: Connection, campaign_id: str, campaign: Campaign | None, replay: LogReplay) -> Iterator[str]:
+def _find_seat_faults(tx: Connection, campaign_id: str, quota: Quota | None, replay: LogReplay) -> Iterator[str]:
     for rater_id, seat_cell, rater_cell in store.iterate_wrong_seats(tx, campaign_id):
         yield f"Rater {rater_id} of the quota cell {rater_cell} has a seat in {seat_cell}."
     if store.count_screen_outs(tx, campaign_id) != replay.turned_away:
         yield "The numbers of raters who were turned away, by quota cell, are not those in the log."
-    if campaign is None or campaign.quota is None or replay.state == "draft":
+    if quota is None or replay.state == "draft":
         return
-    seats, capacities = store.count_seats(tx, campaign_id), campaign.quota.capacities
+    seats, capacities = store.count_seats(tx, campaign_id), quota.capacities
     for cell in {*seats, *capacities}:
         if cell not in capacities or seats[cell] < capacities[cell]:
             yield f"The quota cell {cell} has {seats[cell]:,} seats, and its capacity is {capacities.get(cell, 0):,}."

@@ -1,5 +1,6 @@
 """Publish the heads of audit logs: signed statements, appended to a file to be kept outside the site."""
 
+import fcntl
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -30,11 +31,13 @@ def publish_heads(
     path: Path, reports: Sequence[AuditReport], key: Ed25519PrivateKey, *, now: datetime
 ) -> HeadStatement:
     """Append a signed statement of the heads of audited campaigns to a file, and return it."""
-    earlier = read_statements(path) if path.exists() else ()
     heads = [ChainHead(campaign=report.campaign_id, events=report.n, head=report.head) for report in reports]
-    statement = sign_heads(heads, key, previous=earlier[-1] if earlier else None, now=now)
     try:
         with path.open("ab") as file:
+            # Of two processes each statement follows the other one.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            earlier = read_statements(path)
+            statement = sign_heads(heads, key, previous=earlier[-1] if earlier else None, now=now)
             file.write(statement.to_line().encode("ascii") + b"\n")
             file.flush()
             os.fsync(file.fileno())
