@@ -26,7 +26,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
         "a rater answered demographic questions", frozenset({"declaration", "digest", "cell"})
     ),
     "check_answered": EventDescription("a rater answered a check", frozenset({"digest"})),
-    "survey_answered": EventDescription("a rater was sent a wellbeing survey", frozenset({"digest"})),
+    "survey_answered": EventDescription("a rater answered a wellbeing survey, or left it blank", frozenset({"digest"})),
     "item_offered": EventDescription("a rater was shown an item"),
     "item_submitted": EventDescription("a rater finished an item", frozenset({"digest", "save"})),
     "item_skipped": EventDescription("a rater skipped an item"),
