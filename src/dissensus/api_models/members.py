@@ -47,6 +47,8 @@ class InvitationResource(Resource):
 
     id: str
     role: Role
+    created_by: Annotated[str, Field(description="Name of the owner who made it; it ends with their ownership.")]
+    token: Annotated[str | None, Field(description="Name of the token through which it was made; it ends with it.")]
     expires_at: datetime
 
 

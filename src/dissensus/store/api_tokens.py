@@ -1,9 +1,11 @@
 """API tokens of staff, by the hashes of their keys."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, ForeignKey, UniqueConstraint, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, ForeignKey, UniqueConstraint, delete, insert, literal, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -28,11 +30,21 @@ class ApiTokenTable(Base):
     used_at: Mapped[datetime | None] = mapped_column(doc="Time of the last use, to the minute.")
 
 
+class ApiTokenExclusionTable(Base):
+    """A campaign in which a token has ended, since its owner lost a role there or an owner ended it."""
+
+    __tablename__ = "api_token_exclusion"
+
+    token_id: Mapped[str] = mapped_column(ForeignKey("api_token.key_hash", ondelete="CASCADE"), primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiTokenRow:
     """A token, without its key."""
 
     id: str  # Hash of its key
+    staff_id: str
     name: str
     scopes: frozenset[str]  # Actions that it allows
     created_at: datetime
@@ -42,6 +54,7 @@ class ApiTokenRow:
 
 _COLUMNS = (
     ApiTokenTable.key_hash,
+    ApiTokenTable.staff_id,
     ApiTokenTable.name,
     ApiTokenTable.scopes,
     ApiTokenTable.created_at,
@@ -50,11 +63,11 @@ _COLUMNS = (
 )
 
 
-def add_api_token(tx: Connection, staff_id: str, key: str, token: ApiTokenRow) -> None:
+def add_api_token(tx: Connection, key: str, token: ApiTokenRow) -> None:
     """Store a new token, by the hash of its key."""
     row = {
         "key_hash": hash_key(key),
-        "staff_id": staff_id,
+        "staff_id": token.staff_id,
         "name": token.name,
         "scopes": " ".join(sorted(token.scopes)),
     }
@@ -100,11 +113,47 @@ def revoke_api_token(tx: Connection, staff_id: str, token_id: str) -> None:
     tx.execute(delete(ApiTokenTable).where(ApiTokenTable.key_hash == token_id, ApiTokenTable.staff_id == staff_id))
 
 
-def _to_row(
-    key_hash: str, name: str, scopes: str, created_at: datetime, expires_at: datetime, used_at: datetime | None
-) -> ApiTokenRow:
-    times = {"created_at": created_at, "expires_at": expires_at, "used_at": used_at}
-    return ApiTokenRow(id=key_hash, name=name, scopes=frozenset(scopes.split()), **times)  # type: ignore[arg-type]
+def list_tokens_in_campaign(
+    tx: Connection, campaign_id: str, staff_ids: Collection[str], *, now: datetime
+) -> tuple[ApiTokenRow, ...]:
+    """Return the valid tokens of staff members that have not ended in a campaign, by name."""
+    query = (
+        select(*_COLUMNS)
+        .where(ApiTokenTable.staff_id.in_(staff_ids), ApiTokenTable.expires_at > now)
+        .where(~_has_ended_in(campaign_id))
+        .order_by(ApiTokenTable.name, ApiTokenTable.key_hash)
+    )
+    return tuple(_to_row(*row) for row in tx.execute(query))
+
+
+def _has_ended_in(campaign_id: str) -> ColumnElement[bool]:
+    exclusion = ApiTokenExclusionTable
+    return (
+        select(exclusion.token_id)
+        .where(exclusion.token_id == ApiTokenTable.key_hash, exclusion.campaign_id == campaign_id)
+        .exists()
+    )
+
+
+def list_exclusions(tx: Connection, token_ids: Collection[str]) -> set[tuple[str, str]]:
+    """Return tokens with the campaigns in which they have ended, as pairs of ids."""
+    query = select(ApiTokenExclusionTable.token_id, ApiTokenExclusionTable.campaign_id)
+    rows = tx.execute(query.where(ApiTokenExclusionTable.token_id.in_(token_ids)))
+    return {(token_id, campaign_id) for token_id, campaign_id in rows}
+
+
+def end_tokens_in_campaign(
+    tx: Connection, campaign_id: str, *, staff_id: str | None = None, token_id: str | None = None
+) -> None:
+    """End in a campaign all tokens of a staff member, or one token."""
+    chosen = ApiTokenTable.staff_id == staff_id if token_id is None else ApiTokenTable.key_hash == token_id
+    rows = select(ApiTokenTable.key_hash, literal(campaign_id)).where(chosen, ~_has_ended_in(campaign_id))
+    tx.execute(insert(ApiTokenExclusionTable).from_select(["token_id", "campaign_id"], rows))
+
+
+def _to_row(key_hash: str, staff_id: str, name: str, scopes: str, *times: datetime | None) -> ApiTokenRow:
+    named_times: dict[str, Any] = dict(zip(("created_at", "expires_at", "used_at"), times, strict=True))
+    return ApiTokenRow(id=key_hash, staff_id=staff_id, name=name, scopes=frozenset(scopes.split()), **named_times)
 
 
 def delete_expired_tokens(tx: Connection, *, now: datetime) -> None:

@@ -13,6 +13,7 @@ from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.hints import format_value
 from dissensus.store import events
+from dissensus.store.api_tokens import ApiTokenExclusionTable
 from dissensus.store.core.orm import HASH, ID, Base, new_id, one_of
 from dissensus.store.members import MemberTable
 
@@ -145,8 +146,13 @@ class DefinitionCache:
         return result
 
 
-def list_member_campaigns_after(tx: Connection, staff_id: str, *, after: str, most: int) -> tuple[CampaignRow, ...]:
-    """Return campaigns of a member in the order of their ids, after an id."""
-    owned = select(MemberTable.campaign_id).where(MemberTable.staff_id == staff_id)
-    query = select(*CAMPAIGN_COLUMNS).where(CampaignTable.id.in_(owned), CampaignTable.id > after)
+def list_member_campaigns_after(
+    tx: Connection, staff_id: str, *, token_id: str, after: str, most: int
+) -> tuple[CampaignRow, ...]:
+    """Return campaigns of a member in which a token has not ended, in the order of their ids, after an id."""
+    joined = select(MemberTable.campaign_id).where(MemberTable.staff_id == staff_id)
+    ended = select(ApiTokenExclusionTable.campaign_id).where(ApiTokenExclusionTable.token_id == token_id)
+    query = select(*CAMPAIGN_COLUMNS).where(
+        CampaignTable.id.in_(joined), CampaignTable.id.not_in(ended), CampaignTable.id > after
+    )
     return tuple(CampaignRow(**row._mapping) for row in tx.execute(query.order_by(CampaignTable.id).limit(most)))

@@ -1,12 +1,13 @@
 """Members of campaigns with their roles, and invitations of staff."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, func, insert, select, update
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from dissensus.schema.campaign.roles import ROLES, Role, parse_role
+from dissensus.store.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.core.orm import HASH, Base, hash_key, one_of
 from dissensus.store.staff import StaffTable
 
@@ -20,11 +21,17 @@ class MemberTable(Base):
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
     staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), primary_key=True, index=True)
     role: Mapped[str]
+    added_by: Mapped[str | None] = mapped_column(
+        ForeignKey("staff.id"), doc="Member whose invitation was accepted; null for the creator of the campaign."
+    )
     created_at: Mapped[datetime]
 
 
 class StaffInvitationTable(Base):
-    """A one-time link by which a staff member joins a campaign."""
+    """A one-time link by which a staff member joins a campaign.
+
+    It is valid while the member who made it is an owner, and while the token through which it was made is valid.
+    """
 
     __tablename__ = "staff_invitation"
     __table_args__ = (one_of("role", *ROLES),)
@@ -32,6 +39,8 @@ class StaffInvitationTable(Base):
     key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
     role: Mapped[str]
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Its maker.")
+    token_id: Mapped[str | None] = mapped_column(ForeignKey("api_token.key_hash", ondelete="CASCADE"))
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
 
@@ -43,6 +52,7 @@ class MemberRow:
     staff_id: str
     name: str
     role: Role
+    added_by: str | None  # Name
     created_at: datetime
 
 
@@ -51,8 +61,20 @@ class PendingInvitation:
     """An unused invitation of staff."""
 
     id: str  # Hash of its key
+    campaign_id: str
     role: Role  # Role after joining
+    created_by: str  # Name of its maker
+    token: str | None  # Name of the token through which it was made
     expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidInvitation:
+    """Campaign, role and maker of a valid invitation."""
+
+    campaign_id: str
+    role: Role
+    staff_id: str
 
 
 def find_role(tx: Connection, campaign_id: str, staff_id: str) -> Role | None:
@@ -63,9 +85,12 @@ def find_role(tx: Connection, campaign_id: str, staff_id: str) -> Role | None:
 
 def list_members(tx: Connection, campaign_id: str) -> tuple[MemberRow, ...]:
     """Return the members of a campaign, the earliest first."""
+    adder = aliased(StaffTable)
+    columns = (MemberTable.staff_id, StaffTable.name, MemberTable.role, MemberTable.created_at)
     query = (
-        select(MemberTable.staff_id, StaffTable.name, MemberTable.role, MemberTable.created_at)
+        select(*columns, adder.name.label("added_by"))
         .join(StaffTable, StaffTable.id == MemberTable.staff_id)
+        .outerjoin(adder, adder.id == MemberTable.added_by)
         .where(MemberTable.campaign_id == campaign_id)
         .order_by(MemberTable.created_at, StaffTable.name)
     )
@@ -84,9 +109,11 @@ def count_owners(tx: Connection, campaign_id: str) -> int:
     return tx.scalar(select(func.count()).select_from(MemberTable).where(owners)) or 0
 
 
-def add_member(tx: Connection, campaign_id: str, staff_id: str, role: Role, *, now: datetime) -> None:
+def add_member(
+    tx: Connection, campaign_id: str, staff_id: str, role: Role, *, added_by: str | None = None, now: datetime
+) -> None:
     """Add a member to a campaign."""
-    row = {"campaign_id": campaign_id, "staff_id": staff_id, "role": role, "created_at": now}
+    row = {"campaign_id": campaign_id, "staff_id": staff_id, "role": role, "added_by": added_by, "created_at": now}
     tx.execute(insert(MemberTable).values(**row))
 
 
@@ -104,33 +131,64 @@ def _is_member(campaign_id: str, staff_id: str) -> ColumnElement[bool]:
     return (MemberTable.campaign_id == campaign_id) & (MemberTable.staff_id == staff_id)
 
 
-def add_staff_invitation(tx: Connection, campaign_id: str, key: str, role: Role, *, expires_at: datetime) -> None:
+def add_staff_invitation(
+    tx: Connection, key: str, invitation: ValidInvitation, *, token_id: str | None, expires_at: datetime
+) -> None:
     """Insert an invitation of staff, by the hash of its key."""
-    row = {"key_hash": hash_key(key), "campaign_id": campaign_id, "role": role, "expires_at": expires_at}
+    row = {"key_hash": hash_key(key), **asdict(invitation), "token_id": token_id, "expires_at": expires_at}
     tx.execute(insert(StaffInvitationTable).values(**row))
 
 
-def list_pending_invitations(tx: Connection, campaign_id: str, *, now: datetime) -> tuple[PendingInvitation, ...]:
-    """Return the valid invitations of a campaign, the first to expire first."""
+def list_pending_invitations(
+    tx: Connection, *, campaign_id: str | None = None, staff_id: str | None = None, now: datetime
+) -> tuple[PendingInvitation, ...]:
+    """Return the valid invitations to a campaign, or those of a maker, the first to expire first."""
+    table = StaffInvitationTable
+    chosen = table.campaign_id == campaign_id if staff_id is None else table.staff_id == staff_id
     query = (
-        select(StaffInvitationTable.key_hash.label("id"), StaffInvitationTable.role, StaffInvitationTable.expires_at)
-        .where(StaffInvitationTable.campaign_id == campaign_id, _is_valid(now))
-        .order_by(StaffInvitationTable.expires_at, StaffInvitationTable.key_hash)
+        select(
+            table.key_hash.label("id"),
+            table.campaign_id,
+            table.role,
+            StaffTable.name.label("created_by"),
+            ApiTokenTable.name.label("token"),
+            table.expires_at,
+        )
+        .join(StaffTable, StaffTable.id == table.staff_id)
+        .outerjoin(ApiTokenTable, ApiTokenTable.key_hash == table.token_id)
+        .where(chosen, _is_valid(now))
+        .order_by(table.expires_at, table.key_hash)
     )
     return tuple(PendingInvitation(**row._mapping) for row in tx.execute(query))
 
 
-def revoke_invitation(tx: Connection, campaign_id: str, invitation_id: str) -> bool:
-    """Delete an invitation of a campaign, and return whether it existed."""
-    in_campaign = (StaffInvitationTable.key_hash == invitation_id) & (StaffInvitationTable.campaign_id == campaign_id)
-    return tx.execute(delete(StaffInvitationTable).where(in_campaign)).rowcount > 0
+def revoke_invitation(
+    tx: Connection, invitation_id: str, *, campaign_id: str | None = None, staff_id: str | None = None
+) -> bool:
+    """Delete an invitation to a campaign, or one of a maker, and return whether it existed."""
+    table = StaffInvitationTable
+    chosen = table.campaign_id == campaign_id if staff_id is None else table.staff_id == staff_id
+    return tx.execute(delete(table).where(table.key_hash == invitation_id, chosen)).rowcount > 0
 
 
-def find_invitation(tx: Connection, key: str, *, now: datetime) -> tuple[str, Role] | None:
-    """Return campaign id and role of a valid invitation, or None."""
-    query = select(StaffInvitationTable.campaign_id, StaffInvitationTable.role).where(_has_key(key), _is_valid(now))
+def revoke_invitations_by(tx: Connection, campaign_id: str, staff_id: str) -> None:
+    """Delete all invitations to a campaign that a staff member made."""
+    table = StaffInvitationTable
+    tx.execute(delete(table).where(table.campaign_id == campaign_id, table.staff_id == staff_id))
+
+
+def revoke_invitations_through(tx: Connection, campaign_id: str, token_id: str) -> None:
+    """Delete all invitations to a campaign that were made through a token."""
+    table = StaffInvitationTable
+    tx.execute(delete(table).where(table.campaign_id == campaign_id, table.token_id == token_id))
+
+
+def find_invitation(tx: Connection, key: str, *, now: datetime) -> ValidInvitation | None:
+    """Return a valid invitation, or None."""
+    table = StaffInvitationTable
+    query = select(table.campaign_id, table.role, table.staff_id).where(_has_key(key), _is_valid(now))
     row = tx.execute(query).one_or_none()
-    return None if row is None else (row.campaign_id, row.role)
+    return None if row is None else ValidInvitation(**row._mapping)
 
 
 def use_invitation(tx: Connection, key: str, *, now: datetime) -> bool:
@@ -150,4 +208,20 @@ def _has_key(key: str) -> ColumnElement[bool]:
 
 
 def _is_valid(now: datetime) -> ColumnElement[bool]:
-    return StaffInvitationTable.used_at.is_(None) & (StaffInvitationTable.expires_at > now)
+    table = StaffInvitationTable
+    return table.used_at.is_(None) & (table.expires_at > now) & _is_from_owner() & _is_from_valid_token(now)
+
+
+def _is_from_owner() -> ColumnElement[bool]:
+    table = StaffInvitationTable
+    maker = (MemberTable.campaign_id == table.campaign_id) & (MemberTable.staff_id == table.staff_id)
+    return select(MemberTable.staff_id).where(maker, MemberTable.role == "owner").correlate(table).exists()
+
+
+def _is_from_valid_token(now: datetime) -> ColumnElement[bool]:
+    table, token = StaffInvitationTable, aliased(ApiTokenTable)
+    valid = select(token.key_hash).where(token.key_hash == table.token_id, token.expires_at > now)
+    exclusion = ApiTokenExclusionTable
+    ended = (exclusion.token_id == table.token_id) & (exclusion.campaign_id == table.campaign_id)
+    excluded = select(exclusion.token_id).where(ended)
+    return table.token_id.is_(None) | (valid.correlate(table).exists() & ~excluded.correlate(table).exists())

@@ -150,6 +150,8 @@ def test_staff_are_invited_change_and_are_removed(house: House) -> None:
     assert send(owner, "/campaigns/pilot/staff/role", person="grace", role="boss").status_code == 422
     assert send(owner, "/campaigns/pilot/staff/remove", person="nobody").status_code == 404
     send(owner, "/campaigns/pilot/staff/remove", person="grace")
+    assert grace.get("/campaigns").status_code == 403
+    grace = house.owner("grace")
     response, unknown = grace.get("/campaigns/pilot"), grace.get("/campaigns/nothing")
     assert (response.status_code, unknown.status_code) == (404, 404)
     assert response.text.replace("pilot", "nothing") == unknown.text

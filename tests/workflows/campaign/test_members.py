@@ -23,8 +23,8 @@ def pilot(platform: Platform) -> CampaignRow:
 
 
 def roles_by_name(platform: Platform, pilot: CampaignRow) -> dict[str, str]:
-    memberships, _ = members_workflow.list_members(platform, "pilot", staff_id=pilot.staff_id, now=NOW)
-    return {one.name: one.role for one in memberships}
+    listed = members_workflow.list_members(platform, "pilot", staff_id=pilot.staff_id, now=NOW)
+    return {one.name: one.role for one in listed.members}
 
 
 def staff_id_of(platform: Platform, name: str) -> str:
@@ -63,7 +63,7 @@ def test_an_invitation_expires_and_can_be_revoked(platform: Platform, pilot: Cam
         members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=owner, now=NOW)
         for _ in range(2)
     )
-    _, pending = members_workflow.list_members(platform, "pilot", staff_id=owner, now=NOW)
+    pending = members_workflow.list_members(platform, "pilot", staff_id=owner, now=NOW).invitations
     assert {invitation.role for invitation in pending} == {"expert"}
     assert not {first_key, second_key} & {invitation.id for invitation in pending}
     campaigns.create_campaign(platform, definition("other"), items(1), staff_id=staff_id_of(platform, "eve"), now=NOW)
@@ -71,7 +71,7 @@ def test_an_invitation_expires_and_can_be_revoked(platform: Platform, pilot: Cam
         members_workflow.revoke_member_invitation(
             platform, "other", pending[0].id, staff_id=staff_id_of(platform, "eve")
         )
-    assert len(members_workflow.list_members(platform, "pilot", staff_id=owner, now=NOW)[1]) == 2
+    assert len(members_workflow.list_members(platform, "pilot", staff_id=owner, now=NOW).invitations) == 2
     for invitation in pending:
         members_workflow.revoke_member_invitation(platform, "pilot", invitation.id, staff_id=pilot.staff_id)
     with pytest.raises(NotAllowed):

@@ -371,7 +371,7 @@ def test_concurrent_decisions_store_one(crowded: Platform) -> None:
     names = [f"judge-{number}" for number in range(THREADS)]
     for name in names:
         members_workflow.add_member(crowded, "pilot", name, "expert", staff_id=owner, now=NOW)
-    members, _ = members_workflow.list_members(crowded, "pilot", staff_id=owner, now=NOW)
+    members = members_workflow.list_members(crowded, "pilot", staff_id=owner, now=NOW).members
     judges = [one.staff_id for one in members if one.name in names]
 
     def act(judge: str) -> str:

@@ -65,13 +65,13 @@ def list_members(site: SiteOf, caller: Authorized, name: Name) -> MembersResourc
 
 
 def _members(site: Site, caller: StaffRequest, name: str) -> MembersResource:
-    members, pending = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
+    listed = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     return MembersResource(
         members=tuple(
             MemberResource(id=member.staff_id, name=member.name, role=member.role, joined_at=member.created_at)
-            for member in members
+            for member in listed.members
         ),
-        invitations=tuple(map(InvitationResource.model_validate, pending)),
+        invitations=tuple(map(InvitationResource.model_validate, listed.invitations)),
     )
 
 
@@ -81,7 +81,9 @@ def invite(
 ) -> MemberLinkResource:
     """Create an invitation link with which one person can join a campaign."""
     now = site.clock()
-    key = members_workflow.create_member_invitation(site.platform, name, body.role, staff_id=caller.staff.id, now=now)
+    key = members_workflow.create_member_invitation(
+        site.platform, name, body.role, staff_id=caller.staff.id, token_id=caller.token_id, now=now
+    )
     link = f"{site.address_for(request)}/join/{key}"
     return MemberLinkResource(role=body.role, expires_at=now + members_workflow.INVITATION_LIFETIME, link=link)
 

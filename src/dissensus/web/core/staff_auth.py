@@ -54,6 +54,7 @@ class StaffRequest:
     role: Actor = "staff"  # Role in the campaign of the request
     permissions: frozenset[str] = actions_of("staff")  # Permitted actions
     scopes: frozenset[str] | None = None  # Scopes of the API token; None in a browser session
+    token_id: str | None = None  # API token; None in a browser session
 
     def page(self, page: type[AnyStaffPage], /, **fields: Any) -> AnyStaffPage:
         """Return a page for this member of staff, with the fields that all their pages have."""
@@ -105,7 +106,8 @@ def authorize_token(request: Request, staff: "StaffRow", token: "ApiTokenRow", *
     """Return the authorised request of a token; raise `NotAllowed` without the scope or permission."""
     if action not in token.scopes:
         raise NotAllowed(f"This token lacks the scope {action}. Create one that has it.")
-    caller = StaffRequest(staff, "", "", permissions=actions_of("staff") & token.scopes, scopes=token.scopes)
+    permissions = actions_of("staff") & token.scopes
+    caller = StaffRequest(staff, "", "", permissions=permissions, scopes=token.scopes, token_id=token.id)
     return _authorize(request, site_of(request), caller, action)
 
 
@@ -130,7 +132,7 @@ def _authorize(request: Request, site: Site, caller: StaffRequest, action_name: 
 
 
 def _check_role(site: Site, caller: StaffRequest, name: str, action: Action) -> StaffRequest:
-    role = members.member_role(site.platform, name, caller.staff.id)
+    role = members.member_role(site.platform, name, caller.staff.id, token_id=caller.token_id)
     if role not in action.actors:
         permitted = " and ".join(f"{allowed_role}s" for allowed_role in sorted(action.actors))
         raise NotAllowed(

@@ -14,11 +14,10 @@ from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import STAFF_COOKIE, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
-from dissensus.web.staff.sign_in import FREE_BY_NAME
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, staff
 from dissensus.workflows.platform.api_tokens import MAX_DAYS
-from dissensus.workflows.platform.passwords import MIN_LENGTH
+from dissensus.workflows.platform.passwords import MIN_LENGTH, NAME_LIMIT
 
 if TYPE_CHECKING:
     from dissensus.store.api_tokens import ApiTokenRow
@@ -98,7 +97,7 @@ def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") 
 def change_password(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Set or change the password, and end all other sessions."""
     new, current = str(form.get("new", "")), str(form.get("current", ""))
-    hasher, traces = site.hasher(), {site.tokens.keyed_digest("name", caller.staff.name): FREE_BY_NAME}
+    hasher, traces = site.hasher(), {site.tokens.keyed_digest("name", caller.staff.name): NAME_LIMIT}
     try:
         if new != form.get("repeated"):
             raise InvalidInput("The two new passwords differ.")

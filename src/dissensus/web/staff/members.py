@@ -1,23 +1,38 @@
 """Member pages of a campaign."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.schema.campaign.roles import DUTIES, ROLES, Role, parse_role
+from dissensus.web.core.permissions import campaign_actions_of
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import members as members_workflow
 
 if TYPE_CHECKING:
+    from dissensus.store.api_tokens import ApiTokenRow
     from dissensus.store.members import MemberRow, PendingInvitation
 
 
 router = APIRouter()
 
 Authorized = Annotated[StaffRequest, Depends(Require("staff"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberToken:
+    """A token of a member, with the scopes that it has in the campaign."""
+
+    id: str
+    name: str
+    person: str
+    scopes: tuple[str, ...]
+    used_at: datetime | None
+    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +44,7 @@ class MembersPage(StaffPage):
     name: str
     members: tuple["MemberRow", ...]
     pending: tuple["PendingInvitation", ...]
+    tokens: tuple["MemberToken", ...]
     roles: tuple[tuple[Role, str], ...]
 
 
@@ -47,15 +63,36 @@ class MemberLinkPage(StaffPage):
 @router.get("/campaigns/{name}/staff")
 def show_members(site: SiteOf, caller: Authorized, name: Name) -> Response:
     """Show the members of a campaign."""
-    members, pending = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
+    listed = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     context = caller.page(
         MembersPage,
         name=name,
-        members=members,
-        pending=pending,
+        members=listed.members,
+        pending=listed.invitations,
+        tokens=_member_tokens(listed.members, listed.tokens),
         roles=tuple((role, DUTIES[role]) for role in ROLES),
     )
     return page(site, context)
+
+
+def _member_tokens(members: tuple["MemberRow", ...], tokens: tuple["ApiTokenRow", ...]) -> tuple[MemberToken, ...]:
+    """Return the tokens with which programs can act in the campaign."""
+    people = {member.staff_id: member for member in members}
+    rows = []
+    for token in tokens:
+        member = people[token.staff_id]
+        scopes = tuple(sorted(campaign_actions_of(member.role) & token.scopes))
+        times = {"used_at": token.used_at, "expires_at": token.expires_at}
+        rows.append(MemberToken(id=token.id, name=token.name, person=member.name, scopes=scopes, **times))
+    return tuple(row for row in rows if row.scopes)
+
+
+@router.post("/campaigns/{name}/staff/token")
+def end_token(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
+    """End the token of a member in the campaign."""
+    token_id = str(form.get("token", ""))
+    members_workflow.end_token(site.platform, name, token_id, staff_id=caller.staff.id, now=site.clock())
+    return _redirect(name)
 
 
 @router.post("/campaigns/{name}/staff/invite")
@@ -88,7 +125,8 @@ def revoke_invitation(site: SiteOf, caller: Authorized, name: Name, form: StaffF
 def change_role(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Change the role of a member."""
     person, role = str(form.get("person", "")), parse_role(form.get("role"))
-    members_workflow.change_role(site.platform, name, person, role, staff_id=caller.staff.id, now=site.clock())
+    acting = {"staff_id": caller.staff.id, "session": caller.session}
+    members_workflow.change_role(site.platform, name, person, role, **acting, now=site.clock())
     return _redirect_member(name, person, caller)
 
 
@@ -96,7 +134,8 @@ def change_role(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -
 def remove_member(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
     """Remove a member."""
     person = str(form.get("person", ""))
-    members_workflow.remove_member(site.platform, name, person, staff_id=caller.staff.id, now=site.clock())
+    acting = {"staff_id": caller.staff.id, "session": caller.session}
+    members_workflow.remove_member(site.platform, name, person, **acting, now=site.clock())
     return _redirect_member(name, person, caller)
 
 

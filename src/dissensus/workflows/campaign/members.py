@@ -1,5 +1,6 @@
 """Membership of staff in campaigns, and the authorisation check for campaign access."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -9,12 +10,13 @@ from sqlalchemy import Connection
 from dissensus.errors import Conflict, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.hints import format_list, format_value, suggest
-from dissensus.store import campaigns
+from dissensus.store import api_tokens, campaigns
 from dissensus.store import members as store
 from dissensus.store import staff as people
+from dissensus.store.api_tokens import ApiTokenRow
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_key
-from dissensus.store.members import MemberRow, PendingInvitation
+from dissensus.store.members import MemberRow, PendingInvitation, ValidInvitation
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.platform.platform import Platform
@@ -30,6 +32,15 @@ class MemberInvitation:
 
     campaign: str
     role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberList:
+    """Members of a campaign, and the links and tokens that they made."""
+
+    members: tuple[MemberRow, ...]
+    invitations: tuple[PendingInvitation, ...]
+    tokens: tuple[ApiTokenRow, ...]  # Valid tokens that have not ended in the campaign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +62,28 @@ def campaign_for_member(tx: Connection, name: str, staff_id: str, *, lock: bool 
     return campaign_row, role
 
 
-def member_role(platform: Platform, name: str, staff_id: str) -> Role:
-    """Return the member's role in a campaign; refuses like `campaign_for_member`."""
+def member_role(platform: Platform, name: str, staff_id: str, *, token_id: str | None = None) -> Role:
+    """Return the member's role in a campaign; refuses like `campaign_for_member`, and tokens that ended there."""
     with platform.database.reading() as tx:
-        return campaign_for_member(tx, name, staff_id)[1]
+        campaign_row, role = campaign_for_member(tx, name, staff_id)
+        if token_id is not None and (token_id, campaign_row.id) in api_tokens.list_exclusions(tx, [token_id]):
+            raise NotAllowed(
+                f"This token ended in {name}: an owner ended it, or its maker lost a role there. Create another one."
+            )
+        return role
 
 
-def list_members(
-    platform: Platform, name: str, *, staff_id: str, now: datetime
-) -> tuple[tuple[MemberRow, ...], tuple[PendingInvitation, ...]]:
-    """Return the members of a campaign and its open invitations."""
+def list_members(platform: Platform, name: str, *, staff_id: str, now: datetime) -> MemberList:
+    """Return the members of a campaign, its open invitations and the tokens of its members."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        return store.list_members(tx, campaign_row.id), store.list_pending_invitations(tx, campaign_row.id, now=now)
+        members = store.list_members(tx, campaign_row.id)
+        staff_ids = [member.staff_id for member in members]
+        return MemberList(
+            members=members,
+            invitations=store.list_pending_invitations(tx, campaign_id=campaign_row.id, now=now),
+            tokens=api_tokens.list_tokens_in_campaign(tx, campaign_row.id, staff_ids, now=now),
+        )
 
 
 def add_member(platform: Platform, name: str, person: str, role: Role, *, staff_id: str, now: datetime) -> None:
@@ -72,36 +92,78 @@ def add_member(platform: Platform, name: str, person: str, role: Role, *, staff_
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         staff = people.find_staff_by_name(tx, person) or people.add_staff(tx, person, now=now)
-        _add_membership(tx, campaign_row, staff, role, now)
+        _add_membership(tx, campaign_row, staff, role, added_by=staff_id, now=now)
         log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=staff.id, role=role)
 
 
-def create_member_invitation(platform: Platform, name: str, role: Role, *, staff_id: str, now: datetime) -> str:
-    """Return the key of a single-use invitation link, valid for one week."""
+def create_member_invitation(
+    platform: Platform, name: str, role: Role, *, staff_id: str, token_id: str | None = None, now: datetime
+) -> str:
+    """Return the key of a single-use invitation link, valid for one week.
+
+    It ends with the ownership of its maker, and with the token through which it was made.
+    """
     key = new_key()
     with platform.database.writing() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        # Locked, so that a concurrent removal of the maker does not miss the link.
+        campaign_row, maker_role = campaign_for_member(tx, name, staff_id, lock=True)
+        if maker_role != "owner":
+            raise NotAllowed(f"You are a member of {name} as {maker_role}, and only owners may invite. Ask an owner.")
         delete_expired_keys(tx, now=now)
-        store.add_staff_invitation(tx, campaign_row.id, key, role, expires_at=now + INVITATION_LIFETIME)
+        invitation = ValidInvitation(campaign_id=campaign_row.id, role=role, staff_id=staff_id)
+        store.add_staff_invitation(tx, key, invitation, token_id=token_id, expires_at=now + INVITATION_LIFETIME)
     return key
 
 
 def revoke_member_invitation(platform: Platform, name: str, invitation_id: str, *, staff_id: str) -> None:
     """Revoke an unused invitation link."""
     with platform.database.writing() as tx:
-        # Locked, so that a concurrent removal of the maker does not miss the link.
-        campaign_row, maker_role = campaign_for_member(tx, name, staff_id, lock=True)
-        if maker_role != "owner":
-            raise NotAllowed(f"You are a member of {name} as {maker_role}, and only owners may invite. Ask an owner.")
-        if not store.revoke_invitation(tx, campaign_row.id, invitation_id):
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        if not store.revoke_invitation(tx, invitation_id, campaign_id=campaign_row.id):
             raise NotFound(f"{name} has no such link; it was used, has expired or was revoked. Reload the list.")
+
+
+def list_own_invitations(
+    platform: Platform, *, staff_id: str, now: datetime
+) -> tuple[tuple[str, PendingInvitation], ...]:
+    """Return the valid invitations that a person made, each with the name of its campaign."""
+    with platform.database.reading() as tx:
+        invitations = store.list_pending_invitations(tx, staff_id=staff_id, now=now)
+        return tuple((campaigns.get_campaign(tx, one.campaign_id).name, one) for one in invitations)
+
+
+def revoke_own_invitation(platform: Platform, invitation_id: str, *, staff_id: str) -> None:
+    """Revoke an invitation that the person made, if it is still unused."""
+    with platform.database.writing() as tx:
+        store.revoke_invitation(tx, invitation_id, staff_id=staff_id)
+
+
+def end_token(platform: Platform, name: str, token_id: str, *, staff_id: str, now: datetime) -> None:
+    """End the token of a member in a campaign, with the invitations that were made through it."""
+    with platform.database.writing() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        staff_ids = [member.staff_id for member in store.list_members(tx, campaign_row.id)]
+        tokens = api_tokens.list_tokens_in_campaign(tx, campaign_row.id, staff_ids, now=now)
+        if token_id not in {token.id for token in tokens}:
+            raise NotFound(f"No member of {name} has such a token; it was revoked or has expired. Reload the list.")
+        api_tokens.end_tokens_in_campaign(tx, campaign_row.id, token_id=token_id)
+        store.revoke_invitations_through(tx, campaign_row.id, token_id)
+
+
+def list_token_exclusions(platform: Platform, token_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the campaigns in which tokens have ended, by token."""
+    names: dict[str, tuple[str, ...]] = {}
+    with platform.database.reading() as tx:
+        for token_id, campaign_id in sorted(api_tokens.list_exclusions(tx, token_ids)):
+            names[token_id] = (*names.get(token_id, ()), campaigns.get_campaign(tx, campaign_id).name)
+    return names
 
 
 def preview_member_invitation(platform: Platform, key: str, *, now: datetime) -> MemberInvitation:
     """Return the campaign and role of an invitation link without using it."""
     with platform.database.reading() as tx:
-        campaign_row, role = _load_invitation(tx, key, now)
-        return MemberInvitation(campaign_row.name, role)
+        campaign_row, invitation = _load_invitation(tx, key, now)
+        return MemberInvitation(campaign_row.name, invitation.role)
 
 
 def accept_invitation(platform: Platform, key: str, *, staff_id: str, now: datetime) -> str:
@@ -126,58 +188,74 @@ def accept_invitation_as_new(platform: Platform, key: str, person: str, *, now: 
 
 
 def _use_invitation(tx: Connection, key: str, staff_id: str, now: datetime) -> str:
-    campaign_row, role = _load_invitation(tx, key, now)
+    campaign_row, invitation = _load_invitation(tx, key, now)
     campaigns.get_campaign(tx, campaign_row.id, lock=True)
     if not store.use_invitation(tx, key, now=now):
         raise _stale_invitation()
-    _add_membership(tx, campaign_row, StaffRow(id=staff_id, name="You", created_at=now), role, now)
+    role, person = invitation.role, StaffRow(id=staff_id, name="You", created_at=now)
+    _add_membership(tx, campaign_row, person, role, added_by=invitation.staff_id, now=now)
     log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=staff_id, role=role)
     return campaign_row.name
 
 
-def _load_invitation(tx: Connection, key: str, now: datetime) -> tuple[CampaignRow, Role]:
+def _load_invitation(tx: Connection, key: str, now: datetime) -> tuple[CampaignRow, ValidInvitation]:
     invitation = store.find_invitation(tx, key, now=now)
     if invitation is None:
         raise _stale_invitation()
-    campaign_id, role = invitation
-    return campaigns.get_campaign(tx, campaign_id), role
+    return campaigns.get_campaign(tx, invitation.campaign_id), invitation
 
 
 def _stale_invitation() -> NotAllowed:
     return NotAllowed(
-        f"This link was used or revoked, is older than {INVITATION_LIFETIME.days} days, or is incomplete. Ask an "
-        "owner of the campaign for another one."
+        f"This link was used or revoked, is older than {INVITATION_LIFETIME.days} days, is incomplete, or its maker "
+        "is no longer an owner. Ask an owner of the campaign for another one."
     )
 
 
-def _add_membership(tx: Connection, campaign_row: CampaignRow, staff: StaffRow, role: Role, now: datetime) -> None:
+def _add_membership(
+    tx: Connection, campaign_row: CampaignRow, staff: StaffRow, role: Role, *, added_by: str, now: datetime
+) -> None:
     current = store.find_role(tx, campaign_row.id, staff.id)
     if current is not None:
         raise Conflict(
             f"{staff.name} belong{'' if staff.name == 'You' else 's'} to {campaign_row.name} already, as {current}."
         )
-    store.add_member(tx, campaign_row.id, staff.id, role, now=now)
+    store.add_member(tx, campaign_row.id, staff.id, role, added_by=added_by, now=now)
 
 
-def change_role(platform: Platform, name: str, person: str, role: Role, *, staff_id: str, now: datetime) -> None:
-    """Change the role of a member."""
+def change_role(
+    platform: Platform, name: str, person: str, role: Role, *, staff_id: str, session: str = "", now: datetime
+) -> None:
+    """Change the role of a member; with a lost role end their links, tokens and all sessions but the given one."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         member = _find_member(tx, campaign_row, person)
         if role != "owner":
             _check_owner_remains(tx, campaign_row, member)
+        if role not in ("owner", member.role):
+            _end_rights(tx, campaign_row, member, session=session)
         store.set_role(tx, campaign_row.id, member.staff_id, role)
         log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=member.staff_id, role=role)
 
 
-def remove_member(platform: Platform, name: str, person: str, *, staff_id: str, now: datetime) -> None:
-    """Remove a member from a campaign; their open pages lose access at once."""
+def remove_member(
+    platform: Platform, name: str, person: str, *, staff_id: str, session: str = "", now: datetime
+) -> None:
+    """Remove a member from a campaign at once; end their links, tokens and all sessions but the given one."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         member = _find_member(tx, campaign_row, person)
         _check_owner_remains(tx, campaign_row, member)
+        _end_rights(tx, campaign_row, member, session=session)
         store.remove_member(tx, campaign_row.id, member.staff_id)
         log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=member.staff_id, role=None)
+
+
+def _end_rights(tx: Connection, campaign_row: CampaignRow, member: MemberRow, *, session: str) -> None:
+    """End the links and tokens of a member in a campaign, and their sessions but the one that makes the change."""
+    store.revoke_invitations_by(tx, campaign_row.id, member.staff_id)
+    api_tokens.end_tokens_in_campaign(tx, campaign_row.id, staff_id=member.staff_id)
+    people.end_other_sessions(tx, member.staff_id, session)
 
 
 def _find_member(tx: Connection, campaign_row: CampaignRow, person: str) -> MemberRow:

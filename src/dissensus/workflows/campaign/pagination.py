@@ -11,11 +11,16 @@ from dissensus.workflows.campaign.overview import CampaignListEntry, to_list_ent
 from dissensus.workflows.platform.platform import Platform
 
 
-def list_campaigns_after(platform: Platform, *, staff_id: str, after: str, most: int) -> tuple[CampaignListEntry, ...]:
-    """Return a member's campaigns, earliest first, after the campaign with the given id."""
+def list_campaigns_after(
+    platform: Platform, *, staff_id: str, token_id: str, after: str, most: int
+) -> tuple[CampaignListEntry, ...]:
+    """Return a member's campaigns, earliest first, after the campaign with the given id.
+
+    Campaigns in which the token has ended are left out.
+    """
     with platform.database.reading() as tx:
         roles = members.load_roles(tx, staff_id)
-        rows = campaigns.list_member_campaigns_after(tx, staff_id, after=after, most=most)
+        rows = campaigns.list_member_campaigns_after(tx, staff_id, token_id=token_id, after=after, most=most)
         return tuple(to_list_entry(platform, tx, row, roles[row.id]) for row in rows)
 
 

@@ -36,9 +36,9 @@ def create_token(
         raise InvalidInput(f"A token is valid for 1 to {MAX_DAYS} days; {days:,} were requested.")
     key = PREFIX + new_key()
     times = {"created_at": now, "expires_at": now + timedelta(days=days)}
-    token = ApiTokenRow(id="", name=name, scopes=frozenset(scopes), used_at=None, **times)
+    token = ApiTokenRow(id="", staff_id=staff.id, name=name, scopes=frozenset(scopes), used_at=None, **times)
     with platform.database.writing() as tx:
-        store.add_api_token(tx, staff.id, key, token)
+        store.add_api_token(tx, key, token)
     return key, token
 
 

@@ -1,0 +1,131 @@
+"""Rights that end with their giver: invitations, API tokens and sessions of removed and demoted members."""
+
+import re
+
+import httpx
+import pytest
+from tests.support.staff_browsers import House, create_draft, send, token_of
+from tests.support.staff_members import join_pilot
+
+MEMBERS = "/campaigns/pilot/staff"
+API_MEMBERS = "/api/v1/campaigns/pilot/members"
+
+
+@pytest.fixture
+def ada(house: House) -> httpx.Client:
+    create_draft(house)
+    return house.owner()
+
+
+def invite(browser: httpx.Client, role: str = "owner") -> str:
+    page = send(browser, f"{MEMBERS}/invite", role=role)
+    (link,) = re.findall(r'value="(http[^"]+/join/[^"]+)"', page.text)
+    return str(link)
+
+
+def make_token(browser: httpx.Client, *scopes: str, name: str = "nightly") -> str:
+    data = {"form_token": token_of(browser.get("/account")), "name": name, "scope": list(scopes), "days": "30"}
+    (key,) = re.findall(r'value="(dis_[^"]+)"', browser.post("/account/tokens", data=data).text)
+    return str(key)
+
+
+def invite_by_token(house: House, key: str) -> str:
+    made = house.stranger().post(API_MEMBERS, json={"role": "owner"}, headers={"authorization": f"Bearer {key}"})
+    assert made.status_code == 201, made.text
+    return str(made.json()["link"])
+
+
+def ask(house: House, key: str, path: str = API_MEMBERS) -> httpx.Response:
+    return house.stranger().get(path, headers={"authorization": f"Bearer {key}"})
+
+
+def opens(house: House, link: str) -> bool:
+    status = house.stranger().get(link).status_code
+    assert status in (200, 403)
+    return status == 200
+
+
+@pytest.mark.parametrize("change", [("remove", {}), ("role", {"role": "analyst"})])
+def test_rights_of_an_owner_end_with_the_role(
+    house: House, ada: httpx.Client, change: tuple[str, dict[str, str]]
+) -> None:
+    bob = join_pilot(house, "bob", "owner")
+    create_draft(house, "second", owner="bob")
+    links = [invite(bob), invite_by_token(house, key := make_token(bob, "staff", "see"))]
+    others = invite(ada)
+    assert all(opens(house, link) for link in links)
+    path, fields = change
+    assert send(ada, f"{MEMBERS}/{path}", person="bob", **fields).status_code == 303
+    assert bob.get("/campaigns").status_code == 403
+    bob = house.owner("bob")
+    for link in links:
+        assert bob.get(link).status_code == 403
+        assert bob.post(link, data={"form_token": token_of(bob.get("/campaigns"))}).status_code == 403
+    assert ask(house, key).status_code in (403, 404)
+    # A role that is given again does not revive what was made under the former one.
+    if path == "role":
+        send(ada, f"{MEMBERS}/role", person="bob", role="owner")
+    else:
+        again = invite(ada)
+        bob.post(again, data={"form_token": token_of(bob.get(again))})
+    assert bob.get(MEMBERS).status_code == 200
+    assert not any(opens(house, link) for link in links)
+    refused = ask(house, key)
+    assert refused.status_code == 403
+    assert "This token ended in pilot" in refused.text
+    assert ask(house, key, "/api/v1/campaigns/second").status_code == 200
+    assert opens(house, others)
+
+
+def test_a_link_made_through_a_token_ends_with_the_token(house: House, ada: httpx.Client) -> None:
+    key = make_token(ada, "staff")
+    links = [invite_by_token(house, key) for _ in range(2)]
+    assert ada.get(links[0]).status_code == 200
+    (token,) = re.findall(r'name="token" value="(\w+)"', ada.get("/account").text)
+    send(ada, "/account/tokens/revoke", token=token)
+    assert not opens(house, links[0])
+    expiring = invite_by_token(house, make_token(ada, "staff", name="hourly"))
+    house.live.clock.forward(days=6)
+    assert opens(house, expiring)
+
+
+def test_a_link_ends_when_its_token_expires(house: House, ada: httpx.Client) -> None:
+    data = {"form_token": token_of(ada.get("/account")), "name": "short", "scope": "staff", "days": "1"}
+    (key,) = re.findall(r'value="(dis_[^"]+)"', ada.post("/account/tokens", data=data).text)
+    link = invite_by_token(house, key)
+    assert opens(house, link)
+    house.live.clock.forward(days=1)
+    assert not opens(house, link)
+
+
+def test_owners_see_and_end_what_members_made(house: House, ada: httpx.Client) -> None:
+    bob = join_pilot(house, "bob", "owner")
+    key = make_token(bob, "staff", "list", name="bobs program")
+    make_token(bob, "list", name="elsewhere")
+    link = invite_by_token(house, key)
+    page = ada.get(MEMBERS).text
+    assert "invited by ada" in page
+    assert "made by bob, with the token bobs program" in page
+    # The token without a scope in campaigns is no matter of this one.
+    assert "elsewhere" not in page
+    (token,) = re.findall(r'name="token" value="(\w+)"', page)
+    assert send(bob, f"{MEMBERS}/token", token="0" * 64).status_code == 404
+    assert send(ada, f"{MEMBERS}/token", token=token).status_code == 303
+    assert "bobs program" not in ada.get(MEMBERS).text
+    assert "This token ended in pilot" in ask(house, key).text
+    assert ask(house, key, "/api/v1/campaigns").json()["data"] == []
+    assert not opens(house, link)
+    assert "not in pilot" in bob.get("/account").text
+
+
+def test_people_see_and_revoke_their_own_links(house: House, ada: httpx.Client) -> None:
+    bob = join_pilot(house, "bob", "owner")
+    link = invite(bob, "expert")
+    page = bob.get("/account").text
+    assert "pilot" in page
+    (invitation,) = re.findall(r'name="invitation" value="(\w+)"', page)
+    assert "invitation" not in re.findall(r'name="(\w+)"', ada.get("/account").text)
+    send(ada, "/account/invitations/revoke", invitation=invitation)
+    assert opens(house, link)
+    assert send(bob, "/account/invitations/revoke", invitation=invitation).status_code == 303
+    assert not opens(house, link)
