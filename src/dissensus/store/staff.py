@@ -170,6 +170,12 @@ def find_password_hash(tx: Connection, staff_id: str) -> str | None:
     return tx.scalar(select(StaffTable.password_hash).where(StaffTable.id == staff_id))
 
 
+def list_password_hashes(tx: Connection) -> tuple[str, ...]:
+    """Return the password hashes of all accounts."""
+    hashes = tx.scalars(select(StaffTable.password_hash).where(StaffTable.password_hash.is_not(None)))
+    return tuple(str(password_hash) for password_hash in hashes)
+
+
 def find_staff_by_subject(tx: Connection, *, subject: str) -> StaffRow | None:
     """Return the account of an OpenID Connect subject, or None."""
     row = tx.execute(select(*_COLUMNS).where(StaffTable.subject == subject)).one_or_none()

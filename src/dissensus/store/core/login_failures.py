@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -40,11 +40,19 @@ def count_login_failure(tx: Connection, fingerprint: str, *, now: datetime) -> i
     return tx.execute(increment.returning(LoginFailureTable.n_failures)).scalar_one()
 
 
+def forgive_login_failure(tx: Connection, fingerprint: str) -> None:
+    """Decrement the failures of a fingerprint: an attempt that was counted beforehand succeeded."""
+    one_less = {"n_failures": LoginFailureTable.n_failures - 1}
+    tx.execute(update(LoginFailureTable).where(LoginFailureTable.fingerprint == fingerprint).values(**one_less))
+
+
 def clear_failures(tx: Connection, fingerprints: Sequence[str]) -> None:
     """Delete the failures of some fingerprints."""
     tx.execute(delete(LoginFailureTable).where(LoginFailureTable.fingerprint.in_(fingerprints)))
 
 
-def delete_failures_before(tx: Connection, when: datetime) -> None:
-    """Delete failures whose last one is before a time."""
-    tx.execute(delete(LoginFailureTable).where(LoginFailureTable.last_at < when))
+def delete_failures_before(tx: Connection, when: datetime, *, fingerprint: str | None = None) -> None:
+    """Delete failures whose last one is before a time, of all fingerprints or of one."""
+    table = LoginFailureTable
+    chosen = true() if fingerprint is None else table.fingerprint == fingerprint
+    tx.execute(delete(table).where(table.last_at < when, chosen))

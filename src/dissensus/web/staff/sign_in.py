@@ -16,14 +16,13 @@ from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.workflows.campaign import members
 from dissensus.workflows.campaign.members import MemberInvitation
 from dissensus.workflows.platform import passwords, staff
+from dissensus.workflows.platform.passwords import ADDRESS_LIMIT, NAME_LIMIT
 
 router = APIRouter(dependencies=[Depends(Public("sign-in"))])
 
 SIGN_IN_COOKIE: Final = "dissensus_sign_in"
 """Cookie that binds the password form to a browser that is not signed in."""
 SIGN_IN_S: Final = 3600
-FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
-"""Failed sign-ins before a delay applies."""
 SignInKey = Annotated[str, Cookie(alias=SIGN_IN_COOKIE, max_length=100)]
 
 
@@ -83,8 +82,8 @@ def submit_password(site: SiteOf, request: Request, form: PublicForm, sign_in_ke
     name, password = str(form.get("name", "")), str(form.get("password", ""))
     hasher = site.hasher()
     traces = {
-        site.tokens.keyed_digest("name", name.strip()): FREE_BY_NAME,
-        site.tokens.keyed_digest("address", client_network(request)): FREE_BY_ADDRESS,
+        site.tokens.keyed_digest("name", name.strip()): NAME_LIMIT,
+        site.tokens.keyed_digest("address", client_network(request)): ADDRESS_LIMIT,
     }
     try:
         session = passwords.sign_in_with_password(

@@ -1,12 +1,14 @@
 """Passwords: Argon2id hashes, and backoff after failed sign-ins."""
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
-from argon2 import PasswordHasher
+from argon2 import PasswordHasher, extract_parameters
 from argon2.exceptions import VerifyMismatchError
+from sqlalchemy import Connection
 
 from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.store import staff as store
@@ -21,8 +23,40 @@ MAX_LENGTH: Final = 1_000
 MAX_WAIT: Final = timedelta(minutes=15)
 FAILURE_RETENTION: Final = timedelta(days=1)
 """Time for which failures count."""
-LoginTraces = Mapping[str, int]
-"""Fingerprints of the name and the address of an attempt, with the failures allowed before the backoff."""
+SITE_NAME: Final = "dissensus"
+MIN_STRENGTH: Final = 3
+"""Lowest accepted score of zxcvbn: more than 10^8 guesses."""
+MAX_STRENGTH_LENGTH: Final = 72
+"""Number of characters whose strength is estimated; the estimate takes long for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLimit:
+    """Limit of failed attempts by one trace, such as a name or an address."""
+
+    n_free: int  # Failures before the backoff
+    retention: timedelta  # Time after the last failure in which failures count
+    cleared_by_success: bool  # Otherwise a success takes back its own attempt alone
+
+
+NAME_LIMIT: Final = AttemptLimit(5, timedelta(days=1), cleared_by_success=True)
+ADDRESS_LIMIT: Final = AttemptLimit(20, timedelta(hours=1), cleared_by_success=False)
+"""Own successes must not clear an address: a member could otherwise guess the passwords of others without a limit."""
+LoginTraces = Mapping[str, AttemptLimit]
+"""Fingerprints of the name and the address of an attempt, with their limits."""
+
+
+class HashCost(NamedTuple):
+    """Cost of hashing a password with Argon2id."""
+
+    passes: int
+    memory_kib: int
+
+    @classmethod
+    def of_hash(cls, password_hash: str) -> "HashCost":
+        """Return the cost of a stored hash."""
+        parameters = extract_parameters(password_hash)
+        return cls(parameters.time_cost, parameters.memory_cost)
 
 
 def make_hasher(*, passes: int, memory_mib: int) -> PasswordHasher:
@@ -38,24 +72,40 @@ def sign_in_with_password(
     with platform.database.reading() as tx:
         staff = store.find_staff_by_name(tx, name.strip())
         password_hash = None if staff is None else store.find_password_hash(tx, staff.id)
+        costs = {HashCost.of_hash(stored) for stored in store.list_password_hashes(tx)}
     password = _normalise_password(password)
-    if not _verify_password(hasher, password_hash, password) or staff is None or password_hash is None:
+    matches = _verify_at_equal_cost(hasher, password_hash, password, costs)
+    if not matches or staff is None or password_hash is None:
         raise NotAllowed("The name or the password is wrong.")
     with platform.database.writing() as tx:
         if hasher.check_needs_rehash(password_hash):
             store.set_password_hash(tx, staff.id, hasher.hash(password))
-        login_failures.clear_failures(tx, tuple(traces))
+        _record_success(tx, traces)
         delete_expired_keys(tx, now=now)
         session = new_key()
         store.add_staff_session(tx, staff.id, session, expires_at=now + SESSION_LIFETIME)
     return session
 
 
-def _verify_password(hasher: PasswordHasher, password_hash: str | None, password: str) -> bool:
+def _verify_at_equal_cost(
+    hasher: PasswordHasher, password_hash: str | None, password: str, costs: Collection[HashCost]
+) -> bool:
+    """Verify a password with the same work for all names, so that the response time does not reveal which exist.
+
+    After a change of the cost, hashes with several costs are stored. Each attempt does the work of all of them, one of
+    which is the comparison.
+    """
+    current_cost = HashCost(hasher.time_cost, hasher.memory_cost)
+    own_cost = current_cost if password_hash is None else HashCost.of_hash(password_hash)
+    for passes, memory_kib in sorted({current_cost, *costs} - {own_cost}):
+        make_hasher(passes=passes, memory_mib=memory_kib // 1024).hash(password)
     if password_hash is None:
-        # The work of a comparison, so that the response time does not reveal which names exist.
         hasher.hash(password)
         return False
+    return _verify_password(hasher, password_hash, password)
+
+
+def _verify_password(hasher: PasswordHasher, password_hash: str, password: str) -> bool:
     try:
         return hasher.verify(password_hash, password)
     except VerifyMismatchError:
@@ -66,15 +116,25 @@ def _count_attempt(platform: Platform, traces: LoginTraces, now: datetime) -> No
     """Count an attempt as failed before checking it, so that parallel ones count too; refuse it during the backoff."""
     with platform.database.writing() as tx:
         login_failures.delete_failures_before(tx, now - FAILURE_RETENTION)
+        for trace, limit in traces.items():
+            login_failures.delete_failures_before(tx, now - limit.retention, fingerprint=trace)
         before = login_failures.load_failures(tx, tuple(traces))
-        for trace, n_free in sorted(traces.items()):
+        for trace, limit in sorted(traces.items()):
             n_failures = login_failures.count_login_failure(tx, trace, now=now) - 1
             n_before, last_at = before.get(trace, (0, now))
             # A parallel attempt that was counted in between happened just now.
-            until = (last_at if n_failures == n_before else now) + _backoff(n_failures - n_free)
+            until = (last_at if n_failures == n_before else now) + _backoff(n_failures - limit.n_free)
             if now < until:
                 seconds = -int((now - until).total_seconds() // 1)
                 raise NotAllowed(f"Too many tries failed. Try again in {seconds:,} second{'s' * (seconds > 1)}.")
+
+
+def _record_success(tx: Connection, traces: LoginTraces) -> None:
+    """Clear the failures that a success clears; elsewhere take back the attempt, which was counted as failed."""
+    login_failures.clear_failures(tx, tuple(trace for trace, limit in traces.items() if limit.cleared_by_success))
+    for trace, limit in sorted(traces.items()):
+        if not limit.cleared_by_success:
+            login_failures.forgive_login_failure(tx, trace)
 
 
 def _backoff(n_beyond: int) -> timedelta:
@@ -94,14 +154,14 @@ def confirm_password(
     if not _verify_password(hasher, password_hash, _normalise_password(password)):
         raise NotAllowed("The current password is wrong.")
     with platform.database.writing() as tx:
-        login_failures.clear_failures(tx, tuple(traces))
+        _record_success(tx, traces)
 
 
 def change_password(
     platform: Platform, hasher: PasswordHasher, staff: StaffRow, password: str, *, session: str
 ) -> None:
     """Set a person's password and end all their other sessions."""
-    password_hash = hasher.hash(_validate_password(password))
+    password_hash = hasher.hash(_validate_password(password, staff.name))
     with platform.database.writing() as tx:
         store.set_password_hash(tx, staff.id, password_hash)
         store.end_other_sessions(tx, staff.id, session)
@@ -109,7 +169,7 @@ def change_password(
 
 def set_password_for(platform: Platform, hasher: PasswordHasher, name: str, password: str) -> int:
     """Set a person's password for the operator and return the number of ended sessions."""
-    password_hash = hasher.hash(_validate_password(password))
+    password_hash = hasher.hash(_validate_password(password, name.strip()))
     with platform.database.writing() as tx:
         staff = find_staff(tx, name)
         store.set_password_hash(tx, staff.id, password_hash)
@@ -122,14 +182,34 @@ def has_password(platform: Platform, staff: StaffRow) -> bool:
         return store.find_password_hash(tx, staff.id) is not None
 
 
-def _validate_password(password: str) -> str:
+def _validate_password(password: str, name: str) -> str:
+    """Return the normalised password; refuse short, common and predictable ones (NIST SP 800-63B, 3.1.1.2)."""
     normalised = _normalise_password(password)
     if not MIN_LENGTH <= len(normalised) <= MAX_LENGTH:
         raise InvalidInput(
             f"The password has {len(normalised):,} characters; it needs {MIN_LENGTH} to {MAX_LENGTH:,}. Any "
             "characters are allowed; a few random words are easy to remember."
         )
+    reason = _find_weakness(normalised, name)
+    if reason:
+        raise InvalidInput(f"This password is easy to guess. {reason} A few random words are easy to remember.")
     return normalised
+
+
+def _find_weakness(password: str, name: str) -> str:
+    """Return the reason why a password is easy to guess, empty if it is not."""
+    # Loading the lists of common passwords takes longer than most commands.
+    from zxcvbn import zxcvbn
+
+    rest = password.casefold()
+    for word in (name.casefold(), SITE_NAME):
+        rest = rest.replace(word, "")
+    if len(rest) < MIN_LENGTH:
+        return f"Without your name and the name of the site, it has {len(rest):,} of {MIN_LENGTH} characters."
+    estimate = zxcvbn(password[:MAX_STRENGTH_LENGTH], user_inputs=[name, SITE_NAME])
+    if estimate["score"] >= MIN_STRENGTH:
+        return ""
+    return str(estimate["feedback"]["warning"] or "It consists of words and patterns that are often used.")
 
 
 def _normalise_password(password: str) -> str:
