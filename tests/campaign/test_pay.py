@@ -82,7 +82,8 @@ def test_a_further_save_never_reduces_the_time(saves: list[AnswerSave], more: li
 @quick
 @given(PAYS, TIMES, ENDS)
 def test_the_amount_is_rounded_up_and_at_least_the_minimum(pay: Pay, time_ms: int, end: RatingEnd) -> None:
-    exact = ceil(Fraction(time_ms * pay.hourly_rate, HOUR_MS))
+    steps = ceil(Fraction(time_ms, 5 * 60_000))
+    exact = ceil(Fraction(steps * pay.hourly_rate, 12))
     least = {"finished": pay.finished, "screened_out": pay.screened_out, "left": 0}[end]
     assert compute_owed(pay, time_ms, end) == max(exact, least)
 
@@ -106,10 +107,13 @@ def test_partial_work_counts(pay: Pay, time_ms: int, end: RatingEnd) -> None:
     assert compute_owed(pay, time_ms) > 0 or time_ms == 0 or pay.hourly_rate == 0
 
 
-def test_a_second_is_rounded_up_to_a_whole_penny() -> None:
-    assert compute_owed(PAY, 1) == 1
-    assert compute_owed(PAY, 3_000) == 1
-    assert compute_owed(PAY, 3_001) == 2
+def test_time_is_paid_in_steps_of_five_minutes() -> None:
+    assert compute_owed(PAY, 1) == compute_owed(PAY, 300_000) == 100
+    assert compute_owed(PAY, 300_001) == 200
+
+
+def test_a_part_of_a_penny_is_rounded_up() -> None:
+    assert compute_owed(Pay(currency="GBP", hourly_rate=1201), 1) == 101
 
 
 ACCOUNTS = st.builds(settle_account, st.just(PAY), AMOUNTS, AMOUNTS)

@@ -59,7 +59,7 @@ def add_raters(house: House, campaign: CampaignRow, n: int) -> None:
             for number in range(n)
         ]
         times = {"entered_at": NOW, "last_seen_at": NOW, "changed_at": NOW}
-        worked = [{"worked_ms": 3000 * row["number"], "rehearsal": False} for row in rows]  # type: ignore[operator]
+        worked = [{"worked_ms": 300_000 * row["number"], "rehearsal": False} for row in rows]  # type: ignore[operator]
         tx.execute(insert(RaterTable), [{**row, **one, **times} for row, one in zip(rows, worked, strict=True)])
-        paid = [{"id": str(uuid4()), "rater_id": row["id"], "amount": row["number"], "at": NOW} for row in rows[::3]]
+        paid = [{"id": str(uuid4()), "rater_id": row["id"], "amount": 100 * row["number"], "at": NOW} for row in rows[::3]]
         tx.execute(insert(PaymentTable), paid)

@@ -41,8 +41,7 @@ class RaterAccountResource(Resource):
 
     rater: str
     standing: RaterStanding
-    n_rated: int
-    worked_ms: int
+    paid_minutes: Annotated[int, Field(description="Time worked, rounded up to steps of five minutes.")]
     account: AccountResource
 
 
@@ -69,7 +68,6 @@ class SubmissionResource(Resource):
     submission: str
     rater: Annotated[str | None, Field(description="Null for people who were turned away.")]
     standing: RaterStanding | None
-    n_rated: int
     status: Annotated[str | None, Field(description="Latest status from the recruiter; null before there is one.")]
     n_repeat_visits: Annotated[int, Field(description="Further visits of the same person.")]
     entered_at: datetime

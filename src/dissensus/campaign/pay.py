@@ -1,6 +1,7 @@
 """Pay of raters: an hourly rate for the time worked, in whole minor units of a currency.
 
-Working fast reduces no pay: raters who finish are owed at least the minimum.
+Working fast reduces no pay: raters who finish are owed at least the minimum. Time is paid in steps of five minutes,
+rounded up: exact times or amounts would tell which ratings of an export are those of an account.
 """
 
 from collections.abc import Iterable
@@ -19,6 +20,8 @@ RATING_ENDS: Final[tuple[RatingEnd, ...]] = get_args(RatingEnd)
 MAX_VISIT_MS: Final = 60 * 60_000
 """Maximum time of one visit, since clocks may be wrong."""
 HOUR_MS: Final = 3_600_000
+PAID_STEP_MS: Final = 5 * 60_000
+"""Unit of the paid time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +56,20 @@ def _sum_visits(saves: Iterable[AnswerSave], ceiling_ms: int) -> int:
     return sum(min(ms, ceiling_ms) for ms in longest.values())
 
 
+def round_to_paid_time(time_ms: int) -> int:
+    """Return the paid time: the time worked, rounded up to whole steps.
+
+    Examples
+    --------
+    >>> round_to_paid_time(0), round_to_paid_time(1), round_to_paid_time(300_001)
+    (0, 300000, 600000)
+    """
+    check_whole("time_ms", time_ms)
+    return -(-time_ms // PAID_STEP_MS) * PAID_STEP_MS
+
+
 def compute_owed(pay: Pay, time_ms: int, end: RatingEnd = "left") -> int:
-    """Return the amount owed, rounded up to a whole minor unit.
+    """Return the amount owed for the paid time, rounded up to a whole minor unit.
 
     Examples
     --------
@@ -63,15 +78,14 @@ def compute_owed(pay: Pay, time_ms: int, end: RatingEnd = "left") -> int:
     >>> pay = Pay(currency="GBP", hourly_rate=1200, finished=600, screened_out=50)
     >>> compute_owed(pay, 20 * 60_000), compute_owed(pay, 20 * 60_000, "finished")
     (400, 600)
-    >>> compute_owed(pay, 1_000, "screened_out")
+    >>> compute_owed(pay, 0, "screened_out")
     50
     """
-    check_whole("time_ms", time_ms)
     if end not in RATING_ENDS:
         raise InvalidInput(f"{format_value(end)} is not an end. Ends are {format_list(RATING_ENDS)}.")
     least = {"finished": pay.finished, "screened_out": pay.screened_out, "left": 0}[end]
     # In integers, -(-a // b) is a / b rounded up exactly.
-    return max(least, -(-time_ms * pay.hourly_rate // HOUR_MS))
+    return max(least, -(-round_to_paid_time(time_ms) * pay.hourly_rate // HOUR_MS))
 
 
 def settle_account(pay: Pay, amount: int, paid: int) -> PayAccount:

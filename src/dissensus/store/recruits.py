@@ -8,7 +8,6 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import Conflict
-from dissensus.store.assignments import AssignmentTable
 from dissensus.store.core.orm import Base, RaterData
 from dissensus.store.raters import RATER_COLUMNS, RaterRow, RaterState, RaterTable
 
@@ -113,7 +112,6 @@ class SubmissionRow:
     rater_id: str | None  # None, like number and state, for a participant who was turned away
     number: int | None
     state: RaterState | None
-    n_rated: int
     status: str | None  # Last status at the recruiter, if any
     n_repeat_visits: int  # Number of visits by another submission
     entered_at: datetime
@@ -121,7 +119,6 @@ class SubmissionRow:
 
 
 def _select_submissions(campaign_id: str) -> Select[tuple[object, ...]]:
-    done = select(func.count()).where(AssignmentTable.rater_id == RaterTable.id, AssignmentTable.state == "done")
     return (
         select(
             RecruitTable.submission,
@@ -132,7 +129,6 @@ def _select_submissions(campaign_id: str) -> Select[tuple[object, ...]]:
             RecruitTable.return_requested_at,
             RaterTable.number,
             RaterTable.state,
-            done.scalar_subquery().label("n_rated"),
         )
         .outerjoin(RaterTable, RaterTable.id == RecruitTable.rater_id)
         .where(RecruitTable.campaign_id == campaign_id)

@@ -46,9 +46,9 @@ def test_accounts_and_payments(house: House) -> None:
     }.items() <= ledger.items()
     assert ledger["total"] == {"currency": "GBP", "owed": 1800, "paid": 0, "due": 1800, "overpaid": 0}
     accounts = rows(http, f"{PAY}/raters", 1)
-    assert [(one["rater"], one["worked_ms"], one["account"]["due"]) for one in accounts] == [
-        (first.id, HOUR, 1200),
-        (second.id, HOUR // 2, 600),
+    assert [(one["rater"], one["paid_minutes"], one["account"]["due"]) for one in accounts] == [
+        (first.id, 60, 1200),
+        (second.id, 30, 600),
     ]
     response = http.post(f"{PAY}/raters/{first.id}/payments", json={"amount": 700})
     assert (response.status_code, response.json()["amount"], response.json()["by"]) == (201, 700, "ada")

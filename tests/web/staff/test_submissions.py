@@ -35,7 +35,7 @@ def test_a_submission_is_approved_and_the_page_says_so(house: House, prolific: P
     browser = house.owner()
     queue = browser.get(QUEUE)
     assert "1 of 1 await your decision" in text_of(queue)
-    assert f"{submission} awaiting review No. 1, finished 2 approve, request a return" in text_of(queue)
+    assert f"{submission} awaiting review No. 1, finished approve, request a return" in text_of(queue)
     page = browser.get(f"{QUEUE}/{submission}")
     assert "Approve and pay" in page.text
     # Working time is not shown as a ground for rejection.
@@ -71,7 +71,7 @@ def test_a_submission_unknown_to_prolific_has_a_warning(house: House, prolific: 
     campaign = open_paying_campaign(house)
     submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id, None)
     browser = house.owner()
-    assert f"{submission} unknown No. 1, rating 0 approve, request a return" in text_of(browser.get(QUEUE))
+    assert f"{submission} unknown No. 1, rating approve, request a return" in text_of(browser.get(QUEUE))
     page = text_of(browser.get(f"{QUEUE}/{submission}"))
     assert "Anybody with the address of the campaign can make up an id" in page
 
@@ -116,7 +116,7 @@ def test_failed_checks_and_turned_away_participants_are_shown(house: House, prol
     away = add_submission(house.platform, prolific, campaign.id, None)
     browser = house.owner()
     queue = text_of(browser.get(QUEUE))
-    assert f"{failed} awaiting review No. 1, rating 0 first, second approve, request a return, reject" in queue
+    assert f"{failed} awaiting review No. 1, rating first, second approve, request a return, reject" in queue
     assert f"{away} awaiting review turned away, 0.50 GBP due approve, request a return" in queue
     assert "first instruction failed A second instruction failed A" in text_of(browser.get(f"{QUEUE}/{failed}"))
     assert "Owed 0.50 GBP, of which 0.50 GBP is due" in text_of(browser.get(f"{QUEUE}/{away}"))

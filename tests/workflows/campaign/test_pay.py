@@ -274,7 +274,7 @@ def test_the_exported_ledger_has_all_raters_and_no_external_ids(platform: Platfo
     assert pl.read_csv(table, infer_schema=False).rows(named=True) == [
         {
             "rater_id": rater.id,
-            "worked_ms": "3600000",
+            "paid_minutes": "60",
             "currency": "GBP",
             "owed": "12.00",
             "paid": "6.00",

@@ -59,8 +59,7 @@ def _to_resource(account: RaterAccount) -> RaterAccountResource:
     return RaterAccountResource(
         rater=account.work.rater_id,
         standing=account.work.state,
-        n_rated=account.work.n_rated,
-        worked_ms=account.work.worked_ms,
+        paid_minutes=account.paid_minutes,
         account=AccountResource.model_validate(account.account),
     )
 

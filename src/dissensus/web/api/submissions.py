@@ -89,7 +89,6 @@ def _to_resource(case: SubmissionCase) -> SubmissionResource:
         submission=submission.submission,
         rater=submission.rater_id,
         standing=submission.state,
-        n_rated=submission.n_rated,
         status=submission.status,
         n_repeat_visits=submission.n_repeat_visits,
         entered_at=submission.entered_at,

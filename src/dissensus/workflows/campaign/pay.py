@@ -9,7 +9,7 @@ import polars as pl
 from sqlalchemy import Connection
 
 from dissensus.campaign.attention_checks import is_unfit
-from dissensus.campaign.pay import PayAccount, RatingEnd, compute_owed, settle_account, sum_accounts
+from dissensus.campaign.pay import PayAccount, RatingEnd, compute_owed, round_to_paid_time, settle_account, sum_accounts
 from dissensus.errors import Conflict, NotFound
 from dissensus.recruit.prolific import SubmissionStatus
 from dissensus.schema.campaign.definition import Campaign, Pay
@@ -31,6 +31,11 @@ class RaterAccount:
 
     work: RaterWork
     account: PayAccount
+
+    @property
+    def paid_minutes(self) -> int:
+        """Paid time in minutes."""
+        return round_to_paid_time(self.work.worked_ms) // 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +168,7 @@ def list_accounts_after(
 def export_ledger_csv(platform: Platform, name: str, *, staff_id: str) -> bytes:
     """Return all accounts of a campaign as CSV, without recruiter ids."""
     ledger = load_ledger(platform, name, staff_id=staff_id)
-    columns = ("rater_id", "worked_ms", "currency", "owed", "paid", "due")
+    columns = ("rater_id", "paid_minutes", "currency", "owed", "paid", "due")
     frame = pl.DataFrame(list(_csv_rows(ledger)), schema=dict.fromkeys(columns, pl.String), orient="row")
     return frame.write_csv().encode()
 
@@ -173,7 +178,7 @@ def _csv_rows(ledger: PayLedger) -> Iterator[tuple[str, ...]]:
         account = rater.account
         amounts = (account.owed, account.paid, account.due)
         columns = (str(to_major_units(account.currency, amount)) for amount in amounts)
-        yield (rater.work.rater_id, str(rater.work.worked_ms), account.currency, *columns)
+        yield (rater.work.rater_id, str(rater.paid_minutes), account.currency, *columns)
 
 
 def load_history(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> PayHistory:
