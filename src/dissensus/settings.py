@@ -5,6 +5,7 @@ import secrets
 import tempfile
 import tomllib
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -68,6 +69,8 @@ class Settings(BaseModel):
     # Cost of hashing a password with Argon2id: passes, and memory for each sign-in.
     password_passes: Annotated[int, Field(ge=1, le=100)] = 3
     password_memory_mib: Annotated[int, Field(ge=1, le=4096)] = 64
+    # Minutes without a request after which a session of staff ends.
+    session_idle_minutes: Annotated[int, Field(ge=1, le=720)] = 60
     # OpenID Connect provider for staff sign-in, and this site's client id there: both or neither.
     oidc_issuer: str | None = None
     oidc_client_id: str | None = None
@@ -98,6 +101,11 @@ class Settings(BaseModel):
         """Public address of the site, for links."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.base_url or f"http://{host}:{self.port}"
+
+    @property
+    def session_idle(self) -> timedelta:
+        """Time without a request after which a session of staff ends."""
+        return timedelta(minutes=self.session_idle_minutes)
 
     @property
     def rater_limits(self) -> RaterLimits:

@@ -1,7 +1,7 @@
 """Staff accounts with login links, sessions and passwords."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import CheckConstraint, ColumnElement, Connection, ForeignKey, Index, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -21,6 +21,8 @@ class SessionTable(RaterData, Base):
     key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
     rater_id: Mapped[str | None] = mapped_column(ForeignKey("rater.id"), index=True)
     staff_id: Mapped[str | None] = mapped_column(ForeignKey("staff.id"), index=True)
+    seen_at: Mapped[datetime | None] = mapped_column(doc="Last use by staff, to the minute; null for raters.")
+    confirmed_at: Mapped[datetime | None] = mapped_column(doc="Last time when staff proved their identity.")
     expires_at: Mapped[datetime]
 
 
@@ -63,7 +65,17 @@ class StaffSession:
     """A session of a staff account."""
 
     id: str  # Hash of its key
+    seen_at: datetime  # Last use, to the minute
     expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedInStaff:
+    """The account of a valid session."""
+
+    staff: StaffRow
+    seen_at: datetime
+    confirmed_at: datetime | None
 
 
 _COLUMNS = [getattr(StaffTable, name) for name in StaffRow.__dataclass_fields__]
@@ -117,20 +129,39 @@ def _is_valid(key: str, now: datetime) -> ColumnElement[bool]:
     )
 
 
-def add_staff_session(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -> None:
+def add_staff_session(tx: Connection, staff_id: str, key: str, *, now: datetime, expires_at: datetime) -> None:
     """Insert a session, by the hash of its key."""
-    tx.execute(insert(SessionTable).values(key_hash=hash_key(key), staff_id=staff_id, expires_at=expires_at))
+    times = {"seen_at": now, "confirmed_at": now, "expires_at": expires_at}
+    tx.execute(insert(SessionTable).values(key_hash=hash_key(key), staff_id=staff_id, **times))
 
 
-def find_signed_in_staff(tx: Connection, key: str, *, now: datetime) -> StaffRow | None:
-    """Return the account of a valid session, or None."""
+def find_signed_in_staff(tx: Connection, key: str, *, now: datetime, idle: timedelta) -> SignedInStaff | None:
+    """Return the account of a session that is valid and was used recently, or None."""
     query = (
-        select(*_COLUMNS)
+        select(*_COLUMNS, SessionTable.seen_at, SessionTable.confirmed_at)
         .join(SessionTable, SessionTable.staff_id == StaffTable.id)
-        .where(SessionTable.key_hash == hash_key(key), SessionTable.expires_at > now)
+        .where(SessionTable.key_hash == hash_key(key), _is_active(now, idle))
     )
     row = tx.execute(query).one_or_none()
-    return None if row is None else StaffRow(**row._mapping)
+    if row is None:
+        return None
+    *columns, seen_at, confirmed_at = row
+    staff = StaffRow(**dict(zip(StaffRow.__dataclass_fields__, columns, strict=True)))
+    return SignedInStaff(staff=staff, seen_at=seen_at, confirmed_at=confirmed_at)
+
+
+def _is_active(now: datetime, idle: timedelta) -> ColumnElement[bool]:
+    return (SessionTable.expires_at > now) & (SessionTable.seen_at > now - idle)
+
+
+def record_session_use(tx: Connection, key: str, *, now: datetime) -> None:
+    """Set the time of the last use of a session."""
+    tx.execute(update(SessionTable).where(SessionTable.key_hash == hash_key(key)).values(seen_at=now))
+
+
+def record_session_confirmation(tx: Connection, key: str, *, now: datetime) -> None:
+    """Set the time when the person of a session proved their identity again."""
+    tx.execute(update(SessionTable).where(SessionTable.key_hash == hash_key(key)).values(confirmed_at=now))
 
 
 def end_session_by_key(tx: Connection, key: str) -> None:
@@ -150,11 +181,11 @@ def end_other_sessions(tx: Connection, staff_id: str, key: str) -> None:
     tx.execute(delete(SessionTable).where(SessionTable.staff_id == staff_id, SessionTable.key_hash != hash_key(key)))
 
 
-def list_sessions(tx: Connection, staff_id: str, *, now: datetime) -> tuple[StaffSession, ...]:
+def list_sessions(tx: Connection, staff_id: str, *, now: datetime, idle: timedelta) -> tuple[StaffSession, ...]:
     """Return the valid sessions of an account, the latest first."""
     query = (
-        select(SessionTable.key_hash.label("id"), SessionTable.expires_at)
-        .where(SessionTable.staff_id == staff_id, SessionTable.expires_at > now)
+        select(SessionTable.key_hash.label("id"), SessionTable.seen_at, SessionTable.expires_at)
+        .where(SessionTable.staff_id == staff_id, _is_active(now, idle))
         .order_by(SessionTable.expires_at.desc(), SessionTable.key_hash)
     )
     return tuple(StaffSession(**row._mapping) for row in tx.execute(query))

@@ -75,6 +75,63 @@ def test_a_password_is_set_and_signs_in(house: House) -> None:
     assert browser.get("/campaigns").status_code == 200
 
 
+def test_changes_of_credentials_and_roles_need_a_recent_confirmation(house: House) -> None:
+    create_draft(house)
+    join_pilot(house, "grace", "analyst")
+    owner = house.owner()
+    change(owner, PASSWORD)
+    house.live.clock.forward(minutes=10)
+    invitations, page = "/campaigns/pilot/staff", "/account/confirm?to=%2Fcampaigns%2Fpilot%2Fstaff"
+    for path, fields in (
+        ("invite", {"role": "expert"}),
+        ("role", {"person": "grace", "role": "owner"}),
+        ("remove", {"person": "grace"}),
+    ):
+        refused = send(owner, f"{invitations}/{path}", **fields)
+        assert (refused.status_code, refused.headers["location"]) == (303, page)
+    token = {"name": "nightly", "scope": "export", "days": "1"}
+    assert send(owner, "/account/tokens", **token).headers["location"] == "/account/confirm?to=%2Faccount"
+    assert "analyst since" in owner.get(invitations).text
+    wrong = send(owner, "/account/confirm", to=invitations, password="wrong")
+    assert (wrong.status_code, "The current password is wrong" in wrong.text) == (403, True)
+    assert send(owner, f"{invitations}/invite", role="expert").status_code == 303
+    confirmed = send(owner, "/account/confirm", to=invitations, password=PASSWORD)
+    assert (confirmed.status_code, confirmed.headers["location"]) == (303, invitations)
+    assert send(owner, f"{invitations}/invite", role="expert").status_code == 200
+    assert "dis_" in send(owner, "/account/tokens", **token).text
+
+
+def test_a_first_password_needs_a_recent_sign_in(house: House) -> None:
+    browser = house.owner()
+    house.live.clock.forward(minutes=10)
+    assert change(browser, PASSWORD).headers["location"] == "/account/confirm?to=%2Faccount"
+    page = browser.get("/account/confirm?to=/account").text
+    assert "dissensus sign-in ada" in page
+    assert 'type="password"' not in page
+    assert change(house.owner(), PASSWORD).status_code == 303
+    assert "You have a password" in house.owner().get("/account").text
+
+
+@sqlite_only
+@pytest.mark.parametrize("to", ["https://evil.example", "//evil.example", "/account/../sign-out", "/campaigns"])
+def test_a_confirmation_leads_to_pages_of_the_site_only(house: House, to: str) -> None:
+    browser = house.owner()
+    change(browser, PASSWORD)
+    assert "evil" not in browser.get("/account/confirm", params={"to": to}).text
+    confirmed = send(browser, "/account/confirm", to=to, password=PASSWORD)
+    assert confirmed.headers["location"] == "/account"
+
+
+@sqlite_only
+def test_idle_sessions_end_on_pages(house: House) -> None:
+    browser = house.owner()
+    for _ in range(2):
+        house.live.clock.forward(minutes=59)
+        assert browser.get("/campaigns").status_code == 200
+    house.live.clock.forward(minutes=60)
+    assert browser.get("/campaigns").status_code == 403
+
+
 def test_failed_sign_ins_look_alike_and_are_delayed(house: House) -> None:
     staff.create_sign_in_link(house.platform, "ada", now=NOW)
     passwords.set_password_for(house.platform, house.live.site.hasher(), "ada", PASSWORD)

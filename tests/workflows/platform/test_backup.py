@@ -17,7 +17,7 @@ from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, open_campaign, owner
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
 from dissensus.store.answer_drafts import SaveTable
-from dissensus.store.api_tokens import ApiTokenTable
+from dissensus.store.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.care import CareSurveyTable
@@ -89,6 +89,7 @@ def full_campaign(platform: Platform) -> CampaignRow:
         tx.execute(
             insert(ApiTokenTable).values(key_hash="k6", staff_id=campaign.staff_id, name="x", scopes="export", **times)
         )
+        tx.execute(insert(ApiTokenExclusionTable).values(token_id="k6", campaign_id=campaign.id))
         response = {"token_hash": "k6", "key": "once", "digest": "d", "status": 201, "encrypted_body": "eA=="}
         tx.execute(insert(IdempotencyTable).values(**response, created_at=NOW))
         tx.execute(insert(LoginFailureTable).values(fingerprint="f", n_failures=2, last_at=NOW))

@@ -251,7 +251,7 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(platform: Plat
     assert ada is not None
 
     def change(old: str) -> None:
-        passwords.confirm_password(platform, CHEAP, ada, old, traces={"name": NAME_LIMIT}, now=NOW)
+        passwords.confirm_password(platform, CHEAP, ada, old, session=session, traces={"name": NAME_LIMIT}, now=NOW)
         passwords.change_password(platform, CHEAP, ada, "another good one", session=session)
 
     with pytest.raises(NotAllowed, match="The current password is wrong"):

@@ -1,6 +1,7 @@
 """Staff: single-use links, sessions and overviews of campaigns."""
 
 import threading
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -62,8 +63,22 @@ def test_links_and_sessions_expire(platform: Platform) -> None:
     again = staff.create_sign_in_link(platform, "ada", now=NOW)
     assert (again.staff, again.new) == (link.staff, False)
     session = staff.sign_in_with_link(platform, again.key, now=NOW)
-    assert staff.staff_of_session(platform, session, now=NOW + timedelta(hours=11)) is not None
-    assert staff.staff_of_session(platform, session, now=NOW + timedelta(hours=13)) is None
+    for minutes in range(0, 12 * 60, 59):
+        assert staff.staff_of_session(platform, session, now=NOW + timedelta(minutes=minutes)) is not None
+    assert staff.staff_of_session(platform, session, now=NOW + timedelta(hours=12)) is None
+
+
+def test_idle_sessions_end(platform: Platform) -> None:
+    link = staff.create_sign_in_link(platform, "ada", now=NOW)
+    session = staff.sign_in_with_link(platform, link.key, now=NOW)
+    assert staff.staff_of_session(platform, session, now=NOW + timedelta(minutes=40)) is not None
+    assert staff.staff_of_session(platform, session, now=NOW + timedelta(minutes=99)) is not None
+    assert len(staff.list_sessions(platform, link.staff, now=NOW + timedelta(minutes=150))) == 1
+    assert staff.staff_of_session(platform, session, now=NOW + timedelta(minutes=160)) is None
+    assert staff.list_sessions(platform, link.staff, now=NOW + timedelta(minutes=160)) == ()
+    strict = replace(platform, session_idle=timedelta(minutes=5))
+    session = staff.sign_in_with_link(strict, staff.create_sign_in_link(strict, "ada", now=NOW).key, now=NOW)
+    assert staff.staff_of_session(strict, session, now=NOW + timedelta(minutes=5)) is None
 
 
 def test_signing_out_ends_one_session_or_all_and_the_links(platform: Platform) -> None:

@@ -63,7 +63,10 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
     oidc.check_oidc_settings(settings)
     # One connection for each request thread and each background job.
     platform = open_platform(
-        settings.database_url, threads=settings.threads + N_RUNNERS, rater_limits=settings.rater_limits
+        settings.database_url,
+        threads=settings.threads + N_RUNNERS,
+        rater_limits=settings.rater_limits,
+        session_idle=settings.session_idle,
     )
     chat_responder = ChatResponder(
         platform,

@@ -3,12 +3,14 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
+from urllib.parse import urlencode
 
 from fastapi import Cookie, Depends, Header, HTTPException, Path, Request
 from starlette.datastructures import FormData
 
 from dissensus.errors import NotAllowed
 from dissensus.web.core.permissions import Action, Actor, actions_of, find_action
+from dissensus.web.core.responses import SEE_OTHER
 from dissensus.web.core.site import Site, site_of
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.middleware.request_limits import MAX_UPLOAD_BYTES
@@ -77,6 +79,7 @@ class Require:
 
     action: str  # Key of `ACTIONS`
     by_token: bool = False  # True if the page also accepts API tokens
+    recent: bool = False  # True if the person must have proved their identity in the last minutes
 
     def __call__(
         self,
@@ -90,7 +93,22 @@ class Require:
         scheme, _, key = authorization.partition(" ")
         if self.by_token and scheme.lower() == "bearer":
             return authorize_token(request, *authenticate_token(site, key.strip()), action=self.action)
-        return _authorize(request, site, _authenticate_session(site, session), self.action)
+        caller = _authorize(request, site, _authenticate_session(site, session), self.action)
+        if self.recent:
+            check_recent_confirmation(site, request, session)
+        return caller
+
+
+def check_recent_confirmation(site: Site, request: Request, session: str) -> None:
+    """Redirect to the confirmation of the identity, unless it was proved recently, then back to the page of the form.
+
+    The page of a form is the parent of its address.
+    """
+    if staff.is_recently_confirmed(site.platform, session, now=site.clock()):
+        return
+    page_path = request.url.path.rpartition("/")[0]
+    detail = "Confirm that it is you: this needs your password, or a new sign-in."
+    raise HTTPException(SEE_OTHER, detail, {"location": f"/account/confirm?{urlencode({'to': page_path})}"})
 
 
 def authenticate_token(site: Site, key: str) -> "tuple[StaffRow, ApiTokenRow]":

@@ -1,10 +1,11 @@
 """Account pages of staff: password, sessions and API tokens."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
@@ -12,7 +13,15 @@ from dissensus.schema.hints import format_value
 from dissensus.web.core.permissions import ACTIONS, SCOPES
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import STAFF_COOKIE, Require, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.web.core.staff_auth import (
+    STAFF_COOKIE,
+    Require,
+    SiteOf,
+    StaffForm,
+    StaffPage,
+    StaffRequest,
+    check_recent_confirmation,
+)
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, staff
@@ -27,7 +36,10 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 
+CONFIRMED_PATHS: Final = re.compile(r"/account(/second-factor)?|/campaigns/[\w.-]{1,100}/staff")
+"""Pages with forms that need a recent confirmation."""
 Authorized = Annotated[StaffRequest, Depends(Require("account"))]
+RecentlyConfirmed = Annotated[StaffRequest, Depends(Require("account", recent=True))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +64,23 @@ class AccountPage(StaffPage):
     token_exclusions: Mapping[str, tuple[str, ...]]
     invitations: tuple[tuple[str, "PendingInvitation"], ...]
     scopes: tuple[tuple[str, str], ...]
+    idle_minutes: int
     outcome: str = ""
     faults: tuple[str, ...] = ()
     min_password_length: int = MIN_LENGTH
     max_days: int = MAX_DAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmationPage(StaffPage):
+    """Request to prove the identity again before a change of credentials or roles."""
+
+    template: ClassVar[str] = "staff/account-confirm.html"
+
+    to: str
+    has_password: bool
+    provider: str | None
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +112,7 @@ def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") 
         token_exclusions=members.list_token_exclusions(site.platform, [token.id for token in tokens]),
         invitations=members.list_own_invitations(site.platform, staff_id=caller.staff.id, now=now),
         scopes=tuple((name, ACTIONS[name].description) for name in ACTIONS if name in SCOPES),
+        idle_minutes=site.settings.session_idle_minutes,
         outcome=outcome,
         faults=faults,
     )
@@ -94,18 +120,62 @@ def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") 
 
 
 @router.post("/account/password")
-def change_password(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
+def change_password(site: SiteOf, caller: Authorized, request: Request, form: StaffForm) -> Response:
     """Set or change the password, and end all other sessions."""
     new, current = str(form.get("new", "")), str(form.get("current", ""))
-    hasher, traces = site.hasher(), {site.tokens.keyed_digest("name", caller.staff.name): NAME_LIMIT}
+    hasher = site.hasher()
+    if not passwords.has_password(site.platform, caller.staff):
+        check_recent_confirmation(site, request, caller.session)
     try:
         if new != form.get("repeated"):
             raise InvalidInput("The two new passwords differ.")
-        passwords.confirm_password(site.platform, hasher, caller.staff, current, traces=traces, now=site.clock())
+        if passwords.has_password(site.platform, caller.staff):
+            _confirm_password(site, caller, current)
         passwords.change_password(site.platform, hasher, caller.staff, new, session=caller.session)
     except (InvalidInput, NotAllowed) as error:
         return _account(site, caller, str(error))
     return RedirectResponse("/account?outcome=password", SEE_OTHER)
+
+
+def _confirm_password(site: Site, caller: StaffRequest, password: str) -> None:
+    traces = {site.tokens.keyed_digest("name", caller.staff.name): NAME_LIMIT}
+    options = {"session": caller.session, "traces": traces, "now": site.clock()}
+    passwords.confirm_password(site.platform, site.hasher(), caller.staff, password, **options)
+
+
+@router.get("/account/confirm")
+def show_confirmation(
+    site: SiteOf, caller: Authorized, to: Annotated[str, Query(max_length=300)] = "/account"
+) -> Response:
+    """Ask a person to prove their identity again."""
+    return _confirmation_page(site, caller, to)
+
+
+def _confirmation_page(site: Site, caller: StaffRequest, to: str, *faults: str) -> Response:
+    context = caller.page(
+        ConfirmationPage,
+        to=_check_path(to),
+        has_password=passwords.has_password(site.platform, caller.staff),
+        provider=site.provider_button,
+        faults=faults,
+    )
+    return page(site, context, 403 if faults else 200)
+
+
+def _check_path(to: str) -> str:
+    """Return the path of a page with such a form, the account page for any other."""
+    return to if CONFIRMED_PATHS.fullmatch(to) else "/account"
+
+
+@router.post("/account/confirm")
+def confirm_identity(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
+    """Check the password again, and go back to the page that asked for it."""
+    to = _check_path(str(form.get("to", "")))
+    try:
+        _confirm_password(site, caller, str(form.get("password", "")))
+    except NotAllowed as error:
+        return _confirmation_page(site, caller, to, str(error))
+    return RedirectResponse(to, SEE_OTHER)
 
 
 @router.post("/account/sessions/end")
@@ -116,7 +186,7 @@ def end_session(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
 
 
 @router.post("/account/tokens")
-def create_token(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
+def create_token(site: SiteOf, caller: RecentlyConfirmed, form: StaffForm) -> Response:
     """Create an API token, and show it once."""
     scopes = [str(scope) for scope in form.getlist("scope")]
     try:

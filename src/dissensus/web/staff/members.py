@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 router = APIRouter()
 
 Authorized = Annotated[StaffRequest, Depends(Require("staff"))]
+RecentlyConfirmed = Annotated[StaffRequest, Depends(Require("staff", recent=True))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ def end_token(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> 
 
 
 @router.post("/campaigns/{name}/staff/invite")
-def invite_member(site: SiteOf, caller: Authorized, request: Request, name: Name, form: StaffForm) -> Response:
+def invite_member(site: SiteOf, caller: RecentlyConfirmed, request: Request, name: Name, form: StaffForm) -> Response:
     """Show a new invitation link."""
     role = parse_role(form.get("role"))
     key = members_workflow.create_member_invitation(
@@ -122,7 +123,7 @@ def revoke_invitation(site: SiteOf, caller: Authorized, name: Name, form: StaffF
 
 
 @router.post("/campaigns/{name}/staff/role")
-def change_role(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
+def change_role(site: SiteOf, caller: RecentlyConfirmed, name: Name, form: StaffForm) -> Response:
     """Change the role of a member."""
     person, role = str(form.get("person", "")), parse_role(form.get("role"))
     acting = {"staff_id": caller.staff.id, "session": caller.session}
@@ -131,7 +132,7 @@ def change_role(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -
 
 
 @router.post("/campaigns/{name}/staff/remove")
-def remove_member(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> Response:
+def remove_member(site: SiteOf, caller: RecentlyConfirmed, name: Name, form: StaffForm) -> Response:
     """Remove a member."""
     person = str(form.get("person", ""))
     acting = {"staff_id": caller.staff.id, "session": caller.session}

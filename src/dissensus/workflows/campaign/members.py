@@ -20,7 +20,7 @@ from dissensus.store.members import MemberRow, PendingInvitation, ValidInvitatio
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.platform.staff import SESSION_LIFETIME, delete_expired_keys, validate_name
+from dissensus.workflows.platform.staff import delete_expired_keys, open_session, validate_name
 
 INVITATION_LIFETIME: Final = timedelta(days=7)
 """Validity of an invitation link of staff."""
@@ -182,8 +182,7 @@ def accept_invitation_as_new(platform: Platform, key: str, person: str, *, now: 
                 f"Somebody is called {format_value(person)}. If that is you, sign in first; else choose another."
             )
         staff = people.add_staff(tx, person, now=now)
-        session = new_key()
-        people.add_staff_session(tx, staff.id, session, expires_at=now + SESSION_LIFETIME)
+        session = open_session(tx, staff.id, now=now)
         return _use_invitation(tx, key, staff.id, now), session
 
 

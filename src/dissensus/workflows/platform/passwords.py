@@ -13,10 +13,9 @@ from sqlalchemy import Connection
 from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.store import staff as store
 from dissensus.store.core import login_failures
-from dissensus.store.core.orm import new_key
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.platform.staff import SESSION_LIFETIME, delete_expired_keys, find_staff
+from dissensus.workflows.platform.staff import delete_expired_keys, find_staff, open_session
 
 MIN_LENGTH: Final = 12
 MAX_LENGTH: Final = 1_000
@@ -82,9 +81,7 @@ def sign_in_with_password(
             store.set_password_hash(tx, staff.id, hasher.hash(password))
         _record_success(tx, traces)
         delete_expired_keys(tx, now=now)
-        session = new_key()
-        store.add_staff_session(tx, staff.id, session, expires_at=now + SESSION_LIFETIME)
-    return session
+        return open_session(tx, staff.id, now=now)
 
 
 def _verify_at_equal_cost(
@@ -143,18 +140,26 @@ def _backoff(n_beyond: int) -> timedelta:
 
 
 def confirm_password(
-    platform: Platform, hasher: PasswordHasher, staff: StaffRow, password: str, *, traces: LoginTraces, now: datetime
+    platform: Platform,
+    hasher: PasswordHasher,
+    staff: StaffRow,
+    password: str,
+    *,
+    session: str,
+    traces: LoginTraces,
+    now: datetime,
 ) -> None:
-    """Verify the current password of a signed-in person; passes if none is set."""
+    """Verify the current password of a signed-in person, and record that they proved their identity."""
     with platform.database.reading() as tx:
         password_hash = store.find_password_hash(tx, staff.id)
     if password_hash is None:
-        return
+        raise NotAllowed("You have no password. Sign in again instead.")
     _count_attempt(platform, traces, now)
     if not _verify_password(hasher, password_hash, _normalise_password(password)):
         raise NotAllowed("The current password is wrong.")
     with platform.database.writing() as tx:
         _record_success(tx, traces)
+        store.record_session_confirmation(tx, session, now=now)
 
 
 def change_password(

@@ -1,7 +1,9 @@
 """Platform handle that every workflow takes; creation, upgrade and check of the database schema."""
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
 from dissensus.campaign.rate_limits import RaterLimits
 from dissensus.errors import NotFound
@@ -9,14 +11,18 @@ from dissensus.store.campaigns import DefinitionCache
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect, parse_url
 
+SESSION_IDLE: Final = timedelta(hours=1)
+"""Time without a request after which a session of staff ends, unless the settings have another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Database, cached campaign definitions and rate limits of one worker."""
+    """Database, cached campaign definitions and limits of one worker."""
 
     database: Database
     definitions: DefinitionCache = field(default_factory=DefinitionCache)
     rater_limits: RaterLimits = field(default_factory=RaterLimits)
+    session_idle: timedelta = SESSION_IDLE
 
     def check(self) -> None:
         """Refuse a database that does not respond or lacks the tables of this version or a later one."""
@@ -27,9 +33,12 @@ class Platform:
         self.database.dispose()
 
 
-def open_platform(url: str, *, threads: int, rater_limits: RaterLimits | None = None) -> Platform:
+def open_platform(
+    url: str, *, threads: int, rater_limits: RaterLimits | None = None, session_idle: timedelta = SESSION_IDLE
+) -> Platform:
     """Return a platform with a connection pool for the given number of threads."""
-    return Platform(connect(url, pool_size=threads), rater_limits=rater_limits or RaterLimits())
+    limits = rater_limits or RaterLimits()
+    return Platform(connect(url, pool_size=threads), rater_limits=limits, session_idle=session_idle)
 
 
 @dataclass(frozen=True, slots=True)

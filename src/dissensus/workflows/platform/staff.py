@@ -17,7 +17,11 @@ from dissensus.workflows.platform.platform import Platform
 LINK_LIFETIME: Final = timedelta(minutes=15)
 """Validity of a sign-in link."""
 SESSION_LIFETIME: Final = timedelta(hours=12)
-"""Validity of a session."""
+"""Validity of a session that is in use."""
+USE_RESOLUTION: Final = timedelta(minutes=1)
+"""Resolution of the time of the last use, to avoid a write per request."""
+CONFIRMATION_LIFETIME: Final = timedelta(minutes=10)
+"""Time after proving their identity in which a person may change credentials, members and roles."""
 MAX_NAME_LENGTH: Final = 100
 MAX_ADDRESS_LENGTH: Final = 254
 DEFAULT_OWNER: Final = "owner"
@@ -84,8 +88,13 @@ def sign_in_with_link(platform: Platform, key: str, *, now: datetime) -> str:
         staff_id = store.use_login_link(tx, key, now=now)
         if staff_id is None:
             raise _stale_link()
-        session = new_key()
-        store.add_staff_session(tx, staff_id, session, expires_at=now + SESSION_LIFETIME)
+        return open_session(tx, staff_id, now=now)
+
+
+def open_session(tx: Connection, staff_id: str, *, now: datetime) -> str:
+    """Return the key of a new session."""
+    session = new_key()
+    store.add_staff_session(tx, staff_id, session, now=now, expires_at=now + SESSION_LIFETIME)
     return session
 
 
@@ -97,9 +106,23 @@ def _stale_link() -> NotAllowed:
 
 
 def staff_of_session(platform: Platform, session: str, *, now: datetime) -> StaffRow | None:
-    """Return the person of a session; None if it has expired."""
+    """Return the person of a session and record its use; None if it has expired or was idle for too long."""
     with platform.database.reading() as tx:
-        return store.find_signed_in_staff(tx, session, now=now)
+        signed_in = store.find_signed_in_staff(tx, session, now=now, idle=platform.session_idle)
+    if signed_in is None:
+        return None
+    if now - signed_in.seen_at >= USE_RESOLUTION:
+        with platform.database.writing() as tx:
+            store.record_session_use(tx, session, now=now)
+    return signed_in.staff
+
+
+def is_recently_confirmed(platform: Platform, session: str, *, now: datetime) -> bool:
+    """Return whether the person of a session signed in, or confirmed their identity, in the last minutes."""
+    with platform.database.reading() as tx:
+        signed_in = store.find_signed_in_staff(tx, session, now=now, idle=platform.session_idle)
+    confirmed_at = None if signed_in is None else signed_in.confirmed_at
+    return confirmed_at is not None and now - confirmed_at < CONFIRMATION_LIFETIME
 
 
 def sign_out(platform: Platform, session: str) -> None:
@@ -133,7 +156,7 @@ def find_staff(tx: Connection, name: str) -> StaffRow:
 def list_sessions(platform: Platform, staff: StaffRow, *, now: datetime) -> tuple[StaffSession, ...]:
     """Return the sessions of a person, latest first."""
     with platform.database.reading() as tx:
-        return store.list_sessions(tx, staff.id, now=now)
+        return store.list_sessions(tx, staff.id, now=now, idle=platform.session_idle)
 
 
 def sign_in_by_provider(platform: Platform, *, subject: str, email: str | None, now: datetime) -> str:
@@ -150,9 +173,7 @@ def sign_in_by_provider(platform: Platform, *, subject: str, email: str | None, 
                 "No account here has your verified e-mail address. Ask the operator: dissensus staff email NAME ADDRESS"
             )
         delete_expired_keys(tx, now=now)
-        session = new_key()
-        store.add_staff_session(tx, staff.id, session, expires_at=now + SESSION_LIFETIME)
-    return session
+        return open_session(tx, staff.id, now=now)
 
 
 def set_email(platform: Platform, name: str, address: str) -> None:

@@ -494,6 +494,8 @@ def upgrade() -> None:
         sa.Column("key_hash", HASH, nullable=False),
         sa.Column("rater_id", ID, nullable=True),
         sa.Column("staff_id", ID, nullable=True),
+        sa.Column("seen_at", MOMENT, nullable=True),
+        sa.Column("confirmed_at", MOMENT, nullable=True),
         sa.Column("expires_at", MOMENT, nullable=False),
         sa.CheckConstraint("(rater_id IS NULL) <> (staff_id IS NULL)", name=op.f("ck_session_of_one")),
         sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_session_rater_id"),
