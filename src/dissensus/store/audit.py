@@ -134,25 +134,21 @@ def _iterate_surveys(tx: Connection, in_campaign: ColumnElement[bool]) -> Iterat
 
 
 def _iterate_final_saves(tx: Connection, in_campaign: ColumnElement[bool]) -> Iterator[Record]:
-    columns = (SaveTable.number, SaveTable.key, SaveTable.received_at, AssignmentTable.shown_first)
-    finals = (
-        select(*columns, AssignmentTable.rater_id, ItemTable.name)
+    columns = (SaveTable.key, SaveTable.received_at, AssignmentTable.shown_first, AssignmentTable.rater_id)
+    query = (
+        select(*columns, ItemTable.name, *SAVE_COLUMNS)
         .join(AssignmentTable, AssignmentTable.id == SaveTable.assignment_id)
         .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
         .join(ItemTable, ItemTable.id == AssignmentTable.item_id)
+        .outerjoin(AnswerTable, AnswerTable.save_number == SaveTable.number)
         .where(in_campaign, SaveTable.final)
         .order_by(SaveTable.number)
-        .limit(WINDOW)
     )
-    last = -1
-    while rows := tx.execute(finals.where(SaveTable.number > last)).all():
-        last = rows[-1].number
-        query = select(*SAVE_COLUMNS).outerjoin(AnswerTable, AnswerTable.save_number == SaveTable.number)
-        numbers = [row.number for row in rows]
-        answers = tx.execute(query.where(SaveTable.number.in_(numbers)).order_by(SaveTable.number))
-        for row, (_, group) in zip(rows, groupby(answers, attrgetter("number")), strict=True):
-            digest = _digest_save_rows(group, row.shown_first)
-            yield Record("answers", row.key, (row.rater_id, row.name, digest, format_time(row.received_at)))
+    # One query, since windows of it would sort all saves each time.
+    for _, group in groupby(_stream(tx, query), attrgetter("number")):
+        rows = list(group)
+        first, digest = rows[0], _digest_save_rows(rows, rows[0].shown_first)
+        yield Record("answers", first.key, (first.rater_id, first.name, digest, format_time(first.received_at)))
 
 
 def _digest_save_rows(rows: Iterable[Any], shown_first: Side | None) -> str | None:

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from tests.support.campaigns import AGREED, NOW, definition, owner
 from tests.support.chat_campaigns import finish_chat, open_chat_campaign
 from tests.support.json_lines import read_json_lines
@@ -90,7 +90,10 @@ def test_a_withdrawal_erases_conversations_in_the_campaigns_that_rate_them(platf
     assert step.assignment.item.item_id != erased.name
     assert step.next_assignment is None
     for name in ("pilot", "review", "other"):
-        assert not audit.audit_campaign(platform, name).faults
+        assert audit.audit_campaign(platform, name).holds
+    with platform.database.writing() as tx:
+        tx.execute(update(EventTable).where(EventTable.kind == "items_changed").values(content={"erased": "another"}))
+    assert f"The text of item {erased.name} was erased" in " ".join(audit.audit_campaign(platform, "review").faults)
 
 
 def test_attempts_are_exported_with_their_reviews(platform: Platform, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import polars as pl
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from tests.support.campaigns import NOW, owner
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign, rate_items
 from tests.support.rated_campaigns import rated_campaign
@@ -21,6 +21,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.flags import FlagJudgement
 from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import flags as flags_workflow
+from dissensus.workflows.campaign.audit import audit_campaign
 from dissensus.workflows.campaign.flags import FlaggedRaterView, FlagVerdict
 from dissensus.workflows.campaign.monitoring import MonitoringCache, load_monitoring, refresh_snapshots
 from dissensus.workflows.export import ratings
@@ -78,6 +79,10 @@ def test_the_last_decision_holds_and_earlier_ones_stay(platform: Platform, campa
     assert (case.decisions[1].by, case.decisions[1].at) == ("owner", NOW + timedelta(minutes=1))
     monitoring = load_monitoring(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     assert {name: one.verdict for name, one in monitoring.decisions.items()} == {hasty: "keep"}
+    with platform.database.writing() as tx:
+        tx.execute(update(flags.FlagDecisionTable).values(verdict="exclude"))
+    faults = audit_campaign(platform, "pilot").faults
+    assert [fault.partition(" ")[0] for fault in faults if "written: decision" in fault] == ["Flag"]
 
 
 def test_the_same_form_twice_is_one_decision(platform: Platform, campaign: CampaignRow, hasty: str) -> None:

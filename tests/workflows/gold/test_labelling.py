@@ -20,10 +20,11 @@ from dissensus.files.raw.table_reader import read_frame
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.records.item import Item
 from dissensus.store.core.database import connect
-from dissensus.store.gold import GoldLabelTable
+from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
 from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign import members as members_workflow
+from dissensus.workflows.campaign.audit import audit_campaign
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication, queue
@@ -206,6 +207,12 @@ def test_a_disputed_item_is_decided_by_a_member_who_did_not_label_it(platform: P
         "degree_of_harm": "Extreme",
         "harm_type": "Health,Racial",
     }
+    assert audit_campaign(platform, "pilot").holds
+    with platform.database.writing() as tx:
+        tx.execute(update(GoldLabelTable).where(GoldLabelTable.part == "degree").values(answers={"degree": "Benign"}))
+        tx.execute(update(GoldDecisionTable).values(reason="It is true."))
+    faults = audit_campaign(platform, "pilot").faults
+    assert sorted(fault.split()[1] for fault in faults) == ["decision", "label", "label"]
 
 
 def test_a_decision_needs_a_reason_and_covers_all_disputed_parts(platform: Platform) -> None:
