@@ -7,8 +7,10 @@ import pytest
 from tests.support.hostile_files import CASES, HEADER, refusal
 
 from dissensus.errors import InvalidInput
+from dissensus.files.items import read_items
 from dissensus.files.raw import limits
 from dissensus.files.raw.table_reader import read_frame
+from dissensus.web.core.forms import read_uploaded
 
 
 @pytest.mark.parametrize("content", CASES)
@@ -18,6 +20,30 @@ def test_hostile_files_are_refused_in_bounded_memory(tmp_path: Path, content: st
     path.write_bytes(write())
     assert message in refusal(path, mib)
     path.unlink()
+
+
+@pytest.mark.parametrize("name", ["items.csv.gz", "items.jsonl.gz"])
+def test_blank_lines_of_an_upload_are_counted_before_they_are_read(name: str) -> None:
+    first = b"context,response" if "csv" in name else b'{"context": "Human: a", "response": "b"}'
+    packed = gzip.compress(first + b"\n" * 18_000_000)
+    assert len(packed) < 20_000
+    with pytest.raises(InvalidInput, match=r"and at most 16,777,216 are read\. Remove blank ones\. Split it"):
+        read_uploaded(name, packed, read_items)
+
+
+def test_an_upload_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = HEADER + b"1,2,No\n" * 1_000
+    with limits.restrict_to_upload():
+        assert limits.max_text_bytes() == 128 * 2**20
+    monkeypatch.setattr(limits, "UPLOAD_ROWS", 999)
+    with pytest.raises(InvalidInput, match=r"1,000 rows, and a form takes at most 999\. Split it, or use the command"):
+        read_uploaded("ratings.csv", rows, read_frame)
+    pasted = b"Human: a\nAI: b\n---\n" * 1_000
+    with pytest.raises(InvalidInput, match="1,000 rows, and a form takes at most 999"):
+        read_uploaded("items.txt", pasted, read_items)
+    with pytest.raises(InvalidInput, match=r"unpacks to something larger than 0\.125 GiB"):
+        read_uploaded("ratings.csv.gz", gzip.compress(bytes(129 << 20), 1), read_frame)
+    assert limits.max_text_bytes() == 2**30
 
 
 def test_the_limit_is_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

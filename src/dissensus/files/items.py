@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files import conversations
 from dissensus.files.conversations import PAIR, ParsedConversation
-from dissensus.files.raw import content
+from dissensus.files.raw import content, limits
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.schema.hints import count_rest, format_list, format_value
 from dissensus.schema.ratings import cells
@@ -119,7 +119,10 @@ def parse_pasted_items(text: str) -> Items:
     >>> [item.conversation.rated.text for item in items]
     ['Hello!', 'Go away.']
     """
-    parsed = [_piece(line, piece) for line, piece in split_transcripts(text)]
+    parsed = []
+    for line, piece in split_transcripts(text):
+        limits.check_rows(len(parsed) + 1, Path("The text"))
+        parsed.append(_piece(line, piece))
     if not parsed:
         raise InvalidInput(f"There is no text. {TURN_HINT}")
     return _assemble(_Rows(parsed, pl.Series(range(len(parsed))), None, pl.DataFrame()))

@@ -45,6 +45,7 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
     frame.columns = header
     if not frame[:, -1].null_count():
         return frame
+    limits.check_lines(data, path)
     deque(_rows(data, path, separator), maxlen=0)
     return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
@@ -52,7 +53,9 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
 def _header(data: bytes, path: Path, separator: str) -> list[str]:
     # The limit of the process is too low for long conversations. Other code may have raised it: never lower it.
     csv.field_size_limit(max(csv.field_size_limit(), limits.MAX_ROW))
-    lines = TextIOWrapper(BytesIO(data), "utf-8-sig", newline="")
+    # Blank lines before it are passed over at once, however many they are.
+    start = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
+    lines = TextIOWrapper(BytesIO(start), "utf-8", newline="")
     try:
         header = next((row for row in csv.reader(lines, delimiter=separator, strict=True) if row), None)
     except UnicodeDecodeError:
@@ -113,6 +116,7 @@ def _survey(data: bytes, separator: str) -> tuple[int, bool]:
 
 
 def _parse_with_csv(data: bytes, path: Path, separator: str) -> pl.DataFrame:
+    limits.check_lines(data, path)
     rows = _rows(data, path, separator)
     schema = dict.fromkeys(next(rows), pl.String)
     frames = [pl.DataFrame(schema=schema)]

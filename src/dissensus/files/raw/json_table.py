@@ -64,6 +64,7 @@ def _rows(data: bytes, path: Path) -> pl.DataFrame:
         columns |= dict.fromkeys(keys)
         limits.check_columns(list(columns), path)
         limits.check_cells(height + len(batch), len(columns), path)
+        limits.check_rows(height + len(batch), path)
         try:
             frames.append(pl.from_dicts(batch, dict.fromkeys(keys, pl.String)))
         except UnicodeEncodeError:
@@ -106,6 +107,7 @@ def _batches(rows: Iterator[Row]) -> Iterator[tuple[list[Row], list[str]]]:
 
 def _lines(data: bytes, path: Path) -> Iterator[Row]:
     check_lines(data, path)
+    limits.check_lines(data, path)
     lines = BytesIO(data if b"\n" in data else data.replace(b"\r", b"\n"))
     for number, line in enumerate(lines, start=1):
         if line.isspace():

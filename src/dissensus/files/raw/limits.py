@@ -2,7 +2,9 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +23,28 @@ MAX_ROW: Final = 2**24
 """Bytes of a line of text, characters of a field or of a JSON object."""
 
 REMEDY: Final = f"If you trust it, allow more with the environment variable {VARIABLE}, in GiB."
+UPLOAD_REMEDY: Final = "Split it, or use the command line."
+UPLOAD_BYTES: Final = 128 << 20
+"""Maximum bytes of text of a file from a browser, unpacked."""
+UPLOAD_ROWS: Final = 100_000
+LINE_BYTES: Final = 8
+"""Bytes of text for which a line is allowed, where lines are read one by one."""
+
+_is_upload: ContextVar[bool] = ContextVar("is_upload", default=False)
+
+
+@contextmanager
+def restrict_to_upload() -> Iterator[None]:
+    """Apply the limits of files from a browser, for which others wait."""
+    token = _is_upload.set(True)
+    try:
+        yield
+    finally:
+        _is_upload.reset(token)
+
+
+def _remedy() -> str:
+    return UPLOAD_REMEDY if _is_upload.get() else REMEDY
 
 
 def max_text_bytes() -> int:
@@ -34,7 +58,22 @@ def max_text_bytes() -> int:
         raise InvalidInput(
             f"The environment variable {VARIABLE} is {format_value(text)}. Give a number of GiB, such as 4."
         )
-    return math.ceil(gib * 2**30)
+    most = math.ceil(gib * 2**30)
+    return min(most, UPLOAD_BYTES) if _is_upload.get() else most
+
+
+def check_lines(data: bytes, path: Path) -> None:
+    """Raise if a text has too many lines to be read one by one; blank ones count."""
+    most = max_text_bytes() // LINE_BYTES
+    n = data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+    if n > most:
+        raise InvalidInput(f"{path} has {n:,} lines, and at most {most:,} are read. Remove blank ones. {_remedy()}")
+
+
+def check_rows(rows: int, path: Path) -> None:
+    """Raise if a file from a browser has too many rows."""
+    if _is_upload.get() and rows > UPLOAD_ROWS:
+        raise InvalidInput(f"{path} has {rows:,} rows, and a form takes at most {UPLOAD_ROWS:,}. {_remedy()}")
 
 
 def max_cells() -> int:
@@ -50,7 +89,7 @@ def max_memory() -> int:
 def check_bytes(count: int, path: Path, state: str = "is") -> None:
     """Raise if there is too much text."""
     if count > max_text_bytes():
-        raise InvalidInput(f"{path} {state} larger than {max_text_bytes() / 2**30:.3g} GiB, the maximum. {REMEDY}")
+        raise InvalidInput(f"{path} {state} larger than {max_text_bytes() / 2**30:.3g} GiB, the maximum. {_remedy()}")
 
 
 def check_cells(rows: int, columns: int, path: Path) -> None:
@@ -58,7 +97,7 @@ def check_cells(rows: int, columns: int, path: Path) -> None:
     if rows * columns > max_cells():
         raise InvalidInput(
             f"{path} has {rows:,} rows or more, of {columns:,} columns: over {max_cells():,} cells, the maximum. "
-            f"{REMEDY}"
+            f"{_remedy()}"
         )
 
 

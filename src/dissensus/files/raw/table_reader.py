@@ -13,7 +13,7 @@ from narwhals.exceptions import DuplicateError
 from polars.exceptions import PolarsError
 
 from dissensus.errors import InvalidInput, NotFound, Unavailable
-from dissensus.files.raw import content, delimited, json_table, parquet
+from dissensus.files.raw import content, delimited, json_table, limits, parquet
 
 
 def to_polars(source: Any) -> pl.DataFrame:
@@ -59,6 +59,7 @@ def read_frame(source: str | os.PathLike[str]) -> pl.DataFrame:
     frame = parquet.read(path) if kind == "parquet" else PARSERS[kind](content.read_content(path), path)
     if frame.is_empty():
         raise InvalidInput(f"{path} has no rows.")
+    limits.check_rows(frame.height, path)
     return frame
 
 

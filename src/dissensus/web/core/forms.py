@@ -15,9 +15,11 @@ from starlette.datastructures import FormData
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import DissensusError, InvalidInput
+from dissensus.files.raw.limits import restrict_to_upload
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Heading, Questionnaire
 from dissensus.schema.questionnaire.question import Answer, Question
+from dissensus.web.core.json_body import SMALL_BYTES, parse_json
 
 UNSAFE_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]")
 Result = TypeVar("Result")
@@ -122,11 +124,17 @@ class DraftSubmission(BaseModel):
 def read_save(body: bytes) -> DraftSubmission:
     """Parse a save from JSON; raise `InvalidInput` if it is invalid."""
     try:
-        return DraftSubmission.model_validate_json(body)
+        if len(body) <= SMALL_BYTES:
+            return DraftSubmission.model_validate_json(body)
+        return parse_json(DraftSubmission, body)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        first: Mapping[str, Any] = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"])) or "it"
-        raise InvalidInput(f"The request cannot be read: {field} {describe_form_error(first)}") from None
+    except InvalidInput:
+        raise
+    except ValueError:
+        first, field = {"type": "json_invalid"}, "it"
+    raise InvalidInput(f"The request cannot be read: {field} {describe_form_error(first)}")
 
 
 def describe_form_error(error: Mapping[str, Any]) -> str:
@@ -199,6 +207,7 @@ def read_uploaded(name: str, content: bytes, read: Callable[[Path], Result]) -> 
         path = Path(folder) / safe_name
         path.write_bytes(content)
         try:
-            return read(path)
+            with restrict_to_upload():
+                return read(path)
         except DissensusError as error:
             raise InvalidInput(str(error).replace(f"{folder}/", "")) from None

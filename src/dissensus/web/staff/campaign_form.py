@@ -16,10 +16,12 @@ from dissensus.schema.campaign.shipped import load_campaign_toml
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.web.core.forms import read_uploaded
+from dissensus.web.core.json_body import iterate_json_array
 
 MAX_CARRIED_BYTES: Final = 40 << 20
 """Maximum bytes of all turns and attributes; the form sends them back as JSON."""
 
+MAX_PASTED_LENGTH: Final = 2 << 20
 NO_ITEMS: Final = "There are no items. Choose a file, or paste conversations."
 
 
@@ -108,6 +110,11 @@ def _items(form: FormData, campaign: Campaign | None) -> Items:
     if uploaded is not None:
         return _items_of_file(*uploaded, reader_for(campaign))
     pasted, carried = _text(form, "pasted"), _text(form, "items")
+    if len(pasted) > MAX_PASTED_LENGTH:
+        raise InvalidInput(
+            f"The pasted text has {len(pasted):,} characters, and {MAX_PASTED_LENGTH:,} are allowed. Save it as a file "
+            "that ends in .txt, and choose that file."
+        )
     if pasted.strip():
         return parse_pasted_items(pasted)
     return Items(_parse_carried(carried)) if carried else Items(())
@@ -136,8 +143,7 @@ def _texts(item: Item) -> Iterator[str]:
 
 def _parse_carried(text: str) -> tuple[Item, ...]:
     try:
-        rows = json.loads(text)
-        return tuple(_item(*row) for row in rows)
+        return tuple(_item(*row) for row in iterate_json_array(text))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InvalidInput("They were changed after this page was sent. Choose the file again.") from None
 
