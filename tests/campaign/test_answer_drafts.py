@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.campaign import AnswerSave, DraftAnswer, answer_time_ms, merge_saves
+from dissensus.campaign.answer_drafts import find_superseded
 
 VALUES = st.none() | st.sampled_from(["No", "Unsure", "Yes"])
 ANSWERS = st.dictionaries(st.sampled_from(["Q1", "Q2", "Q3"]), VALUES, max_size=3)
@@ -80,3 +81,19 @@ def test_a_visit_counts_once_with_its_longest_time(times: list[tuple[str, int]])
 def test_without_saves_there_is_no_answer_and_no_time() -> None:
     assert merge_saves([]) == {}
     assert answer_time_ms([]) == 0
+
+
+@quick
+@given(st.lists(st.builds(save, st.integers(1, 9), ANSWERS, visit=st.sampled_from("ab"), visible_ms=st.integers(0, 9))))
+def test_superseded_saves_say_nothing_more(page_saves: list[AnswerSave]) -> None:
+    superseded = find_superseded(page_saves)
+    others = [draft for position, draft in enumerate(page_saves) if position not in superseded]
+    assert merge_saves(others) == merge_saves(page_saves)
+    assert answer_time_ms(others) == answer_time_ms(page_saves)
+    assert max((one.revision for one in others), default=0) == max((one.revision for one in page_saves), default=0)
+    assert find_superseded(others) == ()
+
+
+def test_drafts_of_a_visit_leave_the_last_answer_to_each_question() -> None:
+    page_saves = [save(number, {f"Q{number % 5}": "Yes"}, visible_ms=number) for number in range(1, 1001)]
+    assert find_superseded(page_saves) == tuple(range(995))

@@ -1,4 +1,4 @@
-"""Answer saves of a page and their merge: nothing is overwritten, the latest revision counts.
+"""Answer saves of a page and their merge: the latest revision counts.
 
 A page reads the revision of an assignment when it opens it, and increments it with each change. A late save, after a
 network failure or from another device, therefore never overrides a newer one, and the clocks of raters do not
@@ -9,7 +9,7 @@ Preferences are stored by response, A or B; pages show and send them by side, le
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dissensus.schema.questionnaire.question import Answer
@@ -90,6 +90,32 @@ def merge_saves(saves: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:
             if question not in latest or save.revision >= latest[question][0]:
                 latest[question] = (save.revision, draft)
     return {question: draft for question, (_, draft) in latest.items() if draft.value is not None}
+
+
+def find_superseded(saves: Sequence[AnswerSave]) -> tuple[int, ...]:
+    """Return the positions of the saves, in order of arrival, without which the others say the same.
+
+    The others have the current answers, the latest revision, and for each visit the longest time and the longest time
+    without idling. The last save to arrive is among them.
+
+    Examples
+    --------
+    >>> def save(revision, question):
+    ...     answers = {question: DraftAnswer(value="Yes")}
+    ...     return AnswerSave(revision=revision, visit="v", visible_ms=revision, idle_ms=0, answers=answers)
+    >>> find_superseded([save(1, "A"), save(2, "B"), save(3, "B"), save(4, "C")])
+    (1,)
+    """
+    needed: dict[tuple[str, ...], tuple[int, int]] = {}
+    for position, save in enumerate(saves):
+        measures = {("revision",): save.revision, ("visible", save.visit): save.visible_ms}
+        measures |= {("worked", save.visit): save.visible_ms - save.idle_ms}
+        measures |= {("answer", question): save.revision for question in save.answers}
+        for key, measure in measures.items():
+            if key not in needed or measure >= needed[key][0]:
+                needed[key] = (measure, position)
+    positions = {position for _, position in needed.values()} | {len(saves) - 1}
+    return tuple(position for position in range(len(saves)) if position not in positions)
 
 
 def select_submitted(finals: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:

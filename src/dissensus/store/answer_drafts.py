@@ -1,4 +1,4 @@
-"""Answer saves of raters: append-only rows, deleted only by erasure."""
+"""Answer saves of raters: append-only rows, deleted by erasure, and drafts once later saves have what they say."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,10 +7,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, ForeignKey, String, bindparam, func, insert, select
+from sqlalchemy import Connection, ForeignKey, String, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer, find_superseded
 from dissensus.errors import Conflict
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.store.core.orm import ID, Base, Number, RaterData
@@ -87,9 +87,42 @@ def add_save(tx: Connection, assignment_id: str, key: str, save: AnswerSave, *, 
     return True
 
 
-def find_latest_revision(tx: Connection, assignment_id: str) -> int:
-    """Return the latest revision of an assignment, 0 if nothing was saved."""
-    return tx.scalar(select(func.max(SaveTable.revision)).where(SaveTable.assignment_id == assignment_id)) or 0
+_LATEST_REVISION = select(func.max(SaveTable.revision), func.count()).where(
+    SaveTable.assignment_id == bindparam("assignment_id")
+)
+
+
+_DELETE_DRAFTS_OF_VISIT = delete(SaveTable).where(
+    SaveTable.assignment_id == bindparam("assignment_id"),
+    ~SaveTable.final,
+    SaveTable.visit == bindparam("visit"),
+    SaveTable.revision <= bindparam("revision"),
+    SaveTable.visible_ms <= bindparam("visible_ms"),
+    SaveTable.visible_ms - SaveTable.idle_ms <= bindparam("worked_ms"),
+)
+
+
+def find_latest_revision(tx: Connection, assignment_id: str) -> tuple[int, int]:
+    """Return the latest revision of an assignment, 0 if nothing was saved, and the number of saves."""
+    revision, n_saves = tx.execute(_LATEST_REVISION, {"assignment_id": assignment_id}).one()
+    return revision or 0, n_saves
+
+
+def delete_drafts_of_visit(tx: Connection, assignment_id: str, final: AnswerSave) -> None:
+    """Delete the drafts of a visit whose final save was stored, which has all answers."""
+    times = {"visit": final.visit, "revision": final.revision, "visible_ms": final.visible_ms}
+    worked_ms = final.visible_ms - final.idle_ms
+    tx.execute(_DELETE_DRAFTS_OF_VISIT, {"assignment_id": assignment_id, "worked_ms": worked_ms, **times})
+
+
+def delete_superseded_drafts(tx: Connection, assignment_id: str) -> None:
+    """Delete the drafts of an assignment that later saves supersede; final saves stay, as the audit log has them."""
+    query = select(SaveTable.number, SaveTable.final).where(SaveTable.assignment_id == assignment_id)
+    rows = tx.execute(query.order_by(SaveTable.number)).all()
+    superseded = find_superseded(load_saves(tx, [assignment_id])[assignment_id])
+    numbers = [rows[position].number for position in superseded if not rows[position].final]
+    if numbers:
+        tx.execute(delete(SaveTable).where(SaveTable.number.in_(numbers)))
 
 
 def load_saves(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from sqlalchemy import Connection
 
@@ -22,6 +22,9 @@ from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
 from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
 from dissensus.workflows.rater.rate_limits import take_notice
 
+COMPACTION_INTERVAL: Final = 50
+"""Number of saves of an item after which superseded drafts are deleted."""
+
 
 def save_answers(
     platform: Platform, rater: RaterRow, assignment_id: str, key: str, save: AnswerSave, *, now: datetime
@@ -33,7 +36,10 @@ def save_answers(
         save = to_stored_save(save, assignment.shown_first)
         _validate_answers(context.campaign, save, complete=False)
         answer_drafts.add_save(tx, assignment.id, key, save, final=False, now=now)
-        return answer_drafts.find_latest_revision(tx, assignment.id)
+        revision, n_saves = answer_drafts.find_latest_revision(tx, assignment.id)
+        if n_saves % COMPACTION_INTERVAL == 0:
+            answer_drafts.delete_superseded_drafts(tx, assignment.id)
+        return revision
 
 
 def submit_answers(
@@ -55,6 +61,7 @@ def submit_answers(
                 save=key,
                 digest=digest_save(save, assignment.shown_first),
             )
+            answer_drafts.delete_drafts_of_visit(tx, assignment.id, save)
             if assignment.state != "done":
                 assignments.close_assignment(tx, assignment, "done", now=now)
         state = planned_state(tx, context, now=now)
