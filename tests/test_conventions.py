@@ -68,8 +68,20 @@ FEATURES: Final = (
     *("account", "answer", "api_token", "assignment", "attempt", "attention_check", "audit", "backup", "campaign"),
     *("care", "chat", "completion_code", "consent", "conversation", "curation", "draft", "enrolment", "entry"),
     *("erasure", "event", "export", "flag", "gold", "idempotency", "invite_link", "item", "job", "member"),
-    *("monitoring", "notice", "overview", "pair", "password", "pay", "platinum", "preference", "quota", "rater"),
-    *("rating", "recruit", "rehearsal", "registry", "retraining", "screening", "scor", "seat", "sign_in", "staff"),
+    *("monitoring", "notice", "overview", "pair", "password", "pay", "platinum", "preference", "quota", "rate_limit"),
+    *(
+        "rater",
+        "rating",
+        "recruit",
+        "rehearsal",
+        "registry",
+        "retraining",
+        "screening",
+        "scor",
+        "seat",
+        "sign_in",
+        "staff",
+    ),
     *("submission", "webhook", "withdrawal"),
 )
 TECHNICAL_MODULES: Final = frozenset(

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from dissensus.schema.campaign.care import has_topic
 from dissensus.schema.records.item import Item
@@ -294,15 +294,26 @@ def close_assignment(tx: Connection, assignment: AssignmentRow, state: Assignmen
         change_loads(tx, [assignment.item_id], change)
 
 
-def reclaim_assignments(tx: Connection, campaign_id: str, *, unseen_since: datetime, now: datetime) -> int:
-    """Reclaim open assignments of inactive raters who have not begun them, and return their number."""
+def reclaim_assignments(
+    tx: Connection, campaign_id: str, *, unseen_since: datetime, planned_since: datetime, now: datetime
+) -> int:
+    """Reclaim open assignments of inactive raters who have not begun them, and return their number.
+
+    Inactive are raters not seen since a time, or who have answered nothing and got their items before another.
+    """
+    own_save = select(SaveTable.assignment_id).join(earlier := aliased(AssignmentTable))
+    has_answered = own_save.where(earlier.rater_id == AssignmentTable.rater_id).exists()
     has_saves = select(SaveTable.assignment_id).where(SaveTable.assignment_id == AssignmentTable.id).exists()
     abandoned = (
         select(AssignmentTable.id, AssignmentTable.item_id)
         .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
         .where(RaterTable.campaign_id == campaign_id, AssignmentTable.state == "open", ~has_saves)
         .where(~RaterTable.rehearsal)
-        .where((RaterTable.last_seen_at < unseen_since) | RaterTable.state.in_(("stopped", "withdrawn")))
+        .where(
+            (RaterTable.last_seen_at < unseen_since)
+            | RaterTable.state.in_(("stopped", "withdrawn"))
+            | ((AssignmentTable.planned_at < planned_since) & ~has_answered)
+        )
     )
     # Locked rows are skipped: their raters are just beginning them.
     rows = tx.execute(abandoned.with_for_update(of=AssignmentTable, skip_locked=True)).all()
@@ -312,6 +323,15 @@ def reclaim_assignments(tx: Connection, campaign_id: str, *, unseen_since: datet
         tx.execute(update(AssignmentTable).where(AssignmentTable.id.in_(ids)).values(state="reclaimed", closed_at=now))
         change_loads(tx, [row.item_id for row in batch], -1)
     return len(rows)
+
+
+def reclaim_open_assignments(tx: Connection, rater: RaterRow, *, now: datetime) -> None:
+    """Reclaim the open assignments of a rater."""
+    owned = (AssignmentTable.rater_id == rater.id) & (AssignmentTable.state == "open")
+    item_ids = list(tx.scalars(select(AssignmentTable.item_id).where(owned)))
+    tx.execute(update(AssignmentTable).where(owned).values(state="reclaimed", closed_at=now))
+    if not rater.rehearsal:
+        change_loads(tx, item_ids, -1)
 
 
 def withhold_item(tx: Connection, item_id: str, *, now: datetime) -> None:
@@ -326,6 +346,11 @@ def withhold_item(tx: Connection, item_id: str, *, now: datetime) -> None:
     n = tx.scalar(count.select_from(AssignmentTable).where(planned)) or 0
     tx.execute(update(AssignmentTable).where(planned).values(state="reclaimed", closed_at=now))
     tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(load=ItemTable.load - n))
+
+
+def release_item(tx: Connection, item_id: str) -> None:
+    """Make a withheld item available again."""
+    tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(withheld=False))
 
 
 # Ids per statement; SQLite allows 32,766.

@@ -1,5 +1,6 @@
 """Notices of raters: requests for help and reports of illegal content."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -28,9 +29,6 @@ class NoticeTable(RaterData, Base):
     settled_at: Mapped[datetime | None]
 
 
-MAX_NOTICES = 100
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeRow:
     """An open notice of a rater."""
@@ -39,12 +37,13 @@ class NoticeRow:
     kind: Literal["help", "illegal"]
     text: str
     item: str | None  # Name of the item, if the notice is about one
+    withheld: bool | None  # True if the item is withheld from everybody, None without an item
     at: datetime
 
 
-def list_notices(tx: Connection, campaign_id: str) -> tuple[NoticeRow, ...]:
-    """Return the open notices of a campaign, the latest first."""
-    query = _select_open(campaign_id).order_by(NoticeTable.id.desc()).limit(MAX_NOTICES)
+def list_notices(tx: Connection, campaign_id: str, *, start: int = 0, most: int) -> tuple[NoticeRow, ...]:
+    """Return open notices of a campaign, the latest first."""
+    query = _select_open(campaign_id).order_by(NoticeTable.id.desc()).offset(start).limit(most)
     return tuple(NoticeRow(**row._mapping) for row in tx.execute(query))
 
 
@@ -54,9 +53,17 @@ def list_notices_after(tx: Connection, campaign_id: str, *, after: str, most: in
     return tuple(NoticeRow(**row._mapping) for row in tx.execute(query))
 
 
+def count_open_notices(tx: Connection, campaign_id: str) -> int:
+    """Count the open notices of a campaign."""
+    in_campaign = RaterTable.campaign_id == campaign_id
+    query = select(func.count(NoticeTable.id)).join(RaterTable, RaterTable.id == NoticeTable.rater_id)
+    return tx.scalar(query.where(in_campaign, NoticeTable.settled_at.is_(None))) or 0
+
+
 def _select_open(campaign_id: str) -> Select[*tuple[Any, ...]]:
     return (
-        select(NoticeTable.id, NoticeTable.kind, NoticeTable.text, NoticeTable.at, ItemTable.name.label("item"))
+        select(NoticeTable.id, NoticeTable.kind, NoticeTable.text, NoticeTable.at)
+        .add_columns(ItemTable.name.label("item"), ItemTable.withheld)
         .join(RaterTable, RaterTable.id == NoticeTable.rater_id)
         .outerjoin(AssignmentTable, AssignmentTable.id == NoticeTable.assignment_id)
         .outerjoin(ItemTable, ItemTable.id == AssignmentTable.item_id)
@@ -64,22 +71,57 @@ def _select_open(campaign_id: str) -> Select[*tuple[Any, ...]]:
     )
 
 
-def settle_notice(tx: Connection, campaign_id: str, notice_id: str, *, show_again: bool, now: datetime) -> bool:
-    """Mark a notice as settled, and return whether the campaign has it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeSubject:
+    """The subject of a notice."""
 
-    A reported item stays withheld unless `show_again`.
-    """
-    raters = select(RaterTable.id).where(RaterTable.campaign_id == campaign_id)
-    is_notice = (NoticeTable.id == notice_id) & NoticeTable.rater_id.in_(raters)
-    n = tx.execute(update(NoticeTable).where(is_notice).values(settled_at=now)).rowcount
-    if show_again:
-        item = (
-            select(AssignmentTable.item_id)
-            .join(NoticeTable, NoticeTable.assignment_id == AssignmentTable.id)
-            .where(is_notice)
-        )
-        tx.execute(update(ItemTable).where(ItemTable.id.in_(item)).values(withheld=False))
-    return bool(n)
+    kind: Literal["help", "illegal"]
+    item_id: str | None  # None if the notice is about no item
+
+
+def find_notice_subject(tx: Connection, campaign_id: str, notice_id: str) -> NoticeSubject | None:
+    """Return the subject of a notice of a campaign, or None."""
+    query = (
+        select(NoticeTable.kind, AssignmentTable.item_id)
+        .join(RaterTable, RaterTable.id == NoticeTable.rater_id)
+        .outerjoin(AssignmentTable, AssignmentTable.id == NoticeTable.assignment_id)
+        .where(NoticeTable.id == notice_id, RaterTable.campaign_id == campaign_id)
+    )
+    row = tx.execute(query).one_or_none()
+    return None if row is None else NoticeSubject(**row._mapping)
+
+
+def settle_notices(tx: Connection, notice_ids: Sequence[str], *, now: datetime) -> None:
+    """Mark notices as settled."""
+    tx.execute(update(NoticeTable).where(NoticeTable.id.in_(notice_ids)).values(settled_at=now))
+
+
+def _select_reports(item_id: str, *columns: Any) -> Select[Any]:
+    """Return the query of reports of an item by raters, without rehearsals."""
+    return (
+        select(*columns)
+        .select_from(NoticeTable)
+        .join(AssignmentTable, AssignmentTable.id == NoticeTable.assignment_id)
+        .join(RaterTable, RaterTable.id == NoticeTable.rater_id)
+        .where(AssignmentTable.item_id == item_id, NoticeTable.kind == "illegal", ~RaterTable.rehearsal)
+    )
+
+
+def list_open_reports(tx: Connection, item_id: str) -> list[str]:
+    """Return the ids of the open reports of an item."""
+    return list(tx.scalars(_select_reports(item_id, NoticeTable.id).where(NoticeTable.settled_at.is_(None))))
+
+
+def count_reporters(tx: Connection, item_id: str) -> int:
+    """Count the raters with an open report of an item."""
+    query = _select_reports(item_id, func.count(NoticeTable.rater_id.distinct()))
+    return tx.scalar(query.where(NoticeTable.settled_at.is_(None))) or 0
+
+
+def has_settled_report(tx: Connection, item_id: str) -> bool:
+    """Return whether an owner has decided about a report of an item."""
+    query = _select_reports(item_id, func.count()).where(NoticeTable.settled_at.is_not(None))
+    return bool(tx.scalar(query))
 
 
 def has_open_notice(tx: Connection, rater_id: str, kind: str, text: str, *, assignment_id: str | None) -> bool:

@@ -1,7 +1,7 @@
 """Raters with their invitations, sessions and self-descriptions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from secrets import token_hex
 from typing import Any, Final, Literal, TypeAlias
@@ -122,7 +122,7 @@ class RaterRow:
     state: RaterState
     language: str
     rehearsal: bool  # True for a preview or a dry run
-    full_at_ms: int = 0  # Time when the token bucket of the rater is full again
+    full_at_ms: int = field(default=0, compare=False)  # Time when the token bucket of the rater is full again
 
 
 RATER_COLUMNS = [getattr(RaterTable, name) for name in RaterRow.__dataclass_fields__]
@@ -132,10 +132,7 @@ RATER_COLUMNS = [getattr(RaterTable, name) for name in RaterRow.__dataclass_fiel
 _MARK_SEEN = (
     update(RaterTable)
     .where(RaterTable.id == bindparam("rater_id"))
-    .values(
-        last_seen_at=bindparam("now"),
-        full_at_ms=take(RaterTable.full_at_ms),
-    )
+    .values(last_seen_at=bindparam("now"), full_at_ms=take(RaterTable.full_at_ms))
     .returning(*RATER_COLUMNS)
 )
 

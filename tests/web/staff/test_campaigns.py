@@ -338,6 +338,28 @@ def test_reports_are_shown_as_text_until_settled(house: House) -> None:
     assert "Reports what" not in browser.get("/campaigns/pilot").text
 
 
+def test_notices_have_pages(house: House) -> None:
+    owner_id, platform = create_draft(house), house.platform
+    campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    for _ in range(6):
+        rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
+        for number in range(20):
+            rating.report_item(platform, rater, "help", f"{number} of {rater.number}", assignment_id=None, now=NOW)
+    browser = house.owner()
+    page = browser.get("/campaigns/pilot").text
+    assert (page.count("Needs help"), "All 120 messages" in page) == (5, True)
+    pages = [browser.get(f"/campaigns/pilot/notices?page={number}").text for number in (1, 2, 3, 9)]
+    assert [page.count("Needs help") for page in pages] == [50, 50, 20, 20]
+    assert "Page 3 of 3" in pages[3]
+    found = [re.findall(r"\d+ of \d", page) for page in pages[:3]]
+    assert len({text for texts in found for text in texts} - {"1 of 3", "2 of 3", "3 of 3"}) >= 117
+    notice = re.search(r'name="notice" value="([^"]+)"', pages[0])
+    assert notice is not None
+    response = send(browser, "/campaigns/pilot/settle", notice=notice[1], page="list")
+    assert response.headers["location"] == "/campaigns/pilot/notices"
+    assert "119 open messages" in browser.get("/campaigns/pilot/notices").text
+
+
 @sqlite_only
 def test_titles_are_escaped(house: House) -> None:
     browser = house.owner()

@@ -85,15 +85,11 @@ def test_a_quick_rater_never_meets_the_limit(platform: Platform) -> None:
 
 def test_a_clock_that_was_set_back_locks_nobody_out(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform).key)
-    state = journey.next_state(platform, rater, now=NOW + timedelta(days=365))
+    ahead = NOW + timedelta(days=365)
+    state = journey.next_state(platform, rater, now=ahead)
     assert state.assignment is not None
-    rating.save_answers(platform, rater, state.assignment.id, "ahead", make_save(), now=NOW + timedelta(days=365))
-    with pytest.raises(TooManyRequests, match="Try again in 1 second"):
-        rating.save_answers(platform, rater, state.assignment.id, "now", make_save(), now=NOW)
-    later = NOW + timedelta(seconds=2)
-    with platform.database.writing() as tx:
-        tx.execute(RaterTable.__table__.update().values(full_at_ms=rate_limits.to_milliseconds(later)))
-    rating.save_answers(platform, rater, state.assignment.id, "later", make_save(), now=later)
+    rating.save_answers(platform, rater, state.assignment.id, "ahead", make_save(), now=ahead)
+    rating.save_answers(platform, rater, state.assignment.id, "now", make_save(), now=NOW)
 
 
 def test_notices_of_a_rater_are_limited_by_kind(platform: Platform) -> None:
@@ -130,9 +126,7 @@ def test_entries_are_limited(platform: Platform, limit: str, message: str) -> No
         enter(slow, key, address=ADDRESS)
     assert (count(platform, RaterTable), refused.value.retry_after_s) == (2, 1800)
     # Who entered before enters again, and the consent form sent twice is one entry.
-    enrolment.enrol_rater(
-        slow, Arrival("pilot", str(key), "en", sessions[0].id), AGREED, address=ADDRESS, now=NOW
-    )
+    enrolment.enrol_rater(slow, Arrival("pilot", str(key), "en", sessions[0].id), AGREED, address=ADDRESS, now=NOW)
     if limit == "entries_per_address":
         enter(slow, key, address="another")
 

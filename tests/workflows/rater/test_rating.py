@@ -1,23 +1,26 @@
 """Rating of items by one rater."""
 
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import func, select
 from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, definition, open_campaign
 from tests.support.raters import enter, make_save, rate_all, submit
 
-from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer, answer_time_ms
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.store import answer_drafts, assignments, raters
 from dissensus.store import campaigns as stored
+from dissensus.store.answer_drafts import AnswerTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.consents import ConsentTable
 from dissensus.store.items import ItemTable
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import DeclarationTable, RaterRow
 from dissensus.store.staff import SessionTable
-from dissensus.workflows.campaign import campaigns, overview
+from dissensus.workflows.campaign import audit, campaigns, notices, overview
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -268,8 +271,34 @@ def test_a_rater_without_items_waits_for_abandoned_ones(platform: Platform) -> N
     assert journey.next_state(platform, waiting, now=later).stage == "done"
 
 
-def test_reported_items_are_withheld_from_everybody(platform: Platform) -> None:
+def find_own(platform: Platform, rater: RaterRow, item_id: str) -> str:
+    """Return the assignment of an item to a rater."""
+    with platform.database.reading() as tx:
+        own = assignments.list_open_assignments(tx, rater.id, most=100)
+    return next(row.id for row in own if row.item.item_id == item_id)
+
+
+def test_a_reported_item_is_withheld_from_everybody_after_the_second_rater(platform: Platform) -> None:
     campaign = open_campaign(platform, 3)
+    first, second, third, fourth = (enter(platform, campaign.key) for _ in range(4))
+    assignment = journey.next_state(platform, first, now=NOW).assignment
+    assert assignment is not None
+    item_id = assignment.item.item_id
+    journey.next_state(platform, second, now=NOW)
+    for text in ("Look at this.", "Look at this.", "Look again."):
+        rating.report_item(platform, first, "illegal", text, assignment_id=assignment.id, now=NOW)
+    assert item_id not in rate_all(platform, first)
+    assert item_id in rate_all(platform, fourth)
+    own = find_own(platform, second, item_id)
+    rating.report_item(platform, second, "illegal", "I agree.", assignment_id=own, now=NOW)
+    for rater in (second, third):
+        assert item_id not in rate_all(platform, rater)
+    with platform.database.reading() as tx:
+        assert tx.scalar(select(ItemTable.load).where(ItemTable.withheld)) == 1
+
+
+def test_a_campaign_may_withhold_items_at_the_first_report(platform: Platform) -> None:
+    campaign = open_campaign(platform, 3, reports_to_withhold=1)
     first, second, third = (enter(platform, campaign.key) for _ in range(3))
     assignment = journey.next_state(platform, first, now=NOW).assignment
     assert assignment is not None
@@ -283,16 +312,131 @@ def test_reported_items_are_withheld_from_everybody(platform: Platform) -> None:
         assert tx.scalar(select(ItemTable.load).where(ItemTable.withheld)) == 0
 
 
-def test_an_owner_can_release_a_reported_item(platform: Platform) -> None:
+def test_an_owner_decides_about_a_reported_item(platform: Platform) -> None:
     campaign = open_campaign(platform, 1)
-    rater = enter(platform, campaign.key)
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
-    assert assignment is not None
-    rating.report_item(platform, rater, "illegal", "Look at this.", assignment_id=assignment.id, now=NOW)
-    (notice,) = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices
+    first, second = enter(platform, campaign.key), enter(platform, campaign.key)
+    own = [journey.next_state(platform, rater, now=NOW).assignment for rater in (first, second)]
+    for rater, assignment in zip((first, second), own, strict=True):
+        assert assignment is not None
+        rating.report_item(platform, rater, "illegal", "Look at this.", assignment_id=assignment.id, now=NOW)
+    latest, earlier = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices
+    assert (latest.withheld, earlier.withheld) == (True, True)
     assert rate_all(platform, enter(platform, campaign.key)) == []
-    overview.settle_notice(platform, "pilot", notice.id, show_again=True, staff_id=campaign.staff_id, now=NOW)
-    assert rate_all(platform, enter(platform, campaign.key)) == [assignment.item.item_id]
+    settle = partial(notices.settle_notice, platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    settle(earlier.id, show_again=True)
+    # Both reports are settled by it.
+    assert overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).n_notices == 0
+    third, fourth = enter(platform, campaign.key), enter(platform, campaign.key)
+    # After the decision, reports withhold the item from their raters alone.
+    for rater in (third, fourth):
+        assignment = journey.next_state(platform, rater, now=NOW).assignment
+        assert assignment is not None
+        rating.report_item(platform, rater, "illegal", "Again.", assignment_id=assignment.id, now=NOW)
+    assert rate_all(platform, third) == []
+    assert rate_all(platform, enter(platform, campaign.key)) == ["item-0"]
+    settle(overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices[0].id, show_again=False)
+    assert rate_all(platform, enter(platform, campaign.key)) == []
+
+
+def test_one_hostile_rater_cannot_stop_a_campaign(platform: Platform) -> None:
+    campaign = open_campaign(platform, 60, replication=2)
+    hostile, honest = enter(platform, campaign.key), enter(platform, campaign.key)
+    for number in range(60):
+        now = NOW + timedelta(minutes=10 * number)
+        assignment = journey.next_state(platform, hostile, now=now).assignment
+        assert assignment is not None
+        rating.report_item(platform, hostile, "illegal", f"bad {number}", assignment_id=assignment.id, now=now)
+    assert len(rate_all(platform, honest, now=NOW)) == 60
+    assert len(rate_all(platform, enter(platform, campaign.key), now=NOW)) == 60
+
+
+def test_finished_raters_continue_with_items_that_come_back(platform: Platform) -> None:
+    campaign = open_campaign(platform, 3, reports_to_withhold=1, pay={"currency": "EUR", "hourly_rate": 1200})
+    reporter, rater = enter(platform, campaign.key), enter(platform, campaign.key)
+    assignment = journey.next_state(platform, reporter, now=NOW).assignment
+    assert assignment is not None
+    rating.report_item(platform, reporter, "illegal", "bad", assignment_id=assignment.id, now=NOW)
+    assert len(rate_all(platform, rater)) == 2
+    assert len(rate_all(platform, reporter)) == 2
+    assert not journey.next_state(platform, rater, now=NOW).has_more
+    (notice,) = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices
+    notices.settle_notice(platform, "pilot", notice.id, show_again=True, staff_id=campaign.staff_id, now=NOW)
+    state = journey.next_state(platform, rater, now=NOW)
+    assert (state.stage, state.has_more) == ("done", True)
+    assert not journey.next_state(platform, reporter, now=NOW).has_more
+    state = rating.resume_rating(platform, rater, now=NOW)
+    # The state stays, and with it the pay for having finished.
+    assert (state.stage, state.rater.state) == ("rate", "finished")
+    assert state.assignment is not None
+    assert state.assignment.item.item_id == assignment.item.item_id
+    assert submit(platform, rater, state, "again").stage == "done"
+    assert not journey.next_state(platform, rater, now=NOW).has_more
+
+
+def test_finished_raters_who_continue_may_stop(platform: Platform) -> None:
+    campaign = open_campaign(platform, 2, reports_to_withhold=1, replication=2)
+    reporter, rater, other = (enter(platform, campaign.key) for _ in range(3))
+    assignment = journey.next_state(platform, reporter, now=NOW).assignment
+    assert assignment is not None
+    rating.report_item(platform, reporter, "illegal", "bad", assignment_id=assignment.id, now=NOW)
+    rate_all(platform, rater)
+    (notice,) = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices
+    notices.settle_notice(platform, "pilot", notice.id, show_again=True, staff_id=campaign.staff_id, now=NOW)
+    assert rating.resume_rating(platform, rater, now=NOW).stage == "rate"
+    state = rating.stop_rating(platform, rater, now=NOW)
+    assert (state.stage, state.rater.state) == ("done", "finished")
+    # The item is free for others again.
+    assert rate_all(platform, other) == [assignment.item.item_id]
+    assert audit.audit_campaign(platform, "pilot").holds
+
+
+def test_superseded_drafts_are_deleted(platform: Platform) -> None:
+    campaign = open_campaign(platform, 2)
+    rater = enter(platform, campaign.key)
+    state = journey.next_state(platform, rater, now=NOW)
+    assert state.assignment is not None
+    assignment_id = state.assignment.id
+    for number in range(1, 201):
+        answer = ("No", "Unsure", "Yes")[number % 3]
+        save = make_save(answer, revision=number, visible_ms=number)
+        revision = rating.save_answers(platform, rater, assignment_id, f"draft {number}", save, now=NOW)
+        assert revision == number
+    state = journey.next_state(platform, rater, now=NOW)
+    assert (state.revision, state.answers["Q_safe"].value) == (200, "Yes")
+    elsewhere = replace(make_save("No", revision=201, visible_ms=9_000), visit="another")
+    rating.save_answers(platform, rater, assignment_id, "elsewhere", elsewhere, now=NOW)
+    with platform.database.reading() as tx:
+        assert len(answer_drafts.load_saves(tx, [assignment_id])[assignment_id]) <= 51
+    final = make_save("No", revision=202, visible_ms=1_000)
+    for key in ("final", "final"):
+        rating.submit_answers(platform, rater, assignment_id, key, final, now=NOW)
+    with platform.database.reading() as tx:
+        saves = answer_drafts.load_saves(tx, [assignment_id])[assignment_id]
+        assert tx.scalar(select(func.count()).select_from(AnswerTable)) == 2
+    # The other visit was longer than nothing, and its time counts.
+    assert [one.visit for one in saves] == ["another", "v"]
+    assert answer_time_ms(saves) == 10_000
+    assert audit.audit_campaign(platform, "pilot").holds
+
+
+def test_raters_who_answer_nothing_hold_items_for_half_an_hour(platform: Platform) -> None:
+    campaign = open_campaign(platform, 5, replication=2)
+    silent = [enter(platform, campaign.key) for _ in range(2)]
+    for rater in silent:
+        assert journey.next_state(platform, rater, now=NOW).stage == "rate"
+    other = enter(platform, campaign.key)
+    assert journey.next_state(platform, other, now=NOW + timedelta(minutes=29)).stage == "wait"
+    # Looking at the page again does not prolong it.
+    journey.next_state(platform, silent[0], now=NOW + timedelta(minutes=29))
+    assert len(rate_all(platform, other, now=NOW + timedelta(minutes=31))) == 5
+
+
+def test_raters_who_have_answered_hold_items_for_longer(platform: Platform) -> None:
+    campaign = open_campaign(platform, 5, replication=1)
+    rater, other = enter(platform, campaign.key), enter(platform, campaign.key)
+    submit(platform, rater, journey.next_state(platform, rater, now=NOW), "first")
+    assert journey.next_state(platform, other, now=NOW + timedelta(hours=24)).stage == "wait"
+    assert journey.next_state(platform, other, now=NOW + timedelta(hours=49)).stage == "rate"
 
 
 def test_a_finished_rater_cannot_resume(platform: Platform) -> None:

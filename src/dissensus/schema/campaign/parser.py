@@ -69,11 +69,12 @@ KEYS: Final = (
     ),
     *("help", "thanks"),
     *("replication", "max_items", "max_per_day", "break_every", "click_to_reveal", "reclaim_after_h", "seed"),
+    "reports_to_withhold",
 )
 
 ITEM_KEYS: Final = (
     *("questionnaire", "pair", "checks", "gold"),
-    *("replication", "max_items", "click_to_reveal", "reclaim_after_h"),
+    *("replication", "max_items", "click_to_reveal", "reclaim_after_h", "reports_to_withhold"),
 )
 """Keys that apply only to campaigns with items."""
 
@@ -158,6 +159,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         break_every=table.get_number("break_every", 20, MAX_COUNT, least=0),
         click_to_reveal=table.get_flag("click_to_reveal", default=False),
         reclaim_after_h=table.get_number("reclaim_after_h", 48, MAX_COUNT),
+        reports_to_withhold=table.get_number("reports_to_withhold", 2, MAX_COUNT),
         seed=table.get_number("seed", 0, 2**32 - 1, least=0),
     )
 

@@ -24,8 +24,8 @@ class RateLimitTable(Base):
 def take(full_at_ms: InstrumentedAttribute[int]) -> ColumnElement[int]:
     """Return when a bucket is full again after a request, with the parameters of `take_parameters`."""
     now, latest = bindparam("now_ms", type_=BigInteger), bindparam("latest_ms", type_=BigInteger)
-    # Later than `latest` only if a clock was set back.
-    before = case((full_at_ms < now, now), (full_at_ms > latest, latest), else_=full_at_ms)
+    # A bucket is later than `latest` only if a clock was set back.
+    before = case((full_at_ms.between(now, latest), full_at_ms), else_=now)
     return before + bindparam("cost_ms", type_=BigInteger)
 
 

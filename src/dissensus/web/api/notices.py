@@ -10,7 +10,8 @@ from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginat
 from dissensus.web.api.requests import NoticeSettlementRequest
 from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
-from dissensus.workflows.campaign import overview, pagination
+from dissensus.workflows.campaign import notices as notices_workflow
+from dissensus.workflows.campaign import pagination
 
 router = APIRouter(
     prefix="/api/v1/campaigns/{name}/notices",
@@ -39,8 +40,8 @@ def list_notices(
 def settle(
     site: SiteOf, caller: Authorized, name: Name, notice_id: NoticeId, body: NoticeSettlementRequest
 ) -> NoticeSettlementResource:
-    """Settle a notice; a reported item stays withheld unless it may be shown again."""
-    overview.settle_notice(
+    """Settle a notice, and with it all reports of its item, which is then shown again or withheld from everybody."""
+    notices_workflow.settle_notice(
         site.platform, name, notice_id, show_again=body.show_again, staff_id=caller.staff.id, now=site.clock()
     )
     return NoticeSettlementResource(id=notice_id, shown_again=body.show_again)

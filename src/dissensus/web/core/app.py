@@ -37,6 +37,7 @@ from dissensus.web.staff import (
     gold,
     members,
     monitoring,
+    notices,
     oidc_sign_in,
     pay,
     quota,
@@ -54,7 +55,7 @@ DAY_S = 24 * 3600
 RATERS = (entry, rating, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
     *(sign_in, oidc_sign_in, account, campaigns, members, drafts, curation),
-    *(quota, monitoring, attempts, gold, care, pay, submissions, webhooks, withdrawals),
+    *(quota, monitoring, notices, attempts, gold, care, pay, submissions, webhooks, withdrawals),
 )
 
 

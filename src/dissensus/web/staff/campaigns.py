@@ -298,18 +298,6 @@ def start_preview(
     return response
 
 
-@router.post("/campaigns/{name}/settle")
-def settle_notice(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("notices"))], name: Name, form: StaffForm
-) -> Response:
-    """Settle a notice of a rater."""
-    notice_id, show_again = str(form.get("notice", "")), form.get("show_again") == "yes"
-    overview.settle_notice(
-        site.platform, name, notice_id, show_again=show_again, staff_id=caller.staff.id, now=site.clock()
-    )
-    return redirect_to_campaign(name)
-
-
 def redirect_to_campaign(name: str) -> Response:
     """Redirect to the campaign page."""
     return RedirectResponse(f"/campaigns/{name}", SEE_OTHER)

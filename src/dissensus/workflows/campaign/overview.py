@@ -2,28 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import Connection
 
 from dissensus.campaign.lifecycle import TRANSITIONS
-from dissensus.errors import NotFound
 from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.records.item import Item
-from dissensus.store import campaigns, items, members, webhooks
-from dissensus.store import notices as notices_store
+from dissensus.store import campaigns, items, members, notices, webhooks
 from dissensus.store import overview as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.notices import NoticeRow
 from dissensus.store.overview import CampaignNumbers
 from dissensus.store.raters import RaterState
 from dissensus.store.staff import StaffRow
-from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
 SAMPLE_SIZE = 3
+N_LATEST_NOTICES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +42,8 @@ class CampaignOverview:
     campaign: Campaign
     role: Role  # of the member who reads it
     numbers: CampaignNumbers
-    notices: tuple[NoticeRow, ...]  # reported by raters
+    notices: tuple[NoticeRow, ...]  # latest open ones
+    n_notices: int  # open ones
     sample: tuple[Item, ...]  # first items
     allowed_states: tuple[CampaignState, ...]  # states that it can change to
 
@@ -92,21 +90,11 @@ def load_overview(platform: Platform, name: str, *, staff_id: str) -> CampaignOv
             campaign=platform.definitions.load(tx, campaign_row),
             role=role,
             numbers=store.load_campaign_numbers(tx, campaign_row.id),
-            notices=notices_store.list_notices(tx, campaign_row.id),
+            notices=notices.list_notices(tx, campaign_row.id, most=N_LATEST_NOTICES),
+            n_notices=notices.count_open_notices(tx, campaign_row.id),
             sample=tuple(items.iterate_items(tx, campaign_row.id, most=SAMPLE_SIZE)),
             allowed_states=TRANSITIONS[campaign_row.state],
         )
-
-
-def settle_notice(
-    platform: Platform, name: str, notice_id: str, *, show_again: bool = False, staff_id: str, now: datetime
-) -> None:
-    """Mark a rater's notice as settled; a withheld item stays withheld unless `show_again`."""
-    with platform.database.writing() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        if not notices_store.settle_notice(tx, campaign_row.id, notice_id, show_again=show_again, now=now):
-            raise NotFound(f"{name} has no such notice of a rater. Reload the list.")
-        log_staff_event(tx, campaign_row.id, "notice_settled", staff_id, now, notice=notice_id, show_again=show_again)
 
 
 def owner_id_of(platform: Platform, name: str) -> str:

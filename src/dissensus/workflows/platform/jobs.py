@@ -63,6 +63,7 @@ def default_jobs() -> dict[str, Job]:
     return {
         "link events": lambda platform, _now: link_pending_events(platform),
         "delete expired responses": delete_expired_responses,
+        "delete full rate limits": delete_full_buckets,
     }
 
 

@@ -52,9 +52,7 @@ def _validate_answer(context: RaterContext, name: str, value: str) -> None:
 
 def _end_visit(tx: Connection, context: RaterContext, now: datetime) -> RaterContext:
     """Release the seat and items of a rater who does not continue."""
-    n_open = assignments.load_progress(tx, context.rater.id, since=now).n_open
-    for assignment in assignments.list_open_assignments(tx, context.rater.id, most=n_open):
-        assignments.close_assignment(tx, assignment, "reclaimed", now=now)
+    assignments.reclaim_open_assignments(tx, context.rater, now=now)
     seats.release_seat(tx, context.rater.id, now=now)
     raters.set_rater_state(tx, context.rater.id, "stopped", now=now)
     return replace(context, rater=replace(context.rater, state="stopped"))

@@ -19,7 +19,7 @@ from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import RaterContext, load_rater
-from dissensus.workflows.rater.planning import abandoned_before, is_exhausted, plan_items
+from dissensus.workflows.rater.planning import abandoned_before, has_more_items, is_exhausted, plan_items
 
 DAY = timedelta(days=1)
 
@@ -61,6 +61,7 @@ class RaterState:
     revision: int = 0
     chat: ChatRow | None = None  # latest conversation; None before the first
     n_asked: int = 0  # number of earlier surveys, if one is due
+    has_more: bool = False  # True if there are items again for a rater who had finished
     progress: RaterProgress
 
     @property
@@ -178,6 +179,7 @@ def _state_without_item(tx: Connection, context: RaterContext, stage: Stage, pro
         else None,
         answers={},
         n_asked=care.count_surveys(tx, context.rater.id) if stage == "survey" else 0,
+        has_more=stage == "done" and context.rater.state == "finished" and has_more_items(tx, context, progress),
         progress=progress,
     )
 
@@ -239,7 +241,8 @@ def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) 
         return "screener"
     if campaign.demographics_position == "before" and _must_declare(tx, context):
         return "demographics"
-    if rater.state != "rating":
+    # A rater who had finished may take more items; the state stays, and with it the pay for having finished.
+    if rater.state == "stopped" or (rater.state == "finished" and progress.n_open == 0):
         return _last_stage(tx, context)
     if _lacks_seat(tx, context):
         return "full"

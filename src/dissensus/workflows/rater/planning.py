@@ -11,6 +11,8 @@ from dissensus.workflows.rater.context import RaterContext
 
 # Items planned at once under a replication: planned items are unavailable to others meanwhile.
 BATCH_SIZE = 20
+# Raters who have answered nothing hold their items for a shorter time, so that nobody empties a campaign by entering.
+UNANSWERED_HOLD_H = 0.5
 
 
 def plan_items(tx: Connection, context: RaterContext, progress: RaterProgress, now: datetime) -> None:
@@ -26,7 +28,11 @@ def plan_items(tx: Connection, context: RaterContext, progress: RaterProgress, n
         hold = campaign.reclaim_after_h if campaign.quota is None else campaign.quota.hold_minutes / 60
         hours = min(campaign.reclaim_after_h, hold)
         assignments.reclaim_assignments(
-            tx, campaign_row.id, unseen_since=abandoned_before(context, hours, now), now=now
+            tx,
+            campaign_row.id,
+            unseen_since=abandoned_before(context, hours, now),
+            planned_since=abandoned_before(context, UNANSWERED_HOLD_H, now),
+            now=now,
         )
         limit = BATCH_SIZE if limit is None else min(limit, BATCH_SIZE)
     items = assignments.load_item_loads(
@@ -56,6 +62,19 @@ def is_exhausted(tx: Connection, context: RaterContext, progress: RaterProgress)
         tx, context.campaign_row.id, context.rater.id, cell=cell, rated=True, excluded_topics=excluded_topics
     )
     return not (~items.unavailable & (items.loads < replication)).any()
+
+
+def has_more_items(tx: Connection, context: RaterContext, progress: RaterProgress) -> bool:
+    """Return whether there are items for a rater who had finished, such as those that an owner released."""
+    replication, most = _required_replication(context), context.campaign.max_items
+    if context.rater.rehearsal or context.campaign.chat is not None or (most is not None and progress.n_done >= most):
+        return False
+    cell, excluded_topics = _balancing_cell(context), _avoided_topics(context)
+    items = assignments.load_item_loads(
+        tx, context.campaign_row.id, context.rater.id, cell=cell, excluded_topics=excluded_topics
+    )
+    open_items = ~items.unavailable if replication is None else ~items.unavailable & (items.loads < replication)
+    return bool(open_items.any())
 
 
 def _avoided_topics(context: RaterContext) -> tuple[str, ...]:

@@ -18,8 +18,9 @@ from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import recruitment
-from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
+from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
 from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
+from dissensus.workflows.rater.planning import plan_items
 from dissensus.workflows.rater.rate_limits import take_notice
 
 COMPACTION_INTERVAL: Final = 50
@@ -102,26 +103,38 @@ def declare_attributes(
 
 def stop_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
     """Stop a rater: ratings stay, open items go to others."""
-    return _set_state(platform, rater, "stopped", now)
-
-
-def resume_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
-    """Resume a rater who stopped."""
-    return _set_state(platform, rater, "rating", now)
-
-
-def _set_state(platform: Platform, rater: RaterRow, state: Literal["stopped", "rating"], now: datetime) -> RaterState:
     with platform.database.writing() as tx:
         # Recruiter events and planning on another device lock the campaign too.
         context = load_rater(tx, platform, rater, plans=True, now=now)
-        if (context.rater.state, state) in (("rating", "stopped"), ("stopped", "rating")):
-            if state == "rating":
-                recruitment.check_may_continue(tx, context)
-            raters.set_rater_state(tx, rater.id, state, now=now)
-            log_rater_event(tx, context.rater, "stopped" if state == "stopped" else "resumed", now)
-            context = replace(context, rater=replace(context.rater, state=state))
-        result = planned_state(tx, context, now=now)
-    return result or next_state(platform, rater, now=now)
+        if context.rater.state == "rating":
+            context = _set_state(tx, context, "stopped", now)
+        elif context.rater.state == "finished":
+            assignments.reclaim_open_assignments(tx, context.rater, now=now)
+        state = planned_state(tx, context, now=now)
+    return state or next_state(platform, rater, now=now)
+
+
+def resume_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
+    """Resume a rater who stopped, or who had finished and gets items that have become available since."""
+    with platform.database.writing() as tx:
+        context = load_rater(tx, platform, rater, plans=True, now=now)
+        state = planned_state(tx, context, now=now)
+        if context.rater.state == "stopped":
+            recruitment.check_may_continue(tx, context)
+            context = _set_state(tx, context, "rating", now)
+        elif state is not None and state.has_more:
+            recruitment.check_may_continue(tx, context)
+            plan_items(tx, context, state.progress, now)
+            log_rater_event(tx, context.rater, "resumed", now)
+    return next_state(platform, rater, now=now)
+
+
+def _set_state(
+    tx: Connection, context: RaterContext, state: Literal["stopped", "rating"], now: datetime
+) -> RaterContext:
+    raters.set_rater_state(tx, context.rater.id, state, now=now)
+    log_rater_event(tx, context.rater, "stopped" if state == "stopped" else "resumed", now)
+    return replace(context, rater=replace(context.rater, state=state))
 
 
 def report_item(
@@ -134,7 +147,11 @@ def report_item(
     address: str | None = None,
     now: datetime,
 ) -> None:
-    """Store a rater's request for help or report of an item; a reported item is withheld from everybody."""
+    """Store a rater's request for help or report of an item.
+
+    A reported item is withheld from the rater, and from everybody once enough raters have reported it. After an owner
+    has released it, reports withhold it from their raters alone.
+    """
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, plans=kind == "illegal", now=now)
         check_not_withdrawn(context.rater)
@@ -148,8 +165,13 @@ def report_item(
         if kind == "illegal" and assignment is not None:
             if assignment.state == "open":
                 assignments.close_assignment(tx, assignment, "skipped", now=now)
-            if not context.rater.rehearsal:
+            if not context.rater.rehearsal and _is_to_withhold(tx, context.campaign, assignment.item_id):
                 assignments.withhold_item(tx, assignment.item_id, now=now)
+
+
+def _is_to_withhold(tx: Connection, campaign: Campaign, item_id: str) -> bool:
+    enough = notices.count_reporters(tx, item_id) >= campaign.reports_to_withhold
+    return enough and not notices.has_settled_report(tx, item_id)
 
 
 def _own_assignment(tx: Connection, rater: RaterRow, assignment_id: str, now: datetime) -> AssignmentRow:

@@ -1,0 +1,63 @@
+"""Notices of raters: pages for owners, and settlement."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from dissensus.errors import NotFound
+from dissensus.store import assignments, campaigns
+from dissensus.store import notices as store
+from dissensus.store.notices import NoticeRow
+from dissensus.workflows.campaign.audit_log import log_staff_event
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.platform.platform import Platform
+
+PAGE_SIZE: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeQueue:
+    """A page of the open notices of a campaign, the latest first."""
+
+    notices: tuple[NoticeRow, ...]
+    n: int
+    page: int  # from 1
+    pages: int
+
+
+def load_notice_queue(platform: Platform, name: str, *, page: int, staff_id: str) -> NoticeQueue:
+    """Return a page of open notices; pages beyond the end give the last page."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        n = store.count_open_notices(tx, campaign_row.id)
+        pages = max(1, -(-n // PAGE_SIZE))
+        page = min(page, pages)
+        notices = store.list_notices(tx, campaign_row.id, start=(page - 1) * PAGE_SIZE, most=PAGE_SIZE)
+        return NoticeQueue(notices=notices, n=n, page=page, pages=pages)
+
+
+def settle_notice(
+    platform: Platform, name: str, notice_id: str, *, show_again: bool = False, staff_id: str, now: datetime
+) -> None:
+    """Mark a rater's notice as settled.
+
+    A reported item is withheld from everybody unless `show_again`; its other reports are settled with it.
+    """
+    with platform.database.writing() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        # As a report does, so that the two do not deadlock.
+        campaigns.get_campaign(tx, campaign_row.id, lock=True)
+        subject = store.find_notice_subject(tx, campaign_row.id, notice_id)
+        if subject is None:
+            raise NotFound(f"{name} has no such notice of a rater. Reload the list.")
+        settled = {notice_id: None}
+        if subject.kind == "illegal" and subject.item_id is not None:
+            settled |= dict.fromkeys(store.list_open_reports(tx, subject.item_id))
+            if show_again:
+                assignments.release_item(tx, subject.item_id)
+            else:
+                assignments.withhold_item(tx, subject.item_id, now=now)
+        store.settle_notices(tx, list(settled), now=now)
+        for settled_id in settled:
+            content = {"notice": settled_id, "show_again": show_again}
+            log_staff_event(tx, campaign_row.id, "notice_settled", staff_id, now, **content)
