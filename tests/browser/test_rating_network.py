@@ -1,6 +1,7 @@
 """No answer is lost: without a network, in a tab that is killed, in two tabs, after a sign-out."""
 
 import re
+from dataclasses import replace
 
 from playwright.sync_api import BrowserContext, Page, expect
 from tests.support.browser_raters import (
@@ -14,6 +15,7 @@ from tests.support.browser_raters import (
 from tests.support.live_site import Live
 
 from dissensus.campaign.answer_drafts import merge_saves
+from dissensus.campaign.rate_limits import RateLimit, RaterLimits
 
 
 def test_nothing_is_lost_without_a_network(live: Live, page: Page, context: BrowserContext) -> None:
@@ -86,6 +88,42 @@ def test_failed_saves_are_retried_and_rejections_shown(live: Live, page: Page) -
     expect(page.locator("#alert")).to_contain_text("That is no answer.")
     expect(page.locator("#alert").get_by_role("link", name="Reload the page")).to_be_visible()
     assert page.evaluate("Object.keys(localStorage).filter(name => name.startsWith('dissensus:'))") == []
+
+
+def test_saves_beyond_the_rate_limit_are_sent_later(live: Live, page: Page) -> None:
+    enter(page, open_rating_campaign(live))
+    refuse = live.platform.rater_limits.saves_per_rater
+    object.__setattr__(live.platform, "rater_limits", replace(RaterLimits(), saves_per_rater=RateLimit(1, 2)))
+    for number in range(3):
+        page.locator("[name=Q4_misinformation]").nth(number).check()
+        page.wait_for_timeout(500)
+    expect(page.locator("#alert")).to_contain_text("The server takes no more answers at the moment")
+    live.clock.forward(minutes=5)
+    expect(page.locator("#saved")).to_have_text("Saved", timeout=10_000)
+    expect(page.locator("#alert")).to_be_empty()
+    ((_, saves),) = load_saved_answers(live)
+    assert merge_saves(saves)["Q4_misinformation"].value == "Yes"
+    assert refuse.n == 600
+
+
+def test_what_is_too_large_is_kept_and_the_rest_is_sent(live: Live, page: Page) -> None:
+    enter(page, open_rating_campaign(live))
+    answer_all(page)
+    page.route("**/save", lambda route: route.fulfill(status=413, json={"error": "The request is too large."}))
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#alert")).to_contain_text("kept in this browser")
+    page.unroute("**/save")
+    assert n_done(live) == 0
+    # Another item does not wait for the large one.
+    expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
+    with page.expect_response("**/save") as response:
+        page.locator("[name=Q4_misinformation]").nth(1).check()
+    assert response.value.status == 200
+    assert page.evaluate("Object.keys(localStorage).filter(name => name.startsWith('dissensus:')).length") == 1
+    assert n_done(live) == 0
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#saved")).to_have_text("Saved")
+    assert n_done(live) == 1
 
 
 def test_answers_are_kept_for_signed_out_raters(live: Live, page: Page, context: BrowserContext) -> None:

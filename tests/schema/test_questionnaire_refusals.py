@@ -151,6 +151,19 @@ def test_missing_languages_are_reported_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(("about", "n", "most"), [("item", 12, "240,000"), ("rater", 4, "80,000")])
+def test_texts_fit_into_one_request(about: str, n: int, most: str) -> None:
+    """Thirty texts of 20,000 characters would be refused by the site when a rater submits them."""
+    prefix = "rater_" if about == "rater" else "Q"
+    texts = [
+        {"name": f"{prefix}{number}", "text": "Why?", "kind": "text", "max_length": 20_000} for number in range(n + 1)
+    ]
+    keys = {"name": "long", "languages": ["en"], "title": "Long", "about": about}
+    assert len(parse_questionnaire({**keys, "questions": texts[:n]}).questions) == n
+    message = parse_error({**keys, "questions": texts})
+    assert f"questions: Their texts may have {20_000 * (n + 1):,} characters together, and {most} are" in message
+
+
 def test_question_names_are_unique() -> None:
     data = asking()
     data["questions"] *= 2

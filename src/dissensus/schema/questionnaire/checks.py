@@ -9,7 +9,14 @@ from typing import Final
 from dissensus.schema.definition_table import DefinitionTable
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.definition import Questionnaire, Subject
-from dissensus.schema.questionnaire.question import MAX_ANSWERS, MAX_COLUMN_NAME, Question, When
+from dissensus.schema.questionnaire.question import (
+    MAX_ANSWERS,
+    MAX_COLUMN_NAME,
+    MAX_ITEM_TEXT,
+    MAX_RATER_TEXT,
+    Question,
+    When,
+)
 from dissensus.schema.ratings import columns as names
 
 # Characters that need no escaping in files, URLs and forms.
@@ -238,9 +245,23 @@ def check_questionnaire(
     if unused:
         hint = table.suggest(unused[0], tuple(answers)[:MAX_ANSWERS])
         table.add_error("labels", f"No question has the answer {format_list(unused)}.{hint} Remove it.")
+    _check_text(table, questionnaire)
     _check_columns(table, questionnaire)
     _check_headings(table, questionnaire)
     _check_overalls(table, questionnaire, overall)
+
+
+def _check_text(table: DefinitionTable, questionnaire: Questionnaire) -> None:
+    """Record questions that allow more text than one request may carry."""
+    texts = [question for question in questionnaire.questions if question.kind == "text" or question.own_words]
+    total = sum(question.max_length for question in texts)
+    most = MAX_ITEM_TEXT if questionnaire.about == "item" else MAX_RATER_TEXT
+    if total > most:
+        table.add_error(
+            "questions",
+            f"Their texts may have {total:,} characters together, and {most:,} are allowed about one "
+            f"{questionnaire.about}. Lower max_length, or remove questions.",
+        )
 
 
 def _check_columns(table: DefinitionTable, questionnaire: Questionnaire) -> None:

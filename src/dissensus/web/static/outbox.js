@@ -6,7 +6,9 @@
 const DEBOUNCE_MS = 400;
 const PATIENCE_MS = 20_000;
 const PAUSES_S = [1, 2, 4, 8, 15, 30, 60];
-const RETRY_STATUSES = new Set([408, 425, 429]);
+const RETRY_STATUSES = new Set([408, 413, 425, 429]);
+const TOO_LARGE = 413;
+const MAX_WAIT_S = 3600;
 
 export const uuid = () => {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -39,10 +41,13 @@ export class Outbox {
   #notify;
   #number = 0;
   #sending = null;
+  #heldBack = new Set(); // names of entries that are too large for the server; the others go first
+  #resumeAt = 0; // time before which the server wants no request
   #failures = 0;
   #timer;
 
-  // `notify` receives {kind}: saving, saved, unsaved, refused and signed_out (with text), reply (with data).
+  // `notify` receives {kind}: saving, saved, unsaved (busy if the server takes no more for now), refused and signed_out
+  // (with text), reply (with data).
   constructor({ rater, token, notify = () => {} }) {
     [this.#prefix, this.#token, this.#notify] = [`dissensus:${rater}:`, token, notify];
     for (const name of stored.names().filter((name) => name.startsWith(this.#prefix)).sort()) {
@@ -50,7 +55,7 @@ export class Outbox {
       if (entry) this.#entries.set(name, entry);
       this.#number = Math.max(this.#number, Number(name.slice(this.#prefix.length).split(":")[0]) || 0);
     }
-    addEventListener("online", () => this.send());
+    addEventListener("online", () => this.#retry());
     document.addEventListener("visibilitychange", () => document.hidden && this.send());
   }
 
@@ -89,8 +94,11 @@ export class Outbox {
   async send() {
     if (this.#sending) return;
     clearTimeout(this.#timer);
-    while (!this.empty) {
-      const [name, entry] = this.#entries.entries().next().value;
+    const early = this.#resumeAt - Date.now();
+    if (early > 0) return this.#schedule(early);
+    let name;
+    while ((name = this.#next())) {
+      const entry = this.#entries.get(name);
       this.#sending = name;
       const outcome = await post(entry, this.#token);
       this.#sending = null;
@@ -98,20 +106,37 @@ export class Outbox {
       else this.#failures = 0;
       if (outcome.kind === "reply" || outcome.kind === "refused") this.#remove(name);
       this.#notify({ ...outcome, entry });
-      if (outcome.kind === "unsaved") this.#schedule(this.#pause);
-      if (outcome.kind === "unsaved" || outcome.kind === "signed_out") return;
+      if (outcome.kind === "signed_out") return;
+      if (outcome.too_large) this.#heldBack.add(name);
+      else if (outcome.kind === "unsaved") {
+        this.#resumeAt = Date.now() + (outcome.wait_ms ?? 0);
+        return this.#schedule(Math.max(this.#pause, outcome.wait_ms ?? 0));
+      }
       if (outcome.kind === "reply" && this.empty) this.#notify({ kind: "saved" });
     }
+    if (!this.empty) this.#schedule(1000 * PAUSES_S.at(-1));
+  }
+
+  #next() {
+    return [...this.#entries.keys()].find((name) => !this.#heldBack.has(name));
+  }
+
+  // Send what was held back too.
+  #retry() {
+    this.#heldBack.clear();
+    this.#resumeAt = 0;
+    this.send();
   }
 
   #remove(name) {
     this.#entries.delete(name);
+    this.#heldBack.delete(name);
     stored.remove(name);
   }
 
   #schedule(milliseconds) {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.send(), milliseconds);
+    this.#timer = setTimeout(() => (this.#next() ? this.send() : this.#retry()), milliseconds);
   }
 
   get #pause() {
@@ -139,7 +164,11 @@ async function post({ path, save }, token) {
 
 // Captive portals respond too, but not with our JSON.
 async function outcomeOf(response) {
-  if (response.status >= 500 || RETRY_STATUSES.has(response.status)) return { kind: "unsaved" };
+  if (response.status >= 500 || RETRY_STATUSES.has(response.status)) {
+    const wait_s = Math.min(Number(response.headers.get("Retry-After")) || 0, MAX_WAIT_S);
+    const too_large = response.status === TOO_LARGE;
+    return { kind: "unsaved", busy: too_large || wait_s > 0, too_large, wait_ms: 1000 * wait_s };
+  }
   const text = await response.text();
   const data = attempt(() => JSON.parse(text));
   if (response.ok) return data && ("stage" in data || "revision" in data) ? { kind: "reply", data } : { kind: "unsaved" };

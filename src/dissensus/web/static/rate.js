@@ -125,7 +125,7 @@ function fill() {
 
 // Events of the outbox
 
-function onOutbox({ kind, text, data, entry }) {
+function onOutbox({ kind, text, data, entry, busy }) {
   byId("saved").className = `saved ${kind === "saved" ? "done" : kind}`;
   if (kind === "saving") byId("saved").textContent = phrases.saving;
   if (kind === "saved") {
@@ -135,7 +135,7 @@ function onOutbox({ kind, text, data, entry }) {
   }
   if (kind === "unsaved") {
     showSaved(phrases.unsaved);
-    showPassing([waiting ? phrases.waiting : phrases.offline]);
+    showPassing([busy ? phrases.busy : waiting ? phrases.waiting : phrases.offline]);
   }
   if (kind === "signed_out") showProblem([phrases.signed_out, text], phrases.reload);
   if (kind === "refused") onRefused(entry, text);
