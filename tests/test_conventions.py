@@ -90,7 +90,7 @@ TECHNICAL_MODULES: Final = frozenset(
         *("context", "journey", "planning", "lifecycle", "step_json"),  # the state of a rater or a campaign
         *("check_answers", "oidc_sign_in", "public_events", "training_pairs"),
         *("definition", "parser", "roles", "shipped"),
-        *("auth", "client", "encryption", "folder", "openapi", "pages", "pagination", "platform", "protocol", "readme"),
+        *("auth", "client", "encryption", "folder", "openapi", "pages", "pagination", "platform", "protocol"),
         *("requests", "resource", "results"),
     }
 )

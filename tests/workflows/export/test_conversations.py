@@ -25,6 +25,7 @@ from dissensus.files.pairs.votes import read_pair_files, read_people
 from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.workflows.export import ratings
 from dissensus.workflows.export.conversations import export_conversations
+from dissensus.workflows.export.ratings import ExportOptions
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat, rating, withdrawal
 from dissensus.workflows.rater.chat import ConversationEnd
@@ -115,7 +116,7 @@ def test_invalid_exports_are_refused(platform: Platform, tmp_path: Path) -> None
         ratings.export_ratings(platform, "pilot", tmp_path / "out.csv", now=NOW)
     finish_chat(platform, enter(platform, campaign.key), ResponsePick(strength=2))
     with pytest.raises(NotFound, match="no conversation to export yet"):
-        export_conversations(platform, "pilot", tmp_path / "out", purposes=("release",), now=NOW)
+        export_conversations(platform, "pilot", tmp_path / "out", options=ExportOptions(purposes=("release",)), now=NOW)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("x")
     with pytest.raises(Conflict, match="is not empty"):

@@ -13,7 +13,6 @@ from dissensus.workflows.export.conversations import export_conversations
 from dissensus.workflows.export.folder import README
 from dissensus.workflows.export.pairs import export_pairs
 from dissensus.workflows.export.ratings import ExportOptions
-from dissensus.workflows.platform.platform import Platform
 
 
 def export(
@@ -49,12 +48,10 @@ def export(
 
     Example: dissensus export pilot -o pilot.csv
     """
+    options = ExportOptions(purposes=tuple(purpose or ()), with_text=with_text, raw=raw)
     if not output.suffix:
-        _export_folder(
-            name, output, ratings.ExportOptions(purposes=tuple(purpose or ()), with_text=with_text), settings
-        )
+        _export_folder(name, output, options, settings)
         return
-    options = ratings.ExportOptions(purposes=tuple(purpose or ()), with_text=with_text, raw=raw)
     with open_site_platform(load_settings(settings), old=True) as platform:
         result = ratings.export_ratings(platform, name, output, options=options, overwrite=force, now=utc_now())
     if result.guarded:
@@ -68,20 +65,13 @@ def export(
 def _export_folder(name: str, folder: Path, options: ExportOptions, settings: Path | None) -> None:
     with open_site_platform(load_settings(settings), old=True) as platform:
         campaign = campaigns.load_definition(platform, name, staff_id=overview.owner_id_of(platform, name))
-        (_export_chats if campaign.pair is None else _export_pairs)(platform, name, folder, options)
-
-
-def _export_pairs(platform: Platform, name: str, folder: Path, options: ExportOptions) -> None:
-    result = export_pairs(platform, name, folder, options=options, now=utc_now())
-    preferences = f"{result.n_preferences:,} preferences by {result.n_raters:,} raters"
-    typer.echo(f"Wrote {folder}: {preferences}, internal.", err=True)
-    typer.echo(f"They make {result.n_pairs:,} pairs. {folder / README} lists what was left out.", err=True)
-
-
-def _export_chats(platform: Platform, name: str, folder: Path, options: ExportOptions) -> None:
-    result = export_conversations(platform, name, folder, purposes=options.purposes, now=utc_now())
-    contents = (
-        f"{result.n_preferences:,} preferences, {result.n_pairs:,} pairs, {result.n_attempts:,} red-team attempts"
-    )
-    typer.echo(f"Wrote {folder}: {result.n_chats:,} conversations of {result.n_raters:,} raters, internal.", err=True)
-    typer.echo(f"They make {contents}. {folder / README} lists what was left out.", err=True)
+        export_records = export_conversations if campaign.pair is None else export_pairs
+        result = export_records(platform, name, folder, options=options, now=utc_now())
+    preferences, pairs = f"{result.n_preferences:,} preferences", f"{result.n_pairs:,} pairs"
+    if campaign.pair is None:
+        exported = f"{result.n_chats:,} conversations of {result.n_raters:,} raters"
+        derived = f"{preferences}, {pairs}, {result.n_attempts:,} red-team attempts"
+    else:
+        exported, derived = f"{preferences} by {result.n_raters:,} raters", pairs
+    typer.echo(f"Wrote {folder}: {exported}, internal.", err=True)
+    typer.echo(f"They make {derived}. {folder / README} lists what was left out.", err=True)

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.attempts.tables import write_attempts
-from dissensus.files.pairs.release import write_pairs
 from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.collect.completed_chats import CompletedChat, to_attempt, to_item, to_preferences
-from dissensus.pipeline.release import PairPolicy, released_pairs
+from dissensus.pipeline.release import PairPolicy
 from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.attempt import TAGS, Review
@@ -28,12 +27,13 @@ from dissensus.workflows.export.folder import (
     PAIRS,
     PREFERENCES,
     README,
+    FolderExport,
     create_empty_folder,
-    to_preference_row,
+    provenance_lines,
     write_jsonl,
+    write_preferences,
 )
 from dissensus.workflows.export.ratings import ExportOptions, log_export
-from dissensus.workflows.export.readme import provenance_lines
 from dissensus.workflows.platform.platform import Platform
 
 ATTEMPTS: Final = "red_team_attempts.jsonl.gz"
@@ -43,30 +43,15 @@ REVIEWS: Final = "reviews.jsonl"
 PERSONAL_DATA: Final = "personal-data.jsonl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationExport:
-    """Counts and notes of a conversation export."""
-
-    n_chats: int  # finished conversations
-    n_raters: int
-    n_preferences: int
-    n_pairs: int
-    n_attempts: int
-    n_items: int
-    n_reviews: int
-    n_personal: int
-    notes: tuple[str, ...]  # omissions with their reasons, one sentence each
-
-
 def export_conversations(
     platform: Platform,
     name: str,
     folder: Path,
     *,
-    purposes: tuple[str, ...] = (),
+    options: ExportOptions | None = None,
     policy: PairPolicy | None = None,
     now: datetime,
-) -> ConversationExport:
+) -> FolderExport:
     """Write the finished conversations of raters who gave consent to a new or empty folder."""
     staff_id = overview.owner_id_of(platform, name)
     with platform.database.reading() as tx:
@@ -74,7 +59,7 @@ def export_conversations(
         campaign = platform.definitions.load(tx, campaign_row)
         if campaign.chat is None:
             raise InvalidInput(f"In {name} raters rate items. Name a file for their ratings: -o {name}.csv")
-        purposes = required_purposes(campaign, purposes)
+        purposes = required_purposes(campaign, options.purposes if options else ())
         collector = _ConversationCollector(
             campaign_row=campaign_row,
             campaign=campaign,
@@ -138,7 +123,7 @@ class _ConversationCollector:
     def _rater_id(self, rater_id: str) -> str:
         return f"r{self.pseudonyms.pseudonym_of(rater_id)}"
 
-    def write(self, folder: Path, policy: PairPolicy, purposes: Sequence[str]) -> ConversationExport:
+    def write(self, folder: Path, policy: PairPolicy, purposes: Sequence[str]) -> FolderExport:
         """Write all files that are not empty."""
         preferences = [preference for chat in self.chats for preference in to_preferences(chat, self.chat)]
         pairs = [(chat, attempt) for chat in self.chats if (attempt := to_attempt(chat, self.chat)) is not None]
@@ -148,32 +133,26 @@ class _ConversationCollector:
         ]
         items = list(filter(None, (to_item(chat, self.chat) for chat in self.chats)))
         personal = [row for item in items for row in _personal_data_rows(item)]
-        released = released_pairs(preferences, policy)
-        notes = self.describe_omissions(purposes)
-        if released.pairs:
-            notes += write_pairs(released, folder / PAIRS)
-        else:
-            notes += [f"{n:,} left out: {reason}." for reason, n in released.dropped.items()]
+        n_pairs, notes = write_preferences(preferences, policy, folder)
         if attempts:
             write_attempts(attempts, folder / ATTEMPTS)
         for name, rows in (
-            (PREFERENCES, map(to_preference_row, preferences)),
             (ITEMS, map(_to_item_row, items)),
             (RED_TEAMERS, iter(self.red_teamers.values())),
             (PERSONAL_DATA, personal),
             (REVIEWS, (asdict(review) for group in reviews.values() for review in group)),
         ):
             write_jsonl(rows, folder / name)
-        return ConversationExport(
+        return FolderExport(
             n_chats=len(self.chats),
             n_raters=len(self.red_teamers),
             n_preferences=len(preferences),
-            n_pairs=len(released.pairs),
+            n_pairs=n_pairs,
             n_attempts=len(attempts),
             n_items=len(items),
             n_reviews=sum(map(len, reviews.values())),
             n_personal=len(personal),
-            notes=tuple(notes),
+            notes=(*self.describe_omissions(purposes), *notes),
         )
 
     def _reviews(self, chat_ids: Sequence[str]) -> dict[int, list[Review]]:
@@ -218,7 +197,7 @@ def _to_item_row(item: Item) -> Mapping[str, Any]:
 
 
 def _readme_lines(
-    collector: _ConversationCollector, exported: ConversationExport, purposes: Sequence[str], now: datetime
+    collector: _ConversationCollector, exported: FolderExport, purposes: Sequence[str], now: datetime
 ) -> Iterator[str]:
     yield "These files are internal: they are not for publication."
     yield ""

@@ -11,13 +11,13 @@ from dissensus.campaign.event_log import AuditEvent
 from dissensus.campaign.export_table import ExportForm, export_form, to_frame
 from dissensus.errors import NotFound
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import events, flags
+from dissensus.store import events
 from dissensus.store import export as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
-from dissensus.workflows.export.ratings import ExportOptions, add_gold_attributes
+from dissensus.workflows.export.ratings import ExportOptions, add_gold_attributes, load_export_columns
 from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform
 
@@ -46,9 +46,7 @@ def begin_export(platform: Platform, name: str, *, options: ExportOptions, staff
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
         required_purposes(campaign, options.purposes)
-        gold = gold_columns_by_item(tx, campaign, campaign_row)
-        attributes = store.list_item_attributes(tx, campaign_row.id).union(*gold.values())
-        columns = {"attributes": sorted(attributes), "with_flag": flags.has_flag_decisions(tx, campaign_row.id)}
+        columns, _ = load_export_columns(tx, campaign_row, campaign)
     content = {"purposes": list(options.purposes), "with_text": options.with_text, **columns}
     with platform.database.writing() as tx:
         return PageCursor(start_event=log_staff_event(tx, campaign_row.id, "exported", staff_id, now, **content))

@@ -8,13 +8,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from dissensus.campaign.export_table import TIMESTAMP, ExportedRating, to_frame
+from dissensus.campaign.export_table import TIMESTAMP, ExportedRating
 from dissensus.campaign.preferences import build_preferences, pairs_by_rater
 from dissensus.errors import InvalidInput
-from dissensus.files.pairs.release import write_pairs
 from dissensus.files.raw import table_stream
 from dissensus.files.raw.atomic_write import write_atomically
-from dissensus.pipeline.release import PairPolicy, released_pairs
+from dissensus.pipeline.release import PairPolicy
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.pair import PairSettings
 from dissensus.schema.records.preference import Preference
@@ -23,9 +22,10 @@ from dissensus.workflows.export.folder import (
     PAIRS,
     PREFERENCES,
     README,
+    FolderExport,
     create_empty_folder,
-    to_preference_row,
     write_jsonl,
+    write_preferences,
 )
 from dissensus.workflows.export.ratings import ExportOptions, RatingsExportSource, log_export, open_export
 from dissensus.workflows.platform.platform import Platform
@@ -36,16 +36,6 @@ BY_RATER: Final = "{}-by-rater.jsonl"
 """Named after the purpose, helpful or harmless, which training needs to know."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairExport:
-    """Counts and notes of a pair export."""
-
-    n_preferences: int  # one per rater and pair
-    n_raters: int
-    n_pairs: int  # pairs with a preferred response
-    notes: tuple[str, ...]  # omissions with their reasons, one sentence each
-
-
 def export_pairs(
     platform: Platform,
     name: str,
@@ -54,7 +44,7 @@ def export_pairs(
     options: ExportOptions | None = None,
     policy: PairPolicy | None = None,
     now: datetime,
-) -> PairExport:
+) -> FolderExport:
     """Write the finished ratings of a pair campaign and its preferences to a new or empty folder."""
     staff_id, options = overview.owner_id_of(platform, name), options or ExportOptions()
     with open_export(platform, name, staff_id, options) as source:
@@ -82,13 +72,10 @@ class _PairCollector:
 
     def frames(self, source: RatingsExportSource) -> Iterator[pl.DataFrame]:
         """Yield the ratings and collect their preferences."""
-        start = 0
         columns = (names.RATER_ID, *source.form.about_raters, names.FLAG, names.ANSWER_TIME, TIMESTAMP)
-        for window in source.rating_batches():
-            frame = to_frame(window, source.form, start=start)
-            self.ratings += window
+        for ratings, frame in source.batches():
+            self.ratings += ratings
             self.rater_rows += frame.select(name for name in columns if name in frame.columns).to_dicts()
-            start += len(window)
             yield frame
 
     @property
@@ -101,23 +88,19 @@ class _PairCollector:
         """File name of the pairs of each rater."""
         return BY_RATER.format(self.purpose)
 
-    def write(self, folder: Path, policy: PairPolicy) -> PairExport:
+    def write(self, folder: Path, policy: PairPolicy) -> FolderExport:
         """Write all files except the ratings."""
         preferences = build_preferences((rating for rating in self.ratings if not rating.flagged), self.pair.criterion)
-        released = released_pairs(preferences, policy)
-        notes = [f"{n:,} pairs left out: {reason}." for reason, n in released.dropped.items()]
-        if released.pairs:
-            notes = list(write_pairs(released, folder / PAIRS))
+        n_pairs, notes = write_preferences(preferences, policy, folder, subject="pairs ")
         n_flagged = sum(rating.flagged for rating in self.ratings)
         if n_flagged:
             notes.append(f"{n_flagged:,} preferences are of excluded raters, and yield no pair.")
-        write_jsonl(map(to_preference_row, preferences), folder / PREFERENCES)
         write_jsonl(self._raters(), folder / RATERS)
         write_jsonl(self._pairs(preferences), folder / self.by_rater)
-        return PairExport(
+        return FolderExport(
             n_preferences=len(self.ratings),
             n_raters=len({rating.rater_id for rating in self.ratings}),
-            n_pairs=len(released.pairs),
+            n_pairs=n_pairs,
             notes=tuple(notes),
         )
 
@@ -145,7 +128,7 @@ def _rater_attributes(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in row.items() if names.is_rater_attribute(name)}
 
 
-def _readme_lines(exported: PairExport, collector: _PairCollector) -> Iterator[str]:
+def _readme_lines(exported: FolderExport, collector: _PairCollector) -> Iterator[str]:
     files = (
         (PREFERENCES, "the question about each pair, and the pick of each rater"),
         (f"{PAIRS}/", "chosen and rejected responses of all raters together, as hh-rlhf has them"),

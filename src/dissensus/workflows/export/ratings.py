@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 from sqlalchemy import Connection
@@ -26,7 +26,7 @@ from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import Pseudonyms, required_purposes
-from dissensus.workflows.export.readme import describe_omissions, provenance_lines
+from dissensus.workflows.export.folder import describe_omissions, provenance_lines
 from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform
 
@@ -131,16 +131,17 @@ class RatingsExportSource:
     pseudonyms: Pseudonyms = field(default_factory=Pseudonyms)
     guarded: int = 0
 
-    def rating_batches(self) -> Iterator[list[ExportedRating]]:
-        """Yield batches of ratings under export ids."""
-        return ([self._to_export(rating) for rating in window] for window in self.windows)
+    def batches(self) -> Iterator[tuple[list[ExportedRating], pl.DataFrame]]:
+        """Yield batches of ratings under export ids, each with its table."""
+        start = 0
+        for window in self.windows:
+            ratings = [self._to_export(rating) for rating in window]
+            yield ratings, to_frame(ratings, self.form, start=start)
+            start += len(ratings)
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the ratings as tables."""
-        start = 0
-        for window in self.rating_batches():
-            yield to_frame(window, self.form, start=start)
-            start += len(window)
+        return (frame for _, frame in self.batches())
 
     def _to_export(self, rating: ExportedRating) -> ExportedRating:
         return replace(
@@ -175,28 +176,25 @@ def open_export(platform: Platform, name: str, staff_id: str, options: ExportOpt
             raise NotFound(
                 f"{name} has no rating to export yet. {' '.join(describe_omissions(counts, purposes))}".rstrip()
             )
-        form, gold = _export_columns(tx, campaign_row, campaign, options)
+        columns, gold = load_export_columns(tx, campaign_row, campaign)
         yield RatingsExportSource(
             campaign_row=campaign_row,
             campaign=campaign,
             purposes=purposes,
-            form=form,
+            form=export_form(campaign, **columns, with_text=options.with_text),
             counts=counts,
             gold=gold,
             windows=export_store.iterate_ratings(tx, campaign_row.id, purposes),
         )
 
 
-def _export_columns(
-    tx: Connection, campaign_row: CampaignRow, campaign: Campaign, options: ExportOptions
-) -> tuple[ExportForm, Mapping[str, Mapping[str, str]]]:
-    """Return the columns of an export and the settled gold labels by item."""
+def load_export_columns(
+    tx: Connection, campaign_row: CampaignRow, campaign: Campaign
+) -> tuple[dict[str, Any], Mapping[str, Mapping[str, str]]]:
+    """Return what determines the columns of an export, and the settled gold labels by item."""
     gold = gold_columns_by_item(tx, campaign, campaign_row)
     attributes = export_store.list_item_attributes(tx, campaign_row.id).union(*gold.values())
-    form = export_form(
-        campaign, attributes, with_text=options.with_text, with_flag=flags.has_flag_decisions(tx, campaign_row.id)
-    )
-    return form, gold
+    return {"attributes": sorted(attributes), "with_flag": flags.has_flag_decisions(tx, campaign_row.id)}, gold
 
 
 def add_gold_attributes(item: Item, gold: Mapping[str, Mapping[str, str]]) -> Item:
