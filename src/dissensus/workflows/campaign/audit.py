@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from dissensus.campaign.event_log import ChainBreak, ChainVerifier, digest_sequence
-from dissensus.campaign.log_replay import LogReplay
+from dissensus.campaign.event_replay import LogReplay
 from dissensus.errors import DissensusError, Unavailable
 from dissensus.schema.campaign.definition import digest_mapping
 from dissensus.schema.campaign.parser import parse_campaign

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.log_replay import digest_flag_decision
+from dissensus.campaign.event_replay import digest_flag_decision
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.monitor import FlaggedRater
 from dissensus.schema.hints import format_value

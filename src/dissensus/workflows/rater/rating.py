@@ -8,7 +8,7 @@ from typing import Final, Literal
 from sqlalchemy import Connection
 
 from dissensus.campaign.answer_drafts import AnswerSave, digest_save, to_stored_save
-from dissensus.campaign.log_replay import digest_declaration
+from dissensus.campaign.event_replay import digest_declaration
 from dissensus.campaign.rate_limits import count_writes
 from dissensus.errors import Conflict, NotFound
 from dissensus.schema.campaign.definition import Campaign

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from dissensus.campaign.log_replay import digest_declaration
+from dissensus.campaign.event_replay import digest_declaration
 from dissensus.errors import Conflict
 from dissensus.store import erasure, events, raters, recruits, seats
 from dissensus.store.raters import RaterRow

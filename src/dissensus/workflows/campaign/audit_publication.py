@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from dissensus.campaign.head_statements import ChainHead, HeadStatement, parse_statements, sign_heads
+from dissensus.campaign.event_heads import ChainHead, HeadStatement, parse_statements, sign_heads
 from dissensus.errors import InvalidInput, NotFound, Unavailable
 from dissensus.workflows.campaign.audit import AuditReport
 

@@ -183,7 +183,7 @@ _READERS: Final[Mapping[EventKind, Callable[[AuditEvent, str, str], Iterable[Rec
 
 
 class LogReplay:
-    """What the events of a log describe, after some of them were replayed in their order."""
+    """State that the events of a log describe, after some of them were replayed in their order."""
 
     def __init__(self) -> None:
         self.definition: str | None = None  # digest of the definition
