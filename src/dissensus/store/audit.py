@@ -84,7 +84,7 @@ def iterate_records(tx: Connection, campaign_id: str) -> Iterator[Record]:
     yield from _iterate_gold(tx, campaign_id)
 
 
-def _stream(tx: Connection, query: Select[Any]) -> Iterator[Any]:
+def _stream(tx: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[Any]:
     """Yield the rows of a query, of which few are held at once."""
     yield from tx.execute(query.execution_options(yield_per=WINDOW))
 

@@ -53,10 +53,12 @@ def answer_survey(
                     f"It has {len(contact_info):,} characters. Say in {MAX_CONTACT_LENGTH} how you can be reached."
                 )
             notify, checked = contact.notify and bool(care.contact), care.survey.check(answers, complete=False)
-            shared = {"notify_contact": notify, "contact_info": (contact_info or None) if notify else None}
-            care_store.add_survey(tx, rater.id, number, checked, **shared, now=now)
+            shared_info = (contact_info or None) if notify else None
+            care_store.add_survey(
+                tx, rater.id, number, checked, notify_contact=notify, contact_info=shared_info, now=now
+            )
             # Without the answers, since owners read the log.
-            digest = digest_survey(checked, **shared)
+            digest = digest_survey(checked, notify_contact=notify, contact_info=shared_info)
             log_rater_event(tx, context.rater, "survey_answered", now, number=number, digest=digest)
             state = planned_state(tx, context, now=now)
     return state or next_state(platform, rater, now=now)
