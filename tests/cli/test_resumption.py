@@ -25,6 +25,8 @@ from dissensus.workflows.campaign import audit
 from dissensus.workflows.platform.platform import Platform
 
 MANY = 3000
+# The raters of these tests are faster than any person.
+UNLIMITED = "0"
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
@@ -80,7 +82,10 @@ def test_a_campaign_continues_through_an_upgrade(
 ) -> None:
     platform = Platform(database)
     key = str(open_campaign(platform, MANY).key)
-    with served(tmp_path, database_url=database_url, secret_key=KEY) as old, rating_crowd(4, old.url, key) as people:
+    with (
+        served(tmp_path, database_url=database_url, secret_key=KEY, saves_per_rater=UNLIMITED) as old,
+        rating_crowd(4, old.url, key) as people,
+    ):
         people.go_on()
         upgraded = subprocess.run(
             [SCRIPT, "db", "upgrade"],
@@ -93,7 +98,9 @@ def test_a_campaign_continues_through_an_upgrade(
         assert upgraded.returncode == 0, upgraded.stderr
         people.go_on()
         assert old.get("/readyz").status_code == 200
-        with served(tmp_path, source=later, database_url=database_url, secret_key=KEY) as new:
+        with served(
+            tmp_path, source=later, database_url=database_url, secret_key=KEY, saves_per_rater=UNLIMITED
+        ) as new:
             for rating in people.ratings[:2]:
                 rating.address = new.url
             people.go_on()
@@ -116,7 +123,15 @@ def test_workers_and_background_jobs_survive_a_killed_process(
     platform = Platform(database)
     key = str(open_campaign(platform, MANY).key)
     with (
-        served(tmp_path, "--workers", "2", database_url=database_url, secret_key=KEY, background_jobs="false") as site,
+        served(
+            tmp_path,
+            "--workers",
+            "2",
+            database_url=database_url,
+            background_jobs="false",
+            secret_key=KEY,
+            saves_per_rater=UNLIMITED,
+        ) as site,
         work_process(tmp_path, database_url) as first,
         work_process(tmp_path, database_url),
         rating_crowd(8, site.url, key) as people,

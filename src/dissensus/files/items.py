@@ -119,7 +119,7 @@ def parse_pasted_items(text: str) -> Items:
     >>> [item.conversation.rated.text for item in items]
     ['Hello!', 'Go away.']
     """
-    parsed = []
+    parsed: list[ParsedConversation] = []
     for line, piece in split_transcripts(text):
         limits.check_rows(len(parsed) + 1, Path("The text"))
         parsed.append(_piece(line, piece))

@@ -5,9 +5,11 @@ import re
 from html import unescape
 
 import pytest
+from starlette.datastructures import FormData
 from tests.support.campaigns import NOW, definition, items, owner
 from tests.support.staff_browsers import PASTED, House, create_draft, send, token_of
 
+from dissensus.web.staff.campaign_form import read_items
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.platform import staff
 
@@ -18,6 +20,14 @@ sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def n_items(house: House) -> int:
     owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     return overview.load_overview(house.platform, "pilot", staff_id=owner_id).numbers.n_items
+
+
+def test_pasted_text_is_limited() -> None:
+    """30 MB took a minute, in which others waited for seconds."""
+    pasted = "Human: a\nAI: b\n---\n" * 120_000
+    proposal = read_items(FormData([("pasted", pasted)]))
+    (fault,) = proposal.faults
+    assert "has 2,280,000 characters, and 2,097,152 are allowed. Save it as a file" in fault
 
 
 def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) -> None:

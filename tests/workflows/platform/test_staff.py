@@ -11,7 +11,7 @@ from tests.support.campaigns import AGREED, NOW, definition, items, open_campaig
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.store.staff import LoginLinkTable, SessionTable
-from dissensus.workflows.campaign import campaigns, overview
+from dissensus.workflows.campaign import campaigns, notices, overview
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating
@@ -188,9 +188,9 @@ def test_notices_stay_until_they_are_settled(platform: Platform) -> None:
     assert (notice.kind, notice.text, notice.at) == ("help", "It stays with me.", NOW)
     assert notice.item in {"item-0", "item-1", "item-2"}
     with pytest.raises(NotFound, match="another has no such notice"):
-        overview.settle_notice(platform, "another", notice.id, staff_id=other.id, now=NOW)
+        notices.settle_notice(platform, "another", notice.id, staff_id=other.id, now=NOW)
     assert overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices == (notice,)
-    overview.settle_notice(platform, "pilot", notice.id, staff_id=campaign.staff_id, now=NOW)
+    notices.settle_notice(platform, "pilot", notice.id, staff_id=campaign.staff_id, now=NOW)
     assert overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices == ()
 
 
@@ -203,6 +203,6 @@ def test_campaigns_of_others_look_absent(platform: Platform) -> None:
             overview.load_overview(platform, name, staff_id=other.id)
         messages.append(str(caught.value).replace(name, "NAME"))
         with pytest.raises(NotFound):
-            overview.settle_notice(platform, name, "x", staff_id=other.id, now=NOW)
+            notices.settle_notice(platform, name, "x", staff_id=other.id, now=NOW)
     assert messages[0] == messages[1]
     assert overview.list_campaigns_of(platform, other) == ()

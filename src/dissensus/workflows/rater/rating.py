@@ -62,7 +62,8 @@ def submit_answers(
                 save=key,
                 digest=digest_save(save, assignment.shown_first),
             )
-            answer_drafts.delete_drafts_of_visit(tx, assignment.id, save)
+            if save.revision > 1:
+                answer_drafts.delete_drafts_of_visit(tx, assignment.id, save)
             if assignment.state != "done":
                 assignments.close_assignment(tx, assignment, "done", now=now)
         state = planned_state(tx, context, now=now)
