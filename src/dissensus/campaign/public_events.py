@@ -46,7 +46,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "items_changed": EventDescription("items were added or removed"),
     "links_created": EventDescription("personal links were created"),
     "notice_settled": EventDescription("a notice was settled"),
-    "item_labelled": EventDescription("an expert labelled an item", frozenset({"answers"})),
+    "item_labelled": EventDescription("an expert labelled an item", frozenset({"answers", "revision"})),
     "exported": EventDescription("ratings were exported"),
     "model_trained": EventDescription("a registered model was trained on preferences of raters"),
     "viewed": EventDescription("a staff member viewed what individual raters did or said"),
@@ -54,7 +54,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "payment_recorded": EventDescription("a payment was recorded or reversed"),
     "decision_recorded": EventDescription(
         "a decision was made about a rater, a submission or a label",
-        frozenset({"answers", "decision", "digest", "reason"}),
+        frozenset({"answers", "decision", "digest", "reason", "revision"}),
     ),
     "recruiter_ids_erased": EventDescription("the ids of a recruiter were erased"),
     "webhook_changed": EventDescription("a webhook was added, removed, paused or resumed"),
