@@ -42,9 +42,26 @@ class StoredAssignment:
     rater_id: str
     item_id: str
     saves: dict[str, AnswerSave] = field(default_factory=dict)
+    drafts: set[str] = field(default_factory=set)
     submitted: bool = False
     skipped: bool = False
     late: bool = False
+
+    def add(self, key: str, save: AnswerSave, *, draft: bool) -> None:
+        """Add a save; a final one takes the drafts of its visit that say nothing more."""
+        if draft:
+            self.drafts.add(key)
+        elif save.revision > 1:
+            for one in [*self.drafts]:
+                other = self.saves[one]
+                if (
+                    other.visit == save.visit
+                    and other.revision <= save.revision
+                    and other.visible_ms <= save.visible_ms
+                ):
+                    del self.saves[one]
+                    self.drafts.remove(one)
+        self.saves[key] = save
 
     def answers(self) -> dict[str, object]:
         """Current answers: saves override those of lower revisions, and earlier ones of the same revision."""
@@ -136,7 +153,7 @@ class Raters(RuleBasedStateMachine):
         )
         key, before = next(self.keys), self._states().get(assignment_id)
         if self._send(rater, assignment_id, key, save, draft=draft):
-            stored.saves[key] = save
+            stored.add(key, save, draft=draft)
             stored.late |= not draft and before in ("skipped", "reclaimed")
             stored.submitted |= not draft
         return assignment_id, key
@@ -199,6 +216,7 @@ class Raters(RuleBasedStateMachine):
         self.withdrawn.add(rater.id)
         for stored in rated:
             stored.saves.clear()
+            stored.drafts.clear()
 
     # Time and state of the campaign
 

@@ -23,10 +23,9 @@ class RateLimitTable(Base):
 
 def take(full_at_ms: InstrumentedAttribute[int]) -> ColumnElement[int]:
     """Return when a bucket is full again after a request, with the parameters of `take_parameters`."""
-    now, latest = bindparam("now_ms", type_=BigInteger), bindparam("latest_ms", type_=BigInteger)
+    now, latest, cost = (bindparam(name, type_=BigInteger) for name in ("now_ms", "latest_ms", "cost_ms"))
     # A bucket is later than `latest` only if a clock was set back.
-    before = case((full_at_ms.between(now, latest), full_at_ms), else_=now)
-    return before + bindparam("cost_ms", type_=BigInteger)
+    return case((cost == 0, full_at_ms), (full_at_ms.between(now, latest), full_at_ms + cost), else_=now + cost)
 
 
 def take_parameters(limit: RateLimit, n_requests: int, *, now_ms: int) -> dict[str, int]:
