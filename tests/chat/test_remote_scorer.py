@@ -61,7 +61,7 @@ def server() -> Iterator[Server]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with serve_requests(Handler) as state.url:
+    with serve_requests(Handler) as state.url:  # type: ignore[attr-defined]
         yield state
         state.over.set()
 

@@ -4,10 +4,10 @@ import pytest
 from tests.pipeline.tables import ratings_of
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.tables import format_count
 from dissensus.report.groups import (
     DisplayedGroups,
     format_axis,
-    format_count,
     format_percent,
     groups_of,
     join_with_and,

@@ -19,12 +19,11 @@ from dissensus.preference.models.mean_variance import check_quantile
 from dissensus.preference.models.model import ModelIdentity
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.urls import check_secure_url
+from dissensus.text.messages import write_messages
 
 SCORING_SERVICE: Final = RemoteService(name="The scoring server", remedies={})
 BATCH_SIZE: Final = 100
 """Conversations per request."""
-
-ROLES: Final[Mapping[str, str]] = {"human": "user", "bot": "assistant"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -69,24 +68,19 @@ class RemoteModel:
     def _request_scores(
         self, conversations: Sequence[Conversation], options: Mapping[str, str | float]
     ) -> list[list[float]]:
-        body = {"transcripts": [to_chat_messages(conversation) for conversation in conversations], **options}
+        body = {
+            "transcripts": [
+                write_messages([(turn.speaker, turn.text) for turn in conversation.turns])
+                for conversation in conversations
+            ],
+            **options,
+        }
         answer = self.service.request("POST", self.address, body=body).json()
         model = answer.get("model") if isinstance(answer, dict) else None
         sha256 = model.get("sha256", "") if isinstance(model, dict) else ""
         if self.identity.sha256 and sha256 and sha256 != self.identity.sha256:
             raise Unavailable("The scoring server has another model than before. Start again with that one.")
         return _parse_scores(answer, conversations)
-
-
-def to_chat_messages(conversation: Conversation) -> list[dict[str, str]]:
-    """Return a conversation as chat messages.
-
-    Examples
-    --------
-    >>> to_chat_messages(Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")]))
-    [{'role': 'user', 'content': 'Hi'}, {'role': 'assistant', 'content': 'Hello!'}]
-    """
-    return [{"role": ROLES[turn.speaker], "content": turn.text} for turn in conversation.turns]
 
 
 @contextmanager

@@ -6,13 +6,13 @@ from importlib.metadata import version
 from typing import Final
 
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap, Region
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count, format_short
 from dissensus.report.figures import attempts as figures
 from dissensus.report.figures.attempt_map import attempt_map
 from dissensus.report.figures.concentration import concentration
 from dissensus.report.figures.means import explain_missing, format_as_number, format_as_percent
 from dissensus.report.figures.mixed_model import mixed_model
-from dissensus.report.groups import format_count, format_percent
+from dissensus.report.groups import format_percent
 from dissensus.report.methods import KRIPPENDORFF, Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Part, Section, SectionParts

@@ -8,11 +8,11 @@ from inspect import signature
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
 from dissensus.pipeline.analyse.table import resolve_axes, run_analysis
-from dissensus.pipeline.tables import UNKNOWN, format_short
+from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.null import null
-from dissensus.report.groups import format_count, number_repeated_names
+from dissensus.report.groups import number_repeated_names
 from dissensus.report.methods import METHODS, Method
 from dissensus.report.result import Report, Size
 from dissensus.report.sections import ReportInput, ReportOptions, Section, build_sections

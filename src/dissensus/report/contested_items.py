@@ -9,7 +9,7 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.labels import build_count_matrix, count_item_answers
 from dissensus.pipeline.analyse.result import FEW
-from dissensus.pipeline.tables import escape_unprintable, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import compute_shares, list_bar_parts
 from dissensus.report.figures.bars import draw_whole_bars
@@ -18,7 +18,6 @@ from dissensus.report.groups import (
     EVERYBODY,
     DisplayedGroups,
     find_hidden_groups,
-    format_count,
     format_percent,
     groups_of,
     make_slug,

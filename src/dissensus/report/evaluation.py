@@ -6,14 +6,13 @@ from typing import Final
 
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
 from dissensus.preference.evaluation.diagnostics import Diagnostics, GroupAccuracy
 from dissensus.preference.evaluation.paired import RivalModel, describe_comparison
 from dissensus.preference.evaluation.soft_labels import SoftLabelDistance, SoftLabelEvaluation
 from dissensus.report.figures.reliability import reliability
 from dissensus.report.figures.slices import slices
-from dissensus.report.groups import format_count
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Section

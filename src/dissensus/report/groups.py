@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.result import FEW, Analysis
-from dissensus.pipeline.tables import escape_unprintable
+from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.suppression import select_publishable_groups
@@ -184,11 +184,6 @@ def number_repeated_names(names: Sequence[str]) -> list[str]:
 def format_axis(axis: str) -> str:
     """Return the name of an axis in words."""
     return " × ".join(part.removeprefix(RATER_PREFIX).replace("_", " ") for part in axis.split(CROSS))
-
-
-def format_count(n: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def format_percent(share: float, digits: int = 0) -> str:

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count
 from dissensus.preference.ranking.ranking import Comparisons, RankedChatbot, Ranking
 from dissensus.report.figures.standings import standings
-from dissensus.report.groups import format_axis, format_count
+from dissensus.report.groups import format_axis
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Section

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.pipeline.analyse.result import Analysis, analysis_page
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.pipeline.vet.evidence import list_granular_questions
-from dissensus.report.groups import DisplayedGroups, format_count, format_percent
+from dissensus.report.groups import DisplayedGroups, format_percent
 from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.schema.ratings.table import Ratings

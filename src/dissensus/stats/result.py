@@ -63,3 +63,8 @@ def check_level(level: object) -> None:
     """
     if not isinstance(level, (int, float)) or not 0 < level < 1:
         raise InvalidInput(f"level is {level!r}; give a confidence level between 0 and 1, such as 0.95.")
+
+
+def none_if_nan(value: float) -> float | None:
+    """Return None for NaN."""
+    return None if np.isnan(value) else float(value)

@@ -17,8 +17,8 @@ SHORTEST: Final = 1e-9
 
 
 @compiled()
-def _times(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
-    """Multiply sparse rows by a matrix."""
+def times_matrix(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
+    """Add the product of sparse rows and a dense matrix to out."""
     for row in range(len(ends) - 1):
         for entry in range(ends[row], ends[row + 1]):
             for k in range(dense.shape[1]):
@@ -26,8 +26,8 @@ def _times(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _transposed_times(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
-    """Multiply the transpose of sparse rows by a matrix."""
+def transposed_times_matrix(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
+    """Add the product of the transpose of sparse rows and a dense matrix to out."""
     for row in range(len(ends) - 1):
         for entry in range(ends[row], ends[row + 1]):
             for k in range(dense.shape[1]):
@@ -48,13 +48,13 @@ class SparseRows:
 
     def __matmul__(self, dense: FloatArray) -> FloatArray:
         out = np.zeros((len(self), dense.shape[1]))
-        _times(self.values, self.columns, self.ends, np.ascontiguousarray(dense), out)
+        times_matrix(self.values, self.columns, self.ends, np.ascontiguousarray(dense), out)
         return out
 
     def transposed_times(self, dense: FloatArray) -> FloatArray:
         """Return the product of the transpose and a matrix."""
         out = np.zeros((self.width, dense.shape[1]))
-        _transposed_times(self.values, self.columns, self.ends, np.ascontiguousarray(dense), out)
+        transposed_times_matrix(self.values, self.columns, self.ends, np.ascontiguousarray(dense), out)
         return out
 
 

@@ -62,7 +62,7 @@ def save_model(model: AnyModel, folder: Path) -> None:
         write_atomically(_packed(arrays), folder / WEIGHTS)
     for name, values in ((MODEL, head), (CARD, model.card)):
         write_atomically(_json(values), folder / name)
-    write_atomically("".join(f"{_sha256(folder / name)}  {name}\n" for name in names).encode(), folder / SUMS)
+    write_atomically("".join(f"{hash_file(folder / name)}  {name}\n" for name in names).encode(), folder / SUMS)
 
 
 def make_folder(folder: Path) -> None:
@@ -113,7 +113,7 @@ def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
             f"{folder} is not a complete model: {format_list(missing)} is missing. Copy it again, or train it again."
         )
     for name in names:
-        if sums.get(name) != _sha256(folder / name):
+        if sums.get(name) != hash_file(folder / name):
             _refuse(folder, f"the SHA-256 of {name} is not the one in {SUMS}, so it was truncated or changed")
     try:
         head, card = json.loads(_read(folder / MODEL)), json.loads(_read(folder / CARD))
@@ -143,7 +143,8 @@ def _sums(folder: Path) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def _sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -12,7 +12,6 @@ from polars.io.plugins import register_io_source
 
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.files.raw import delimited, json_table, table_writer
-from dissensus.schema.ratings import cells
 
 EXTENSIONS: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -92,16 +91,12 @@ def csv_parts(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType]) 
     header = delimited.dump(pl.DataFrame(schema=dict.fromkeys(schema, pl.String)), separator=",")
     yield header
     for part in parts:
-        yield delimited.dump(_texts(part), separator=",").removeprefix(header)
+        yield delimited.dump(table_writer.to_text_table(part), separator=",").removeprefix(header)
 
 
 def _json_parts(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType]) -> Iterator[bytes]:  # noqa: ARG001 - as for csv
     for part in parts:
-        yield json_table.dump(_texts(part), lines=True)
-
-
-def _texts(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(cells.to_text(column) for column in frame)
+        yield json_table.dump(table_writer.to_text_table(part), lines=True)
 
 
 def _parquet(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], path: Path) -> None:

@@ -101,9 +101,9 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _encode_delimited(frame: pl.DataFrame, separator: str) -> bytes:
-    data = delimited.dump(_texts(frame), separator=separator)
+    data = delimited.dump(to_text_table(frame), separator=separator)
     if b"\0" in data:
-        raise _nul_error(_texts(frame))
+        raise _nul_error(to_text_table(frame))
     return data
 
 
@@ -121,10 +121,11 @@ def _nul_error(frame: pl.DataFrame) -> InvalidInput:
 
 
 def _json(frame: pl.DataFrame, lines: bool) -> bytes:
-    return json_table.dump(_texts(frame), lines=lines)
+    return json_table.dump(to_text_table(frame), lines=lines)
 
 
-def _texts(frame: pl.DataFrame) -> pl.DataFrame:
+def to_text_table(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with every cell as text."""
     return frame.with_columns(cells.to_text(column) for column in frame)
 
 

@@ -17,7 +17,7 @@ from dissensus.pipeline.aggregate.safety import (
     read_expert_labels,
     resolve_name,
 )
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_number
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings.columns import GOLD, ITEM_ID
 from dissensus.schema.ratings.table import Ratings
@@ -291,10 +291,10 @@ def gold_footnotes(comparison: GoldAgainstCrowd) -> Iterator[str]:
 
 
 def _display_row(row: dict[str, Any]) -> tuple[str, ...]:
-    counts = [_display_count(row[name]) for name in ("n_raters", "n_items", "both_safe", "both_unsafe")]
+    counts = [format_number(row[name]) for name in ("n_raters", "n_items", "both_safe", "both_unsafe")]
     differing = [_display_share(row[name], row["n_items"]) for name in ("gold_only", "crowd_only")]
     alpha = UNKNOWN if row["alpha"] is None else f"{row['alpha']:.3f}"
-    return (escape_unprintable(row["group"] or "everybody"), *counts, *differing, _display_count(row["tied"]), alpha)
+    return (escape_unprintable(row["group"] or "everybody"), *counts, *differing, format_number(row["tied"]), alpha)
 
 
 def _three_way_rows(comparison: GoldAgainstCrowd) -> Iterator[tuple[str, ...]]:
@@ -304,10 +304,6 @@ def _three_way_rows(comparison: GoldAgainstCrowd) -> Iterator[tuple[str, ...]]:
     for row in rows:
         if row["group"] is None and row["n_items"]:
             yield row["crowd"], row["gold"], row["platinum"], _display_share(row["n_items"], total)
-
-
-def _display_count(n: int | None) -> str:
-    return UNKNOWN if n is None else f"{n:,}"
 
 
 def _display_share(n: int, total: int) -> str:

@@ -10,13 +10,13 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse.comparisons import Codes, assign_strata
 from dissensus.pipeline.analyse.divergence_result import Floats, GroupDivergence, PairDivergence
 from dissensus.pipeline.analyse.resampling import Progress
-from dissensus.pipeline.analyse.result import select_defined
 from dissensus.schema.hints import suggest
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats import divergence as measures
 from dissensus.stats.design import Design, chunks
 from dissensus.stats.permutation import shuffles
+from dissensus.stats.result import none_if_nan
 from dissensus.stats.significance import benjamini_hochberg, permutation_p
 
 MEASURES: dict[str, measures.Divergence] = {
@@ -136,8 +136,8 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
         n_items=_count_shared_items(design, codes),
         null=null,
         pair_null=pair_null,
-        null_mean=select_defined(float(_mean(null, axis=0))),
-        p=select_defined(float(permutation_p(estimate, null))),
+        null_mean=none_if_nan(float(_mean(null, axis=0))),
+        p=none_if_nan(float(permutation_p(estimate, null))),
         permute_within=permute_within,
         seed=seed,
     )
@@ -188,11 +188,11 @@ def _pairs(
     return tuple(
         PairDivergence(
             groups=pair,
-            estimate=select_defined(estimate),
+            estimate=none_if_nan(estimate),
             n_items=int(n),
-            null_mean=select_defined(by_chance),
-            p=select_defined(raw),
-            p_adjusted=select_defined(adjusted),
+            null_mean=none_if_nan(by_chance),
+            p=none_if_nan(raw),
+            p_adjusted=none_if_nan(adjusted),
         )
         for pair, (estimate, n, by_chance, raw, adjusted) in zip(combinations(groups, 2), columns, strict=True)
     )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_count, format_short
 
 Floats = npt.NDArray[np.float64]
 NAMES = {
@@ -150,7 +150,7 @@ def _summary(divergence: GroupDivergence) -> str:
     return (
         f"{escape_unprintable(divergence.question)}: {NAMES[divergence.measure]} between the soft labels of "
         f"{len(divergence.groups)} groups, "
-        f"{format_short(divergence.estimate, 3)} on average over {_format_count(len(divergence.pairs), 'pair')}{tested}"
+        f"{format_short(divergence.estimate, 3)} on average over {format_count(len(divergence.pairs), 'pair')}{tested}"
     )
 
 
@@ -165,12 +165,8 @@ def _notes(divergence: GroupDivergence) -> Iterator[str]:
     if divergence.null.size:
         within = f" within {escape_unprintable(divergence.permute_within)}" if divergence.permute_within else ""
         yield (
-            f"By chance: mean of {_format_count(divergence.null.size, 'permutation')} of the raters{within}, groups of "
+            f"By chance: mean of {format_count(divergence.null.size, 'permutation')} of the raters{within}, groups of "
             f"the same sizes, seed {divergence.seed}; p two-sided, adjusted by Benjamini–Hochberg over the pairs."
         )
     if any(pair.estimate is None for pair in divergence.pairs):
         yield "– no item was rated by both groups."
-
-
-def _format_count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'s' * (n != 1)}"

@@ -176,11 +176,6 @@ class Analysis:
         return analysis_page(self).as_html()
 
 
-def select_defined(value: float) -> float | None:
-    """Return None for NaN."""
-    return None if np.isnan(value) else float(value)
-
-
 _TEXT = ("axis", "group", "against", "metric", "direction", "reason", "warning")
 _INTEGERS = ("n_raters", "n_items", "ties")
 _ROW_SCHEMA = {

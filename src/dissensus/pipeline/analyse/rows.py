@@ -9,13 +9,13 @@ import numpy.typing as npt
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.comparisons import AxisComparison
 from dissensus.pipeline.analyse.resampling import Floats, GroupTable
-from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Row, select_defined
+from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Row
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.association import gai
 from dissensus.stats.cohesion import negentropy, plurality_size
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement, xrr
 from dissensus.stats.design import METRICS, Design
-from dissensus.stats.result import Estimate
+from dissensus.stats.result import Estimate, none_if_nan
 
 WITHIN: dict[str, Callable[..., Estimate]] = {
     "irr": krippendorff_alpha,
@@ -81,7 +81,7 @@ def _row(
         return replace(blank, reason=f"compares groups; {reason}")
     if isinstance(estimate, UndefinedEstimate):
         return replace(blank, reason=str(estimate))
-    low, high = (None, None) if ends is None else (select_defined(ends[0]), select_defined(ends[1]))
+    low, high = (None, None) if ends is None else (none_if_nan(ends[0]), none_if_nan(ends[1]))
     enough = CALIBRATED_FROM[metric]
     few = low is not None and n_raters < enough
     return replace(

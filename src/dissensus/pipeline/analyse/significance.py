@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from dissensus.pipeline.analyse.resampling import Floats, GroupTable
-from dissensus.pipeline.analyse.result import Row, select_defined
+from dissensus.pipeline.analyse.result import Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings, Family
 from dissensus.stats.design import METRICS
+from dissensus.stats.result import none_if_nan
 from dissensus.stats.significance import ROUNDING, benjamini_hochberg, max_t, medians, permutation_p
 
 
@@ -31,7 +32,7 @@ def add_significance(rows: list[Row], tables: list[GroupTable], settings: Analys
         else replace(
             row,
             p=float(p[r]),
-            p_adjusted=select_defined(adjusted[r]),
+            p_adjusted=none_if_nan(adjusted[r]),
             direction=_direction(observed[r], null_medians[r]),
         )
         for r, row in enumerate(rows)

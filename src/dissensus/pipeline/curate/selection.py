@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 import polars as pl
 
 from dissensus.pipeline.curate.plan import SamplePlan
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable
+from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_number
 from dissensus.schema.records.item import Item
 from dissensus.text.personal_data import KINDS
 
@@ -103,7 +103,7 @@ def sample_page(selection: Selection) -> Page:
     columns = [name for name in HEADINGS if _has_column(plan, name)]
     head = (escape_unprintable(" × ".join(plan.by)) or "stratum", *(HEADINGS[name] for name in columns))
     rows = selection.strata.rows(named=True) if plan.by else []
-    body = [(_name_stratum(row), *(_format_count(row[name]) for name in columns)) for row in rows]
+    body = [(_name_stratum(row), *(format_number(row[name]) for name in columns)) for row in rows]
     total = [f"{selection.strata[name].sum():,}" for name in columns]
     grid = Grid(head, (*body, (ALL_ITEMS, *total)))
     return Page(_summary(selection), (grid,), tuple(_notes(selection)))
@@ -116,10 +116,6 @@ def _has_column(plan: SamplePlan, name: str) -> bool:
 
 def _name_stratum(row: Mapping[str, Any]) -> str:
     return "(missing value)" if row["stratum"] is None else escape_unprintable(row["stratum"])
-
-
-def _format_count(value: int | None) -> str:
-    return UNKNOWN if value is None else f"{value:,}"
 
 
 def _summary(selection: Selection) -> str:

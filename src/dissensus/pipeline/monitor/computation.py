@@ -26,6 +26,7 @@ from dissensus.stats.bootstrap import draw_resamples, two_way_interval
 from dissensus.stats.criteria import Criteria, describe_criteria, meets_criteria
 from dissensus.stats.design import METRICS, Design, chunks, statistics
 from dissensus.stats.distance import Level
+from dissensus.stats.result import none_if_nan
 from dissensus.stats.vetting import answer_times, label_use, plurality_agreement
 
 Codes = npt.NDArray[np.integer[Any]]
@@ -258,14 +259,10 @@ def _list_flagged(ratings: _Ratings, axes: Mapping[str, Sequence[str]], criteria
             rater_id=ratings.people[r].rater_id,
             number=ratings.people[r].number,
             n_ratings=int(n_ratings[r]),
-            median_ms=_none_if_nan(times.median[r]),
+            median_ms=none_if_nan(times.median[r]),
             reasons=tuple(describe_criteria(r, times, labels, scale, met[:, r])),
-            agreement=_none_if_nan(pool[r]),
+            agreement=none_if_nan(pool[r]),
             group_agreement={axis: float(values[r]) for axis, values in by_axis.items() if not np.isnan(values[r])},
         )
         for r in np.flatnonzero(met.any(axis=0)).tolist()
     )
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -13,6 +13,7 @@ from dissensus.pipeline.simulate.pool import Detail, Pool, PoolCell
 from dissensus.pipeline.simulate.questions import Questions
 from dissensus.pipeline.simulate.times import SimulatedTimes
 from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.questionnaire.shipped import list_definitions
 
 _FOLDER = files("dissensus.pipeline.simulate") / "presets"
 
@@ -25,8 +26,7 @@ def presets() -> tuple[str, ...]:
     >>> presets()
     ('dices-350', 'dices-990')
     """
-    names = (entry.name for entry in _FOLDER.iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+    return list_definitions(_FOLDER)
 
 
 def preset(name: str) -> SimulationDesign:

@@ -21,7 +21,7 @@ from dissensus.stats.design import Design
 from dissensus.stats.exact import freeman_halton, odds_ratio
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.removal import MOVES, label_shift, moves
-from dissensus.stats.result import check_level
+from dissensus.stats.result import check_level, none_if_nan
 from dissensus.stats.significance import benjamini_hochberg, upper_p
 
 Bools = npt.NDArray[np.bool_]
@@ -277,18 +277,14 @@ def _summarise_moves(design: Design, removed: Bools, random_removals: Bools, lev
     return [
         LabelMove(
             measure=measure,
-            observed=_none_if_nan(value),
-            p=_none_if_nan(p),
-            null_median=_none_if_nan(median),
-            null_low=_none_if_nan(low),
-            null_high=_none_if_nan(high),
+            observed=none_if_nan(value),
+            p=none_if_nan(p),
+            null_median=none_if_nan(median),
+            null_low=none_if_nan(low),
+            null_high=none_if_nan(high),
         )
         for measure, value, (p, median, low, high) in zip(MOVES, observed, summaries.T, strict=True)
     ]
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _notes(ratings: Ratings, items: pl.DataFrame) -> list[str]:

@@ -89,24 +89,6 @@ def times(values, columns, ends, vector, out):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def times_matrix(values, columns, ends, matrix, out):  # type: ignore[no-untyped-def]
-    """Add the product of a sparse matrix and a dense one to out."""
-    for row in range(len(ends) - 1):
-        for index in range(ends[row], ends[row + 1]):
-            for k in range(matrix.shape[1]):
-                out[row, k] += values[index] * matrix[columns[index], k]
-
-
-@compiled()
-def transposed_times_matrix(values, columns, ends, matrix, out):  # type: ignore[no-untyped-def]
-    """Add the product of the transpose of a sparse matrix and a dense one to out."""
-    for row in range(len(ends) - 1):
-        for index in range(ends[row], ends[row + 1]):
-            for k in range(matrix.shape[1]):
-                out[columns[index], k] += values[index] * matrix[row, k]
-
-
-@compiled()
 def transposed_times(values, columns, ends, vector, out):  # type: ignore[no-untyped-def]
     """Add the product of the transpose of a sparse matrix and a vector to out."""
     for row in range(len(ends) - 1):

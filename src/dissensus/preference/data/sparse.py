@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.preference.data import kernels
+from dissensus.stats.sparse import times_matrix, transposed_times_matrix
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -58,13 +59,13 @@ class FeatureRows:
     def times_matrix(self, matrix: Floats) -> Floats:
         """Return the product with a dense matrix."""
         out = np.zeros((len(self), matrix.shape[1]))
-        kernels.times_matrix(self.values, self.columns, self.ends, matrix, out)
+        times_matrix(self.values, self.columns, self.ends, matrix, out)
         return out
 
     def transposed_times_matrix(self, matrix: Floats) -> Floats:
         """Return the product of the transpose and a dense matrix."""
         out = np.zeros((self.width, matrix.shape[1]))
-        kernels.transposed_times_matrix(self.values, self.columns, self.ends, matrix, out)
+        transposed_times_matrix(self.values, self.columns, self.ends, matrix, out)
         return out
 
     def take(self, rows: Integers) -> "FeatureRows":

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.tables import escape_unprintable
+from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import BarPart, draw_whole_bars
-from dissensus.report.groups import EVERYBODY, DisplayedGroups, format_count, format_percent, groups_of, join_with_and
+from dissensus.report.groups import EVERYBODY, DisplayedGroups, format_percent, groups_of, join_with_and
 from dissensus.report.layout import RowLabels
 from dissensus.report.theme import pick_ramp_colors, pick_text_color
 from dissensus.schema.ratings.table import Ratings

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.analyse.attempts import AttemptMap
+from dissensus.pipeline.tables import format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import format_as_percent
-from dissensus.report.groups import format_count, format_percent
+from dissensus.report.groups import format_percent
 from dissensus.report.layout import Spec, stack_layers, to_inline_data
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, PADDING, PALE, PAPER, VERMILION
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, AttemptCell, Relation, Tag
-from dissensus.pipeline.tables import escape_unprintable, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import (
     MeanRow,
@@ -19,7 +19,6 @@ from dissensus.report.figures.means import (
     format_as_number,
     format_as_percent,
 )
-from dissensus.report.groups import format_count
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 MOST_TYPES, MOST_SIZES, MOST_TAGS = 12, 8, 24

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.analyse.attempts.result import Concentration
-from dissensus.pipeline.tables import format_short
+from dissensus.pipeline.tables import format_count, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.groups import format_count, format_percent
+from dissensus.report.groups import format_percent
 from dissensus.report.layout import Spec, stack_layers, to_inline_data
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, MUTED, PADDING, VERMILION
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd
-from dissensus.pipeline.tables import escape_unprintable
+from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import BarPart, draw_whole_bars
 from dissensus.report.groups import (
@@ -15,7 +15,6 @@ from dissensus.report.groups import (
     MOST_GROUPS,
     DisplayedGroups,
     format_axis,
-    format_count,
     format_percent,
     make_slug,
 )

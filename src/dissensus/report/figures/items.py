@@ -7,10 +7,10 @@ import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound
-from dissensus.pipeline.tables import escape_unprintable
+from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
-from dissensus.report.groups import format_count, format_percent, join_with_and
+from dissensus.report.groups import format_percent, join_with_and
 from dissensus.report.layout import RowLabels, Spec, count_legend_columns, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, MUTED, PAPER, VERMILION
 from dissensus.schema.hints import format_list

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.aggregate.labels import build_count_matrix, count_item_answers
-from dissensus.pipeline.tables import escape_unprintable, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import compute_shares
-from dissensus.report.groups import format_count, format_percent
+from dissensus.report.groups import format_percent
 from dissensus.report.layout import Spec, count_legend_columns, stack_layers, to_inline_data
 from dissensus.report.theme import BLUE, MUTED, PAPER, pick_ramp_colors
 from dissensus.schema.ratings.table import Ratings

@@ -7,10 +7,10 @@ import polars as pl
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.mixed import CROSSED, INTERCEPT
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
-from dissensus.pipeline.tables import escape_unprintable, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import MeanRow, MeanRows, ScaleStyle, draw_means
-from dissensus.report.groups import format_count, join_with_and, make_slug
+from dissensus.report.groups import join_with_and, make_slug
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.analyse.result import FEW
-from dissensus.pipeline.tables import UNKNOWN, escape_unprintable
+from dissensus.pipeline.tables import UNKNOWN, escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
-from dissensus.report.groups import DisplayedGroups, find_hidden_groups, format_count, groups_of
+from dissensus.report.groups import DisplayedGroups, find_hidden_groups, groups_of
 from dissensus.report.layout import (
     RowLabels,
     Spec,

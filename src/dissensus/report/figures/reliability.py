@@ -6,10 +6,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.tables import format_short
+from dissensus.pipeline.tables import format_count, format_short
 from dissensus.preference.evaluation.accuracy import Bin, Evaluation
 from dissensus.report.figure import Figure
-from dissensus.report.groups import format_count
 from dissensus.report.layout import Spec, concat_vertically, stack_layers, to_inline_data
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PALE, PAPER
 

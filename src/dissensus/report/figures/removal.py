@@ -8,11 +8,11 @@ import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound, UndefinedEstimate
-from dissensus.pipeline.tables import escape_unprintable, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
-from dissensus.report.groups import DisplayedGroups, format_axis, format_count, format_percent
+from dissensus.report.groups import DisplayedGroups, format_axis, format_percent
 from dissensus.report.layout import HeadedRows, RowBlock, RowLabels, Spec, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, INK, LINE, PAPER
 from dissensus.schema.hints import format_list

@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.tables import escape_unprintable, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, Slice
 from dissensus.report.figure import Figure
-from dissensus.report.groups import format_axis, format_count
+from dissensus.report.groups import format_axis
 from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
 from dissensus.stats.cluster_robust import ClusteredEstimate

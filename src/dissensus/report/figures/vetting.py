@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.tables import escape_unprintable
+from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.report.figure import Figure
-from dissensus.report.groups import format_axis, format_count
+from dissensus.report.groups import format_axis
 from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, INK, PALE, PAPER, VERMILION
 from dissensus.schema.ratings.columns import FLAG

@@ -7,6 +7,7 @@ from dissensus.errors import NotFound
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.questionnaire.shipped import list_definitions
 
 _FOLDER = files("dissensus.schema") / "campaigns"
 
@@ -20,8 +21,7 @@ def campaigns() -> tuple[str, ...]:
     >>> campaigns()
     ('dices-350', 'red-team', 'red-team-review')
     """
-    names = (entry.name for entry in _FOLDER.iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+    return list_definitions(_FOLDER)
 
 
 @cache

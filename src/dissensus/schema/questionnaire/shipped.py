@@ -2,6 +2,7 @@
 
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from dissensus.errors import NotFound
 from dissensus.schema.hints import format_list, suggest
@@ -13,6 +14,7 @@ __all__ = [
     "Question",
     "Questionnaire",
     "known_scale",
+    "list_definitions",
     "load_questionnaire",
     "parse_questionnaire",
     "published_questionnaires",
@@ -52,10 +54,15 @@ def published_questionnaires() -> tuple[str, ...]:
     return tuple(name for name in questionnaires() if load_questionnaire(name).leading_columns)
 
 
+def list_definitions(folder: Traversable) -> tuple[str, ...]:
+    """Return the names of the TOML files in a folder of the package."""
+    names = (entry.name for entry in folder.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+
+
 @cache
 def _names() -> tuple[str, ...]:
-    names = (entry.name for entry in _FOLDER.iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+    return list_definitions(_FOLDER)
 
 
 @cache

@@ -1,6 +1,5 @@
 """Score a file of red-team attempts, resumable after an interruption."""
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.attempts.tables import describe_unknown_keys, stream_attempts, write_attempts
+from dissensus.files.models.folder import hash_file
 from dissensus.files.raw import table_writer
 from dissensus.files.raw.atomic_write import check_distinct, check_folder, write_atomically
 from dissensus.preference.evaluation.attempt_scores import AttemptScores, ScoreTally, add_scores, score_attempt
@@ -196,20 +196,15 @@ def _journal_head(options: ScoringOptions) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "version": version("dissensus"),
-        "input": {"name": options.source.name, "sha256": _sha256(options.source)},
+        "input": {"name": options.source.name, "sha256": hash_file(options.source)},
         "model": {**options.identity._asdict(), "purpose": options.model.purpose},
         "replaced": options.replace_scores,
     }
 
 
 def _scoring_record(options: ScoringOptions, n: int, tally: ScoreTally) -> dict[str, Any]:
-    output = {"name": options.target.name, "sha256": _sha256(options.target)}
+    output = {"name": options.target.name, "sha256": hash_file(options.target)}
     return {**_journal_head(options), "output": output, "n_attempts": n, **asdict(tally)}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _tally_notes(tally: ScoreTally) -> Iterator[str]:
