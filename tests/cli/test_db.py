@@ -24,7 +24,9 @@ def test_tables_are_created_once_and_checked(run: RunCommand, blank_url: str, tm
     assert upgraded.stdout.startswith("The database went from blank to revision 0")
     for command in ("upgrade", "check"):
         again = run("db", command, database_url=blank_url)
-        assert (again.returncode, again.stderr) == (0, "")
+        assert again.returncode == 0
+        # Risks of an old SQLite, or of the PostgreSQL of tests, which does not wait for the disk.
+        assert all(line.startswith("Warning: ") for line in again.stderr.splitlines())
         assert again.stdout.startswith("The database is up to date, at revision 0")
 
 

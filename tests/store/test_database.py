@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import delete, insert, select, text
 from tests.support.paths import ROOT
 
 from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.store.core import database as database_module
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect
 from dissensus.store.core.orm import hash_key, new_id, new_key
@@ -188,3 +189,51 @@ def test_another_process_does_not_remove_the_write_ahead_log(tmp_path: Path) -> 
     add_staff(database, "ours")
     assert load_names(database) == ["other", "ours"]
     database.dispose()
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_erased_rows_are_in_no_file_of_sqlite(database: Database, tmp_path: Path) -> None:
+    names = [f"somebody-{number}" for number in range(500)]
+    for name in names:
+        add_staff(database, name)
+
+    def content() -> bytes:
+        return b"".join(path.read_bytes() for path in tmp_path.glob("dissensus.db*"))
+
+    assert b"somebody-" in content()
+    with database.writing() as tx:
+        tx.execute(delete(StaffTable))
+    with database.reading() as tx:
+        tx.scalar(select(StaffTable.name))
+        assert not database.empty_log()
+    assert b"somebody-" in content()
+    assert database.empty_log()
+    assert b"somebody-" not in content()
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_commits_of_postgresql_are_durable(database: Database, database_url: str) -> None:
+    with database.writing() as tx:
+        tx.execute(text(f"ALTER DATABASE {tx.engine.url.database} SET synchronous_commit = off"))
+    other = connect(database_url)
+    with other.writing() as tx:
+        assert tx.scalar(text("SHOW synchronous_commit")) == "on"
+        tx.execute(text(f"ALTER DATABASE {tx.engine.url.database} SET synchronous_commit = remote_apply"))
+    other.dispose()
+    third = connect(database_url)
+    with third.reading() as tx:
+        assert tx.scalar(text("SHOW synchronous_commit")) == "remote_apply"
+    third.dispose()
+    # Servers of tests do not wait for the disk.
+    (risk,) = database.list_durability_risks()
+    assert risk.startswith("The setting fsync of PostgreSQL is off")
+
+
+@pytest.mark.parametrize(
+    ("version", "n"),
+    [((3, 40, 1), 1), ((3, 44, 5), 1), ((3, 44, 6), 0), ((3, 50, 7), 0), ((3, 51, 2), 1), ((3, 51, 3), 0)],
+)
+def test_old_versions_of_sqlite_are_named(version: tuple[int, int, int], n: int) -> None:
+    risks = database_module._list_sqlite_risks(version)
+    assert len(risks) == n
+    assert all("Install a newer one" in risk for risk in risks)

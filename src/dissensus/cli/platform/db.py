@@ -2,7 +2,7 @@
 
 import typer
 
-from dissensus.cli.platform.options import SettingsOption, load_settings
+from dissensus.cli.platform.options import SettingsOption, load_settings, print_durability_risks
 from dissensus.workflows.platform.platform import check_schema, upgrade_schema
 
 app = typer.Typer(help="Create, upgrade and check the tables of the database.", no_args_is_help=True)
@@ -29,5 +29,7 @@ def check(settings: SettingsOption = None) -> None:
 
     Example: dissensus db check
     """
-    revision = check_schema(load_settings(settings).database_url)
+    url = load_settings(settings).database_url
+    revision = check_schema(url)
     typer.echo(f"The database is up to date, at revision {revision}.")
+    print_durability_risks(url)

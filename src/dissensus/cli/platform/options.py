@@ -10,7 +10,13 @@ from typing import Annotated
 import typer
 
 from dissensus.settings import PREFIX, Settings, read_settings
-from dissensus.workflows.platform.platform import Platform, check_schema, open_platform, prepare_schema
+from dissensus.workflows.platform.platform import (
+    Platform,
+    check_schema,
+    list_durability_risks,
+    open_platform,
+    prepare_schema,
+)
 
 SettingsOption = Annotated[
     Path | None,
@@ -44,6 +50,12 @@ def open_site_platform(settings: Settings, *, old: bool = False, threads: int = 
         yield platform
     finally:
         platform.close()
+
+
+def print_durability_risks(url: str) -> None:
+    """Print what could lose acknowledged data in a crash."""
+    for risk in list_durability_risks(url):
+        typer.echo(f"Warning: {risk}", err=True)
 
 
 def utc_now() -> datetime:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dissensus.cli.platform.options import SettingsOption, load_settings
+from dissensus.cli.platform.options import SettingsOption, load_settings, print_durability_risks
 from dissensus.settings import load_secret_keys
 from dissensus.web.core import server
 from dissensus.workflows.platform.platform import prepare_schema
@@ -43,6 +43,7 @@ def serve(
         # Other commands do not see the options of this one.
         variable = "" if address == file_settings.address else f"DISSENSUS_BASE_URL={address} "
         typer.echo(f"Dissensus is at {address}. For a link to sign in: {variable}dissensus sign-in NAME", err=True)
+        print_durability_risks(site_settings.database_url)
 
     server.serve(site_settings, keys, ready=ready)
     typer.echo("Stopped.", err=True)

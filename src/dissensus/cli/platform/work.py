@@ -5,7 +5,13 @@ from queue import SimpleQueue
 
 import typer
 
-from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
+from dissensus.cli.platform.options import (
+    SettingsOption,
+    load_settings,
+    open_site_platform,
+    print_durability_risks,
+    utc_now,
+)
 from dissensus.settings import load_secret_keys
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.webhooks import WebhookSigner
@@ -34,6 +40,7 @@ def work(settings: SettingsOption = None) -> None:
             signal.signal(signal_number, lambda *_: interrupted.put(None))
         threads = [runner.start() for runner in runners]
         typer.echo("Working. Interrupt to stop.", err=True)
+        print_durability_risks(site_settings.database_url)
         interrupted.get()
         for runner in runners:
             runner.stopped.set()

@@ -1,22 +1,31 @@
 """One database, SQLite or PostgreSQL, and its two kinds of transactions."""
 
 import os
+import shutil
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, OperationalError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
-from dissensus.errors import InvalidInput, NoDatabase
+from dissensus.errors import InvalidInput, NoDatabase, Unavailable
 
 WAIT_S = 10
 """Timeout of a transaction that waits for another one."""
+WAL_BUG_FIXES = {(3, 44): 6, (3, 50): 7}
+"""Patch versions of earlier releases of SQLite with the fix of 3.51.3."""
+MIN_FREE_BYTES = 8 << 20
+"""Free space that SQLite needs for its write-ahead log and for saves."""
+LOG_WAIT_MS = 100
+"""Timeout for readers of the write-ahead log, while writers wait."""
 DISPOSE_TIMEOUT_S, DISPOSE_POLL_S = 2.0, 0.01
 
 _CREATION_LOCK = Lock()
@@ -64,8 +73,53 @@ class Database:
             raise InvalidInput(f"A value cannot be stored: {_first_line(error)}") from error
         except PoolTimeout as error:
             raise NoDatabase("All connections to the database were busy for too long. Nothing was saved.") from error
-        except OperationalError as error:
+        except (OperationalError, InternalError) as error:
             raise NoDatabase(f"The database does not answer: {_first_line(error)} Nothing was saved.") from error
+
+    def empty_log(self) -> bool:
+        """Empty the write-ahead log of SQLite, which holds erased rows; False if readers prevent it for now.
+
+        Erased rows in the file itself are overwritten at once. PostgreSQL removes both in its own time.
+        """
+        if self.engine.dialect.name != "sqlite":
+            return True
+        busy = True
+        # Within the lock, so that no other thread of this process writes or empties the log meanwhile.
+        with (
+            suppress(NoDatabase, PoolTimeout, sqlite3.OperationalError),
+            self._hold_write_lock(),
+            closing(self.engine.raw_connection()) as connection,
+        ):
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA busy_timeout = {LOG_WAIT_MS}")
+            try:
+                busy, *_ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout = {1000 * WAIT_S}")
+        return not busy
+
+    def check_space(self) -> None:
+        """Raise `Unavailable` if the disk of SQLite is almost full; PostgreSQL may have one elsewhere."""
+        if self.engine.dialect.name != "sqlite":
+            return
+        free = shutil.disk_usage(Path(str(self.engine.url.database)).parent).free
+        if free < MIN_FREE_BYTES:
+            raise Unavailable(
+                f"The disk of the database has {free / 2**20:,.1f} MiB left, and {MIN_FREE_BYTES >> 20} MiB are "
+                "required. Make room."
+            )
+
+    def list_durability_risks(self) -> list[str]:
+        """Return what could lose acknowledged data in a crash, each with the remedy."""
+        if self.engine.dialect.name == "sqlite":
+            return _list_sqlite_risks(sqlite3.sqlite_version_info)
+        with self.reading() as tx:
+            values = {name: tx.scalar(text(f"SHOW {name}")) for name in ("fsync", "full_page_writes")}
+        return [
+            f"The setting {name} of PostgreSQL is off: a crash of the machine can damage the database. Set it to on."
+            for name, value in values.items()
+            if value == "off"
+        ]
 
     def dispose(self) -> None:
         """Close all connections, after a short wait for those in use."""
@@ -133,10 +187,22 @@ def _make_private(_dialect: Any, _record: Any, arguments: list[Any], _options: d
 
 def _prepare(connection: Any, _record: PoolProxiedConnection) -> None:
     cursor = connection.cursor()
-    # FULL: acknowledged transactions survive a loss of power.
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    # FULL: acknowledged transactions survive a loss of power. secure_delete: erased rows are overwritten.
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _list_sqlite_risks(version: tuple[int, int, int]) -> list[str]:
+    """Return the risks of a version of SQLite."""
+    major, minor, patch = version
+    if version >= (3, 51, 3) or patch >= WAL_BUG_FIXES.get((major, minor), patch + 1):
+        return []
+    return [
+        f"SQLite {major}.{minor}.{patch} has a rare bug, mended in 3.51.3, 3.50.7 and 3.44.6: two processes that write "
+        "at the same time can damage the database (https://sqlite.org/wal.html#walresetbug). Install a newer one, "
+        "use one worker, or use PostgreSQL. Back up regularly."
+    ]
 
 
 def _begin(connection: Connection) -> None:
@@ -150,9 +216,20 @@ def _postgresql(url: URL, pool_size: int) -> Engine:
         "application_name": "dissensus",
         "options": f"-c lock_timeout={WAIT_S}s -c statement_timeout={3 * WAIT_S}s -c timezone=UTC",
     }
-    return create_engine(
+    engine = create_engine(
         url, connect_args=arguments, pool_size=pool_size, max_overflow=0, pool_pre_ping=True, hide_parameters=True
     )
+    event.listen(engine, "connect", _require_durable_commits)
+    return engine
+
+
+def _require_durable_commits(connection: Any, _record: PoolProxiedConnection) -> None:
+    """Turn on `synchronous_commit` where the server has turned it off; stronger settings stay."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+        )
+    connection.commit()
 
 
 def _first_line(error: DBAPIError) -> str:

@@ -1,5 +1,6 @@
 """Health checks and Prometheus metrics."""
 
+import logging
 from secrets import compare_digest
 from typing import Annotated
 
@@ -7,10 +8,12 @@ from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from dissensus.errors import Conflict, NoDatabase, Unavailable
 from dissensus.web.core.metrics import metrics_of
 from dissensus.web.core.site import site_of
 from dissensus.web.core.staff_auth import Public
 
+log = logging.getLogger("dissensus.errors")
 router = APIRouter(dependencies=[Depends(Public("look"))])
 
 
@@ -22,8 +25,18 @@ def check_liveness() -> PlainTextResponse:
 
 @router.api_route("/readyz", methods=["GET", "HEAD"])
 def check_readiness(request: Request) -> PlainTextResponse:
-    """Readiness: the database answers and its schema is current."""
-    site_of(request).platform.check()
+    """Readiness: the database answers with current tables, takes writes, and has room; else the check that failed."""
+    site = site_of(request)
+    for name, check in site.platform.readiness_checks(now=site.clock()).items():
+        try:
+            check()
+        except Conflict as error:
+            return PlainTextResponse(f"{name}: {error}\n", 409)
+        except Unavailable as error:
+            log.error("Not ready: %s: %s", name, error)
+            # Details of the database belong in the log, not in the response.
+            text = "The database does not answer. The log says why." if isinstance(error, NoDatabase) else error
+            return PlainTextResponse(f"{name}: {text}\n", 503)
     return PlainTextResponse("ok\n")
 
 

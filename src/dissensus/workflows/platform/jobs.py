@@ -28,6 +28,8 @@ RETRAINING_LEASE: Final = "models"
 LEASE_DURATION: Final = timedelta(seconds=15)
 """Time after which another process takes over."""
 INTERVAL_S: Final = 1.0
+LOG_INTERVAL_S: Final = 60.0
+"""Time after which the write-ahead log of SQLite is emptied, with the rows that were erased meanwhile."""
 N_RUNNERS: Final = 4
 """Number of runners, each of which needs a database connection at times."""
 
@@ -64,6 +66,9 @@ def default_jobs() -> dict[str, Job]:
         "link events": lambda platform, _now: link_pending_events(platform),
         "delete expired responses": delete_expired_responses,
         "delete full rate limits": delete_full_buckets,
+        "empty the write-ahead log": ThrottledJob(
+            lambda platform, _now: platform.database.empty_log(), rest_s=LOG_INTERVAL_S, most_s=LOG_INTERVAL_S
+        ),
     }
 
 

@@ -1,18 +1,37 @@
 """Platform handle that every workflow takes; creation, upgrade and check of the database schema."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from dissensus.campaign.rate_limits import RaterLimits
 from dissensus.errors import NotFound
 from dissensus.store.campaigns import DefinitionCache
-from dissensus.store.core import schema
+from dissensus.store.core import leases, schema
 from dissensus.store.core.database import Database, connect, parse_url
 
+PROBE_LEASE: Final = "write probe"
+PROBE_INTERVAL_S: Final = 10.0
 SESSION_IDLE: Final = timedelta(hours=1)
 """Time without a request after which a session of staff ends, unless the settings have another."""
+
+
+@dataclass(slots=True)
+class WriteProbe:
+    """Test that a database takes writes, at most every few seconds."""
+
+    _due: float = 0.0
+
+    def check(self, database: Database, *, now: datetime) -> None:
+        """Write a row; raise `NoDatabase` if the database does not take it."""
+        if monotonic() < self._due:
+            return
+        with database.writing() as tx:
+            leases.acquire_lease(tx, PROBE_LEASE, PROBE_LEASE, until=now, now=now)
+        self._due = monotonic() + PROBE_INTERVAL_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +42,15 @@ class Platform:
     definitions: DefinitionCache = field(default_factory=DefinitionCache)
     rater_limits: RaterLimits = field(default_factory=RaterLimits)
     session_idle: timedelta = SESSION_IDLE
+    write_probe: WriteProbe = field(default_factory=WriteProbe)
 
-    def check(self) -> None:
-        """Refuse a database that does not respond or lacks the tables of this version or a later one."""
-        schema.check_revision(self.database, later=True)
+    def readiness_checks(self, *, now: datetime) -> Mapping[str, Callable[[], None]]:
+        """Return checks by name; each raises `Unavailable` or `Conflict`."""
+        return {
+            "tables": lambda: schema.check_revision(self.database, later=True),
+            "disk": self.database.check_space,
+            "writes": lambda: self.write_probe.check(self.database, now=now),
+        }
 
     def close(self) -> None:
         """Close all connections."""
@@ -84,6 +108,15 @@ def prepare_schema(url: str) -> None:
             if blank:
                 schema.upgrade(database)
         schema.check_revision(database)
+    finally:
+        database.dispose()
+
+
+def list_durability_risks(url: str) -> list[str]:
+    """Return what could lose acknowledged data in a crash, each with the remedy."""
+    database = connect(url, pool_size=1)
+    try:
+        return database.list_durability_risks()
     finally:
         database.dispose()
 
