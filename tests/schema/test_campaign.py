@@ -230,9 +230,10 @@ def test_a_text_that_is_too_long() -> None:
     [
         ("a." * 50_000 + "b=1", "a key of more than 6 parts in line 1"),
         ("x = 1\n[\"a\" . b . 'c'.d.e.f.g]", "a key of more than 6 parts in line 2"),
+        ("x='" + "y" * 200_000 + "'", "200,004 characters in line 1, and 150,000 are allowed"),
         ("x=[" + "[]," * 30_000 + "]", "30,002 of the characters '=', '\\[' and '{', and 25,000 are allowed"),
     ],
-    ids=["a dotted key", "a quoted header", "arrays"],
+    ids=["a dotted key", "a quoted header", "a long line", "arrays"],
 )
 def test_a_definition_that_would_take_much_memory_is_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
@@ -250,7 +251,7 @@ def test_a_text_may_have_many_dots(title: str) -> None:
     [
         "".join(f"[{number:x}.aaaaa.aaaaa.aaaaa.aaaaa.b]\n" for number in range(24_000)),
         "".join(f"{number:x}.aaaaa.aaaaa.aaaaa.aaaaa.b=1\n" for number in range(24_000)),
-        "x = [" + '"ab",' * 580_000 + "]",
+        "x = [" + ('"ab",' * 1_000 + "\n") * 580 + "]",
     ],
     ids=["headers", "keys", "texts"],
 )

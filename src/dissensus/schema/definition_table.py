@@ -31,6 +31,9 @@ MAX_KEY_PARTS: Final = 6
 MAX_CONTAINERS: Final = 25_000
 """Characters that begin a value, a table or an array in a TOML text."""
 
+MAX_LINE_LENGTH: Final = 150_000
+"""Characters of a line of TOML; the search for long keys in a longer one would hold up other threads."""
+
 _NAME: Final = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DOTTED: Final = rf"{_NAME}(?:[ \t]*\.[ \t]*{_NAME})"
 # Keys begin and end like this; longer chains, which no text has, are read before the parser finds that no key follows.
@@ -252,6 +255,11 @@ def read_toml(text: str, subject: str, max_length: int) -> dict[str, Any]:
             "Shorten it."
         )
     for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MAX_LINE_LENGTH:
+            raise InvalidInput(
+                f"{subject} has {len(line):,} characters in line {number}, and {MAX_LINE_LENGTH:,} are allowed. "
+                "Break the line."
+            )
         long_key = _LONG_KEY.search(line)
         if long_key is not None:
             key = format_value(long_key[1] or long_key[2])

@@ -9,6 +9,7 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
 from dissensus.web.api.idempotency import IDEMPOTENCY_KEY, Handler, replay_or_run
+from dissensus.web.core.json_body import JsonRoute
 from dissensus.web.core.site import site_of
 from dissensus.web.core.staff_auth import UNAUTHORIZED, StaffRequest, authenticate_token, authorize_token
 
@@ -34,34 +35,29 @@ class RequireScope:
 
     action: str  # Key of `ACTIONS`
 
-    def __call__(self, request: Request) -> StaffRequest:
-        """Return the staff request, or refuse it."""
-        caller: Caller = request.state.token_caller
-        return authorize_token(request, caller.staff, caller.token, action=self.action)
+    async def __call__(self, request: Request) -> StaffRequest:
+        """Return the staff request that `TokenRoute` authorised."""
+        caller: StaffRequest = request.state.caller
+        return caller
 
 
-class TokenRoute(APIRoute):
-    """API route that authenticates the caller, and replays repeated POST requests."""
+class TokenRoute(JsonRoute):
+    """API route that authenticates and authorises the caller, and replays repeated POST requests."""
 
     def get_route_handler(self) -> Handler:
         """Wrap the handler in authentication and idempotency."""
         handle = super().get_route_handler()
+        action = required_scope(self).action
 
-        async def handle_authenticated(request: Request) -> Response:
+        async def handle_authorized(request: Request) -> Response:
             caller = request.state.token_caller = await run_in_threadpool(_authenticate, request)
+            await run_in_threadpool(authorize_token, request, caller.staff, caller.token, action=action)
             key = request.headers.get(IDEMPOTENCY_KEY)
             if request.method != "POST" or key is None:
                 return await handle(request)
-            return await replay_or_run(
-                request,
-                handle,
-                token_id=caller.token.id,
-                token=caller.key,
-                key=key,
-                authorize=required_scope(self),
-            )
+            return await replay_or_run(request, handle, token_id=caller.token.id, token=caller.key, key=key)
 
-        return handle_authenticated
+        return handle_authorized
 
 
 def required_scope(route: APIRoute) -> RequireScope:

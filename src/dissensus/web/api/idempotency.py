@@ -19,21 +19,16 @@ RESOURCE_NAMESPACE: Final = UUID("b5a0c1de-5f5d-4a5e-9a7e-0f6a1d2c7e43")
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-async def replay_or_run(
-    request: Request, handle: Handler, *, token_id: str, token: str, key: str, authorize: Callable[[Request], object]
-) -> Response:
-    """Run the handler for a new key, and replay its stored response to authorised repetitions."""
+async def replay_or_run(request: Request, handle: Handler, *, token_id: str, token: str, key: str) -> Response:
+    """Run the handler for a new key, and replay its stored response to repetitions; the caller is authorised."""
     platform, now = site_of(request).platform, site_of(request).clock()
-    keyed_request = idempotency.IdempotentRequest(
-        token_id=token_id, token=token, key=key, digest=_request_digest(request, await request.body())
-    )
+    digest = await run_in_threadpool(_request_digest, request, await request.body())
+    keyed_request = idempotency.IdempotentRequest(token_id=token_id, token=token, key=key, digest=digest)
     try:
         stored = await run_in_threadpool(idempotency.begin_request, platform, keyed_request, now=now)
     except RequestInProgress as error:
         raise HTTPException(CONFLICT, str(error), {"retry-after": "1"}) from None
     if stored is not None:
-        # The response may hold links, and permissions may have changed since.
-        await run_in_threadpool(authorize, request)
         return Response(stored.body, stored.status, REPLAYED_HEADERS, "application/json")
     try:
         response = await handle(request)

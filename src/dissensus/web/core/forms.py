@@ -24,6 +24,8 @@ from dissensus.web.core.json_body import SMALL_BYTES, parse_json
 UNSAFE_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]")
 Result = TypeVar("Result")
 
+MAX_FIELD_BYTES: Final = 256 << 10
+"""Maximum field of a form without files; decoding it blocks other requests."""
 MAX_SEED: Final = 2**32 - 1
 MAX_MS: Final = 7 * 24 * 3600 * 1000
 Milliseconds = Annotated[int, Field(ge=0, le=MAX_MS)]
@@ -190,11 +192,16 @@ def read_answers(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]
     return answers
 
 
+async def read_form_data(request: Request) -> FormData:
+    """Return a submitted form, with limits on the number and size of its fields."""
+    return await request.form(max_files=0, max_part_size=MAX_FIELD_BYTES)
+
+
 async def check_storable(request: Request) -> None:
     """Raise `InvalidInput` for NUL characters in the address or form."""
     values: list[object] = [request.scope["path"], *request.query_params.values()]
     if "form" in request.headers.get("content-type", ""):
-        values += (await request.form()).values()
+        values += (await read_form_data(request)).values()
     if any(isinstance(value, str) and NUL in value for value in values):
         raise InvalidInput("The request contains a NUL character, which cannot be stored. Remove it.")
 

@@ -2,21 +2,18 @@
 
 from typing import Annotated, Final
 
-from fastapi import Depends, Request
+from fastapi import Depends
 from fastapi.responses import HTMLResponse
 from starlette.datastructures import FormData
 
+from dissensus.web.core.forms import read_form_data
 from dissensus.web.core.renderer import PageContext
 from dissensus.web.core.site import Site
 
 SEE_OTHER: Final = 303
 
 
-async def _form(request: Request) -> FormData:
-    return await request.form()
-
-
-SubmittedForm = Annotated[FormData, Depends(_form)]
+SubmittedForm = Annotated[FormData, Depends(read_form_data)]
 
 
 def page(site: Site, context: PageContext, status: int = 200) -> HTMLResponse:

@@ -9,11 +9,12 @@ from fastapi import Cookie, Depends, Header, HTTPException, Path, Request
 from starlette.datastructures import FormData
 
 from dissensus.errors import NotAllowed
+from dissensus.web.core.forms import MAX_FIELD_BYTES
 from dissensus.web.core.permissions import Action, Actor, actions_of, find_action
 from dissensus.web.core.responses import SEE_OTHER
 from dissensus.web.core.site import Site, site_of
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
-from dissensus.web.middleware.request_limits import MAX_UPLOAD_BYTES
+from dissensus.web.middleware.request_limits import MAX_UPLOAD_BYTES, is_multipart
 from dissensus.workflows.campaign import audit, members
 from dissensus.workflows.platform import api_tokens, staff
 
@@ -170,21 +171,33 @@ def permissions_in_role(caller: StaffRequest, role: Actor) -> frozenset[str]:
     return allowed if "numbers" in allowed else allowed - {"small-numbers"}
 
 
+def find_caller(request: Request) -> StaffRequest:
+    """Return the authorised caller; raise `NotAllowed` without one.
+
+    FastAPI goes on with other dependencies where a parameter of the authorisation is invalid, such as a long cookie.
+    """
+    caller: StaffRequest | None = getattr(request.state, "caller", None)
+    if caller is None:
+        raise NotAllowed("You are not signed in (any more). Sign in at /sign-in.")
+    return caller
+
+
 async def _form(request: Request) -> AsyncIterator[FormData]:
-    # Fails before the body is read if the route did not authorise the caller first.
-    _: StaffRequest = request.state.caller
-    async with request.form(max_files=2, max_fields=MAX_FORM_FIELDS, max_part_size=MAX_UPLOAD_BYTES) as form:
+    find_caller(request)
+    # Quoted fields take long to decode; pages with files or long texts send them unquoted.
+    max_bytes = MAX_UPLOAD_BYTES if is_multipart(request.headers) else MAX_FIELD_BYTES
+    async with request.form(max_files=2, max_fields=MAX_FORM_FIELDS, max_part_size=max_bytes) as form:
         yield form
 
 
 def read_form(site: SiteOf, request: Request, form: Annotated[FormData, Depends(_form)]) -> FormData:
     """Return a submitted form after checking its CSRF token; declare it after authorisation."""
-    site.tokens.check_csrf_token(request.state.caller.session, str(form.get("form_token", "")))
+    site.tokens.check_csrf_token(find_caller(request).session, str(form.get("form_token", "")))
     return form
 
 
 async def _small_form(request: Request) -> AsyncIterator[FormData]:
-    async with request.form(max_files=0, max_fields=10) as form:
+    async with request.form(max_files=0, max_fields=10, max_part_size=MAX_FIELD_BYTES) as form:
         yield form
 
 

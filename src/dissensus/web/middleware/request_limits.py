@@ -13,7 +13,7 @@ from dissensus.web.middleware.refusal import refuse
 
 MAX_BYTES: Final = 1 << 20
 MAX_UPLOAD_BYTES: Final = 64 << 20
-"""Maximum upload of staff."""
+"""Maximum form with files of staff."""
 MAX_API_BYTES: Final = 8 << 20
 """Maximum JSON body of the API."""
 MAX_HEADER_BYTES: Final = 16 << 10
@@ -65,7 +65,8 @@ class RequestLimitsMiddleware:
     def _max_bytes(self, scope: Scope) -> int:
         if scope["path"].startswith(API_PREFIX):
             return MAX_API_BYTES
-        return MAX_UPLOAD_BYTES if scope["path"].startswith(self.upload_paths) else self.max_bytes
+        is_upload = scope["path"].startswith(self.upload_paths) and is_multipart(Headers(scope=scope))
+        return MAX_UPLOAD_BYTES if is_upload else self.max_bytes
 
     def _refusal(self, scope: Scope) -> Response | None:
         refusal = _header_refusal(scope)
@@ -75,6 +76,11 @@ class RequestLimitsMiddleware:
         if not length.isdecimal() or int(length) > self._max_bytes(scope):
             return _refuse_size(scope, self._max_bytes(scope))
         return None
+
+
+def is_multipart(headers: Headers) -> bool:
+    """Return whether a form may contain files."""
+    return headers.get("content-type", "").lower().startswith("multipart/form-data")
 
 
 def _refuse_size(scope: Scope, limit: int) -> Response:

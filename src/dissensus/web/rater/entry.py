@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, DissensusError, NotAllowed
 from dissensus.recruit.prolific import ENTRY_PARAMETERS, Outcome
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.web.core.forms import check_storable
+from dissensus.web.core.forms import MAX_FIELD_BYTES, check_storable
 from dissensus.web.core.rater_auth import SESSION_COOKIE, SessionKey
 from dissensus.web.core.renderer import PageContext
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from dissensus.workflows.rater.invite_links import Admission
 
 
-router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("enter"))])
+router = APIRouter(
+    dependencies=[Depends(check_storable), Depends(Public("enter"))], form_limits={"max_part_size": MAX_FIELD_BYTES}
+)
 
 ARRIVAL_COOKIE, AWAY_COOKIE = "dissensus_arrival", "dissensus_turned_away"
 AWAY_S: Final = 30 * 24 * 3600

@@ -1,0 +1,228 @@
+"""Doors of the site: every route and its fields, listed from the application, and hostile input for each."""
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, iter_route_contexts
+from pydantic import BaseModel
+
+from dissensus.web.api.auth import TokenRoute
+from dissensus.web.core.staff_auth import Require
+from dissensus.web.staff import campaign_form, curation_form
+
+MIB = 1 << 20
+FORM_MODULES = {"campaigns": campaign_form, "drafts": campaign_form, "curation": curation_form}
+"""Modules that read the fields of the forms of others."""
+
+
+@dataclass(frozen=True)
+class HostileRequest:
+    """A request, ready to be sent."""
+
+    name: str
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes = b""
+    is_refused: bool = False  # True if no route may accept it
+
+
+@dataclass(frozen=True)
+class Door:
+    """A route with one method, and the fields that it reads."""
+
+    route: APIRoute
+    method: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.route.path}"
+
+    @property
+    def is_api(self) -> bool:
+        return isinstance(self.route, TokenRoute)
+
+    @property
+    def is_for_staff(self) -> bool:
+        return any(isinstance(dependant.call, Require) for dependant in flatten(self.route.dependant))
+
+    @property
+    def reads_bytes(self) -> bool:
+        """True if the route parses the body itself."""
+        return any(getattr(one.call, "__name__", "") == "_body" for one in flatten(self.route.dependant))
+
+    def fields(self, place: str) -> set[str]:
+        """Names of the parameters in a place: path, query, header or cookie."""
+        dependants = (self.route.dependant, *flatten(self.route.dependant))
+        return {one.alias for dependant in dependants for one in getattr(dependant, f"{place}_params")}
+
+    def json_models(self) -> list[type[BaseModel]]:
+        """Models of the JSON body."""
+        annotations = [one.field_info.annotation for one in self.route.dependant.body_params]
+        return [one for one in annotations if isinstance(one, type) and issubclass(one, BaseModel)]
+
+    def form_fields(self) -> set[str]:
+        """Names of the form fields that the module of the route reads."""
+        module = inspect.getmodule(self.route.endpoint)
+        assert module is not None
+        name = module.__name__.rpartition(".")[2]
+        declared = {one.alias for one in self.route.dependant.body_params if not self.json_models()}
+        return declared | names_in(module) | (names_in(FORM_MODULES[name]) if name in FORM_MODULES else set())
+
+
+def flatten(dependant: Dependant) -> Iterator[Dependant]:
+    for dependency in dependant.dependencies:
+        yield dependency
+        yield from flatten(dependency)
+
+
+def list_doors(app: FastAPI) -> list[Door]:
+    routes = [context.original_route for context in iter_route_contexts(app.routes)]
+    return [
+        Door(route, method)
+        for route in routes
+        if isinstance(route, APIRoute)
+        for method in sorted(route.methods or ())
+        if method != "HEAD"
+    ]
+
+
+@cache
+def names_in(module: ModuleType) -> set[str]:
+    """Texts that are passed together with a form, or to its methods."""
+    names = set()
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Call):
+            parts = [*node.args, node.func.value if isinstance(node.func, ast.Attribute) else node.func]
+            if any(isinstance(part, ast.Name) and part.id == "form" for part in parts):
+                names |= {
+                    one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                }
+    return names
+
+
+@cache
+def json_bombs(size: int) -> dict[str, bytes]:
+    """JSON that is expensive to parse or to validate, up to a size."""
+    keys = min(100_000, size // 10)
+    return {
+        "deep JSON": b"[" * size,
+        "JSON of nested arrays": b"[" + b",".join([b"[" * 900 + b"]" * 900] * (size // 1_900)) + b"]",
+        "JSON of many keys": ("{" + ",".join(f'"{i:x}":0' for i in range(keys)) + "}").encode(),
+        "JSON of many objects": b"[" + b'{"":0},' * (size // 7 - 2) + b"{}]",
+        "JSON of many numbers": b"[" + b"1.5," * (size // 4 - 2) + b"1]",
+        "JSON of a huge number": b"[" + b"9" * (size - 3) + b"]",
+        "JSON of long strings": b'{"definition":"' + b"x" * (size - 30) + b'"}',
+    }
+
+
+def body_bombs(model: type[BaseModel], size: int) -> dict[str, bytes]:
+    """JSON with many faults in each field of a model."""
+    bombs = {}
+    for name in model.model_fields:
+        n = size // 30
+        bombs[f"faults in {name}"] = f'{{"{name}":['.encode() + b'{"a":{},"b":[],"c":1},' * n + b"{}]}"
+        bombs[f"keys in {name}"] = (f'{{"{name}":[{{' + ",".join(f'"k{i}":0' for i in range(n // 2)) + "}]}").encode()
+    return bombs
+
+
+def toml_bombs(size: int) -> dict[str, str]:
+    """TOML that is expensive to parse, up to a size."""
+    return {
+        "dotted key": "a." * (size // 2 - 2) + "b=1",
+        "dotted table": "[" + "a." * (size // 2 - 4) + "b]",
+        "many tables": "".join(f"[a{i}]\n" for i in range(size // 10)),
+        "deep array": "a=" + "[" * (size - 2),
+    }
+
+
+def multipart(parts: list[tuple[str, str, bytes]]) -> tuple[dict[str, str], bytes]:
+    """Headers and body of a form with files: field, file name (or none) and content."""
+    lines = []
+    for field, file, content in parts:
+        name = f'; filename="{file}"' if file else ""
+        lines.append(
+            f'--b\r\nContent-Disposition: form-data; name="{field}"{name}\r\n\r\n'.encode() + content + b"\r\n"
+        )
+    return {"content-type": "multipart/form-data; boundary=b"}, b"".join(lines) + b"--b--\r\n"
+
+
+def attack(
+    door: Door, path: str, *, form_token: str, headers: dict[str, str], api_size: int = 8 * MIB
+) -> Iterator[HostileRequest]:
+    """Hostile requests for every field of a door; `path` has valid values."""
+
+    def request(
+        name: str, path: str = path, body: bytes = b"", *, is_refused: bool = False, **more: str
+    ) -> HostileRequest:
+        return HostileRequest(f"{door.name}: {name}", door.method, path, {**headers, **more}, body, is_refused)
+
+    yield from _attack_address(door, path, headers, request)
+    if door.method in ("POST", "PUT"):
+        yield from _attack_body(door, form_token, (api_size if door.is_api else MIB) - 10, request)
+
+
+def _attack_address(door: Door, path: str, headers: dict[str, str], request: Any) -> Iterator[HostileRequest]:
+    parts = path.partition("?")[0].split("/")
+    for position, part in enumerate(door.route.path.split("/")):
+        if part.startswith("{"):
+            for name, value in {"long": "x" * 10_000, "NUL": "%00" * 3_000, "odd": quote("é⁧" * 1_000)}.items():
+                yield request(f"{name} {part}", "/".join([*parts[:position], value, *parts[position + 1 :]]))
+    for field in sorted(door.fields("query")) or ["unknown"]:
+        yield request(f"long {field}", f"{path.partition('?')[0]}?{field}={'x' * 14_000}")
+        yield request(f"repeated {field}", f"{path.partition('?')[0]}?" + f"{field}=1&" * (14_000 // (len(field) + 3)))
+    for field in sorted(door.fields("header")):
+        yield request(f"long {field}", **{field: "x" * 12_000})
+    cookies = headers.get("cookie", "")
+    for field in sorted(door.fields("cookie")):
+        others = "; ".join(one for one in cookies.split("; ") if not one.startswith(f"{field}="))
+        yield request(f"long cookie {field}", cookie=f"{others}; {field}={'x' * 6_000}")
+        yield request(f"quoted cookie {field}", cookie=f'{others}; {field}="' + "\\a" * 3_000 + '"')
+    yield request("many cookies", cookie=cookies + "; a=1" * 1_300)
+
+
+def _attack_body(door: Door, form_token: str, size: int, request: Any) -> Iterator[HostileRequest]:
+    is_upload = not door.is_api and door.route.path.startswith(("/campaigns", "/curation"))
+    is_json = door.is_api or door.reads_bytes
+    for name, body in json_bombs(size).items() if is_json else ():
+        yield request(name, body=body, is_refused=True, **{"content-type": "application/json"})
+    for model in door.json_models():
+        for name, body in body_bombs(model, size).items():
+            yield request(name, body=body[:size], is_refused=True, **{"content-type": "application/json"})
+    if door.is_api:
+        return
+    token = f"form_token={form_token}&".encode()
+    urlencoded = {"content-type": "application/x-www-form-urlencoded"}
+    size -= len(token)
+    fields = sorted(door.form_fields() - {"form_token"})
+    yield request("many fields", body=token + b"a&" * (size // 2), is_refused=True, **urlencoded)
+    yield request("quoted field", body=token + b"a=" + b"%41" * (size // 3 - 1), **urlencoded)
+    for field in fields:
+        yield request(f"repeated {field}", body=token + f"{field}=1&".encode() * 900, **urlencoded)
+        yield request(f"long {field}", body=token + f"{field}=".encode() + b"x" * (size - len(field) - 1), **urlencoded)
+    most = 20 * MIB if is_upload else MIB
+    form = [("form_token", "", form_token.encode())]
+    headers, body = multipart([*form, *[("a", "", b"")] * min(100_000, (most - 200) // 60)])
+    yield request("many parts", body=body, is_refused=True, **headers)
+    headers, body = multipart([*form, *[("a", "f", b"")] * min(100_000, (most - 200) // 75)])
+    yield request("many files", body=body, is_refused=True, **headers)
+    headers, body = multipart([("form_token\r\n" + "x: y\r\n" * (most // 7 - 50), "", b"")])
+    yield request("many headers of a part", body=body, is_refused=True, **headers)
+    if not is_upload:
+        return
+    for name, text in toml_bombs(100_000).items():
+        headers, body = multipart([*form, *((field, "", text.encode()) for field in fields)])
+        yield request(f"{name} in every field", body=body, **headers)
+    for name, content in json_bombs(most // 2).items():
+        for field in fields:
+            for file in ("", "f.json") if field.endswith("_file") or field == "items" else ():
+                headers, body = multipart([*form, (field, file, content)])
+                yield request(f"{name} in {field} {file}", body=body, **headers)
