@@ -69,20 +69,8 @@ FEATURES: Final = (
     *("care", "chat", "completion_code", "consent", "conversation", "curation", "draft", "enrolment", "entry"),
     *("erasure", "event", "export", "flag", "gold", "idempotency", "invite_link", "item", "job", "member"),
     *("monitoring", "notice", "overview", "pair", "password", "pay", "platinum", "preference", "quota", "rate_limit"),
-    *(
-        "rater",
-        "rating",
-        "recruit",
-        "rehearsal",
-        "registry",
-        "retraining",
-        "screening",
-        "scor",
-        "seat",
-        "sign_in",
-        "staff",
-    ),
-    *("submission", "webhook", "withdrawal"),
+    *("rater", "rating", "recruit", "rehearsal", "registry", "retraining", "screening", "scor", "seat"),
+    *("second_factor", "sign_in", "staff", "submission", "webhook", "withdrawal"),
 )
 TECHNICAL_MODULES: Final = frozenset(
     {

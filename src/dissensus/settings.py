@@ -71,6 +71,8 @@ class Settings(BaseModel):
     password_memory_mib: Annotated[int, Field(ge=1, le=4096)] = 64
     # Minutes without a request after which a session of staff ends.
     session_idle_minutes: Annotated[int, Field(ge=1, le=720)] = 60
+    # Require a second factor of owners of campaigns, also for their API tokens.
+    owners_need_second_factor: bool = False
     # OpenID Connect provider for staff sign-in, and this site's client id there: both or neither.
     oidc_issuer: str | None = None
     oidc_client_id: str | None = None

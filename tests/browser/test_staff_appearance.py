@@ -1,7 +1,9 @@
 """The pages about staff, and those that an analyst sees: sound in both schemes, on a desk and on a phone."""
 
+from datetime import datetime
 from typing import Any, Literal
 
+import pyotp
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.support.campaigns import ABOUT_YOU, AGREED, definition, items
@@ -37,7 +39,9 @@ def test_staff_pages_are_accessible(database_url: str, browser: Browser, scheme:
         browser.new_context(base_url=live.url, color_scheme=scheme) as other,
     ):
         populate(live)
-        link = walk_as_owner(owner.new_page(), scheme)
+        tab = owner.new_page()
+        link = walk_as_owner(tab, scheme)
+        set_up_second_factor(tab, scheme, live.clock())
         walk_as_analyst(other.new_page(), link, scheme)
 
 
@@ -57,6 +61,26 @@ def populate(live: Live) -> CampaignRow:
             platform, "pilot", name, "owner" if role == "owner" else "reviewer", staff_id=owner_id, now=now
         )
     return row
+
+
+def set_up_second_factor(page: Page, scheme: str, at: datetime) -> None:
+    """Set up a second factor, and remove it again."""
+    page.goto("/account/second-factor")
+    sound(page, "second-factor", scheme)
+    page.get_by_role("button", name="Set up a second factor").click()
+    page.get_by_role("heading", name="1. Add the site to your app").wait_for()
+    sound(page, "second-factor-secret", scheme)
+    secret = page.locator(".secret").inner_text().replace(" ", "")
+    page.get_by_label("Code of the app").fill(pyotp.TOTP(secret).at(at))
+    page.get_by_role("button", name="Use the second factor").click()
+    page.get_by_role("heading", name="Recovery codes").wait_for()
+    sound(page, "second-factor-recovery", scheme)
+    page.goto("/account/confirm")
+    sound(page, "confirmation", scheme)
+    page.goto("/account/second-factor")
+    sound(page, "second-factor-in-use", scheme)
+    page.get_by_role("button", name="Remove the second factor").click()
+    page.get_by_role("button", name="Set up a second factor").wait_for()
 
 
 def walk_as_owner(page: Page, scheme: str) -> str:

@@ -23,6 +23,7 @@ class SessionTable(RaterData, Base):
     staff_id: Mapped[str | None] = mapped_column(ForeignKey("staff.id"), index=True)
     seen_at: Mapped[datetime | None] = mapped_column(doc="Last use by staff, to the minute; null for raters.")
     confirmed_at: Mapped[datetime | None] = mapped_column(doc="Last time when staff proved their identity.")
+    pending: Mapped[bool] = mapped_column(default=False, doc="True while the second factor of staff is missing.")
     expires_at: Mapped[datetime]
 
 
@@ -129,10 +130,24 @@ def _is_valid(key: str, now: datetime) -> ColumnElement[bool]:
     )
 
 
-def add_staff_session(tx: Connection, staff_id: str, key: str, *, now: datetime, expires_at: datetime) -> None:
-    """Insert a session, by the hash of its key."""
+def add_staff_session(
+    tx: Connection, staff_id: str, key: str, *, pending: bool = False, now: datetime, expires_at: datetime
+) -> None:
+    """Insert a session, by the hash of its key; a pending one admits nobody until the second factor."""
+    row = {"key_hash": hash_key(key), "staff_id": staff_id, "pending": pending}
     times = {"seen_at": now, "confirmed_at": now, "expires_at": expires_at}
-    tx.execute(insert(SessionTable).values(key_hash=hash_key(key), staff_id=staff_id, **times))
+    tx.execute(insert(SessionTable).values(**row, **times))
+
+
+def find_pending_staff(tx: Connection, key: str, *, now: datetime) -> StaffRow | None:
+    """Return the account of a session whose second factor is missing, or None."""
+    query = (
+        select(*_COLUMNS)
+        .join(SessionTable, SessionTable.staff_id == StaffTable.id)
+        .where(SessionTable.key_hash == hash_key(key), SessionTable.expires_at > now, SessionTable.pending)
+    )
+    row = tx.execute(query).one_or_none()
+    return None if row is None else StaffRow(**row._mapping)
 
 
 def find_signed_in_staff(tx: Connection, key: str, *, now: datetime, idle: timedelta) -> SignedInStaff | None:
@@ -151,7 +166,7 @@ def find_signed_in_staff(tx: Connection, key: str, *, now: datetime, idle: timed
 
 
 def _is_active(now: datetime, idle: timedelta) -> ColumnElement[bool]:
-    return (SessionTable.expires_at > now) & (SessionTable.seen_at > now - idle)
+    return (SessionTable.expires_at > now) & (SessionTable.seen_at > now - idle) & ~SessionTable.pending
 
 
 def record_session_use(tx: Connection, key: str, *, now: datetime) -> None:

@@ -30,6 +30,7 @@ from dissensus.store.core.login_failures import LoginFailureTable
 from dissensus.store.core.orm import Base, hash_key
 from dissensus.store.flags import FlagDecisionTable
 from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
+from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable
 from dissensus.store.items import ItemTable
 from dissensus.store.payments import PaymentTable
 from dissensus.store.raters import RaterRow
@@ -89,6 +90,8 @@ def full_campaign(platform: Platform) -> CampaignRow:
         tx.execute(
             insert(ApiTokenTable).values(key_hash="k6", staff_id=campaign.staff_id, name="x", scopes="export", **times)
         )
+        tx.execute(insert(TotpTable).values(staff_id=campaign.staff_id, secret="s", created_at=NOW, last_step=1))
+        tx.execute(insert(RecoveryCodeTable).values(code_hash="r", staff_id=campaign.staff_id))
         tx.execute(insert(ApiTokenExclusionTable).values(token_id="k6", campaign_id=campaign.id))
         response = {"token_hash": "k6", "key": "once", "digest": "d", "status": 201, "encrypted_body": "eA=="}
         tx.execute(insert(IdempotencyTable).values(**response, created_at=NOW))

@@ -16,8 +16,8 @@ from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.store.core.login_failures import LoginFailureTable
 from dissensus.store.staff import StaffTable
 from dissensus.workflows.platform import passwords, staff
-from dissensus.workflows.platform.passwords import ADDRESS_LIMIT, NAME_LIMIT, LoginTraces
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, NAME_LIMIT, LoginTraces
 
 CHEAP = passwords.make_hasher(passes=1, memory_mib=1)
 GOOD = "correct horse battery"

@@ -13,7 +13,7 @@ from dissensus.schema.campaign.roles import ROLES, parse_role
 from dissensus.schema.hints import format_list
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import members, overview
-from dissensus.workflows.platform import api_tokens, passwords, staff
+from dissensus.workflows.platform import api_tokens, passwords, second_factors, staff
 from dissensus.workflows.platform.platform import Platform
 
 app = typer.Typer(help="Manage members of campaigns, their roles, passwords and API tokens.", no_args_is_help=True)
@@ -120,6 +120,18 @@ def password(person: PersonArgument, settings: SettingsOption = None) -> None:
         )
         ended = passwords.set_password_for(platform, hasher, person, _read_password())
     typer.echo(f"The password of {person.strip()} is set; sessions ended: {ended:,}.")
+
+
+@app.command("remove-second-factor")
+def remove_second_factor(person: PersonArgument, settings: SettingsOption = None) -> None:
+    """Remove the second factor of a person who lost it, and end all their sessions.
+
+    Example: dissensus staff remove-second-factor ada
+    """
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        removed = second_factors.remove_second_factor_for(platform, person)
+    statement = "has no second factor any more" if removed else "had no second factor"
+    typer.echo(f"{person.strip()} {statement}, and is signed out.")
 
 
 @app.command("email")

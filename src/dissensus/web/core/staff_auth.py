@@ -16,7 +16,7 @@ from dissensus.web.core.site import Site, site_of
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.middleware.request_limits import MAX_UPLOAD_BYTES, is_multipart
 from dissensus.workflows.campaign import audit, members
-from dissensus.workflows.platform import api_tokens, staff
+from dissensus.workflows.platform import api_tokens, second_factors, staff
 
 if TYPE_CHECKING:
     from dissensus.store.api_tokens import ApiTokenRow
@@ -157,7 +157,19 @@ def _check_role(site: Site, caller: StaffRequest, name: str, action: Action) -> 
         raise NotAllowed(
             f"You are a member of {name} as {role}, and only {permitted} may {action.description}. Ask an owner."
         )
+    if role == "owner" and site.settings.owners_need_second_factor:
+        _check_second_factor(site, caller)
     return replace(caller, role=role, permissions=permissions_in_role(caller, role))
+
+
+def _check_second_factor(site: Site, caller: StaffRequest) -> None:
+    """Send owners without a second factor to its page; refuse their API tokens."""
+    if second_factors.has_second_factor(site.platform, caller.staff.id):
+        return
+    detail = "On this site, owners need a second factor. Set one up on your account page."
+    if caller.token_id is not None:
+        raise NotAllowed(detail)
+    raise HTTPException(SEE_OTHER, detail, {"location": "/account/second-factor"})
 
 
 def log_access(site: Site, caller: StaffRequest, name: str, action: str) -> None:

@@ -23,15 +23,18 @@ from dissensus.web.core.staff_auth import (
     check_recent_confirmation,
 )
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
+from dissensus.web.staff.sign_in import code_traces
 from dissensus.workflows.campaign import members
-from dissensus.workflows.platform import api_tokens, passwords, staff
+from dissensus.workflows.platform import api_tokens, passwords, second_factors, staff
 from dissensus.workflows.platform.api_tokens import MAX_DAYS
-from dissensus.workflows.platform.passwords import MIN_LENGTH, NAME_LIMIT
+from dissensus.workflows.platform.passwords import MIN_LENGTH
+from dissensus.workflows.platform.sign_in_limits import NAME_LIMIT
 
 if TYPE_CHECKING:
     from dissensus.store.api_tokens import ApiTokenRow
     from dissensus.store.members import PendingInvitation
     from dissensus.store.staff import StaffSession
+    from dissensus.workflows.platform.second_factors import SecondFactorView
 
 
 router = APIRouter()
@@ -58,6 +61,7 @@ class AccountPage(StaffPage):
     template: ClassVar[str] = "staff/account.html"
 
     has_password: bool
+    factor: "SecondFactorView"
     sessions: tuple["StaffSession", ...]
     this_session: str
     tokens: tuple["ApiTokenRow", ...]
@@ -79,6 +83,7 @@ class ConfirmationPage(StaffPage):
 
     to: str
     has_password: bool
+    has_second_factor: bool
     provider: str | None
     faults: tuple[str, ...] = ()
 
@@ -106,6 +111,7 @@ def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") 
     context = caller.page(
         AccountPage,
         has_password=passwords.has_password(site.platform, caller.staff),
+        factor=second_factors.load_second_factor(site.platform, caller.staff),
         sessions=staff.list_sessions(site.platform, caller.staff, now=now),
         this_session=staff.hash_session_key(caller.session),
         tokens=tokens,
@@ -139,8 +145,28 @@ def change_password(site: SiteOf, caller: Authorized, request: Request, form: St
 
 def _confirm_password(site: Site, caller: StaffRequest, password: str) -> None:
     traces = {site.tokens.keyed_digest("name", caller.staff.name): NAME_LIMIT}
-    options = {"session": caller.session, "traces": traces, "now": site.clock()}
-    passwords.confirm_password(site.platform, site.hasher(), caller.staff, password, **options)
+    passwords.confirm_password(
+        site.platform,
+        site.hasher(),
+        caller.staff,
+        password,
+        session=caller.session,
+        traces=traces,
+        now=site.clock(),
+    )
+
+
+def _confirm_code(site: Site, caller: StaffRequest, request: Request, code: str) -> None:
+    traces = code_traces(site, request, caller.staff)
+    second_factors.confirm_code(
+        site.platform,
+        site.tokens.keys,
+        caller.staff,
+        code,
+        session=caller.session,
+        traces=traces,
+        now=site.clock(),
+    )
 
 
 @router.get("/account/confirm")
@@ -156,6 +182,7 @@ def _confirmation_page(site: Site, caller: StaffRequest, to: str, *faults: str) 
         ConfirmationPage,
         to=_check_path(to),
         has_password=passwords.has_password(site.platform, caller.staff),
+        has_second_factor=second_factors.has_second_factor(site.platform, caller.staff.id),
         provider=site.provider_button,
         faults=faults,
     )
@@ -168,11 +195,14 @@ def _check_path(to: str) -> str:
 
 
 @router.post("/account/confirm")
-def confirm_identity(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
-    """Check the password again, and go back to the page that asked for it."""
+def confirm_identity(site: SiteOf, caller: Authorized, request: Request, form: StaffForm) -> Response:
+    """Check the password or a code of the second factor, and go back to the page that asked for it."""
     to = _check_path(str(form.get("to", "")))
     try:
-        _confirm_password(site, caller, str(form.get("password", "")))
+        if "code" in form:
+            _confirm_code(site, caller, request, str(form["code"]))
+        else:
+            _confirm_password(site, caller, str(form.get("password", "")))
     except NotAllowed as error:
         return _confirmation_page(site, caller, to, str(error))
     return RedirectResponse(to, SEE_OTHER)

@@ -83,8 +83,16 @@ def _member_tokens(members: tuple["MemberRow", ...], tokens: tuple["ApiTokenRow"
     for token in tokens:
         member = people[token.staff_id]
         scopes = tuple(sorted(campaign_actions_of(member.role) & token.scopes))
-        times = {"used_at": token.used_at, "expires_at": token.expires_at}
-        rows.append(MemberToken(id=token.id, name=token.name, person=member.name, scopes=scopes, **times))
+        rows.append(
+            MemberToken(
+                id=token.id,
+                name=token.name,
+                person=member.name,
+                scopes=scopes,
+                used_at=token.used_at,
+                expires_at=token.expires_at,
+            )
+        )
     return tuple(row for row in rows if row.scopes)
 
 

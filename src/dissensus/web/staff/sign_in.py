@@ -2,7 +2,7 @@
 
 import secrets
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Cookie, Depends, Request
 from fastapi.responses import RedirectResponse, Response
@@ -10,13 +10,16 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.campaign.roles import DUTIES
 from dissensus.web.core.responses import SEE_OTHER, page
-from dissensus.web.core.site import Site, client_network
+from dissensus.web.core.site import Site, address_digest
 from dissensus.web.core.staff_auth import STAFF_COOKIE, Key, Public, PublicForm, SessionKey, SiteOf
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.workflows.campaign import members
 from dissensus.workflows.campaign.members import MemberInvitation
-from dissensus.workflows.platform import passwords, staff
-from dissensus.workflows.platform.passwords import ADDRESS_LIMIT, NAME_LIMIT
+from dissensus.workflows.platform import passwords, second_factors, staff
+from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, NAME_LIMIT, LoginTraces
+
+if TYPE_CHECKING:
+    from dissensus.store.staff import StaffRow
 
 router = APIRouter(dependencies=[Depends(Public("sign-in"))])
 
@@ -46,6 +49,17 @@ class PasswordPage:
     form_token: str
     name: str = ""
     provider: str | None = None
+    faults: tuple[str, ...] = ()
+    language: str = DEFAULT_LANGUAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodePage:
+    """Form for a code of the second factor."""
+
+    template: ClassVar[str] = "staff/second-factor-code.html"
+
+    form_token: str
     faults: tuple[str, ...] = ()
     language: str = DEFAULT_LANGUAGE
 
@@ -83,7 +97,7 @@ def submit_password(site: SiteOf, request: Request, form: PublicForm, sign_in_ke
     hasher = site.hasher()
     traces = {
         site.tokens.keyed_digest("name", name.strip()): NAME_LIMIT,
-        site.tokens.keyed_digest("address", client_network(request)): ADDRESS_LIMIT,
+        address_digest(site, request): ADDRESS_LIMIT,
     }
     try:
         session = passwords.sign_in_with_password(
@@ -97,11 +111,45 @@ def submit_password(site: SiteOf, request: Request, form: PublicForm, sign_in_ke
 
 
 def redirect_signed_in(site: Site, session: str, to: str) -> Response:
-    """Set the session cookie and redirect."""
-    response = RedirectResponse(to, SEE_OTHER)
+    """Set the session cookie and redirect, to the form for a code while the second factor is missing."""
+    pending = second_factors.find_pending_staff(site.platform, session, now=site.clock())
+    response = RedirectResponse(to if pending is None else "/second-factor", SEE_OTHER)
     site.set_cookie(response, STAFF_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
     response.delete_cookie(SIGN_IN_COOKIE)
     return response
+
+
+@router.get("/second-factor")
+def ask_code(site: SiteOf, session: SessionKey = "") -> Response:
+    """Show the form for a code of the second factor."""
+    if second_factors.find_pending_staff(site.platform, session, now=site.clock()) is None:
+        return RedirectResponse("/sign-in", SEE_OTHER)
+    return page(site, CodePage(form_token=site.tokens.csrf_token(session)))
+
+
+@router.post("/second-factor")
+def submit_code(site: SiteOf, request: Request, form: PublicForm, session: SessionKey = "") -> Response:
+    """Finish signing in with a code of the second factor."""
+    staff_row = second_factors.find_pending_staff(site.platform, session, now=site.clock())
+    if staff_row is None:
+        return RedirectResponse("/sign-in", SEE_OTHER)
+    site.tokens.check_csrf_token(session, str(form.get("form_token", "")))
+    code, traces = str(form.get("code", "")), code_traces(site, request, staff_row)
+    try:
+        new_session = second_factors.finish_sign_in(
+            site.platform, site.tokens.keys, session, code, traces=traces, now=site.clock()
+        )
+    except NotAllowed as error:
+        return page(site, CodePage(form_token=site.tokens.csrf_token(session), faults=(str(error),)), 403)
+    return redirect_signed_in(site, new_session, "/campaigns")
+
+
+def code_traces(site: Site, request: Request, staff_row: "StaffRow") -> LoginTraces:
+    """Return the traces of an attempt to enter a code."""
+    return {
+        site.tokens.keyed_digest("code", staff_row.id): NAME_LIMIT,
+        address_digest(site, request): ADDRESS_LIMIT,
+    }
 
 
 @router.get("/sign-in/{key}")

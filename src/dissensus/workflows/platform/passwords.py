@@ -1,48 +1,27 @@
-"""Passwords: Argon2id hashes, and backoff after failed sign-ins."""
+"""Passwords: Argon2id hashes, strength, and sign-in."""
 
 import unicodedata
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Collection
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from argon2 import PasswordHasher, extract_parameters
 from argon2.exceptions import VerifyMismatchError
-from sqlalchemy import Connection
 
 from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.store import staff as store
-from dissensus.store.core import login_failures
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.platform.sign_in_limits import LoginTraces, count_attempt, record_success
 from dissensus.workflows.platform.staff import delete_expired_keys, find_staff, open_session
 
 MIN_LENGTH: Final = 12
 MAX_LENGTH: Final = 1_000
-MAX_WAIT: Final = timedelta(minutes=15)
-FAILURE_RETENTION: Final = timedelta(days=1)
-"""Time for which failures count."""
 SITE_NAME: Final = "dissensus"
 MIN_STRENGTH: Final = 3
 """Lowest accepted score of zxcvbn: more than 10^8 guesses."""
 MAX_STRENGTH_LENGTH: Final = 72
 """Number of characters whose strength is estimated; the estimate takes long for more."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptLimit:
-    """Limit of failed attempts by one trace, such as a name or an address."""
-
-    n_free: int  # Failures before the backoff
-    retention: timedelta  # Time after the last failure in which failures count
-    cleared_by_success: bool  # Otherwise a success takes back its own attempt alone
-
-
-NAME_LIMIT: Final = AttemptLimit(5, timedelta(days=1), cleared_by_success=True)
-ADDRESS_LIMIT: Final = AttemptLimit(20, timedelta(hours=1), cleared_by_success=False)
-"""Own successes must not clear an address: a member could otherwise guess the passwords of others without a limit."""
-LoginTraces = Mapping[str, AttemptLimit]
-"""Fingerprints of the name and the address of an attempt, with their limits."""
 
 
 class HashCost(NamedTuple):
@@ -67,7 +46,7 @@ def sign_in_with_password(
     platform: Platform, hasher: PasswordHasher, name: str, password: str, *, traces: LoginTraces, now: datetime
 ) -> str:
     """Return the key of a new session for a correct password."""
-    _count_attempt(platform, traces, now)
+    count_attempt(platform, traces, now)
     with platform.database.reading() as tx:
         staff = store.find_staff_by_name(tx, name.strip())
         password_hash = None if staff is None else store.find_password_hash(tx, staff.id)
@@ -79,7 +58,7 @@ def sign_in_with_password(
     with platform.database.writing() as tx:
         if hasher.check_needs_rehash(password_hash):
             store.set_password_hash(tx, staff.id, hasher.hash(password))
-        _record_success(tx, traces)
+        record_success(tx, traces)
         delete_expired_keys(tx, now=now)
         return open_session(tx, staff.id, now=now)
 
@@ -109,36 +88,6 @@ def _verify_password(hasher: PasswordHasher, password_hash: str, password: str) 
         return False
 
 
-def _count_attempt(platform: Platform, traces: LoginTraces, now: datetime) -> None:
-    """Count an attempt as failed before checking it, so that parallel ones count too; refuse it during the backoff."""
-    with platform.database.writing() as tx:
-        login_failures.delete_failures_before(tx, now - FAILURE_RETENTION)
-        for trace, limit in traces.items():
-            login_failures.delete_failures_before(tx, now - limit.retention, fingerprint=trace)
-        before = login_failures.load_failures(tx, tuple(traces))
-        for trace, limit in sorted(traces.items()):
-            n_failures = login_failures.count_login_failure(tx, trace, now=now) - 1
-            n_before, last_at = before.get(trace, (0, now))
-            # A parallel attempt that was counted in between happened just now.
-            until = (last_at if n_failures == n_before else now) + _backoff(n_failures - limit.n_free)
-            if now < until:
-                seconds = -int((now - until).total_seconds() // 1)
-                raise NotAllowed(f"Too many tries failed. Try again in {seconds:,} second{'s' * (seconds > 1)}.")
-
-
-def _record_success(tx: Connection, traces: LoginTraces) -> None:
-    """Clear the failures that a success clears; elsewhere take back the attempt, which was counted as failed."""
-    login_failures.clear_failures(tx, tuple(trace for trace, limit in traces.items() if limit.cleared_by_success))
-    for trace, limit in sorted(traces.items()):
-        if not limit.cleared_by_success:
-            login_failures.forgive_login_failure(tx, trace)
-
-
-def _backoff(n_beyond: int) -> timedelta:
-    """Return the exponential backoff after failures beyond the free ones."""
-    return min(timedelta(seconds=2 ** min(n_beyond, 20)), MAX_WAIT) if n_beyond >= 0 else timedelta()
-
-
 def confirm_password(
     platform: Platform,
     hasher: PasswordHasher,
@@ -154,11 +103,11 @@ def confirm_password(
         password_hash = store.find_password_hash(tx, staff.id)
     if password_hash is None:
         raise NotAllowed("You have no password. Sign in again instead.")
-    _count_attempt(platform, traces, now)
+    count_attempt(platform, traces, now)
     if not _verify_password(hasher, password_hash, _normalise_password(password)):
         raise NotAllowed("The current password is wrong.")
     with platform.database.writing() as tx:
-        _record_success(tx, traces)
+        record_success(tx, traces)
         store.record_session_confirmation(tx, session, now=now)
 
 

@@ -11,6 +11,7 @@ from dissensus.schema.hints import format_list, format_value
 from dissensus.store import api_tokens, members
 from dissensus.store import staff as store
 from dissensus.store.core.orm import hash_key, new_key
+from dissensus.store.identity.second_factors import has_second_factor
 from dissensus.store.staff import StaffRow, StaffSession
 from dissensus.workflows.platform.platform import Platform
 
@@ -18,6 +19,8 @@ LINK_LIFETIME: Final = timedelta(minutes=15)
 """Validity of a sign-in link."""
 SESSION_LIFETIME: Final = timedelta(hours=12)
 """Validity of a session that is in use."""
+PENDING_LIFETIME: Final = timedelta(minutes=10)
+"""Time for entering the code of the second factor."""
 USE_RESOLUTION: Final = timedelta(minutes=1)
 """Resolution of the time of the last use, to avoid a write per request."""
 CONFIRMATION_LIFETIME: Final = timedelta(minutes=10)
@@ -91,10 +94,12 @@ def sign_in_with_link(platform: Platform, key: str, *, now: datetime) -> str:
         return open_session(tx, staff_id, now=now)
 
 
-def open_session(tx: Connection, staff_id: str, *, now: datetime) -> str:
-    """Return the key of a new session."""
+def open_session(tx: Connection, staff_id: str, *, verified: bool = False, now: datetime) -> str:
+    """Return the key of a new session; it is pending if the person has a second factor that was not verified."""
     session = new_key()
-    store.add_staff_session(tx, staff_id, session, now=now, expires_at=now + SESSION_LIFETIME)
+    pending = not verified and has_second_factor(tx, staff_id)
+    expires_at = now + (PENDING_LIFETIME if pending else SESSION_LIFETIME)
+    store.add_staff_session(tx, staff_id, session, pending=pending, now=now, expires_at=expires_at)
     return session
 
 

@@ -117,6 +117,24 @@ def upgrade() -> None:
     )
     op.create_index("ix_login_link_staff_id", "login_link", ["staff_id"], unique=False)
     op.create_table(
+        "totp",
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("secret", sa.String(), nullable=False),
+        sa.Column("created_at", MOMENT, nullable=False),
+        sa.Column("confirmed_at", MOMENT, nullable=True),
+        sa.Column("last_step", NUMBER, nullable=True),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_totp_staff_id"),
+        sa.PrimaryKeyConstraint("staff_id", name="pk_totp"),
+    )
+    op.create_table(
+        "recovery_code",
+        sa.Column("code_hash", HASH, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_recovery_code_staff_id"),
+        sa.PrimaryKeyConstraint("code_hash", name="pk_recovery_code"),
+    )
+    op.create_index("ix_recovery_code_staff_id", "recovery_code", ["staff_id"], unique=False)
+    op.create_table(
         "consent_text",
         sa.Column("id", ID, nullable=False),
         sa.Column("campaign_id", ID, nullable=False),
@@ -496,6 +514,7 @@ def upgrade() -> None:
         sa.Column("staff_id", ID, nullable=True),
         sa.Column("seen_at", MOMENT, nullable=True),
         sa.Column("confirmed_at", MOMENT, nullable=True),
+        sa.Column("pending", sa.Boolean(), nullable=False),
         sa.Column("expires_at", MOMENT, nullable=False),
         sa.CheckConstraint("(rater_id IS NULL) <> (staff_id IS NULL)", name=op.f("ck_session_of_one")),
         sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_session_rater_id"),

@@ -1,0 +1,1 @@
+"""Second factors of staff, and the security log."""

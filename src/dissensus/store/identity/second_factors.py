@@ -1,0 +1,95 @@
+"""Second factors of staff: time-based one-time passwords (TOTP) and recovery codes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, ForeignKey, delete, func, insert, select, update
+from sqlalchemy.orm import Mapped, mapped_column
+
+from dissensus.store.core.orm import HASH, Base, Number, hash_key
+
+
+class TotpTable(Base):
+    """TOTP secret (RFC 6238) of a staff account."""
+
+    __tablename__ = "totp"
+
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), primary_key=True)
+    secret: Mapped[str] = mapped_column(doc="Encrypted under the secret key of the site, in base64.")
+    created_at: Mapped[datetime]
+    confirmed_at: Mapped[datetime | None] = mapped_column(doc="Null until the first code was entered.")
+    last_step: Mapped[int | None] = mapped_column(Number, doc="Time step of the last accepted code.")
+
+
+class RecoveryCodeTable(Base):
+    """Unused recovery code, which replaces a code of the second factor once."""
+
+    __tablename__ = "recovery_code"
+
+    code_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TotpRow:
+    """TOTP secret of a staff account."""
+
+    secret: str  # Encrypted
+    confirmed_at: datetime | None
+
+
+def find_totp(tx: Connection, staff_id: str) -> TotpRow | None:
+    """Return the TOTP secret of an account, confirmed or not, or None."""
+    query = select(TotpTable.secret, TotpTable.confirmed_at).where(TotpTable.staff_id == staff_id)
+    row = tx.execute(query).one_or_none()
+    return None if row is None else TotpRow(**row._mapping)
+
+
+def has_second_factor(tx: Connection, staff_id: str) -> bool:
+    """Return whether an account has a confirmed second factor."""
+    query = select(TotpTable.staff_id).where(TotpTable.staff_id == staff_id, TotpTable.confirmed_at.is_not(None))
+    return tx.scalar(query) is not None
+
+
+def replace_totp(tx: Connection, staff_id: str, secret: str, *, now: datetime) -> None:
+    """Insert an unconfirmed secret in place of an earlier one."""
+    delete_second_factor(tx, staff_id)
+    tx.execute(insert(TotpTable).values(staff_id=staff_id, secret=secret, created_at=now))
+
+
+def confirm_totp(tx: Connection, staff_id: str, *, now: datetime) -> bool:
+    """Confirm the secret of an account, and return whether it was unconfirmed before."""
+    unconfirmed = (TotpTable.staff_id == staff_id) & TotpTable.confirmed_at.is_(None)
+    return tx.execute(update(TotpTable).where(unconfirmed).values(confirmed_at=now)).rowcount == 1
+
+
+def use_totp_step(tx: Connection, staff_id: str, step: int) -> bool:
+    """Record the time step of an accepted code; False if this step or a later one was used before."""
+    unused = TotpTable.last_step.is_(None) | (TotpTable.last_step < step)
+    record = update(TotpTable).where(TotpTable.staff_id == staff_id, unused).values(last_step=step)
+    return tx.execute(record).rowcount == 1
+
+
+def delete_second_factor(tx: Connection, staff_id: str) -> bool:
+    """Delete the secret and the recovery codes of an account, and return whether there was a secret."""
+    tx.execute(delete(RecoveryCodeTable).where(RecoveryCodeTable.staff_id == staff_id))
+    return tx.execute(delete(TotpTable).where(TotpTable.staff_id == staff_id)).rowcount > 0
+
+
+def replace_recovery_codes(tx: Connection, staff_id: str, codes: Sequence[str]) -> None:
+    """Store new recovery codes by their hashes, in place of the earlier ones."""
+    tx.execute(delete(RecoveryCodeTable).where(RecoveryCodeTable.staff_id == staff_id))
+    tx.execute(insert(RecoveryCodeTable), [{"code_hash": hash_key(code), "staff_id": staff_id} for code in codes])
+
+
+def use_recovery_code(tx: Connection, staff_id: str, code: str) -> bool:
+    """Delete a recovery code, and return whether it was valid; of two concurrent uses only one succeeds."""
+    chosen = (RecoveryCodeTable.code_hash == hash_key(code)) & (RecoveryCodeTable.staff_id == staff_id)
+    return tx.execute(delete(RecoveryCodeTable).where(chosen)).rowcount == 1
+
+
+def count_recovery_codes(tx: Connection, staff_id: str) -> int:
+    """Count the unused recovery codes of an account."""
+    query = select(func.count()).select_from(RecoveryCodeTable).where(RecoveryCodeTable.staff_id == staff_id)
+    return tx.scalar(query) or 0

@@ -1,0 +1,119 @@
+"""Second-factor pages of the account: set-up, recovery codes and removal."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from urllib.parse import urlsplit
+
+import segno
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+
+from dissensus.errors import Conflict, NotAllowed
+from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.site import Site
+from dissensus.web.core.staff_auth import Require, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.workflows.platform import second_factors
+
+if TYPE_CHECKING:
+    from dissensus.workflows.platform.second_factors import SecondFactorView, TotpEnrolment
+
+router = APIRouter()
+
+PAGE: Final = "/account/second-factor"
+GROUP_LENGTH: Final = 4
+QR_SCALE: Final = 5
+Authorized = Annotated[StaffRequest, Depends(Require("account"))]
+RecentlyConfirmed = Annotated[StaffRequest, Depends(Require("account", recent=True))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondFactorPage(StaffPage):
+    """State of the second factor, and the secret while it is set up."""
+
+    template: ClassVar[str] = "staff/second-factor.html"
+
+    factor: "SecondFactorView"
+    enrolment: "TotpEnrolment | None"
+    required: bool
+    faults: tuple[str, ...] = ()
+
+    @property
+    def qr_code(self) -> str:
+        """QR code of the secret as SVG, on white also in dark mode, since cameras need the contrast."""
+        if self.enrolment is None:
+            return ""
+        code = segno.make(self.enrolment.uri, error="m")
+        return code.svg_inline(scale=QR_SCALE, border=4, dark="#000", light="#fff", title="QR code of the secret")
+
+    @property
+    def secret_groups(self) -> str:
+        """Secret in groups of four characters."""
+        secret = "" if self.enrolment is None else self.enrolment.secret
+        return " ".join(secret[i : i + GROUP_LENGTH] for i in range(0, len(secret), GROUP_LENGTH))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryCodesPage(StaffPage):
+    """New recovery codes, shown once."""
+
+    template: ClassVar[str] = "staff/second-factor-recovery.html"
+
+    codes: tuple[str, ...]
+
+
+@router.get(PAGE)
+def show_second_factor(site: SiteOf, caller: Authorized, request: Request) -> Response:
+    """Show the second factor; the secret is shown only while it is not in use."""
+    return _second_factor(site, caller, request)
+
+
+def _second_factor(site: Site, caller: StaffRequest, request: Request, *faults: str) -> Response:
+    issuer = urlsplit(site.address_for(request)).netloc
+    context = caller.page(
+        SecondFactorPage,
+        factor=second_factors.load_second_factor(site.platform, caller.staff),
+        enrolment=second_factors.load_enrolment(site.platform, site.tokens.keys, caller.staff, issuer=issuer),
+        required=site.settings.owners_need_second_factor,
+        faults=faults,
+    )
+    return page(site, context, 422 if faults else 200)
+
+
+@router.post(f"{PAGE}/begin")
+def begin_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request, _form: StaffForm) -> Response:
+    """Create a secret."""
+    try:
+        second_factors.begin_enrolment(site.platform, site.tokens.keys, caller.staff, now=site.clock())
+    except Conflict as error:
+        return _second_factor(site, caller, request, str(error))
+    return RedirectResponse(PAGE, SEE_OTHER)
+
+
+@router.post(f"{PAGE}/confirm")
+def confirm_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request, form: StaffForm) -> Response:
+    """Use the secret from now on, and show recovery codes once."""
+    code = str(form.get("code", ""))
+    try:
+        codes = second_factors.confirm_enrolment(
+            site.platform, site.tokens.keys, caller.staff, code, session=caller.session, now=site.clock()
+        )
+    except (Conflict, NotAllowed) as error:
+        return _second_factor(site, caller, request, str(error))
+    return page(site, caller.page(RecoveryCodesPage, codes=codes))
+
+
+@router.post(f"{PAGE}/recovery-codes")
+def renew_recovery_codes(site: SiteOf, caller: RecentlyConfirmed, request: Request, _form: StaffForm) -> Response:
+    """Replace the recovery codes, and show the new ones once."""
+    try:
+        codes = second_factors.renew_recovery_codes(site.platform, caller.staff)
+    except Conflict as error:
+        return _second_factor(site, caller, request, str(error))
+    return page(site, caller.page(RecoveryCodesPage, codes=codes))
+
+
+@router.post(f"{PAGE}/remove")
+def remove_second_factor(site: SiteOf, caller: RecentlyConfirmed, _form: StaffForm) -> Response:
+    """Remove the second factor."""
+    second_factors.remove_second_factor(site.platform, caller.staff, session=caller.session)
+    return RedirectResponse(PAGE, SEE_OTHER)

@@ -1,0 +1,62 @@
+"""Limits of failed sign-ins: exponential backoff by name and by address, counted in the database."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Connection
+
+from dissensus.errors import NotAllowed
+from dissensus.store.core import login_failures
+from dissensus.workflows.platform.platform import Platform
+
+MAX_WAIT: Final = timedelta(minutes=15)
+FAILURE_RETENTION: Final = timedelta(days=1)
+"""Longest time for which failures count."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLimit:
+    """Limit of failed attempts by one trace, such as a name or an address."""
+
+    n_free: int  # Failures before the backoff
+    retention: timedelta  # Time after the last failure in which failures count
+    cleared_by_success: bool  # Otherwise a success takes back its own attempt alone
+
+
+NAME_LIMIT: Final = AttemptLimit(5, timedelta(days=1), cleared_by_success=True)
+ADDRESS_LIMIT: Final = AttemptLimit(20, timedelta(hours=1), cleared_by_success=False)
+"""Own successes must not clear an address: a member could otherwise guess the passwords of others without a limit."""
+LoginTraces = Mapping[str, AttemptLimit]
+"""Fingerprints of the name and the address of an attempt, with their limits."""
+
+
+def count_attempt(platform: Platform, traces: LoginTraces, now: datetime) -> None:
+    """Count an attempt as failed before checking it, so that parallel ones count too; refuse it during the backoff."""
+    with platform.database.writing() as tx:
+        login_failures.delete_failures_before(tx, now - FAILURE_RETENTION)
+        for trace, limit in traces.items():
+            login_failures.delete_failures_before(tx, now - limit.retention, fingerprint=trace)
+        before = login_failures.load_failures(tx, tuple(traces))
+        for trace, limit in sorted(traces.items()):
+            n_failures = login_failures.count_login_failure(tx, trace, now=now) - 1
+            n_before, last_at = before.get(trace, (0, now))
+            # A parallel attempt that was counted in between happened just now.
+            until = (last_at if n_failures == n_before else now) + _backoff(n_failures - limit.n_free)
+            if now < until:
+                seconds = -int((now - until).total_seconds() // 1)
+                raise NotAllowed(f"Too many tries failed. Try again in {seconds:,} second{'s' * (seconds > 1)}.")
+
+
+def record_success(tx: Connection, traces: LoginTraces) -> None:
+    """Clear the failures that a success clears; elsewhere take back the attempt, which was counted as failed."""
+    login_failures.clear_failures(tx, tuple(trace for trace, limit in traces.items() if limit.cleared_by_success))
+    for trace, limit in sorted(traces.items()):
+        if not limit.cleared_by_success:
+            login_failures.forgive_login_failure(tx, trace)
+
+
+def _backoff(n_beyond: int) -> timedelta:
+    """Return the exponential backoff after failures beyond the free ones."""
+    return min(timedelta(seconds=2 ** min(n_beyond, 20)), MAX_WAIT) if n_beyond >= 0 else timedelta()
