@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from tests.support.commands import SCRIPT, RunCommand
 
-from dissensus.demo.chatters import REFUSALS
+from dissensus.demo.visitor import REFUSALS
 from dissensus.files.attempts.tables import read_attempts
 from dissensus.files.pairs.reader import read_pairs
 

@@ -18,10 +18,9 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.cli.platform.options import open_site_platform, utc_now
 from dissensus.demo import online_loop
-from dissensus.demo.chatters import CONVERSATIONS, hold_conversations
 from dissensus.demo.simulated import DemoCampaign, simulate_demo_campaign
 from dissensus.demo.staff import decide_flags, label_all
-from dissensus.demo.visitor import Visitor, take_part
+from dissensus.demo.visitor import CONVERSATIONS, Visitor, hold_conversations, take_part
 from dissensus.errors import DissensusError, InvalidInput, Unavailable
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.report import build

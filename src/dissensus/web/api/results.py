@@ -17,8 +17,7 @@ from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.workflows.campaign import pagination
 from dissensus.workflows.campaign.quota import load_quota_progress
 from dissensus.workflows.export.consent_scope import ID_DIGITS
-from dissensus.workflows.export.pages import PageCursor, begin_export, read_ratings_page
-from dissensus.workflows.export.ratings import ExportOptions
+from dissensus.workflows.export.ratings import ExportOptions, PageCursor, begin_export, read_ratings_page
 
 router = APIRouter(
     prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Results"]

@@ -1,6 +1,6 @@
-"""Export the ratings of a campaign as internal files."""
+"""Export of the ratings of a campaign: files, a stream, and pages of the API."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -11,6 +11,7 @@ from typing import Any, Final
 import polars as pl
 from sqlalchemy import Connection
 
+from dissensus.campaign.event_log import AuditEvent
 from dissensus.campaign.export_table import ExportedRating, ExportForm, export_form, to_frame
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.raw import table_stream, table_writer
@@ -18,8 +19,8 @@ from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list
 from dissensus.schema.records.item import Item
+from dissensus.store import events, flags
 from dissensus.store import export as export_store
-from dissensus.store import flags
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.export import RatingExportCounts
 from dissensus.workflows.campaign import overview
@@ -228,3 +229,78 @@ def _readme_lines(source: RatingsExportSource, file: str, *, guards: bool, now: 
         yield "an apostrophe before it, conversations too. Parquet, JSON Lines and --raw have unchanged texts."
     else:
         yield "Texts are unchanged: do not open it in a spreadsheet, which reads those with = + - @ first as formulas."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageCursor:
+    """Position in a paginated export."""
+
+    start_event: int  # number of the log event that records its start and columns
+    last: str = ""  # id of the last assignment read; empty at the start
+    n: int = 0  # rows read so far
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingsPage:
+    """One page of an export."""
+
+    form: ExportForm  # columns, the same for all pages
+    rows: tuple[dict[str, Any], ...]
+    next: PageCursor | None  # None on the last page
+
+
+def begin_export(platform: Platform, name: str, *, options: ExportOptions, staff_id: str, now: datetime) -> PageCursor:
+    """Log the start of an export with its columns and return the first cursor."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.load(tx, campaign_row)
+        required_purposes(campaign, options.purposes)
+        columns, _ = load_export_columns(tx, campaign_row, campaign)
+    content = {"purposes": list(options.purposes), "with_text": options.with_text, **columns}
+    with platform.database.writing() as tx:
+        return PageCursor(start_event=log_staff_event(tx, campaign_row.id, "exported", staff_id, now, **content))
+
+
+def read_ratings_page(
+    platform: Platform,
+    name: str,
+    *,
+    options: ExportOptions,
+    cursor: PageCursor,
+    most: int,
+    public: Callable[[str], str],
+    staff_id: str,
+) -> RatingsPage:
+    """Return ratings finished before the export began, after a cursor; `public` maps rater ids to export ids."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.load(tx, campaign_row)
+        event = _load_begin_event(tx, campaign_row, cursor)
+        form = _export_form(campaign, options, event)
+        purposes = required_purposes(campaign, options.purposes)
+        # Without later ratings: else an old cursor would give access to all future ones.
+        ratings_after = export_store.list_ratings_after(
+            tx, campaign_row.id, purposes, last=cursor.last, until=event.at, most=most + 1
+        )
+        gold = gold_columns_by_item(tx, campaign, campaign_row, {rating.item.item_id for _, rating in ratings_after})
+    page = ratings_after[:most]
+    ratings = [
+        replace(rating, rater_id=public(rating.rater_id), item=add_gold_attributes(rating.item, gold))
+        for _, rating in page
+    ]
+    rows = tuple(to_frame(ratings, form, start=cursor.n).to_dicts())
+    following = replace(cursor, last=page[-1][0], n=cursor.n + len(rows)) if len(ratings_after) > most else None
+    return RatingsPage(form=form, rows=rows, next=following)
+
+
+def _load_begin_event(tx: Connection, campaign_row: CampaignRow, cursor: PageCursor) -> AuditEvent:
+    event = events.find_event(tx, campaign_row.id, cursor.start_event)
+    if event is None:
+        raise NotFound("This listing is not in the log. Leave `after` out to begin another one.")
+    return event
+
+
+def _export_form(campaign: Campaign, options: ExportOptions, event: AuditEvent) -> ExportForm:
+    """Return the columns that the export began with, so that a page reads only its own rows."""
+    attributes, with_flag = event.content["attributes"], event.content["with_flag"]
+    return export_form(campaign, attributes, with_text=options.with_text, with_flag=with_flag)
