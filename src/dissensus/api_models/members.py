@@ -74,6 +74,7 @@ class NoticeResource(Resource):
     kind: Annotated[Literal["help", "illegal"], Field(description="`illegal` content must not be shown to anybody.")]
     text: Annotated[str, Field(description="Message of the rater.")]
     item: Annotated[str | None, Field(description="Item that the report is about, if any.")]
+    withheld: Annotated[bool | None, Field(description="True if the item is withheld from everybody.")]
     at: datetime
 
 
