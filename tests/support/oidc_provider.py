@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -37,6 +38,9 @@ class Provider:
     public_key: RSAKey = field(init=False)
     refuses: bool = False
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    n_metadata: int = 0
+    status: int = 200
+    delay_s: float = 0.0
 
     def __post_init__(self) -> None:
         assert isinstance(self.key, RSAKey)
@@ -98,6 +102,8 @@ def providing() -> Iterator[Provider]:
                 self.send_header("location", provider.let_in(parameters))
                 self.end_headers()
                 return
+            provider.n_metadata += path.path.startswith("/.well-known/")
+            time.sleep(provider.delay_s)
             keys = KeySet([provider.public_key]).as_dict(private=False)
             documents = {"/.well-known/openid-configuration": provider.metadata(), "/keys": keys}
             self.answer(documents.get(path.path))
@@ -109,7 +115,7 @@ def providing() -> Iterator[Provider]:
 
         def answer(self, data: Any) -> None:
             body = json.dumps({"error": "invalid_grant"} if data is None else data).encode()
-            self.send_response(400 if data is None else 200)
+            self.send_response(400 if data is None else provider.status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))
             self.end_headers()

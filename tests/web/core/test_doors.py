@@ -153,7 +153,7 @@ def storm(
     site: Castle, doors: Iterable[Door], kinds: re.Pattern[str] = re.compile(""), **sizes: int
 ) -> tuple[int, list[str]]:
     """Attack doors; return the number of requests and their faults."""
-    n, faults = 0, []
+    n, faults = 0, list[str]()
     for door in doors:
         for request in site.attacks(door, **sizes):
             if kinds.search(request.name):

@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.support.api_programs import API, program
@@ -27,7 +28,7 @@ def rotate(live: Live, tokens: TokenSigner) -> None:
 
 
 def test_old_tokens_are_valid_until_their_key_is_removed() -> None:
-    old_tokens = {
+    old_tokens: dict[str, tuple[str, Any]] = {
         "arrival": (OLD.sign_arrival(ARRIVAL, now=NOW), lambda tokens, text: tokens.read_arrival(text, now=NOW)),
         "flow": (OLD.sign_oidc_flow(FLOW, now=NOW), lambda tokens, text: tokens.read_oidc_flow(text, now=NOW)),
         "withdrawal": (OLD.sign_withdrawal("rater"), lambda tokens, text: tokens.read_withdrawal(text)),

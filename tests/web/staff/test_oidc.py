@@ -1,7 +1,9 @@
 """Sign-in with an OpenID provider."""
 
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from tests.support.staff_browsers import House
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.settings import Settings, load_oidc_client_secret, read_settings
+from dissensus.web.core import oidc
 from dissensus.web.core.app import create_app
 from dissensus.workflows.platform import staff
 
@@ -145,6 +148,40 @@ def test_a_callback_without_a_started_sign_in_is_rejected(house: House, provider
     assert "Signing in took too long" in slow.get(back).text
     provider.refuses = True
     assert "The provider did not confirm your sign-in" in sign_in(house).text
+
+
+@sqlite_only
+def test_metadata_are_requested_once(house: House, provider: Provider) -> None:
+    for _ in range(3):
+        assert sign_in(house).status_code == 303
+    assert provider.n_metadata == 1
+
+
+@sqlite_only
+def test_a_failure_of_the_provider_is_kept_for_a_moment(
+    house: House, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oidc, "FAILURE_S", 1.0)
+    provider.status = 500
+    for _ in range(3):
+        assert "The provider answers with 500" in house.stranger().get("/oidc").text
+    assert provider.n_metadata == 1
+    provider.status = 200
+    time.sleep(1.0)
+    assert sign_in(house).status_code == 303
+
+
+@sqlite_only
+def test_visitors_do_not_wait_for_a_slow_provider(house: House, provider: Provider) -> None:
+    provider.delay_s = 1.0
+    with ThreadPoolExecutor(20) as threads:
+        pages = [threads.submit(house.stranger().get, "/oidc") for _ in range(20)]
+        time.sleep(0.3)
+        started = time.monotonic()
+        assert house.stranger().get("/sign-in").status_code == 200
+        assert time.monotonic() - started < 0.6
+        assert sorted({page.result().status_code for page in pages}) == [303, 503]
+    assert provider.n_metadata == 1
 
 
 @sqlite_only

@@ -1,14 +1,17 @@
 """Sign-in with an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0, section 3.1)."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from threading import Lock
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import httpx
 
-from dissensus.errors import NotAllowed, Unavailable
+from dissensus.errors import DissensusError, NotAllowed, Unavailable
 from dissensus.schema.hints import format_value
 from dissensus.settings import Settings, load_oidc_client_secret
 from dissensus.web.core.signed_tokens import OidcFlow
@@ -16,6 +19,10 @@ from dissensus.web.core.signed_tokens import OidcFlow
 ALGORITHMS: Final = ("RS256", "PS256", "ES256")
 """Public-key algorithms only; shared secrets are not accepted."""
 TIMEOUT_S: Final = 10
+METADATA_S: Final = 600
+"""Time for which metadata of the provider are kept."""
+FAILURE_S: Final = 15
+"""Time for which a failure to fetch them is kept."""
 LEEWAY_S: Final = 60
 """Allowed clock skew."""
 METADATA: Final = "/.well-known/openid-configuration"
@@ -27,6 +34,39 @@ class OidcIdentity:
 
     subject: str  # Issuer and subject identifier
     email: str | None  # None if the provider has not verified it
+
+
+class MetadataCache:
+    """Metadata of the provider, fetched by one thread at a time; a failure is kept for a short time."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._issuer: str | None = None
+        self._due = 0.0
+        self._result: dict[str, Any] | DissensusError = Unavailable(
+            "The provider has not answered yet. Try again in a moment, or sign in with a password or a link."
+        )
+
+    def get(self, settings: Settings) -> dict[str, Any]:
+        """Return the metadata; raise the failure of the last request while it is kept."""
+        is_current = settings.oidc_issuer == self._issuer and monotonic() < self._due
+        # Other threads do not wait for a slow provider.
+        if not is_current and self._lock.acquire(blocking=False):
+            try:
+                self._fetch(settings)
+            finally:
+                self._lock.release()
+        if isinstance(self._result, DissensusError):
+            raise self._result
+        return self._result
+
+    def _fetch(self, settings: Settings) -> None:
+        try:
+            with _client() as client:
+                self._result, time_s = _metadata(client, settings), METADATA_S
+        except (NotAllowed, Unavailable) as error:
+            self._result, time_s = error, FAILURE_S
+        self._issuer, self._due = settings.oidc_issuer, monotonic() + time_s
 
 
 def check_oidc_settings(settings: Settings) -> None:
@@ -48,7 +88,7 @@ def start_flow() -> OidcFlow:
     return OidcFlow(*(secrets.token_urlsafe(32) for _ in range(3)))
 
 
-def authorization_url(settings: Settings, flow: OidcFlow, *, redirect_uri: str) -> str:
+def authorization_url(settings: Settings, metadata: Mapping[str, Any], flow: OidcFlow, *, redirect_uri: str) -> str:
     """Return the authorisation URL."""
     from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]
 
@@ -62,12 +102,13 @@ def authorization_url(settings: Settings, flow: OidcFlow, *, redirect_uri: str) 
         "code_challenge": create_s256_code_challenge(flow.verifier),
         "code_challenge_method": "S256",
     }
-    with _client() as client:
-        endpoint = str(_metadata(client, settings)["authorization_endpoint"])
+    endpoint = str(metadata["authorization_endpoint"])
     return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
 
 
-def fetch_identity(settings: Settings, flow: OidcFlow, code: str, *, redirect_uri: str, now: datetime) -> OidcIdentity:
+def fetch_identity(
+    settings: Settings, metadata: Mapping[str, Any], flow: OidcFlow, code: str, *, redirect_uri: str, now: datetime
+) -> OidcIdentity:
     """Exchange the authorisation code for a verified identity."""
     basic = httpx.BasicAuth(
         quote(str(settings.oidc_client_id), safe=""), quote(load_oidc_client_secret(settings), safe="")
@@ -79,7 +120,6 @@ def fetch_identity(settings: Settings, flow: OidcFlow, code: str, *, redirect_ur
         "code_verifier": flow.verifier,
     }
     with _client() as client:
-        metadata = _metadata(client, settings)
         tokens = _fetch_json(client, "POST", metadata["token_endpoint"], data=form, auth=basic)
         keys = _fetch_json(client, "GET", metadata["jwks_uri"])
     claims = _claims(settings, tokens, keys, flow.nonce, now)

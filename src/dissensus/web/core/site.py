@@ -11,6 +11,7 @@ from fastapi import Request, Response
 from dissensus.settings import Settings
 from dissensus.web.core.chat_responder import ChatResponder
 from dissensus.web.core.downloads import DownloadSpool
+from dissensus.web.core.oidc import MetadataCache
 from dissensus.web.core.rate_limit import TokenBucket
 from dissensus.web.core.renderer import PageRenderer
 from dissensus.web.core.signed_tokens import TokenSigner
@@ -39,6 +40,7 @@ class Site:
     rate_limiter: TokenBucket = field(default_factory=TokenBucket)
     slow_requests: SlowRequestLimit = field(default_factory=SlowRequestLimit)
     downloads: DownloadSpool = field(default_factory=DownloadSpool)
+    oidc_metadata: MetadataCache = field(default_factory=MetadataCache)
 
     def set_cookie(self, response: Response, name: str, value: str, seconds: int) -> None:
         """Set an HTTP-only, same-site cookie; with HTTPS, middleware makes it secure."""

@@ -26,9 +26,9 @@ def begin(site: SiteOf, request: Request) -> Response:
     """Redirect to the provider."""
     _check_configured(site)
     flow = oidc.start_flow()
-    response = RedirectResponse(
-        oidc.authorization_url(site.settings, flow, redirect_uri=_callback_url(site, request)), SEE_OTHER
-    )
+    metadata = site.oidc_metadata.get(site.settings)
+    url = oidc.authorization_url(site.settings, metadata, flow, redirect_uri=_callback_url(site, request))
+    response = RedirectResponse(url, SEE_OTHER)
     site.set_cookie(response, FLOW_COOKIE, site.tokens.sign_oidc_flow(flow, now=site.clock()), OIDC_FLOW_S)
     return response
 
@@ -48,9 +48,8 @@ def finish(
     flow = site.tokens.read_oidc_flow(token, now=site.clock())
     if not code or not compare_digest(state.encode(), flow.state.encode()):
         raise NotAllowed("The provider did not confirm your sign-in. Begin again at /sign-in.")
-    identity = oidc.fetch_identity(
-        site.settings, flow, code, redirect_uri=_callback_url(site, request), now=site.clock()
-    )
+    metadata, redirect_uri = site.oidc_metadata.get(site.settings), _callback_url(site, request)
+    identity = oidc.fetch_identity(site.settings, metadata, flow, code, redirect_uri=redirect_uri, now=site.clock())
     session = staff.sign_in_by_provider(site.platform, subject=identity.subject, email=identity.email, now=site.clock())
     response = redirect_signed_in(site, session, "/campaigns")
     response.delete_cookie(FLOW_COOKIE)
