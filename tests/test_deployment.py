@@ -1,6 +1,7 @@
 """Documented settings, the container image and its services."""
 
 import re
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,15 @@ def fill_variables(setting: str) -> str:
         "DISSENSUS_SECRET_KEY": SECRET,
         "DISSENSUS_BASE_URL": "https://rate.example.org",
     }
-    return re.sub(r"\$\{(\w+)[^}]*\}", lambda match: values[match[1]], setting)
+    return re.sub(r"\$\{(\w+)(?::-)?([^}]*)\}", lambda match: values.get(match[1], match[2]), setting)
+
+
+def test_the_gateway_of_the_bridge_is_the_trusted_proxy(compose: dict[str, Any]) -> None:
+    (network,) = compose["networks"]["default"]["ipam"]["config"]
+    gateway = ip_address(fill_variables(network["gateway"]))
+    assert gateway in ip_network(fill_variables(network["subnet"]))
+    environment = {name: fill_variables(value) for name, value in compose["services"]["site"]["environment"].items()}
+    assert read_settings(environment, Path("/nowhere")).proxy_networks == f"{gateway}/32"
 
 
 def test_services_contain_no_secrets_and_listen_on_localhost_only(compose: dict[str, Any]) -> None:

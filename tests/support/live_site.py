@@ -75,10 +75,11 @@ class Live:
 def serving(database_url: str, **settings: Any) -> Iterator[Live]:
     """Run the site over a database until the block ends."""
     clock = ManualClock()
-    app = create_app(Settings(**{**CHEAP, "database_url": database_url, **settings}), SecretKeys(SECRET))
+    site_settings = Settings(**{**CHEAP, "database_url": database_url, **settings})
+    app = create_app(site_settings, SecretKeys(SECRET))
     app.state.site = replace(app.state.site, clock=clock)
     share_routes(app)
-    with answering(app) as url, ExitStack() as clients:
+    with answering(app, trusted_proxies=site_settings.proxy_networks) as url, ExitStack() as clients:
         yield Live(url, app, clock, clients)
 
 
@@ -123,7 +124,7 @@ class Prompt(uvicorn.Server):
 
 
 @contextmanager
-def answering(app: FastAPI) -> Iterator[str]:
+def answering(app: FastAPI, *, trusted_proxies: str = "") -> Iterator[str]:
     """Run an application until the block ends; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         # As the site itself listens: otherwise the second part of each response arrives 40 ms late.
@@ -134,6 +135,7 @@ def answering(app: FastAPI) -> Iterator[str]:
             lifespan="on",
             ws="none",
             http=TimedHttpProtocol,
+            forwarded_allow_ips=trusted_proxies,
             timeout_graceful_shutdown=2,
         )
         server = Prompt(config)
