@@ -157,8 +157,7 @@ def house(live: Live) -> Iterator[Peopled]:
 def test_every_route_names_one_action_of_the_table(live: Live) -> None:
     actions_by_path = {route.path: route_actions(route) for route in routes_of(live.app)}
     assert [path for path, actions in actions_by_path.items() if len(actions) != 1 or not actions <= set(ACTIONS)] == []
-    # Actions without a route restrict page content.
-    assert set(ACTIONS) - set().union(*actions_by_path.values()) == {"small-numbers"}
+    assert set().union(*actions_by_path.values()) == set(ACTIONS)
 
 
 @sqlite_only
@@ -200,7 +199,7 @@ def test_api_routes_use_all_scopes(live: Live) -> None:
     scopes = {
         action for route in routes_of(live.app) for action in route_actions(route) if isinstance(route, TokenRoute)
     }
-    assert scopes | {"small-numbers"} == SCOPES
+    assert scopes == SCOPES
 
 
 @sqlite_only

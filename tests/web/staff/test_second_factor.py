@@ -72,7 +72,7 @@ def test_a_code_confirms_the_identity(house: House) -> None:
     app, _ = set_up(house, browser)
     house.live.clock.forward(minutes=11)
     assert send(browser, f"{PAGE}/remove").headers["location"] == "/account/confirm?to=%2Faccount%2Fsecond-factor"
-    assert send(browser, "/account/confirm", to=PAGE, code="000000").status_code == 403
+    assert send(browser, "/account/confirm", to=PAGE, code="000000").status_code == 422
     code = app.at(house.live.clock())
     assert send(browser, "/account/confirm", to=PAGE, code=code).headers["location"] == PAGE
     assert send(browser, f"{PAGE}/remove").headers["location"] == PAGE

@@ -93,7 +93,7 @@ def test_changes_of_credentials_and_roles_need_a_recent_confirmation(house: Hous
     assert send(owner, "/account/tokens", **token).headers["location"] == "/account/confirm?to=%2Faccount"
     assert "analyst since" in owner.get(invitations).text
     wrong = send(owner, "/account/confirm", to=invitations, password="wrong")
-    assert (wrong.status_code, "The current password is wrong" in wrong.text) == (403, True)
+    assert (wrong.status_code, "The current password is wrong" in wrong.text) == (422, True)
     assert send(owner, f"{invitations}/invite", role="expert").status_code == 303
     confirmed = send(owner, "/account/confirm", to=invitations, password=PASSWORD)
     assert (confirmed.status_code, confirmed.headers["location"]) == (303, invitations)

@@ -20,26 +20,12 @@ HIDDEN: Final = PoolAgreement(estimate=None, reason="Hidden, since few raters an
 def suppress_figures(
     figures: CampaignFigures, state: MonitorState, people: Sequence[MonitoredRater]
 ) -> CampaignFigures | None:
-    """Suppress what describes few raters, alone or in combination with other figures.
+    """Suppress what describes few raters, alone or in combination with other figures; None with few raters in all.
 
-    Parameters
-    ----------
-    figures
-        Figures of these people.
-    state
-        Ratings from which the figures were computed.
-    people
-        Participating raters.
+    What remains are groups that `select_publishable_groups` allows, and in each the answers to questions for which it
+    is allowed among the raters who answered them. Questions that few raters answered are dropped; so are hours and
+    flags, and days if any had few raters. The figures are computed from `state` for `people`.
 
-    Returns
-    -------
-    CampaignFigures or None
-        Groups that `select_publishable_groups` allows, and in each the answers to questions for which it is allowed
-        among the raters who answered them. Questions that few raters answered are dropped; so are hours and flags, and
-        days if any had few raters. None with few raters in all.
-
-    Notes
-    -----
     Figures of two times disclose the raters who came in between, so these may be published once only.
     """
     raters = state.raters([rater.rater_id for rater in people])

@@ -186,7 +186,7 @@ def _confirmation_page(site: Site, caller: StaffRequest, to: str, *faults: str) 
         provider=site.provider_button,
         faults=faults,
     )
-    return page(site, context, 403 if faults else 200)
+    return page(site, context, 422 if faults else 200)
 
 
 def _check_path(to: str) -> str:
