@@ -19,7 +19,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-ml lint types contracts docs check lock benchmark benchmark-web benchmark-peers calibration reproduce local-bot clean
+.PHONY: help setup demo test test-slow test-ml lint types contracts docs check lock benchmark benchmark-web benchmark-peers chaos calibration reproduce local-bot audit-lock sbom clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,9 @@ benchmark-web: $(READY)  ## load-test the site, write benchmarks/web/results.jso
 benchmark-peers: $(READY)  ## load-test other tools, write benchmarks/web/results-peers.json and docs/benchmarks-peers.md
 	benchmarks/web/peers $(ARGS)
 
+chaos: $(READY)  ## kill, freeze, cut and fill the site under load, write benchmarks/web/chaos.json and docs/chaos.md
+	$(BIN)/python benchmarks/web/chaos.py $(ARGS)
+
 calibration: $(READY)  ## measure coverage and size, write docs/generated/calibration.md
 	$(BIN)/python benchmarks/calibration.py $(ARGS)
 
@@ -113,6 +116,17 @@ lock: $(READY)  ## refresh requirements.lock and requirements-ml.lock
 	echo torch | $$UV pip compile pyproject.toml requirements-ml.in --extra ml --extra embeddings --no-config --excludes /dev/stdin \
 	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade --quiet \
 	  --constraint requirements.lock --output-file requirements-ml.lock --custom-compile-command "make lock"
+
+audit-lock: $(READY)  ## compare requirements.lock with a database of vulnerabilities, where it can be reached
+	@$(BIN)/python deploy/audit_lock.py $(ARGS)
+
+sbom: $(READY)  ## write artefacts/sbom.json (CycloneDX) of what the image installs
+	@UV=`command -v uv || echo .boot/bin/uv`; mkdir -p artefacts && \
+	$$UV venv --quiet --clear --python $(BIN)/python artefacts/sbom && \
+	VIRTUAL_ENV=artefacts/sbom $$UV pip install --quiet --constraint requirements.lock . && \
+	$$UV tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py environment --pyproject pyproject.toml \
+	  --output-reproducible --output-format JSON --output-file artefacts/sbom.json artefacts/sbom/bin/python && \
+	rm -rf artefacts/sbom && echo artefacts/sbom.json
 
 clean:  ## remove everything that the targets created
 	rm -rf $(VENV) $(ML) .boot artefacts docs/_build benchmarks/.venv benchmarks/.peers

@@ -1,12 +1,19 @@
 """Documented settings, the container image and its services."""
 
+import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from tests.support.loopback_server import serve_requests
 from tests.support.paths import ROOT
 
 from dissensus.campaign.encryption import SecretKeys
@@ -152,3 +159,66 @@ def test_services_contain_no_secrets_and_listen_on_localhost_only(compose: dict[
     ports = [port for service in compose["services"].values() for port in service.get("ports", [])]
     assert ports
     assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def run_audit(folder: Path, report: dict[str, Any] | None, *options: str) -> tuple[int, str]:
+    """Run the audit of the lock with a program in place of uv that writes a report, or none."""
+    text = "" if report is None else f"for last; do :; done; cat > \"$last\" <<'END'\n{json.dumps(report)}\nEND\n"
+    (folder / "uv").write_text(f"#!/bin/sh\n{text}exit 1\n")
+    (folder / "uv").chmod(0o755)
+    command = [sys.executable, str(ROOT / "deploy" / "audit_lock.py"), *options]
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+    result = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    return result.returncode, result.stdout
+
+
+def test_an_audit_without_a_database_does_not_pass_for_one(tmp_path: Path) -> None:
+    safe = {"name": "polars", "version": "1.0", "vulns": []}
+    unknown = {"name": "httpx", "skip_reason": "Dependency not found on PyPI"}
+    fault = {"name": "jinja2", "version": "2.10", "vulns": [{"id": "CVE-2019-10906", "fix_versions": ["2.10.1"]}]}
+    code, output = run_audit(tmp_path, {"dependencies": [safe]})
+    assert (code, output) == (0, "requirements.lock: no vulnerability is known in 1 packages.\n")
+    code, output = run_audit(tmp_path, {"dependencies": [safe, fault]})
+    assert code == 1
+    assert output.startswith("jinja2 2.10: CVE-2019-10906, fixed in 2.10.1\n")
+    for report in (None, {"dependencies": [safe, unknown]}):
+        code, output = run_audit(tmp_path, report)
+        assert (code, output.startswith("NOT AUDITED: ")) == (0, True)
+        assert run_audit(tmp_path, report, "--strict")[0] == 1
+
+
+def test_images_are_pinned_by_digest_or_nothing_is_changed(tmp_path: Path) -> None:
+    class Registry(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            admitted = self.headers["authorization"] == "Bearer key"
+            exists = self.path in ("/v2/library/python/manifests/3.13-slim", "/v2/library/postgres/manifests/17")
+            self.send_response(401 if not admitted else 200 if exists else 404)
+            realm = f"http://127.0.0.1:{self.server.server_address[1]}/token"
+            self.send_header("www-authenticate", f'Bearer realm="{realm}",service="registry"')
+            self.send_header("docker-content-digest", "sha256:" + "a" * 64)
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"token": "key"}')
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    for name in ("Dockerfile", "compose.yaml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    with serve_requests(Registry) as url:
+        command = [sys.executable, str(ROOT / "deploy" / "pin_images.py"), str(tmp_path), url]
+        for _ in range(2):
+            subprocess.run(command, check=True, capture_output=True)
+            pinned = (tmp_path / "Dockerfile").read_text() + (tmp_path / "compose.yaml").read_text()
+            assert pinned.count("3.13-slim@sha256:" + "a" * 64) == 2
+            assert pinned.count("postgres:17@sha256:" + "a" * 64) == 1
+            assert pinned.count("@sha256:") == 3
+        (tmp_path / "compose.yaml").write_text("image: unknown:1\n")
+        before = (tmp_path / "Dockerfile").read_text()
+        refused = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("Nothing was pinned: HTTP Error 404")
+    assert (tmp_path / "Dockerfile").read_text() == before

@@ -1,10 +1,13 @@
 """Online backup of the whole platform to one file, and restore into an empty database."""
 
+import shutil
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import IO, BinaryIO
 
 import dissensus
 from dissensus.errors import InvalidInput, NotFound
@@ -20,16 +23,29 @@ from dissensus.workflows.platform.platform import Platform
 def write_backup(platform: Platform, path: Path, *, overwrite: bool = False, now: datetime) -> BackupManifest:
     """Write a consistent snapshot of all tables to a file."""
     check_overwrite(path, overwrite=overwrite)
-    with platform.database.reading() as tx, replace_atomically(path) as part, part.open("wb") as file:
+    with replace_atomically(path) as part, part.open("wb") as file:
+        return stream_backup(platform, file, now=now)
+
+
+def stream_backup(platform: Platform, file: BinaryIO, *, now: datetime) -> BackupManifest:
+    """Write a consistent snapshot of all tables to a stream, such as a pipe to a program that encrypts it."""
+    with platform.database.reading() as tx:
         manifest = store.write_backup(tx, file, version=dissensus.__version__, now=now)
-        if not manifest.rows:
-            raise NotFound("There is nothing in the database to back up. Check DISSENSUS_DATABASE_URL.")
+    if not manifest.rows:
+        raise NotFound("There is nothing in the database to back up. Check DISSENSUS_DATABASE_URL.")
     return manifest
 
 
-def restore_backup(url: str, path: Path) -> BackupManifest:
+def restore_stream(url: str, stream: BinaryIO) -> BackupManifest:
+    """Restore a backup from a stream; it is kept in a temporary file without a name meanwhile."""
+    with tempfile.TemporaryFile() as file:
+        shutil.copyfileobj(stream, file)
+        return restore_backup(url, file)
+
+
+def restore_backup(url: str, source: Path | IO[bytes]) -> BackupManifest:
     """Restore a backup into an empty database, all or nothing."""
-    with _open_archive(path) as archive:
+    with _open_archive(source) as archive:
         manifest = store.read_manifest(archive)
         store.verify_backup(archive, manifest)
         database = connect(url, pool_size=1)
@@ -52,9 +68,10 @@ def _prepare_tables(database: Database) -> None:
 
 
 @contextmanager
-def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+def _open_archive(source: Path | IO[bytes]) -> Iterator[zipfile.ZipFile]:
+    path = source if isinstance(source, Path) else "The input"
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(source) as archive:
             yield archive
     except FileNotFoundError:
         raise NotFound(f"There is no file {path}.") from None

@@ -1,0 +1,62 @@
+"""Backups through pipes, as to a program that encrypts them."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.support.campaigns import open_campaign
+from tests.support.commands import SCRIPT
+
+from dissensus.store.core.database import connect
+from dissensus.workflows.platform.platform import Platform
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def site(database_url: str) -> str:
+    platform = Platform(connect(database_url))
+    open_campaign(platform, 3)
+    platform.close()
+    return database_url
+
+
+def dissensus(url: str, *words: str, data: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    environment = {**os.environ, "DISSENSUS_DATABASE_URL": url}
+    return subprocess.run([SCRIPT, *words], env=environment, input=data, capture_output=True, check=False)
+
+
+def names(url: str) -> bytes:
+    return dissensus(url, "campaign", "list").stdout
+
+
+def test_a_backup_goes_through_a_pipe(site: str, tmp_path: Path) -> None:
+    backup = dissensus(site, "backup", "-")
+    assert backup.returncode == 0, backup.stderr
+    assert backup.stderr.startswith(b"Wrote a backup: ")
+    target = f"sqlite:///{tmp_path / 'restored.db'}"
+    cut = dissensus(target, "restore", "-", data=backup.stdout[:-100])
+    assert (cut.returncode, b"not a backup of Dissensus, or it is truncated" in cut.stderr) == (1, True)
+    restored = dissensus(target, "restore", "-", data=backup.stdout)
+    assert restored.returncode == 0, restored.stderr
+    assert names(target) == names(site) != b""
+
+
+@pytest.mark.slow  # a program that CI installs
+def test_a_backup_is_encrypted_with_age(site: str, tmp_path: Path) -> None:
+    if shutil.which("age") is None:
+        reason = "AGE NOT TESTED: it is not installed"
+        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    key = tmp_path / "backup.key"
+    subprocess.run(["age-keygen", "-o", key], check=True, capture_output=True)
+    recipient = subprocess.run(["age-keygen", "-y", key], check=True, capture_output=True, text=True).stdout.strip()
+    target = f"sqlite:///{tmp_path / 'restored.db'}"
+    lines = f"""set -euo pipefail
+DISSENSUS_DATABASE_URL={site} {SCRIPT} backup - | age -r {recipient} > monday.zip.age
+age -d -i backup.key monday.zip.age | DISSENSUS_DATABASE_URL={target} {SCRIPT} restore -
+"""
+    subprocess.run(["bash", "-c", lines], cwd=tmp_path, check=True, capture_output=True)
+    assert not (tmp_path / "monday.zip.age").read_bytes().startswith(b"PK")
+    assert names(target) == names(site) != b""
