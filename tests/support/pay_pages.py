@@ -61,5 +61,8 @@ def add_raters(house: House, campaign: CampaignRow, n: int) -> None:
         times = {"entered_at": NOW, "last_seen_at": NOW, "changed_at": NOW}
         worked = [{"worked_ms": 300_000 * row["number"], "rehearsal": False} for row in rows]  # type: ignore[operator]
         tx.execute(insert(RaterTable), [{**row, **one, **times} for row, one in zip(rows, worked, strict=True)])
-        paid = [{"id": str(uuid4()), "rater_id": row["id"], "amount": 100 * row["number"], "at": NOW} for row in rows[::3]]
+        paid = [
+            {"id": str(uuid4()), "rater_id": f"{number:036d}", "amount": 100 * number, "at": NOW}
+            for number in range(0, n, 3)
+        ]
         tx.execute(insert(PaymentTable), paid)

@@ -100,7 +100,7 @@ def _has_small_support(basis: npt.NDArray[np.float64], min_cell: int) -> bool:
     basis = basis[:, np.abs(basis).max(axis=0, initial=0) > TOLERANCE]
     rank, n_people = basis.shape
     if rank <= 1 or n_people < min_cell:
-        return rank > 0 and n_people < min_cell
+        return bool(rank > 0 and n_people < min_cell)
     blocks = (np.arange(n_people) % min_cell == block for block in range(min_cell))
     return any(_has_small_support(_vanish_on(basis, block), min_cell) for block in blocks)
 

@@ -219,10 +219,9 @@ def find_snapshot(tx: Connection, campaign_id: str) -> MonitoringSnapshot | None
     row = tx.execute(
         select(MonitoringSnapshotTable).where(MonitoringSnapshotTable.campaign_id == campaign_id)
     ).one_or_none()
-    figures = None if row is None else _parse_figures(row.content)
-    return figures and MonitoringSnapshot(
-        figures=figures, through=row.through, updated_at=row.updated_at, read_at=row.read_at
-    )
+    if row is None or (figures := _parse_figures(row.content)) is None:
+        return None
+    return MonitoringSnapshot(figures=figures, through=row.through, updated_at=row.updated_at, read_at=row.read_at)
 
 
 def _parse_figures(content: str) -> CampaignFigures | None:
@@ -249,8 +248,9 @@ def find_published_figures(tx: Connection, campaign_id: str) -> MonitoringSnapsh
     """Return the published figures of a campaign; None without any, or if another version wrote them."""
     query = select(PublishedFiguresTable).where(PublishedFiguresTable.campaign_id == campaign_id)
     row = tx.execute(query).one_or_none()
-    figures = None if row is None else _parse_figures(row.content)
-    return figures and MonitoringSnapshot(figures=figures, through=0, updated_at=row.at, read_at=row.at)
+    if row is None or (figures := _parse_figures(row.content)) is None:
+        return None
+    return MonitoringSnapshot(figures=figures, through=0, updated_at=row.at, read_at=row.at)
 
 
 def delete_snapshot(tx: Connection, campaign_id: str) -> None:

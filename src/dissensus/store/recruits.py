@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, ForeignKey, Select, UniqueConstraint, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -118,7 +119,7 @@ class SubmissionRow:
     return_requested_at: datetime | None  # Time when the return was requested, if it was
 
 
-def _select_submissions(campaign_id: str) -> Select[tuple[object, ...]]:
+def _select_submissions(campaign_id: str) -> Select[*tuple[Any, ...]]:
     return (
         select(
             RecruitTable.submission,

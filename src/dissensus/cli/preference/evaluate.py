@@ -69,7 +69,7 @@ def evaluate(
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: PageOutputOption = None,
 ) -> None:
-    """Measure how often a model agrees with people, and its calibration.
+    """Measure the agreement of a model with people, and its calibration.
 
     Example: dissensus preference evaluate harmless-base/test.jsonl.gz --model harmless-model -o report.html
     """

@@ -181,7 +181,10 @@ def _overall_mean(cells: Sequence[AttemptCell], statement: str) -> BootstrapEsti
 
 
 def _blocks(cells: Sequence[AttemptCell], value: str) -> list[MeanRows]:
-    """Return a block of all types and one of each, with a row for all sizes and for each; a single type or size has no row of its own."""
+    """Return a block of all types and one of each, with a row for all sizes and for each.
+
+    A single type or size has no row of its own.
+    """
     types = _select_most_frequent(
         [cell for cell in cells if cell.model_type and not cell.size], "model_type", MOST_TYPES
     )

@@ -48,7 +48,7 @@ class AttentionCheckPage:
 
 
 @router.post("/check")
-def answer(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
+def answer_check(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store the answer to the attention check that is due, or ask again."""
     rater = rater_of_form(site, request, session, form)
     name, number, value = (str(form.get(field, "")) for field in ("check", "attempt", CHECK_ANSWER))

@@ -59,7 +59,7 @@ def avoid_topics(site: SiteOf, request: Request, form: SubmittedForm, session: S
 
 
 @router.post("/survey")
-def answer(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
+def answer_survey(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a wellbeing survey, or show the form again with its faults."""
     rater = rater_of_form(site, request, session, form)
     step = journey.next_state(site.platform, rater, now=site.clock())

@@ -111,7 +111,7 @@ def show_step(site: SiteOf, request: Request, session: SessionKey = "", receipt:
 
 
 @router.get("/consents")
-def see_consents(site: SiteOf, session: SessionKey = "") -> Response:
+def show_consents(site: SiteOf, session: SessionKey = "") -> Response:
     """Show the rater's consent decisions."""
     rater = rater_of_session(site, session)
     step = journey.next_state(site.platform, rater, now=site.clock())
@@ -134,7 +134,7 @@ Body = Annotated[bytes, Depends(_body)]
 
 
 @router.post("/rate/{assignment_id}/save")
-def save(site: SiteOf, request: Request, assignment_id: str, body: Body, session: SessionKey = "") -> Response:
+def save_answers(site: SiteOf, request: Request, assignment_id: str, body: Body, session: SessionKey = "") -> Response:
     """Store a save of answers; a final one completes the item and returns the next."""
     rater = rater_of_session(site, session)
     site.tokens.check_csrf_token(session, request.headers.get("x-form-token"))
@@ -148,7 +148,7 @@ def save(site: SiteOf, request: Request, assignment_id: str, body: Body, session
 
 
 @router.post("/rate/{assignment_id}")
-def submit(
+def submit_answers(
     site: SiteOf, request: Request, assignment_id: str, form: SubmittedForm, session: SessionKey = ""
 ) -> Response:
     """Store all answers of an item from a plain form, or ask for missing ones."""
@@ -179,7 +179,9 @@ def _to_answer(value: str | Sequence[str]) -> "Answer":
 
 
 @router.post("/rate/{assignment_id}/skip")
-def skip(site: SiteOf, request: Request, assignment_id: str, form: SubmittedForm, session: SessionKey = "") -> Response:
+def skip_item(
+    site: SiteOf, request: Request, assignment_id: str, form: SubmittedForm, session: SessionKey = ""
+) -> Response:
     """Skip an item."""
     rater = rater_of_form(site, request, session, form)
     step = rating.skip_item(site.platform, rater, assignment_id, now=site.clock())
@@ -189,7 +191,7 @@ def skip(site: SiteOf, request: Request, assignment_id: str, form: SubmittedForm
 
 
 @router.post("/notice")
-def notice(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
+def raise_notice(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a request for help or a report of illegal content."""
     rater = rater_of_form(site, request, session, form)
     kind: Literal["help", "illegal"] = "illegal" if form.get("kind") == "illegal" else "help"
@@ -200,7 +202,7 @@ def notice(site: SiteOf, request: Request, form: SubmittedForm, session: Session
 
 
 @router.post("/about-you")
-def declare(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
+def declare_attributes(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a rater's attributes; the screener stores nothing if no seat is free."""
     rater = rater_of_form(site, request, session, form)
     step = journey.next_state(site.platform, rater, now=site.clock())
@@ -244,14 +246,14 @@ def renew_consent(site: SiteOf, request: Request, form: SubmittedForm, session: 
 
 
 @router.post("/stop")
-def stop(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
+def stop_rating(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Pause rating."""
     rating.stop_rating(site.platform, rater_of_form(site, request, session, form), now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
 @router.post("/resume")
-def resume(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
+def resume_rating(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Resume rating after a pause."""
     rating.resume_rating(site.platform, rater_of_form(site, request, session, form), now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
