@@ -69,6 +69,8 @@ class Settings(BaseModel):
     # Cost of hashing a password with Argon2id: passes, and memory for each sign-in.
     password_passes: Annotated[int, Field(ge=1, le=100)] = 3
     password_memory_mib: Annotated[int, Field(ge=1, le=4096)] = 64
+    # Days for which the security log of staff is kept.
+    security_log_days: Annotated[int, Field(ge=1, le=3650)] = 180
     # Minutes without a request after which a session of staff ends.
     session_idle_minutes: Annotated[int, Field(ge=1, le=720)] = 60
     # Require a second factor of owners of campaigns, also for their API tokens.

@@ -49,7 +49,7 @@ def populate(live: Live) -> CampaignRow:
     """Create a campaign with many raters in one cell of its quota and few in another."""
     platform, now = live.platform, live.clock()
     owner_id = staff.create_sign_in_link(platform, "ada", now=now).staff.id
-    passwords.set_password_for(platform, live.site.hasher(), "ada", PASSWORD)
+    passwords.set_password_for(platform, live.site.hasher(), "ada", PASSWORD, now=now)
     campaign = definition(demographics=ABOUT_YOU, quota=QUOTA)
     campaigns.create_campaign(platform, campaign, items(3), staff_id=owner_id, now=now)
     row = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=now)

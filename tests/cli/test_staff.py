@@ -107,6 +107,15 @@ def test_a_terminal_does_not_show_the_password(run: RunCommand, tmp_path: Path, 
     assert PASSWORD.encode() not in output
 
 
+def test_the_security_log_is_printed_as_json_lines(run: RunCommand) -> None:
+    run("staff", "add", "pilot", "grace", "--role", "analyst")
+    run("staff", "token", "ada", "--scope", "export", "--name", "nightly")
+    lines = [json.loads(line) for line in run("staff", "log").stdout.splitlines()]
+    assert [(line["kind"], line["person"]) for line in lines] == [("role_given", "grace"), ("token_created", "ada")]
+    assert lines[0] | {"campaign": "pilot", "role": "analyst", "by": "ada", "network": None} == lines[0]
+    assert len(run("staff", "log", "ada", "--days", "1").stdout.splitlines()) == 1
+
+
 def test_tokens_are_created_listed_and_revoked(run: RunCommand) -> None:
     created = run("staff", "token", "ada", "--scope", "export", "--scope", "see", "--days", "7", "--name", "nightly")
     assert created.returncode == 0, created.stderr

@@ -108,9 +108,11 @@ def record_token_use(tx: Connection, token_id: str, *, now: datetime) -> None:
     tx.execute(update(ApiTokenTable).where(ApiTokenTable.key_hash == token_id).values(used_at=now))
 
 
-def revoke_api_token(tx: Connection, staff_id: str, token_id: str) -> None:
-    """Delete a token, if it is of this staff member."""
-    tx.execute(delete(ApiTokenTable).where(ApiTokenTable.key_hash == token_id, ApiTokenTable.staff_id == staff_id))
+def revoke_api_token(tx: Connection, staff_id: str, token_id: str) -> str | None:
+    """Delete a token, if it is of this staff member, and return its name."""
+    chosen = (ApiTokenTable.key_hash == token_id) & (ApiTokenTable.staff_id == staff_id)
+    name: str | None = tx.scalar(delete(ApiTokenTable).where(chosen).returning(ApiTokenTable.name))
+    return name
 
 
 def list_tokens_in_campaign(

@@ -103,6 +103,12 @@ def find_staff_by_name(tx: Connection, name: str) -> StaffRow | None:
     return None if row is None else StaffRow(**row._mapping)
 
 
+def find_staff_name(tx: Connection, staff_id: str) -> str | None:
+    """Return the name of an account, or None."""
+    name: str | None = tx.scalar(select(StaffTable.name).where(StaffTable.id == staff_id))
+    return name
+
+
 def add_login_link(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -> None:
     """Insert a login link, by the hash of its key."""
     tx.execute(insert(LoginLinkTable).values(key_hash=hash_key(key), staff_id=staff_id, expires_at=expires_at))
@@ -206,9 +212,10 @@ def list_sessions(tx: Connection, staff_id: str, *, now: datetime, idle: timedel
     return tuple(StaffSession(**row._mapping) for row in tx.execute(query))
 
 
-def end_session(tx: Connection, staff_id: str, session_id: str) -> None:
-    """Delete a session, if it is of this account."""
-    tx.execute(delete(SessionTable).where(SessionTable.key_hash == session_id, SessionTable.staff_id == staff_id))
+def end_session(tx: Connection, staff_id: str, session_id: str) -> bool:
+    """Delete a session, if it is of this account, and return whether it was."""
+    chosen = (SessionTable.key_hash == session_id) & (SessionTable.staff_id == staff_id)
+    return tx.execute(delete(SessionTable).where(chosen)).rowcount > 0
 
 
 def find_password_hash(tx: Connection, staff_id: str) -> str | None:

@@ -143,7 +143,7 @@ def house(live: Live) -> Iterator[Peopled]:
     campaigns.create_campaign(platform, definition("third"), items(3), staff_id=owner_id, now=NOW)
     for role in ROLES[1:]:
         members.add_member(platform, "pilot", role, role, staff_id=owner_id, now=NOW)
-    passwords.set_password_for(platform, live.site.hasher(), "owner", PASSWORD)
+    passwords.set_password_for(platform, live.site.hasher(), "owner", PASSWORD, now=NOW)
     key = str(campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
     keys = {
         who: api_tokens.create_token(platform, one, "all", scopes=SCOPES, days=1, now=NOW)[0]
@@ -192,6 +192,28 @@ def test_every_staff_form_checks_its_csrf_token(live: Live) -> None:
         if is_staff_form and not isinstance(route, TokenRoute) and read_form not in calls:
             unchecked.append(route.path)
     assert unchecked == []
+
+
+@sqlite_only
+def test_every_staff_form_without_its_csrf_token_is_refused(house: Peopled) -> None:
+    platform = house.live.platform
+    links = {role: staff.create_sign_in_link(platform, house.people[role].name, now=NOW) for role in ROLES}
+    sessions = {role: staff.sign_in_with_link(platform, link.key, now=NOW) for role, link in links.items()}
+    accepted, n_forms = [], 0
+    for route in routes_of(house.live.app):
+        calls = {dependant.call for dependant in _flat(route.dependant)}
+        if isinstance(route, TokenRoute) or not any(isinstance(call, Require) for call in calls):
+            continue
+        for _ in {"POST"} & (route.methods or set()):
+            (action,) = route_actions(route)
+            role = next(role for role in ROLES if role in find_action(action).actors)
+            path, headers = house._filled(route.path)[1], {"cookie": f"dissensus_staff={sessions[role]}"}
+            answer = house.browser.post(path, data={"form_token": "0" * 64, "name": "pilot"}, headers=headers)
+            n_forms += 1
+            if answer.status_code != 403 or "This form does not belong to your session" not in answer.text:
+                accepted.append(path)
+    assert accepted == []
+    assert n_forms > 40
 
 
 @sqlite_only

@@ -132,9 +132,20 @@ def test_idle_sessions_end_on_pages(house: House) -> None:
     assert browser.get("/campaigns").status_code == 403
 
 
+@sqlite_only
+def test_people_see_what_concerned_their_credentials(house: House) -> None:
+    browser, bob = house.owner(), house.owner("bob")
+    change(browser, PASSWORD)
+    send(browser, "/account/tokens", name="nightly", scope="export", days="30")
+    page = browser.get("/account").text
+    for shown in ("Signed in", "by: link", "127.0.0.0/24", "Password changed", "token: nightly, scopes: export"):
+        assert shown in page
+    assert "Password changed" not in bob.get("/account").text
+
+
 def test_failed_sign_ins_look_alike_and_are_delayed(house: House) -> None:
     staff.create_sign_in_link(house.platform, "ada", now=NOW)
-    passwords.set_password_for(house.platform, house.live.site.hasher(), "ada", PASSWORD)
+    passwords.set_password_for(house.platform, house.live.site.hasher(), "ada", PASSWORD, now=NOW)
     responses: dict[str, list[str]] = {"ada": [], "zzz": []}
     for name, answers in responses.items():
         for _ in range(7):

@@ -48,9 +48,9 @@ def test_the_last_use_is_stored_to_the_minute(platform: Platform, ada: StaffRow)
 def test_only_its_owner_revokes_a_token(platform: Platform, ada: StaffRow) -> None:
     key, eve = create_token(platform, ada), staff.create_sign_in_link(platform, "eve", now=NOW).staff
     (token,) = api_tokens.list_tokens(platform, ada, now=NOW)
-    api_tokens.revoke_token(platform, eve, token.id)
+    api_tokens.revoke_token(platform, eve, token.id, now=NOW)
     assert api_tokens.authenticate_token(platform, key, now=NOW) is not None
-    api_tokens.revoke_token(platform, ada, token.id)
+    api_tokens.revoke_token(platform, ada, token.id, now=NOW)
     assert api_tokens.authenticate_token(platform, key, now=NOW) is None
     assert create_token(platform, ada)
 

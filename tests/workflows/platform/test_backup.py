@@ -31,6 +31,7 @@ from dissensus.store.core.orm import Base, hash_key
 from dissensus.store.flags import FlagDecisionTable
 from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
 from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable
+from dissensus.store.identity.security_log import SecurityEventTable
 from dissensus.store.items import ItemTable
 from dissensus.store.payments import PaymentTable
 from dissensus.store.raters import RaterRow
@@ -91,6 +92,8 @@ def full_campaign(platform: Platform) -> CampaignRow:
             insert(ApiTokenTable).values(key_hash="k6", staff_id=campaign.staff_id, name="x", scopes="export", **times)
         )
         tx.execute(insert(TotpTable).values(staff_id=campaign.staff_id, secret="s", created_at=NOW, last_step=1))
+        event = {"kind": "signed_in", "staff_id": campaign.staff_id, "content": {"by": "link"}}
+        tx.execute(insert(SecurityEventTable).values(at=NOW, network="192.0.2.0/24", **event))
         tx.execute(insert(RecoveryCodeTable).values(code_hash="r", staff_id=campaign.staff_id))
         tx.execute(insert(ApiTokenExclusionTable).values(token_id="k6", campaign_id=campaign.id))
         response = {"token_hash": "k6", "key": "once", "digest": "d", "status": 201, "encrypted_body": "eA=="}

@@ -28,7 +28,7 @@ WRONG = "The name or the password is wrong"
 @pytest.fixture
 def platform(platform: Platform) -> Platform:
     staff.create_sign_in_link(platform, "ada", now=NOW)
-    passwords.set_password_for(platform, CHEAP, "ada", GOOD)
+    passwords.set_password_for(platform, CHEAP, "ada", GOOD, now=NOW)
     return platform
 
 
@@ -85,7 +85,7 @@ def test_a_higher_cost_does_not_reveal_which_names_exist(platform: Platform) -> 
     dearer = passwords.make_hasher(passes=4, memory_mib=4)
     for new in ("new", "newer"):
         staff.create_sign_in_link(platform, new, now=NOW)
-        passwords.set_password_for(platform, dearer, new, GOOD)
+        passwords.set_password_for(platform, dearer, new, GOOD, now=NOW)
 
     def shortest(person: str) -> float:
         times = []
@@ -104,22 +104,22 @@ def test_a_higher_cost_does_not_reveal_which_names_exist(platform: Platform) -> 
 
 def test_passwords_are_normalized(platform: Platform) -> None:
     composed = unicodedata.normalize("NFC", "Zürich im Frühling")
-    passwords.set_password_for(platform, CHEAP, "ada", composed)
+    passwords.set_password_for(platform, CHEAP, "ada", composed, now=NOW)
     assert enter(platform, unicodedata.normalize("NFD", composed))
 
 
 @pytest.mark.parametrize("password", ["", "x" * 11, "x" * 1001])
 def test_passwords_that_are_too_short_or_long_are_refused(platform: Platform, password: str) -> None:
     with pytest.raises(InvalidInput, match=r"it needs 12 to 1,000. Any characters are allowed"):
-        passwords.set_password_for(platform, CHEAP, "ada", password)
+        passwords.set_password_for(platform, CHEAP, "ada", password, now=NOW)
     with pytest.raises(NotFound, match="There is no person called 'eve'"):
-        passwords.set_password_for(platform, CHEAP, "eve", GOOD)
+        passwords.set_password_for(platform, CHEAP, "eve", GOOD, now=NOW)
     assert enter(platform)
 
 
 def test_longest_passwords_are_not_cut(platform: Platform) -> None:
     longest = "".join(chr(0x4E00 + i * i % 997) for i in range(1000))
-    passwords.set_password_for(platform, CHEAP, "ada", longest)
+    passwords.set_password_for(platform, CHEAP, "ada", longest, now=NOW)
     with pytest.raises(NotAllowed):
         enter(platform, f"{longest}é")
     assert enter(platform, longest)
@@ -143,7 +143,7 @@ def test_longest_passwords_are_not_cut(platform: Platform) -> None:
 )
 def test_passwords_that_are_easy_to_guess_are_refused(platform: Platform, password: str, reason: str) -> None:
     with pytest.raises(InvalidInput, match=f"This password is easy to guess. .*{reason}"):
-        passwords.set_password_for(platform, CHEAP, "ada", password)
+        passwords.set_password_for(platform, CHEAP, "ada", password, now=NOW)
     assert enter(platform)
 
 
@@ -187,7 +187,7 @@ def test_an_address_that_tries_many_names_waits_too(platform: Platform) -> None:
 
 
 def test_an_own_success_does_not_clear_an_address(platform: Platform) -> None:
-    passwords.set_password_for(platform, CHEAP, "ada", GOOD)
+    passwords.set_password_for(platform, CHEAP, "ada", GOOD, now=NOW)
     own_traces = {"ada": NAME_LIMIT, "address": ADDRESS_LIMIT}
     judged = []
     for i in range(40):
@@ -252,7 +252,7 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(platform: Plat
 
     def change(old: str) -> None:
         passwords.confirm_password(platform, CHEAP, ada, old, session=session, traces={"name": NAME_LIMIT}, now=NOW)
-        passwords.change_password(platform, CHEAP, ada, "another good one", session=session)
+        passwords.change_password(platform, CHEAP, ada, "another good one", session=session, now=NOW)
 
     with pytest.raises(NotAllowed, match="The current password is wrong"):
         change("wrong")
@@ -274,8 +274,8 @@ def test_only_their_owner_ends_sessions(platform: Platform) -> None:
     assert ada is not None
     sessions = staff.list_sessions(platform, ada, now=NOW)
     assert [one.id for one in sessions] == [staff.hash_session_key(other_session), staff.hash_session_key(session)]
-    staff.end_session(platform, eve, staff.hash_session_key(other_session))
+    staff.end_session(platform, eve, staff.hash_session_key(other_session), now=NOW)
     assert len(staff.list_sessions(platform, ada, now=NOW)) == 2
-    staff.end_session(platform, ada, staff.hash_session_key(other_session))
+    staff.end_session(platform, ada, staff.hash_session_key(other_session), now=NOW)
     assert staff.staff_of_session(platform, other_session, now=NOW) is None
     assert staff.staff_of_session(platform, session, now=NOW) == ada

@@ -128,12 +128,12 @@ def test_a_recovery_code_works_once(platform: Platform, ada: StaffRow) -> None:
     with pytest.raises(NotAllowed, match=WRONG):
         finish(platform, sign_in(platform), codes[0])
     assert second_factors.load_second_factor(platform, ada).n_recovery_codes == 9
-    renewed = second_factors.renew_recovery_codes(platform, ada)
+    renewed = second_factors.renew_recovery_codes(platform, ada, now=NOW)
     with pytest.raises(NotAllowed, match=WRONG):
         finish(platform, sign_in(platform), codes[1])
     assert finish(platform, sign_in(platform), renewed[0])
     with pytest.raises(Conflict, match="You have no second factor"):
-        second_factors.renew_recovery_codes(platform, eve)
+        second_factors.renew_recovery_codes(platform, eve, now=NOW)
 
 
 def test_secrets_and_recovery_codes_are_not_stored_readably(platform: Platform, ada: StaffRow) -> None:
@@ -166,8 +166,8 @@ def test_a_pending_sign_in_expires(platform: Platform, ada: StaffRow) -> None:
 
 def test_the_operator_removes_a_lost_second_factor(platform: Platform, ada: StaffRow) -> None:
     enrol(platform, ada)
-    assert second_factors.remove_second_factor_for(platform, "ada")
-    assert not second_factors.remove_second_factor_for(platform, "ada")
+    assert second_factors.remove_second_factor_for(platform, "ada", now=NOW)
+    assert not second_factors.remove_second_factor_for(platform, "ada", now=NOW)
     assert staff.staff_of_session(platform, sign_in(platform), now=NOW) == ada
     with pytest.raises(NotFound, match="There is no person called 'eve'"):
-        second_factors.remove_second_factor_for(platform, "eve")
+        second_factors.remove_second_factor_for(platform, "eve", now=NOW)

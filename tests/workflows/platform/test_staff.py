@@ -87,13 +87,13 @@ def test_signing_out_ends_one_session_or_all_and_the_links(platform: Platform) -
     sessions = [staff.sign_in_with_link(platform, key, now=NOW) for key in keys[:3]]
     staff.sign_out(platform, sessions[0])
     assert [staff.staff_of_session(platform, one, now=NOW) is not None for one in sessions] == [False, True, True]
-    assert staff.sign_out_everywhere(platform, "ada") == 2
+    assert staff.sign_out_everywhere(platform, "ada", now=NOW) == 2
     assert not any(staff.staff_of_session(platform, one, now=NOW) for one in sessions)
     with pytest.raises(NotAllowed):
         staff.sign_in_with_link(platform, keys[3], now=NOW)
     assert staff.staff_of_session(platform, other, now=NOW) is not None
     with pytest.raises(NotFound, match="There is no person called 'eve'; there are 'ada', 'bob'"):
-        staff.sign_out_everywhere(platform, "eve")
+        staff.sign_out_everywhere(platform, "eve", now=NOW)
 
 
 def test_keys_are_not_stored(platform: Platform) -> None:

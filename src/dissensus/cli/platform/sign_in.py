@@ -22,7 +22,7 @@ def sign_in(
     site_settings = load_settings(settings)
     with open_site_platform(site_settings, old=sign_out) as platform:
         if sign_out:
-            ended = staff.sign_out_everywhere(platform, name)
+            ended = staff.sign_out_everywhere(platform, name, now=utc_now())
             typer.echo(f"{name.strip()} is signed out; sessions ended: {ended:,}.")
             return
         link = staff.create_sign_in_link(platform, name, now=utc_now())

@@ -1,7 +1,9 @@
 """`dissensus staff`: campaign members, roles, passwords and API tokens."""
 
+import json
 import shlex
 import sys
+from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -13,7 +15,7 @@ from dissensus.schema.campaign.roles import ROLES, parse_role
 from dissensus.schema.hints import format_list
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import members, overview
-from dissensus.workflows.platform import api_tokens, passwords, second_factors, staff
+from dissensus.workflows.platform import api_tokens, passwords, second_factors, security_log, staff
 from dissensus.workflows.platform.platform import Platform
 
 app = typer.Typer(help="Manage members of campaigns, their roles, passwords and API tokens.", no_args_is_help=True)
@@ -118,7 +120,7 @@ def password(person: PersonArgument, settings: SettingsOption = None) -> None:
         hasher = passwords.make_hasher(
             passes=site_settings.password_passes, memory_mib=site_settings.password_memory_mib
         )
-        ended = passwords.set_password_for(platform, hasher, person, _read_password())
+        ended = passwords.set_password_for(platform, hasher, person, _read_password(), now=utc_now())
     typer.echo(f"The password of {person.strip()} is set; sessions ended: {ended:,}.")
 
 
@@ -129,9 +131,32 @@ def remove_second_factor(person: PersonArgument, settings: SettingsOption = None
     Example: dissensus staff remove-second-factor ada
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
-        removed = second_factors.remove_second_factor_for(platform, person)
+        removed = second_factors.remove_second_factor_for(platform, person, now=utc_now())
     statement = "has no second factor any more" if removed else "had no second factor"
     typer.echo(f"{person.strip()} {statement}, and is signed out.")
+
+
+@app.command("log")
+def log(
+    person: Annotated[str | None, typer.Argument(metavar="[PERSON]", help="Name of a person. Default: all.")] = None,
+    days: Annotated[int, typer.Option(min=1, max=3650, help="Number of days to look back.")] = 30,
+    settings: SettingsOption = None,
+) -> None:
+    """Print the security log as JSON lines: sign-ins, failures, credentials, tokens and roles of staff.
+
+    Example: dissensus staff log ada --days 7
+    """
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        events = security_log.list_security_events(platform, person=person, since=utc_now() - timedelta(days=days))
+    for event in events:
+        line = {
+            "at": event.at.isoformat(timespec="seconds"),
+            "kind": event.kind,
+            "person": event.person,
+            "network": event.network,
+            **event.content,
+        }
+        typer.echo(json.dumps(line, ensure_ascii=False))
 
 
 @app.command("email")

@@ -33,7 +33,13 @@ def work(settings: SettingsOption = None) -> None:
     with open_site_platform(site_settings, old=True, threads=N_RUNNERS) as platform:
         signer = WebhookSigner(load_secret_keys(site_settings), WebhookSender(networks=site_settings.networks))
         retraining = RetrainingJob(site_settings.model_registry, every_h=site_settings.retrain_hours)
-        runners = build_runners(platform, signer=signer, clock=utc_now, retraining=retraining)
+        runners = build_runners(
+            platform,
+            signer=signer,
+            clock=utc_now,
+            retraining=retraining,
+            security_log_days=site_settings.security_log_days,
+        )
         # The only synchronisation primitive whose `put` is safe in a signal handler.
         interrupted: SimpleQueue[None] = SimpleQueue()
         for signal_number in (signal.SIGINT, signal.SIGTERM):

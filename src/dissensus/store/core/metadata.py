@@ -54,6 +54,6 @@ from dissensus.store import (  # noqa: F401
 )
 from dissensus.store.core import idempotency, leases, login_failures, rate_limits  # noqa: F401
 from dissensus.store.core.orm import Base
-from dissensus.store.identity import second_factors  # noqa: F401
+from dissensus.store.identity import second_factors, security_log  # noqa: F401
 
 METADATA: Final[MetaData] = Base.metadata

@@ -73,7 +73,7 @@ def _authenticate(request: Request) -> Caller:
         detail = "The API requires a token. Send one as Authorization: Bearer TOKEN; create it on your account page."
         raise HTTPException(UNAUTHORIZED, detail, {"www-authenticate": "Bearer"})
     site = site_of(request)
-    caller = Caller(*authenticate_token(site, key), key)
+    caller = Caller(*authenticate_token(site, request, key), key)
     wait = site.rate_limiter.acquire(caller.token.id, now=site.clock())
     if wait:
         per_minute = site.rate_limiter.per_minute

@@ -80,7 +80,12 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
     metrics = make_metrics()
     retraining = RetrainingJob(settings.model_registry, every_h=settings.retrain_hours)
     runners = build_runners(
-        platform, signer=site.webhook_signer, clock=now, count=metrics.count_delivery, retraining=retraining
+        platform,
+        signer=site.webhook_signer,
+        clock=now,
+        count=metrics.count_delivery,
+        retraining=retraining,
+        security_log_days=settings.security_log_days,
     )
 
     @asynccontextmanager

@@ -75,6 +75,16 @@ def client_network(request: Request) -> str:
     return str(ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
 
 
+def truncated_network(request: Request) -> str | None:
+    """Return the client's network for the security log: an IPv4 /24, or an IPv6 /48; None if it is unknown."""
+    host = "" if request.client is None else request.client.host
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return None
+    return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
+
+
 def address_digest(site: Site, request: Request) -> str:
     """Return the keyed digest of the client's network, by which requests are counted."""
     return site.tokens.keyed_digest("address", client_network(request))

@@ -12,7 +12,7 @@ from dissensus.errors import NotAllowed
 from dissensus.web.core.forms import MAX_FIELD_BYTES
 from dissensus.web.core.permissions import Action, Actor, actions_of, find_action
 from dissensus.web.core.responses import SEE_OTHER
-from dissensus.web.core.site import Site, site_of
+from dissensus.web.core.site import Site, site_of, truncated_network
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.middleware.request_limits import MAX_UPLOAD_BYTES, is_multipart
 from dissensus.workflows.campaign import audit, members
@@ -93,7 +93,7 @@ class Require:
         # Other schemes belong to a proxy in front of the site.
         scheme, _, key = authorization.partition(" ")
         if self.by_token and scheme.lower() == "bearer":
-            return authorize_token(request, *authenticate_token(site, key.strip()), action=self.action)
+            return authorize_token(request, *authenticate_token(site, request, key.strip()), action=self.action)
         caller = _authorize(request, site, _authenticate_session(site, session), self.action)
         if self.recent:
             check_recent_confirmation(site, request, session)
@@ -112,9 +112,10 @@ def check_recent_confirmation(site: Site, request: Request, session: str) -> Non
     raise HTTPException(SEE_OTHER, detail, {"location": f"/account/confirm?{urlencode({'to': page_path})}"})
 
 
-def authenticate_token(site: Site, key: str) -> "tuple[StaffRow, ApiTokenRow]":
+def authenticate_token(site: Site, request: Request, key: str) -> "tuple[StaffRow, ApiTokenRow]":
     """Return the owner of an API token and the token; raise 401 if it is invalid."""
-    owner_and_token = api_tokens.authenticate_token(site.platform, key, now=site.clock())
+    network = truncated_network(request)
+    owner_and_token = api_tokens.authenticate_token(site.platform, key, network=network, now=site.clock())
     if owner_and_token is None:
         detail = "This token is invalid, expired or revoked. Create another one on your account page."
         raise HTTPException(UNAUTHORIZED, detail, {"www-authenticate": "Bearer"})

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -25,13 +26,14 @@ from dissensus.web.core.staff_auth import (
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.staff.sign_in import code_traces
 from dissensus.workflows.campaign import members
-from dissensus.workflows.platform import api_tokens, passwords, second_factors, staff
+from dissensus.workflows.platform import api_tokens, passwords, second_factors, security_log, staff
 from dissensus.workflows.platform.api_tokens import MAX_DAYS
 from dissensus.workflows.platform.passwords import MIN_LENGTH
 from dissensus.workflows.platform.sign_in_limits import NAME_LIMIT
 
 if TYPE_CHECKING:
     from dissensus.store.api_tokens import ApiTokenRow
+    from dissensus.store.identity.security_log import SecurityEvent
     from dissensus.store.members import PendingInvitation
     from dissensus.store.staff import StaffSession
     from dissensus.workflows.platform.second_factors import SecondFactorView
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 
+EVENT_PERIOD: Final = timedelta(days=30)
+MAX_EVENTS: Final = 20
+"""Period and number of the security events on the page."""
 CONFIRMED_PATHS: Final = re.compile(r"/account(/second-factor)?|/campaigns/[\w.-]{1,100}/staff")
 """Pages with forms that need a recent confirmation."""
 Authorized = Annotated[StaffRequest, Depends(Require("account"))]
@@ -69,10 +74,12 @@ class AccountPage(StaffPage):
     invitations: tuple[tuple[str, "PendingInvitation"], ...]
     scopes: tuple[tuple[str, str], ...]
     idle_minutes: int
+    events: tuple["SecurityEvent", ...]
     outcome: str = ""
     faults: tuple[str, ...] = ()
     min_password_length: int = MIN_LENGTH
     max_days: int = MAX_DAYS
+    max_events: int = MAX_EVENTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +126,7 @@ def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") 
         invitations=members.list_own_invitations(site.platform, staff_id=caller.staff.id, now=now),
         scopes=tuple((name, ACTIONS[name].description) for name in ACTIONS if name in SCOPES),
         idle_minutes=site.settings.session_idle_minutes,
+        events=security_log.list_own_events(site.platform, caller.staff, since=now - EVENT_PERIOD)[:MAX_EVENTS],
         outcome=outcome,
         faults=faults,
     )
@@ -137,7 +145,7 @@ def change_password(site: SiteOf, caller: Authorized, request: Request, form: St
             raise InvalidInput("The two new passwords differ.")
         if passwords.has_password(site.platform, caller.staff):
             _confirm_password(site, caller, current)
-        passwords.change_password(site.platform, hasher, caller.staff, new, session=caller.session)
+        passwords.change_password(site.platform, hasher, caller.staff, new, session=caller.session, now=site.clock())
     except (InvalidInput, NotAllowed) as error:
         return _account(site, caller, str(error))
     return RedirectResponse("/account?outcome=password", SEE_OTHER)
@@ -211,7 +219,7 @@ def confirm_identity(site: SiteOf, caller: Authorized, request: Request, form: S
 @router.post("/account/sessions/end")
 def end_session(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """End a session."""
-    staff.end_session(site.platform, caller.staff, str(form.get("session", "")))
+    staff.end_session(site.platform, caller.staff, str(form.get("session", "")), now=site.clock())
     return RedirectResponse("/account", SEE_OTHER)
 
 
@@ -244,7 +252,7 @@ def _days(text: str) -> int:
 @router.post("/account/tokens/revoke")
 def revoke_token(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Revoke an API token."""
-    api_tokens.revoke_token(site.platform, caller.staff, str(form.get("token", "")))
+    api_tokens.revoke_token(site.platform, caller.staff, str(form.get("token", "")), now=site.clock())
     return RedirectResponse("/account", SEE_OTHER)
 
 
@@ -259,7 +267,7 @@ def revoke_invitation(site: SiteOf, caller: Authorized, form: StaffForm) -> Resp
 def sign_out(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Sign out of the current session, or of all sessions."""
     if form.get("sessions") == "all":
-        staff.sign_out_everywhere(site.platform, caller.staff.name)
+        staff.sign_out_everywhere(site.platform, caller.staff.name, now=site.clock())
     staff.sign_out(site.platform, caller.session)
     response = page(site, SignedOutPage())
     response.delete_cookie(STAFF_COOKIE)

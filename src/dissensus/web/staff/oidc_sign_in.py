@@ -10,7 +10,7 @@ from dissensus.errors import NotAllowed, NotFound
 from dissensus.web.core import oidc
 from dissensus.web.core.responses import SEE_OTHER
 from dissensus.web.core.signed_tokens import OIDC_FLOW_S
-from dissensus.web.core.site import Site
+from dissensus.web.core.site import Site, truncated_network
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.web.staff.sign_in import redirect_signed_in
 from dissensus.workflows.platform import staff
@@ -50,7 +50,13 @@ def finish(
         raise NotAllowed("The provider did not confirm your sign-in. Begin again at /sign-in.")
     metadata, redirect_uri = site.oidc_metadata.get(site.settings), _callback_url(site, request)
     identity = oidc.fetch_identity(site.settings, metadata, flow, code, redirect_uri=redirect_uri, now=site.clock())
-    session = staff.sign_in_by_provider(site.platform, subject=identity.subject, email=identity.email, now=site.clock())
+    session = staff.sign_in_by_provider(
+        site.platform,
+        subject=identity.subject,
+        email=identity.email,
+        network=truncated_network(request),
+        now=site.clock(),
+    )
     response = redirect_signed_in(site, session, "/campaigns")
     response.delete_cookie(FLOW_COOKIE)
     return response

@@ -106,7 +106,7 @@ def confirm_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request,
 def renew_recovery_codes(site: SiteOf, caller: RecentlyConfirmed, request: Request, _form: StaffForm) -> Response:
     """Replace the recovery codes, and show the new ones once."""
     try:
-        codes = second_factors.renew_recovery_codes(site.platform, caller.staff)
+        codes = second_factors.renew_recovery_codes(site.platform, caller.staff, now=site.clock())
     except Conflict as error:
         return _second_factor(site, caller, request, str(error))
     return page(site, caller.page(RecoveryCodesPage, codes=codes))
@@ -115,5 +115,5 @@ def renew_recovery_codes(site: SiteOf, caller: RecentlyConfirmed, request: Reque
 @router.post(f"{PAGE}/remove")
 def remove_second_factor(site: SiteOf, caller: RecentlyConfirmed, _form: StaffForm) -> Response:
     """Remove the second factor."""
-    second_factors.remove_second_factor(site.platform, caller.staff, session=caller.session)
+    second_factors.remove_second_factor(site.platform, caller.staff, session=caller.session, now=site.clock())
     return RedirectResponse(PAGE, SEE_OTHER)

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.campaign.roles import DUTIES
 from dissensus.web.core.responses import SEE_OTHER, page
-from dissensus.web.core.site import Site, address_digest
+from dissensus.web.core.site import Site, address_digest, truncated_network
 from dissensus.web.core.staff_auth import STAFF_COOKIE, Key, Public, PublicForm, SessionKey, SiteOf
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.workflows.campaign import members
@@ -101,7 +101,13 @@ def submit_password(site: SiteOf, request: Request, form: PublicForm, sign_in_ke
     }
     try:
         session = passwords.sign_in_with_password(
-            site.platform, hasher, name, password, traces=traces, now=site.clock()
+            site.platform,
+            hasher,
+            name,
+            password,
+            traces=traces,
+            network=truncated_network(request),
+            now=site.clock(),
         )
     except NotAllowed as error:
         token = site.tokens.csrf_token(sign_in_key)
@@ -137,7 +143,13 @@ def submit_code(site: SiteOf, request: Request, form: PublicForm, session: Sessi
     code, traces = str(form.get("code", "")), code_traces(site, request, staff_row)
     try:
         new_session = second_factors.finish_sign_in(
-            site.platform, site.tokens.keys, session, code, traces=traces, now=site.clock()
+            site.platform,
+            site.tokens.keys,
+            session,
+            code,
+            traces=traces,
+            network=truncated_network(request),
+            now=site.clock(),
         )
     except NotAllowed as error:
         return page(site, CodePage(form_token=site.tokens.csrf_token(session), faults=(str(error),)), 403)
@@ -160,10 +172,11 @@ def confirm_link(site: SiteOf, key: Key) -> Response:
 
 
 @router.post("/sign-in/{key}")
-def submit_link(site: SiteOf, key: Key, form: PublicForm) -> Response:
+def submit_link(site: SiteOf, request: Request, key: Key, form: PublicForm) -> Response:
     """Sign in, and use the link up."""
     site.tokens.check_csrf_token(key, str(form.get("form_token", "")))
-    return redirect_signed_in(site, staff.sign_in_with_link(site.platform, key, now=site.clock()), "/campaigns")
+    session = staff.sign_in_with_link(site.platform, key, network=truncated_network(request), now=site.clock())
+    return redirect_signed_in(site, session, "/campaigns")
 
 
 @router.get("/join/{key}")
@@ -188,7 +201,7 @@ def _join_page(site: Site, key: str, session: str, name: str = "", *faults: str)
 
 
 @router.post("/join/{key}")
-def join(site: SiteOf, key: Key, form: PublicForm, session: SessionKey = "") -> Response:
+def join(site: SiteOf, request: Request, key: Key, form: PublicForm, session: SessionKey = "") -> Response:
     """Accept an invitation, signed in or as a new person."""
     member = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
     site.tokens.check_csrf_token(session if member else key, str(form.get("form_token", "")))
@@ -197,7 +210,9 @@ def join(site: SiteOf, key: Key, form: PublicForm, session: SessionKey = "") -> 
         if member is not None:
             campaign = members.accept_invitation(site.platform, key, staff_id=member.id, now=site.clock())
             return RedirectResponse(f"/campaigns/{campaign}", SEE_OTHER)
-        campaign, new_session = members.accept_invitation_as_new(site.platform, key, name, now=site.clock())
+        campaign, new_session = members.accept_invitation_as_new(
+            site.platform, key, name, network=truncated_network(request), now=site.clock()
+        )
     except (Conflict, InvalidInput) as error:
         return _join_page(site, key, session, name, str(error))
     return redirect_signed_in(site, new_session, f"/campaigns/{campaign}")

@@ -16,6 +16,7 @@ from dissensus.store import staff as people
 from dissensus.store.api_tokens import ApiTokenRow
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_key
+from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.members import MemberRow, PendingInvitation, ValidInvitation
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
@@ -112,6 +113,7 @@ def create_member_invitation(
         delete_expired_keys(tx, now=now)
         invitation = ValidInvitation(campaign_id=campaign_row.id, role=role, staff_id=staff_id)
         store.add_staff_invitation(tx, key, invitation, token_id=token_id, expires_at=now + INVITATION_LIFETIME)
+        log_security_event(tx, "invitation_created", staff_id, now, {"campaign": name, "role": role})
     return key
 
 
@@ -172,7 +174,9 @@ def accept_invitation(platform: Platform, key: str, *, staff_id: str, now: datet
         return _use_invitation(tx, key, staff_id, now)
 
 
-def accept_invitation_as_new(platform: Platform, key: str, person: str, *, now: datetime) -> tuple[str, str]:
+def accept_invitation_as_new(
+    platform: Platform, key: str, person: str, *, network: str | None = None, now: datetime
+) -> tuple[str, str]:
     """Use an invitation link for a new person; return the campaign's name and a session key."""
     person = validate_name(person)
     with platform.database.writing() as tx:
@@ -182,7 +186,7 @@ def accept_invitation_as_new(platform: Platform, key: str, person: str, *, now: 
                 f"Somebody is called {format_value(person)}. If that is you, sign in first; else choose another."
             )
         staff = people.add_staff(tx, person, now=now)
-        session = open_session(tx, staff.id, now=now)
+        session = open_session(tx, staff.id, "invitation", network=network, now=now)
         return _use_invitation(tx, key, staff.id, now), session
 
 
@@ -220,6 +224,8 @@ def _add_membership(
             f"{staff.name} belong{'' if staff.name == 'You' else 's'} to {campaign_row.name} already, as {current}."
         )
     store.add_member(tx, campaign_row.id, staff.id, role, added_by=added_by, now=now)
+    content = {"campaign": campaign_row.name, "role": role, "by": people.find_staff_name(tx, added_by)}
+    log_security_event(tx, "role_given", staff.id, now, content)
 
 
 def change_role(
@@ -234,6 +240,8 @@ def change_role(
         if role not in ("owner", member.role):
             _end_rights(tx, campaign_row, member, session=session)
         store.set_role(tx, campaign_row.id, member.staff_id, role)
+        content = {"campaign": name, "role": role, "before": member.role, "by": people.find_staff_name(tx, staff_id)}
+        log_security_event(tx, "role_changed", member.staff_id, now, content)
         log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=member.staff_id, role=role)
 
 
@@ -247,6 +255,8 @@ def remove_member(
         _check_owner_remains(tx, campaign_row, member)
         _end_rights(tx, campaign_row, member, session=session)
         store.remove_member(tx, campaign_row.id, member.staff_id)
+        content = {"campaign": name, "before": member.role, "by": people.find_staff_name(tx, staff_id)}
+        log_security_event(tx, "role_lost", member.staff_id, now, content)
         log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=member.staff_id, role=None)
 
 

@@ -9,6 +9,7 @@ from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.store import api_tokens as store
 from dissensus.store.api_tokens import ApiTokenRow
 from dissensus.store.core.orm import new_key
+from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.staff import find_staff
@@ -39,10 +40,13 @@ def create_token(
     token = ApiTokenRow(id="", staff_id=staff.id, name=name, scopes=frozenset(scopes), used_at=None, **times)
     with platform.database.writing() as tx:
         store.add_api_token(tx, key, token)
+        log_security_event(tx, "token_created", staff.id, now, {"token": name, "scopes": sorted(scopes)})
     return key, token
 
 
-def authenticate_token(platform: Platform, key: str, *, now: datetime) -> tuple[StaffRow, ApiTokenRow] | None:
+def authenticate_token(
+    platform: Platform, key: str, *, network: str | None = None, now: datetime
+) -> tuple[StaffRow, ApiTokenRow] | None:
     """Return the owner and token of a valid key and record its use; None for any other key."""
     with platform.database.reading() as tx:
         result = store.find_api_token(tx, key, now=now)
@@ -52,6 +56,8 @@ def authenticate_token(platform: Platform, key: str, *, now: datetime) -> tuple[
     if token.used_at is None or now - token.used_at >= USE_RESOLUTION:
         with platform.database.writing() as tx:
             store.record_token_use(tx, token.id, now=now)
+            if token.used_at is None:
+                log_security_event(tx, "token_first_used", token.staff_id, now, {"token": token.name}, network=network)
     return result
 
 
@@ -61,10 +67,12 @@ def list_tokens(platform: Platform, staff: StaffRow, *, now: datetime) -> tuple[
         return store.list_api_tokens(tx, staff.id, now=now)
 
 
-def revoke_token(platform: Platform, staff: StaffRow, token_id: str) -> None:
+def revoke_token(platform: Platform, staff: StaffRow, token_id: str, *, now: datetime) -> None:
     """Revoke a token at once."""
     with platform.database.writing() as tx:
-        store.revoke_api_token(tx, staff.id, token_id)
+        name = store.revoke_api_token(tx, staff.id, token_id)
+        if name is not None:
+            log_security_event(tx, "token_revoked", staff.id, now, {"token": name})
 
 
 def create_token_for(
@@ -89,7 +97,7 @@ def revoke_token_for(platform: Platform, person: str, name: str, *, now: datetim
             f"{staff.name} has no token called {format_value(name)}.{hint} "
             f"There are {format_list(list(tokens)) or 'none'}."
         )
-    revoke_token(platform, staff, tokens[name.strip()])
+    revoke_token(platform, staff, tokens[name.strip()], now=now)
 
 
 def _find_owner(platform: Platform, person: str) -> StaffRow:

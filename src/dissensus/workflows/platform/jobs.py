@@ -19,6 +19,7 @@ from dissensus.workflows.campaign.webhooks import WebhookSigner
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform.idempotency import delete_expired_responses
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.platform.security_log import delete_expired_events
 from dissensus.workflows.rater.rate_limits import delete_full_buckets
 
 JOBS_LEASE: Final = "jobs"
@@ -28,6 +29,7 @@ RETRAINING_LEASE: Final = "models"
 LEASE_DURATION: Final = timedelta(seconds=15)
 """Time after which another process takes over."""
 INTERVAL_S: Final = 1.0
+SECURITY_LOG_DAYS: Final = 180
 LOG_INTERVAL_S: Final = 60.0
 """Time after which the write-ahead log of SQLite is emptied, with the rows that were erased meanwhile."""
 N_RUNNERS: Final = 4
@@ -60,9 +62,11 @@ class ThrottledJob:
             self._due = monotonic() + min(max(self.rest_s, took * (1 / self.share - 1)), self.most_s)
 
 
-def default_jobs() -> dict[str, Job]:
+def default_jobs(*, security_log_days: int = SECURITY_LOG_DAYS) -> dict[str, Job]:
     """Return the short jobs by name."""
+    delete_events = partial(delete_expired_events, days=security_log_days)
     return {
+        "delete expired security events": ThrottledJob(delete_events, rest_s=LOG_INTERVAL_S, most_s=LOG_INTERVAL_S),
         "link events": lambda platform, _now: link_pending_events(platform),
         "delete expired responses": delete_expired_responses,
         "delete full rate limits": delete_full_buckets,
@@ -153,12 +157,13 @@ def build_runners(
     clock: Callable[[], datetime],
     count: Callable[[DeliveryOutcome], object] = lambda _: None,
     retraining: RetrainingJob,
+    security_log_days: int = SECURITY_LOG_DAYS,
 ) -> tuple[JobRunner, ...]:
     """Return the runners of all background jobs; each slow job has a separate runner."""
     dispatcher = WebhookDispatcher(signer=signer, count=count, spell_s=INTERVAL_S)
     runner = partial(JobRunner, platform=platform, holder=str(uuid4()), clock=clock)
     return (
-        runner(jobs=default_jobs()),
+        runner(jobs=default_jobs(security_log_days=security_log_days)),
         runner(jobs={"monitor": _monitoring_job()}, lease=MONITORING_LEASE),
         runner(jobs={"retrain": retraining}, lease=RETRAINING_LEASE, stopped=retraining.stopped),
         runner(

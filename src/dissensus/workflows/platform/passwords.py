@@ -10,6 +10,7 @@ from argon2.exceptions import VerifyMismatchError
 
 from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.store import staff as store
+from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.sign_in_limits import LoginTraces, count_attempt, record_success
@@ -43,7 +44,14 @@ def make_hasher(*, passes: int, memory_mib: int) -> PasswordHasher:
 
 
 def sign_in_with_password(
-    platform: Platform, hasher: PasswordHasher, name: str, password: str, *, traces: LoginTraces, now: datetime
+    platform: Platform,
+    hasher: PasswordHasher,
+    name: str,
+    password: str,
+    *,
+    traces: LoginTraces,
+    network: str | None = None,
+    now: datetime,
 ) -> str:
     """Return the key of a new session for a correct password."""
     count_attempt(platform, traces, now)
@@ -54,13 +62,16 @@ def sign_in_with_password(
     password = _normalise_password(password)
     matches = _verify_at_equal_cost(hasher, password_hash, password, costs)
     if not matches or staff is None or password_hash is None:
+        with platform.database.writing() as tx:
+            staff_id = None if staff is None else staff.id
+            log_security_event(tx, "sign_in_failed", staff_id, now, {"by": "password"}, network=network)
         raise NotAllowed("The name or the password is wrong.")
     with platform.database.writing() as tx:
         if hasher.check_needs_rehash(password_hash):
             store.set_password_hash(tx, staff.id, hasher.hash(password))
         record_success(tx, traces)
         delete_expired_keys(tx, now=now)
-        return open_session(tx, staff.id, now=now)
+        return open_session(tx, staff.id, "password", network=network, now=now)
 
 
 def _verify_at_equal_cost(
@@ -109,24 +120,27 @@ def confirm_password(
     with platform.database.writing() as tx:
         record_success(tx, traces)
         store.record_session_confirmation(tx, session, now=now)
+        log_security_event(tx, "identity_confirmed", staff.id, now, {"by": "password"})
 
 
 def change_password(
-    platform: Platform, hasher: PasswordHasher, staff: StaffRow, password: str, *, session: str
+    platform: Platform, hasher: PasswordHasher, staff: StaffRow, password: str, *, session: str, now: datetime
 ) -> None:
     """Set a person's password and end all their other sessions."""
     password_hash = hasher.hash(_validate_password(password, staff.name))
     with platform.database.writing() as tx:
         store.set_password_hash(tx, staff.id, password_hash)
         store.end_other_sessions(tx, staff.id, session)
+        log_security_event(tx, "password_changed", staff.id, now, {"by": "themselves"})
 
 
-def set_password_for(platform: Platform, hasher: PasswordHasher, name: str, password: str) -> int:
+def set_password_for(platform: Platform, hasher: PasswordHasher, name: str, password: str, *, now: datetime) -> int:
     """Set a person's password for the operator and return the number of ended sessions."""
     password_hash = hasher.hash(_validate_password(password, name.strip()))
     with platform.database.writing() as tx:
         staff = find_staff(tx, name)
         store.set_password_hash(tx, staff.id, password_hash)
+        log_security_event(tx, "password_changed", staff.id, now, {"by": "the operator"})
         return store.end_all_sessions(tx, staff.id)
 
 

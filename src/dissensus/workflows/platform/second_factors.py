@@ -15,6 +15,7 @@ from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.store import staff as people
 from dissensus.store.identity import second_factors as store
+from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.sign_in_limits import LoginTraces, count_attempt, record_success
@@ -92,32 +93,38 @@ def confirm_enrolment(
             raise Conflict("You have a second factor. Remove it first.")
         store.replace_recovery_codes(tx, staff.id, [_normalise_code(recovery_code) for recovery_code in codes])
         people.end_other_sessions(tx, staff.id, session)
+        log_security_event(tx, "second_factor_added", staff.id, now, {})
     return codes
 
 
-def renew_recovery_codes(platform: Platform, staff: StaffRow) -> tuple[str, ...]:
+def renew_recovery_codes(platform: Platform, staff: StaffRow, *, now: datetime) -> tuple[str, ...]:
     """Replace the recovery codes of a person, and return the new ones."""
     codes = _new_recovery_codes()
     with platform.database.writing() as tx:
         if not store.has_second_factor(tx, staff.id):
             raise Conflict("You have no second factor. Set one up first.")
         store.replace_recovery_codes(tx, staff.id, [_normalise_code(recovery_code) for recovery_code in codes])
+        log_security_event(tx, "recovery_codes_created", staff.id, now, {})
     return codes
 
 
-def remove_second_factor(platform: Platform, staff: StaffRow, *, session: str) -> None:
+def remove_second_factor(platform: Platform, staff: StaffRow, *, session: str, now: datetime) -> None:
     """Remove the second factor of a person, and end all their other sessions."""
     with platform.database.writing() as tx:
-        store.delete_second_factor(tx, staff.id)
+        if store.delete_second_factor(tx, staff.id):
+            log_security_event(tx, "second_factor_removed", staff.id, now, {"by": "themselves"})
         people.end_other_sessions(tx, staff.id, session)
 
 
-def remove_second_factor_for(platform: Platform, name: str) -> bool:
+def remove_second_factor_for(platform: Platform, name: str, *, now: datetime) -> bool:
     """Remove the second factor of a person who lost it, for the operator; return whether there was one."""
     with platform.database.writing() as tx:
         staff = find_staff(tx, name)
         people.end_all_sessions(tx, staff.id)
-        return store.delete_second_factor(tx, staff.id)
+        removed = store.delete_second_factor(tx, staff.id)
+        if removed:
+            log_security_event(tx, "second_factor_removed", staff.id, now, {"by": "the operator"})
+        return removed
 
 
 def find_pending_staff(platform: Platform, session: str, *, now: datetime) -> StaffRow | None:
@@ -127,18 +134,30 @@ def find_pending_staff(platform: Platform, session: str, *, now: datetime) -> St
 
 
 def finish_sign_in(
-    platform: Platform, keys: SecretKeys, session: str, code: str, *, traces: LoginTraces, now: datetime
+    platform: Platform,
+    keys: SecretKeys,
+    session: str,
+    code: str,
+    *,
+    traces: LoginTraces,
+    network: str | None = None,
+    now: datetime,
 ) -> str:
     """Replace a pending session by a new one if the code of the second factor is right, and return its key."""
     staff = find_pending_staff(platform, session, now=now)
     if staff is None:
         raise NotAllowed("Signing in took too long. Begin again at /sign-in.")
     count_attempt(platform, traces, now)
-    with platform.database.writing() as tx:
-        _check_code(tx, keys, staff.id, code, now=now)
-        record_success(tx, traces)
-        people.end_session_by_key(tx, session)
-        return open_session(tx, staff.id, verified=True, now=now)
+    try:
+        with platform.database.writing() as tx:
+            _check_code(tx, keys, staff.id, code, now=now)
+            record_success(tx, traces)
+            people.end_session_by_key(tx, session)
+            return open_session(tx, staff.id, "second factor", network=network, now=now)
+    except NotAllowed:
+        with platform.database.writing() as tx:
+            log_security_event(tx, "second_factor_failed", staff.id, now, {}, network=network)
+        raise
 
 
 def confirm_code(
@@ -157,6 +176,7 @@ def confirm_code(
         _check_code(tx, keys, staff.id, code, now=now)
         record_success(tx, traces)
         people.record_session_confirmation(tx, session, now=now)
+        log_security_event(tx, "identity_confirmed", staff.id, now, {"by": "second factor"})
 
 
 def _check_code(tx: Connection, keys: SecretKeys, staff_id: str, code: str, *, now: datetime) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal
 
 from sqlalchemy import Connection
 
@@ -12,6 +12,7 @@ from dissensus.store import api_tokens, members
 from dissensus.store import staff as store
 from dissensus.store.core.orm import hash_key, new_key
 from dissensus.store.identity.second_factors import has_second_factor
+from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow, StaffSession
 from dissensus.workflows.platform.platform import Platform
 
@@ -29,6 +30,8 @@ MAX_NAME_LENGTH: Final = 100
 MAX_ADDRESS_LENGTH: Final = 254
 DEFAULT_OWNER: Final = "owner"
 """Name of the first person if none is given."""
+
+SignInMethod = Literal["link", "password", "provider", "invitation", "second factor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +88,23 @@ def check_sign_in_link(platform: Platform, key: str, *, now: datetime) -> None:
             raise _stale_link()
 
 
-def sign_in_with_link(platform: Platform, key: str, *, now: datetime) -> str:
+def sign_in_with_link(platform: Platform, key: str, *, network: str | None = None, now: datetime) -> str:
     """Use a sign-in link and return the key of a new session."""
     with platform.database.writing() as tx:
         staff_id = store.use_login_link(tx, key, now=now)
         if staff_id is None:
             raise _stale_link()
-        return open_session(tx, staff_id, now=now)
+        return open_session(tx, staff_id, "link", network=network, now=now)
 
 
-def open_session(tx: Connection, staff_id: str, *, verified: bool = False, now: datetime) -> str:
+def open_session(tx: Connection, staff_id: str, method: SignInMethod, *, network: str | None, now: datetime) -> str:
     """Return the key of a new session; it is pending if the person has a second factor that was not verified."""
     session = new_key()
-    pending = not verified and has_second_factor(tx, staff_id)
+    pending = method != "second factor" and has_second_factor(tx, staff_id)
     expires_at = now + (PENDING_LIFETIME if pending else SESSION_LIFETIME)
     store.add_staff_session(tx, staff_id, session, pending=pending, now=now, expires_at=expires_at)
+    if not pending:
+        log_security_event(tx, "signed_in", staff_id, now, {"by": method}, network=network)
     return session
 
 
@@ -136,10 +141,13 @@ def sign_out(platform: Platform, session: str) -> None:
         store.end_session_by_key(tx, session)
 
 
-def sign_out_everywhere(platform: Platform, name: str) -> int:
+def sign_out_everywhere(platform: Platform, name: str, *, now: datetime) -> int:
     """End all sessions of a person, revoke their links and return the number of sessions."""
     with platform.database.writing() as tx:
-        return store.end_all_sessions(tx, find_staff(tx, name).id)
+        staff_id = find_staff(tx, name).id
+        n_sessions = store.end_all_sessions(tx, staff_id)
+        log_security_event(tx, "session_ended", staff_id, now, {"sessions": n_sessions})
+        return n_sessions
 
 
 def delete_expired_keys(tx: Connection, *, now: datetime) -> None:
@@ -164,7 +172,9 @@ def list_sessions(platform: Platform, staff: StaffRow, *, now: datetime) -> tupl
         return store.list_sessions(tx, staff.id, now=now, idle=platform.session_idle)
 
 
-def sign_in_by_provider(platform: Platform, *, subject: str, email: str | None, now: datetime) -> str:
+def sign_in_by_provider(
+    platform: Platform, *, subject: str, email: str | None, network: str | None = None, now: datetime
+) -> str:
     """Return the session key of a person authenticated by a provider, found by subject or first by verified e-mail.
 
     It signs in known people only and registers nobody.
@@ -178,7 +188,7 @@ def sign_in_by_provider(platform: Platform, *, subject: str, email: str | None, 
                 "No account here has your verified e-mail address. Ask the operator: dissensus staff email NAME ADDRESS"
             )
         delete_expired_keys(tx, now=now)
-        return open_session(tx, staff.id, now=now)
+        return open_session(tx, staff.id, "provider", network=network, now=now)
 
 
 def set_email(platform: Platform, name: str, address: str) -> None:
@@ -196,7 +206,8 @@ def hash_session_key(session: str) -> str:
     return hash_key(session)
 
 
-def end_session(platform: Platform, staff: StaffRow, session_id: str) -> None:
+def end_session(platform: Platform, staff: StaffRow, session_id: str, *, now: datetime) -> None:
     """End a session of a person."""
     with platform.database.writing() as tx:
-        store.end_session(tx, staff.id, session_id)
+        if store.end_session(tx, staff.id, session_id):
+            log_security_event(tx, "session_ended", staff.id, now, {"sessions": 1})

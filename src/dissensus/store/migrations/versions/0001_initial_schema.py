@@ -135,6 +135,26 @@ def upgrade() -> None:
     )
     op.create_index("ix_recovery_code_staff_id", "recovery_code", ["staff_id"], unique=False)
     op.create_table(
+        "security_event",
+        sa.Column("number", NUMBER, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("staff_id", ID, nullable=True),
+        sa.Column("network", sa.String(), nullable=True),
+        sa.Column("content", DOCUMENT, nullable=False),
+        sa.CheckConstraint(
+            "kind IN ('signed_in', 'sign_in_failed', 'second_factor_failed', 'identity_confirmed', 'session_ended', "
+            "'password_changed', 'second_factor_added', 'second_factor_removed', 'recovery_codes_created', "
+            "'token_created', 'token_first_used', 'token_revoked', 'invitation_created', 'role_given', "
+            "'role_changed', 'role_lost')",
+            name=op.f("ck_security_event_kind"),
+        ),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_security_event_staff_id"),
+        sa.PrimaryKeyConstraint("number", name="pk_security_event"),
+    )
+    op.create_index("ix_security_event_at", "security_event", ["at"], unique=False)
+    op.create_index("ix_security_event_staff_id", "security_event", ["staff_id"], unique=False)
+    op.create_table(
         "consent_text",
         sa.Column("id", ID, nullable=False),
         sa.Column("campaign_id", ID, nullable=False),
