@@ -77,7 +77,8 @@ def _open_archive(source: Path | IO[bytes]) -> Iterator[zipfile.ZipFile]:
         raise NotFound(f"There is no file {path}.") from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from None
-    except zipfile.BadZipFile:
+    # A damaged directory of the archive may name another version or encoding of ZIP.
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):
         raise InvalidInput(f"{path} is not a backup of Dissensus, or it is truncated.") from None
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from error.__cause__
