@@ -193,7 +193,7 @@ def test_images_are_pinned_by_digest_or_nothing_is_changed(tmp_path: Path) -> No
             admitted = self.headers["authorization"] == "Bearer key"
             exists = self.path in ("/v2/library/python/manifests/3.13-slim", "/v2/library/postgres/manifests/17")
             self.send_response(401 if not admitted else 200 if exists else 404)
-            realm = f"http://127.0.0.1:{self.server.server_address[1]}/token"
+            realm = f"http://{self.headers['host']}/token"
             self.send_header("www-authenticate", f'Bearer realm="{realm}",service="registry"')
             self.send_header("docker-content-digest", "sha256:" + "a" * 64)
             self.end_headers()

@@ -115,7 +115,9 @@ def nginx(live: Live, folder: Path, certificate: Path) -> Iterator[tuple[int, in
     temporary = "".join(f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi"))
     temporary += f"uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;"
     path = folder / "nginx.conf"
-    path.write_text(f"pid {folder}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}\n{text}}}\n")
+    path.write_text(
+        f"pid {folder}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}\n{text}}}\n"
+    )
     command = [find_nginx(), "-p", str(folder), "-c", str(path), "-g", "daemon off; master_process off;"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
