@@ -177,7 +177,7 @@ def test_checks_are_shown_in_the_language_of_the_rater(live: Live) -> None:
     visitor = live.visitor()
     visitor.send("/c/pilot", key=key, language="de")
     page = visitor.send("/c/pilot/consent", purpose="rating")
-    assert heading(page) == "Ist klar, was zu tun ist?"
+    assert heading(page) == "Ist die Anleitung klar?"
     assert "Was? The last answer! All of it!" in page_text(page)
     page = visitor.send("/check", **hidden(page), answer="All of it")
     assert "Das war nicht richtig." in page_text(page)
