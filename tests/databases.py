@@ -56,7 +56,7 @@ def postgresql() -> Iterator[URL]:
 
 
 @contextmanager
-def own_server() -> Iterator["Server"]:
+def own_server(*, fsync: bool = False) -> Iterator["Server"]:
     """Start a server that tests may kill."""
     programs = max(SERVERS.glob("*/bin"), key=lambda path: int(path.parent.name), default=None)
     if programs is None:
@@ -70,7 +70,7 @@ def own_server() -> Iterator["Server"]:
             pytest.fail(reason)
         pytest.skip(reason)
     with tempfile.TemporaryDirectory(prefix="dissensus-pg-") as folder:
-        server = Server(programs, Path(folder))
+        server = Server(programs, Path(folder), fsync=fsync)
         server.make()
         server.start()
         try:
@@ -85,6 +85,7 @@ class Server:
 
     programs: Path
     folder: Path
+    fsync: bool = False
 
     @property
     def url(self) -> URL:
@@ -101,7 +102,8 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         # Not on a port, so that servers of several workers never meet.
-        options = f"-F -k {self.folder} -c listen_addresses='' -c max_connections=60 -c jit=off -c autovacuum=off"
+        options = f"-k {self.folder} -c listen_addresses='' -c max_connections=60 -c jit=off -c autovacuum=off"
+        options += f" -c fsync={'on' if self.fsync else 'off'}"
         self.run("pg_ctl", "-D", "data", "-w", "-l", "log", "-o", options, "start")
 
     def kill(self) -> None:

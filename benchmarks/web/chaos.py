@@ -1,0 +1,373 @@
+"""Disturb the site while raters save, and write benchmarks/web/chaos.json and docs/chaos.md.
+
+Raters save over HTTP as the rating page does, with silent and slow connections beside them, while servers, workers and
+databases are killed, frozen, cut off and filled. After each disturbance every acknowledged save must be in the export
+exactly once, with its answer, and the audit must hold. `--soak` runs eight raters for longer, for the memory of the
+server, and writes docs/generated/soak.md.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from random import Random
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent))
+
+from bystanders import IdleConnections, ReadinessProbe  # noqa: E402
+from chaos_site import DisturbedSite, can_mount, find_libfaketime, running_site  # noqa: E402
+from disturbances import (  # noqa: E402
+    CRASH_DATABASE,
+    CUT_CONNECTIONS,
+    FILL_DISK,
+    FREEZE_WORKER,
+    HOSTILE_REQUESTS,
+    KILL_SERVER,
+    KILL_WORKER,
+    REST,
+    SET_CLOCK_BACK,
+    Disturbance,
+    Pace,
+)
+from outbox_raters import CAMPAIGN, Ledger, OutboxRater, summarise_latencies  # noqa: E402
+
+RESULTS, PEERS = HERE / "chaos.json", HERE / "results-peers.json"
+DOCS = HERE.parent.parent / "docs"
+PAGE, SOAK_PAGE = DOCS / "chaos.md", DOCS / "generated" / "soak.md"
+N_RATERS, N_SOAK_RATERS, N_SHORT_RATERS = 16, 8, 8
+LEAST_S, SHORT_S, OVERHEAD_S = 4.0, 5.0, 12.0
+"""Shortest disturbance, that of the short form, and what start and checks take besides, until it is measured."""
+SOAK_POINTS = 12
+FAULTS = ("lost", "wrong", "doubled", "unknown", "unanswered", "refused", "audit")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A site with the disturbances that it gets one after the other."""
+
+    name: str
+    backend: str
+    workers: int
+    disturbances: tuple[Disturbance, ...]
+    small_disk: bool = False
+    clock: bool = False
+
+
+SETUPS = (
+    Setup("SQLite, 1 worker", "sqlite", 1, (REST, KILL_SERVER, HOSTILE_REQUESTS)),
+    Setup("SQLite, 2 workers", "sqlite", 2, (REST, KILL_SERVER, KILL_WORKER, FREEZE_WORKER)),
+    Setup("SQLite on a small disk, 2 workers", "sqlite", 2, (FILL_DISK,), small_disk=True),
+    Setup("SQLite, 2 workers, other clock", "sqlite", 2, (SET_CLOCK_BACK,), clock=True),
+    Setup(
+        "PostgreSQL, 2 workers",
+        "postgresql",
+        2,
+        (REST, KILL_SERVER, KILL_WORKER, FREEZE_WORKER, CUT_CONNECTIONS, CRASH_DATABASE),
+    ),
+)
+SHORT = (Setup("SQLite, 2 workers", "sqlite", 2, (KILL_SERVER, FREEZE_WORKER)),)
+
+
+def main() -> None:
+    """Run all disturbances, the short form, or the soak; exit with 1 if anything was lost."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=9.0, help="time for all disturbances (default: 9)")
+    parser.add_argument("--only", metavar="TEXT", help="only set-ups or disturbances with this text; nothing written")
+    parser.add_argument("--short", action="store_true", help="two disturbances on SQLite; nothing written")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="eight raters for longer, instead")
+    options = parser.parse_args()
+    results = _load_results() | {"machine": _describe_machine()}
+    if options.soak is not None:
+        rows = [_soak(60 * options.soak)]
+        results["soak"] = rows[0]
+    else:
+        setups = SHORT if options.short else _select(options.only)
+        rows = list(_run(setups, None if options.short else 60 * options.minutes))
+        results |= {"rows": rows, "skipped": _list_skipped(rows), "mounted": can_mount()}
+    if options.short or options.only:
+        print(json.dumps(rows, indent=1))
+    else:
+        _write(results)
+    faults = [
+        f"{row['setup']}, {row['disturbance']}: {row[name]} {name}" for row in rows for name in FAULTS if row[name]
+    ]
+    if faults:
+        raise SystemExit("\n".join(faults))
+
+
+def _select(wanted: str | None) -> tuple[Setup, ...]:
+    """Return the set-ups that can run here, with the wanted disturbances."""
+    setups = [setup for setup in SETUPS if find_libfaketime() or not setup.clock]
+    return tuple(
+        Setup(setup.name, setup.backend, setup.workers, chosen, setup.small_disk, setup.clock)
+        for setup in setups
+        if (
+            chosen := tuple(each for each in setup.disturbances if not wanted or wanted in f"{setup.name}: {each.name}")
+        )
+    )
+
+
+def _list_skipped(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the disturbances without a row, with the reason."""
+    measured = {(row["setup"], row["disturbance"]) for row in rows}
+    return [
+        f"{setup.name}, {disturbance.name}: "
+        + ("no time was left" if find_libfaketime() or not setup.clock else "libfaketime is not installed")
+        for setup in SETUPS
+        for disturbance in setup.disturbances
+        if (setup.name, disturbance.name) not in measured
+    ]
+
+
+def _run(setups: Sequence[Setup], seconds: float | None) -> Iterator[dict[str, Any]]:
+    """Share the time among the disturbances; once it is over, the others are skipped."""
+    end, overhead = time.monotonic() + (seconds or 0), OVERHEAD_S
+    n_left = sum(len(setup.disturbances) for setup in setups)
+    for setup in setups:
+        start = time.monotonic()
+        if seconds is not None and start > end:
+            return
+        with running_site(setup.backend, setup.workers, small_disk=setup.small_disk, clock=setup.clock) as site:
+            ledger = Ledger()
+            for disturbance in setup.disturbances:
+                if seconds is not None and start > end:
+                    return
+                share = (end - start) / n_left
+                length = SHORT_S if seconds is None else max(LEAST_S, share - overhead)
+                print(f"{setup.name}: {disturbance.name}, {length:.0f} s ...", file=sys.stderr, flush=True)
+                row = _disturb(
+                    site, disturbance, ledger, length, n_raters=N_SHORT_RATERS if seconds is None else N_RATERS
+                )
+                yield {"setup": setup.name} | row
+                overhead = time.monotonic() - start - length
+                start, n_left = time.monotonic(), n_left - 1
+
+
+def _disturb(
+    site: DisturbedSite, disturbance: Disturbance, ledger: Ledger, seconds: float, *, n_raters: int
+) -> dict[str, Any]:
+    """Disturb the site for some seconds, and check all saves so far."""
+    before, memory = len(ledger.acknowledged), site.memory_mib()
+    ledger.latencies, ledger.n_retries = [], 0
+    with _raters(site, ledger, n_raters), IdleConnections(site.port) as idle, ReadinessProbe(site.base_url) as probe:
+        n = disturbance.act(site, Pace(time.monotonic() + seconds, Random(before), ledger))
+    return {
+        "disturbance": disturbance.name,
+        "seconds": round(seconds, 1),
+        "n": n,
+        "saves": len(ledger.acknowledged) - before,
+        "retries": ledger.n_retries,
+        "save": summarise_latencies(ledger.latencies),
+        "readyz": summarise_latencies(probe.latencies) | {"failures": probe.n_failures},
+        "longest_outage_s": probe.longest_outage_s,
+        "memory_mib": [memory, site.memory_mib()],
+        "idle_connections_ended": idle.n_ended,
+    } | _check(site, ledger)
+
+
+@contextmanager
+def _raters(site: DisturbedSite, ledger: Ledger, n: int) -> Iterator[None]:
+    """Let raters save until the end of the block, and until their last save is acknowledged."""
+    stop = threading.Event()
+    raters = [OutboxRater(site.base_url, site.key, ledger, stop, seed=seed) for seed in range(n)]
+    for rater in raters:
+        rater.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for rater in raters:
+            rater.join()
+
+
+def _check(site: DisturbedSite, ledger: Ledger) -> dict[str, int]:
+    """Compare the export with the acknowledged saves, and verify the audit log."""
+    with ThreadPoolExecutor(1) as pool:
+        audit_run = pool.submit(site.command, "audit", CAMPAIGN)
+        counts = ledger.compare(site.export())
+        audit = audit_run.result()
+    if audit.returncode:
+        print(audit.stdout, audit.stderr, file=sys.stderr)
+    for refusal in ledger.refusals:
+        print(refusal, file=sys.stderr)
+    others = {"unanswered": len(ledger.unanswered), "refused": len(ledger.refusals), "audit": audit.returncode}
+    return counts | others
+
+
+def _soak(seconds: float) -> dict[str, Any]:
+    """Run eight raters, with a restart after a fifth of the time and a kill after another fifth."""
+    with running_site("sqlite", 2) as site:
+        ledger, points, start = Ledger(), list[dict[str, float]](), time.monotonic()
+        steps = [("SIGTERM", site.stop), ("kill -9", site.kill)]
+        with (
+            _raters(site, ledger, N_SOAK_RATERS),
+            IdleConnections(site.port) as idle,
+            ReadinessProbe(site.base_url) as probe,
+        ):
+            for i in range(SOAK_POINTS + 1):
+                time.sleep(max(0.0, start + i * seconds / SOAK_POINTS - time.monotonic()))
+                points.append(
+                    {
+                        "minutes": (time.monotonic() - start) / 60,
+                        "memory_mib": site.memory_mib(),
+                        "files": site.n_files(),
+                        "saves": len(ledger.acknowledged),
+                    }
+                )
+                print(points[-1], file=sys.stderr, flush=True)
+                if steps and i >= (3 - len(steps)) * SOAK_POINTS // 5:
+                    name, end_site = steps.pop(0)
+                    end_site()
+                    site.start()
+                    points[-1]["restart"] = name  # type: ignore[assignment]
+        return {
+            "setup": "SQLite, 2 workers",
+            "disturbance": "soak",
+            "minutes": seconds / 60,
+            "raters": N_SOAK_RATERS,
+            "points": points,
+            "retries": ledger.n_retries,
+            "save": summarise_latencies(ledger.latencies),
+            "readyz": summarise_latencies(probe.latencies) | {"failures": probe.n_failures},
+            "idle_connections_ended": idle.n_ended,
+        } | _check(site, ledger)
+
+
+def _load_results() -> dict[str, Any]:
+    return dict(json.loads(RESULTS.read_text("utf-8"))) if RESULTS.exists() else {}
+
+
+def _describe_machine() -> dict[str, Any]:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    versions = {name: version(name) for name in ("dissensus", "uvicorn", "sqlalchemy")}
+    return {"processor": model, "cores": os.cpu_count(), "python": platform.python_version(), "versions": versions}
+
+
+def _write(results: dict[str, Any]) -> None:
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    if "rows" in results:
+        PAGE.write_text(page(results), encoding="utf-8")
+    if "soak" in results:
+        SOAK_PAGE.write_text(soak_page(results["soak"]), encoding="utf-8")
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the page of the documentation."""
+    machine, rows = results["machine"], results["rows"]
+    total = {name: sum(row[name] for row in rows) for name in ("n", "saves")}
+    disk = "a file system of 24 MiB" if results["mounted"] else "a limit on the size of files (no mount was allowed)"
+    faults = {name: sum(row[name] for row in rows) for name in ("lost", "wrong", "doubled")}
+    lines = [
+        "<!-- made by benchmarks/web/chaos.py; do not edit -->",
+        "# Disturbances",
+        "",
+        f"`make chaos` starts `dissensus serve` and lets {N_RATERS} raters save over HTTP, as the rating page does: a "
+        "draft, then the final answers, with the same id again and again until they are acknowledged. A rater takes "
+        "one to two seconds for an item. Beside them, eight connections each send nothing, half a head, or a body by "
+        "bytes, or read responses by bytes, all the time. The default settings hold, and PostgreSQL has `fsync` on.",
+        "",
+        "After each disturbance, all acknowledged saves so far are looked for in `dissensus export`: "
+        f"{total['saves']:,} saves under {total['n']:,} disturbances, **{faults['lost']} lost, "
+        f"{faults['wrong']} wrong, {faults['doubled']} doubled**. `dissensus audit` {_describe_audits(rows)}.",
+        "",
+        "## Saves",
+        "",
+        "| Set-up | Disturbance | Times | Acknowledged | Sent again | Lost | Wrong | Doubled | Audit |",
+        "|---|---|--:|--:|--:|--:|--:|--:|---|",
+        *map(_format_saves, rows),
+        "",
+        *(f"- Skipped: {line}." for line in results["skipped"]),
+        *([""] if results["skipped"] else []),
+        f"The disk is {disk} that another file fills until saves are refused (503), and for two seconds more. Hostile "
+        "requests are quoted cookies of 60 and 8 KB, headers of 200 KB and bodies of 3 MB of a stranger, and "
+        "definitions of an owner that are costly to parse, without a pause. libfaketime, which sets the clock, makes "
+        "each request slower.",
+        "",
+        "## Latency and memory",
+        "",
+        "A save counts from the first try to the acknowledgement, through restarts and pauses between tries. `/readyz` "
+        "is asked four times a second. An outage is the longest time between two answers that the site is ready. "
+        "Memory is that of all processes of the site, before and after; killed processes start anew. Raters, probes "
+        f"and site share {machine['cores']} cores ({machine['processor']}, Python {machine['python']}).",
+        "",
+        "| Set-up | Disturbance | Save ms: median | p95 | max | `/readyz` ms: median | p95 | max | Outage s | MiB |",
+        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+        *map(_format_latencies, rows),
+        "",
+        *_compare_peers(),
+        "Loss of power, a second machine, and a full disk of PostgreSQL are not part of it. `make chaos` measures "
+        "again within ten minutes; `make chaos ARGS='--soak 60'` runs the [soak](operation.md#soak).",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _describe_audits(rows: Sequence[dict[str, Any]]) -> str:
+    n_held = sum(row["audit"] == 0 for row in rows)
+    return f"held {n_held} of {len(rows)} times"
+
+
+def _format_saves(row: dict[str, Any]) -> str:
+    counts = " | ".join(f"{row[name]:,}" for name in ("n", "saves", "retries", "lost", "wrong", "doubled"))
+    return f"| {row['setup']} | {row['disturbance']} | {counts} | {'broken' if row['audit'] else 'holds'} |"
+
+
+def _format_latencies(row: dict[str, Any]) -> str:
+    latencies = [row[kind][name] for kind in ("save", "readyz") for name in ("median_ms", "p95_ms", "max_ms")]
+    cells = " | ".join("–" if number is None else f"{number:,.0f}" for number in latencies)
+    memory = " → ".join(f"{number:,.0f}" for number in row["memory_mib"])
+    return f"| {row['setup']} | {row['disturbance']} | {cells} | {row['longest_outage_s']:.1f} | {memory} |"
+
+
+def _compare_peers() -> Iterator[str]:
+    """Yield what `make benchmark-peers` measured of other tools."""
+    if not PEERS.exists():
+        return
+    yield from (
+        "## Other tools",
+        "",
+        "Of the others only one kill (SIGKILL) under eight raters was measured, see [](benchmarks-peers.md): all kept "
+        "what they had acknowledged.",
+        "",
+        "| Tool | Acknowledged | Lost |",
+        "|---|--:|--:|",
+    )
+    kills = json.loads(PEERS.read_text("utf-8"))["kills"]
+    yield from (f"| {kill['tool']} | {kill['acknowledged']:,} | {kill['lost']:,} |" for kill in kills)
+    yield ""
+
+
+def soak_page(soak: dict[str, Any]) -> str:
+    """Return the table of the soak."""
+    lines = [
+        "<!-- made by benchmarks/web/chaos.py; do not edit -->",
+        f"Measured for {soak['minutes']:.0f} minutes: {soak['raters']} raters on {soak['setup']}, a restart and a "
+        "kill, and connections held open all the time that send nothing, half a head, or a body by bytes, or read by "
+        f"bytes (the site ended {soak['idle_connections_ended']:,} of them). {soak['acknowledged']:,} saves were "
+        f"acknowledged: {soak['lost']} lost, {soak['wrong']} wrong, {soak['doubled']} doubled; the audit "
+        f"{'broke' if soak['audit'] else 'holds'}. Memory and open files are those of all processes of the site.",
+        "",
+        "| Minute | MiB | Open files | Acknowledged | |",
+        "|--:|--:|--:|--:|---|",
+        *(
+            f"| {point['minutes']:.1f} | {point['memory_mib']:,.0f} | {point['files']:,} | {point['saves']:,} | "
+            f"{'then ' + str(point['restart']) + ' and a start' if 'restart' in point else ''} |"
+            for point in soak["points"]
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
