@@ -1,6 +1,7 @@
 """Error handlers: map errors to HTTP responses without disclosing internals."""
 
 import logging
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ API_MESSAGES: Final[Mapping[int, str]] = {
     405: "This address does not accept this method. /api/v1/openapi.json lists the methods.",
 }
 FORM_LOCATIONS: Final[Mapping[str, str]] = {"path": "the address", "query": "the address", "cookie": "a cookie"}
+OVERSIZED_FIELD: Final = re.compile("(Field|Part) exceeded maximum size")
+"""Detail of the framework for a form with a field that is too large."""
 REFERENCE_BYTES: Final = 4
 NOT_ALLOWED: Final = 405
 
@@ -131,6 +134,8 @@ async def _handle_domain_error(request: Request, error: Exception) -> Response:
 async def _handle_http_error(request: Request, error: Any) -> Response:
     if isinstance(error.__cause__, (RequestTooLarge, RequestTooSlow)):
         raise error.__cause__
+    if OVERSIZED_FIELD.match(str(error.detail)):
+        return _response(request, 413, "A field of the form is too large. Shorten it, or send it as a file.")
     messages = API_MESSAGES if request.url.path.startswith(API_PREFIX) else PAGE_MESSAGES
     response = _response(request, error.status_code, messages.get(error.status_code, str(error.detail)))
     response.headers.update(error.headers or {})

@@ -27,7 +27,7 @@ SMALL_BYTES: Final = 8 << 10
 MAX_DEPTH: Final = 50
 MAX_CONTAINERS: Final = 100_000
 """Objects and arrays of a body, which garbage collection visits at once."""
-MAX_KEYS: Final = 1_000
+MAX_KEYS: Final = 2_000
 """Keys of an object."""
 MAX_FAULTY_ENTRIES: Final = 20
 MAX_ERRORS: Final = 20
