@@ -14,6 +14,7 @@ class Form:
     """A form: its action, the current values of its fields, and its buttons."""
 
     action: str
+    is_multipart: bool = False
     fields: dict[str, list[str]] = field(default_factory=dict)
     buttons: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -29,7 +30,7 @@ class _Forms(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.forms.append(Form(attributes["action"]))
+            self.forms.append(Form(attributes["action"], attributes.get("enctype") == "multipart/form-data"))
         elif tag == "input":
             self._input(attributes)
         elif tag == "option" and attributes["value"] is not None:
@@ -74,4 +75,9 @@ def press(
     changed = {name: [value] if isinstance(value, str) else value for name, value in typed.items()}
     name, value = form.buttons[button]
     data = {**form.fields, **changed, **({name: [value]} if name else {})}
-    return browser.post(form.action, data=data, files={"items_file": file} if file else None)
+    if not form.is_multipart:
+        return browser.post(form.action, data=data)
+    parts: list[tuple[str, tuple[str | None, str | bytes]]] = []
+    for field_name, values in data.items():
+        parts += [(field_name, (None, one)) for one in values]
+    return browser.post(form.action, files=[*parts, ("items_file", file)] if file else parts)
