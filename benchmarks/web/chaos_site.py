@@ -19,7 +19,9 @@ from typing import Any
 from outbox_raters import CAMPAIGN, VALUES
 from tests.databases import Server, own_server
 from tests.support.served_site import list_processes
+from typer.testing import CliRunner, Result
 
+from dissensus.cli.app import app
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -138,20 +140,24 @@ class DisturbedSite:
         return sum(map(count_files, self.processes()))
 
     def export(self) -> list[dict[str, Any]]:
-        """Return the rows of an export."""
+        """Return the rows of `dissensus export`."""
         path = self.folder / "export.jsonl"
-        run = self.command("export", CAMPAIGN, "-o", str(path), "--with-text", "--force")
-        if run.returncode:
-            raise SystemExit(f"The export failed: {run.stderr}")
+        run = self._command("export", CAMPAIGN, "-o", str(path), "--with-text", "--force")
+        if run.exit_code:
+            raise SystemExit(f"The export failed: {run.output} {run.exception}")
         return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
-    def command(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """Run another command of the program on the same database."""
+    def audit(self) -> int:
+        """Return the exit status of `dissensus audit`."""
+        run = self._command("audit", CAMPAIGN)
+        if run.exit_code:
+            print(run.output, run.exception, file=sys.stderr)
+        return run.exit_code
+
+    def _command(self, *words: str) -> Result:
+        """Run another command of the program on the same database, here: its imports take longer than its work."""
         environment = {name: value for name, value in self.environment.items() if name.startswith("DISSENSUS_")}
-        program = [sys.executable, "-m", "dissensus", *words]
-        return subprocess.run(
-            program, env={**os.environ, **environment}, cwd=self.folder, capture_output=True, text=True
-        )
+        return CliRunner().invoke(app, list(words), env=environment)
 
 
 def count_files(pid: int) -> int:

@@ -194,7 +194,7 @@ def _set_clock_back(site: DisturbedSite, pace: Pace) -> int:
         pace.rest(0.5 * CLOCK_S, 1.5 * CLOCK_S)
         n += 1
     site.clock.write_text("+0")
-    return n // 2
+    return (n + 1) // 2
 
 
 def _send_hostile_requests(site: DisturbedSite, pace: Pace) -> int:
