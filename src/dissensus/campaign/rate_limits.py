@@ -25,9 +25,11 @@ class RateLimit:
 
     Examples
     --------
+    One request a second: after 60 at once the bucket is full again in 60 s, and after two more in 62 s.
+
     >>> limit = RateLimit(60, period_s=60)
-    >>> limit.wait_s(limit.cost_ms(60), 0), limit.wait_s(limit.cost_ms(62), 0)
-    (0, 2)
+    >>> limit.cost_ms(2), limit.wait_s(60_000, 0), limit.wait_s(62_000, 0)
+    (2000, 0, 2)
     """
 
     n: int

@@ -53,7 +53,7 @@ def test_missing_and_forbidden_resources(house: House) -> None:
     assert http.patch(f"{API}/pilot/items").headers["allow"] == "DELETE, GET, POST"
     problem_of(http.get(f"{API}/pilot/quota"), 404)
     assert (
-        "scope move" in problem_of(program(house, scopes=frozenset({"see"})).post(f"{API}/pilot/state"), 403)["detail"]
+        "scope state" in problem_of(program(house, scopes=frozenset({"see"})).post(f"{API}/pilot/state"), 403)["detail"]
     )
     assert "no campaign" in problem_of(program(house, "eve").get(f"{API}/pilot"), 404)["detail"]
     assert "cannot become draft" in problem_of(http.post(f"{API}/pilot/state", json={"state": "draft"}), 409)["detail"]

@@ -180,5 +180,5 @@ def test_checks_are_shown_in_the_language_of_the_rater(live: Live) -> None:
     assert heading(page) == "Ist die Anleitung klar?"
     assert "Was? The last answer! All of it!" in page_text(page)
     page = visitor.send("/check", **hidden(page), answer="All of it")
-    assert "Das war nicht richtig." in page_text(page)
+    assert "Diese Antwort war nicht richtig." in page_text(page)
     assert heading(visitor.send("/check", **hidden(page), answer="All of it")) == "Danke, dass Sie gekommen sind"

@@ -65,12 +65,11 @@ def test_without_figures_the_page_says_so(house: House) -> None:
 
 
 def test_an_owner_sees_all_figures_and_their_age(house: House, campaign: CampaignRow) -> None:
-    browser = house.owner()
     add_crowd(house.platform, campaign)
     house.live.clock.forward(hours=9, minutes=30)
     refresh_figures(house)
     house.live.clock.forward(seconds=3)
-    page = browser.get(MONITORING_PATH)
+    page = house.owner().get(MONITORING_PATH)
     text = read(page)
     assert "As of 2026-03-01 21:30:00 UTC , 3 s ago." in text
     assert "These figures are out of date" not in text

@@ -15,7 +15,7 @@ COMMANDS: Final = {
     "evaluate": LazyCommand(
         "dissensus.cli.preference.evaluate",
         "evaluate",
-        "Measure how often a model agrees with people, and its calibration.",
+        "Measure the agreement of a model with people, and its calibration.",
     ),
     "score": LazyCommand(
         "dissensus.cli.preference.score",

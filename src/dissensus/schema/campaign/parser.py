@@ -68,8 +68,8 @@ KEYS: Final = (
         "care",
     ),
     *("help", "thanks"),
-    *("replication", "max_items", "max_per_day", "break_every", "click_to_reveal", "reclaim_after_h", "seed"),
-    "reports_to_withhold",
+    *("replication", "max_items", "max_per_day", "break_every", "click_to_reveal", "reclaim_after_h"),
+    *("reports_to_withhold", "seed"),
 )
 
 ITEM_KEYS: Final = (
