@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler
 
 import httpx
 import pytest
-from tests.support.api_programs import add_member, open_api_campaign, rate, token
+from tests.support.api_programs import open_api_campaign, rate, token
 from tests.support.campaigns import ABOUT_YOU, definition, items
 from tests.support.loopback_server import serve_requests
 from tests.support.staff_browsers import House
