@@ -97,8 +97,10 @@ class IdleConnections:
             if connection is None:
                 self._sockets[place] = connection = _connect(self._port)
                 kind(connection)
+                # With a timeout, each look would wait for it.
+                connection.setblocking(False)
             elif kind is _send_body:
-                connection.sendall(b"a")
+                connection.send(b"a")
             if not _is_open(connection, n_bytes=1 if kind is _read_slowly else 0):
                 raise ConnectionResetError
         except OSError:

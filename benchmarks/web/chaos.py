@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import sqlite3
 import sys
 import threading
 import time
@@ -244,8 +245,8 @@ def _load_results() -> dict[str, Any]:
 def _describe_machine() -> dict[str, Any]:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    versions = {name: version(name) for name in ("dissensus", "uvicorn", "sqlalchemy")}
-    return {"processor": model, "cores": os.cpu_count(), "python": platform.python_version(), "versions": versions}
+    about = {"processor": model, "cores": os.cpu_count(), "python": platform.python_version()}
+    return about | {"dissensus": version("dissensus"), "sqlite": sqlite3.sqlite_version}
 
 
 def _write(results: dict[str, Any]) -> None:
@@ -293,7 +294,8 @@ def page(results: dict[str, Any]) -> str:
         "A save counts from the first try to the acknowledgement, through restarts and pauses between tries. `/readyz` "
         "is asked four times a second. An outage is the longest time between two answers that the site is ready. "
         "Memory is that of all processes of the site, before and after; killed processes start anew. Raters, probes "
-        f"and site share {machine['cores']} cores ({machine['processor']}, Python {machine['python']}).",
+        f"and site share {machine['cores']} cores ({machine['processor']}, Python {machine['python']}, SQLite "
+        f"{machine['sqlite']}), and whatever else runs on the machine.",
         "",
         "| Set-up | Disturbance | Save ms: median | p95 | max | `/readyz` ms: median | p95 | max | Outage s | MiB |",
         "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
