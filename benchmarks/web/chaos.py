@@ -48,6 +48,8 @@ PAGE, SOAK_PAGE = DOCS / "chaos.md", DOCS / "generated" / "soak.md"
 N_RATERS, N_SOAK_RATERS, N_SHORT_RATERS = 16, 8, 8
 LEAST_S, SHORT_S, OVERHEAD_S = 4.0, 5.0, 12.0
 """Shortest disturbance, that of the short form, and what start and checks take besides, until it is measured."""
+ENTRY_S = 30.0
+"""Time for all raters to enter and save once, before the disturbance."""
 SOAK_POINTS = 12
 FAULTS = ("lost", "wrong", "doubled", "unknown", "unanswered", "refused", "audit")
 
@@ -161,6 +163,9 @@ def _disturb(
     before, memory = len(ledger.acknowledged), site.memory_mib()
     ledger.latencies, ledger.n_retries = [], 0
     with _raters(site, ledger, n_raters), IdleConnections(site.port) as idle, ReadinessProbe(site.base_url) as probe:
+        end = time.monotonic() + ENTRY_S
+        while len(ledger.acknowledged) < before + n_raters and time.monotonic() < end:
+            time.sleep(0.05)
         n = disturbance.act(site, Pace(time.monotonic() + seconds, Random(before), ledger))
     return {
         "disturbance": disturbance.name,
@@ -260,7 +265,9 @@ def _write(results: dict[str, Any]) -> None:
 def page(results: dict[str, Any]) -> str:
     """Return the page of the documentation."""
     machine, rows = results["machine"], results["rows"]
-    total = {name: sum(row[name] for row in rows) for name in ("n", "saves")}
+    n_saves = sum(row["saves"] for row in rows)
+    n_disturbances = sum(row["n"] for row in rows if row["disturbance"] != HOSTILE_REQUESTS.name)
+    n_requests = sum(row["n"] for row in rows) - n_disturbances
     disk = "a file system of 24 MiB" if results["mounted"] else "a limit on the size of files (no mount was allowed)"
     faults = {name: sum(row[name] for row in rows) for name in ("lost", "wrong", "doubled")}
     lines = [
@@ -273,7 +280,8 @@ def page(results: dict[str, Any]) -> str:
         "bytes, or read responses by bytes, all the time. The default settings hold, and PostgreSQL has `fsync` on.",
         "",
         "After each disturbance, all acknowledged saves so far are looked for in `dissensus export`: "
-        f"{total['saves']:,} saves under {total['n']:,} disturbances, **{faults['lost']} lost, "
+        f"{n_saves:,} saves, {n_disturbances:,} disturbances and {n_requests:,} hostile requests, "
+        f"**{faults['lost']} lost, "
         f"{faults['wrong']} wrong, {faults['doubled']} doubled**. `dissensus audit` {_describe_audits(rows)}.",
         "",
         "## Saves",
