@@ -311,7 +311,7 @@ def page(results: dict[str, Any]) -> str:
         "",
         *_compare_peers(),
         "Loss of power, a second machine, and a full disk of PostgreSQL are not part of it. `make chaos` measures "
-        "again within ten minutes; `make chaos ARGS='--soak 60'` runs the [soak](operation.md#soak).",
+        "again within ten minutes; `make chaos ARGS='--soak 60'` runs the [soak](operation.md#disturbances).",
     ]
     return "\n".join(lines) + "\n"
 

@@ -37,7 +37,10 @@ def test_pages_of_a_running_campaign_are_accessible(
         add_crowd(live.platform, campaign, 10)
         live.clock.forward(hours=10)
         refresh_snapshots(live.platform, MonitoringCache(), now=live.clock() - timedelta(seconds=3))
-        page.get_by_role("link", name="Reload").click()
+        # The session ended when it had been idle for an hour.
+        page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
+        page.get_by_role("button", name="Sign in").click()
+        page.goto("/campaigns/pilot/monitoring")
         page.get_by_role("heading", name="Agreement").wait_for()
         sound(page, "watch", scheme)
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
