@@ -79,6 +79,7 @@ def test_there_is_no_interval_from_too_few_clusters_or_without_variation() -> No
     assert (constant.estimate, constant.reason, without.reason) == (0.0, NO_VARIATION, NO_INTERVAL)
     assert (empty.estimate, empty.reason) == (None, NO_CASES)
     assert rank_correlation(np.ones(20), rng.random(20), np.arange(20), draws).reason == NO_VARIATION
+    assert rank_correlation(rng.random(20), np.ones(20), np.arange(20), draws).reason == NO_VARIATION
 
 
 def test_draws_depend_on_the_seed_but_not_on_their_number() -> None:

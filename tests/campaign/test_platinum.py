@@ -1,0 +1,14 @@
+"""Labels of an earlier crowd, from shares of answers."""
+
+import polars as pl
+import pytest
+
+from dissensus.campaign.platinum import parse_platinum
+from dissensus.errors import InvalidInput
+
+
+@pytest.mark.parametrize("share", [float("inf"), float("nan"), -1.0, None])
+def test_shares_are_finite_numbers_of_0_or_more(share: float | None) -> None:
+    frame = pl.DataFrame({"item_id": ["7"], "No": [3.0], "Yes": [share]}, strict=False)
+    with pytest.raises(InvalidInput, match="is not a number of 0 or more"):
+        parse_platinum(frame, ["No", "Yes"], ["7"], source="pilot of May")
