@@ -54,7 +54,6 @@ EventKind: TypeAlias = Literal[
 
 SALT_BYTES: Final = 16
 
-
 INITIAL_CHAIN_DIGEST: Final = "0" * 64
 """Chain digest before the first event."""
 

@@ -14,7 +14,6 @@ from dissensus.errors import TooManyRequests
 CHARACTERS_PER_WRITE: Final = 16 << 10
 """Characters of a request that count as one request: large saves count as several."""
 
-
 SAVE_PERIOD_S: Final = 300
 HOUR_S: Final = 3600
 

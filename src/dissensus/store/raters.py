@@ -101,9 +101,7 @@ def is_participant(campaign_id: str) -> ColumnElement[bool]:
 
 RaterState: TypeAlias = Literal["rating", "finished", "stopped", "withdrawn"]
 
-
 SUBJECT_ID_BYTES: Final = 16
-
 
 INVALID_LINK: Final = "This link is not valid (any more). Ask its sender for a new one."
 """The same message for every invalid key: it reveals no campaign."""
