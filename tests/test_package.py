@@ -4,15 +4,17 @@ import ast
 import importlib
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
+from tests.pipeline.tables import simulate_frame
 
 import dissensus
 
 PACKAGE = Path(dissensus.__file__).parent
-HEAVY = ("numpy", "polars", "numba", "rich", "typer", "narwhals")
+HEAVY = ("numpy", "polars", "numba", "rich", "typer", "narwhals", "altair", "vl_convert")
 NAMES: list[str] = importlib.import_module("dissensus").__all__
 
 
@@ -68,14 +70,30 @@ def test_statistics_need_no_tables() -> None:
     assert "polars" not in list_loaded_packages("import dissensus; dissensus.krippendorff_alpha")
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["analyse", "--help"], ["demo", "-h"]], ids=" ".join)
-def test_help_loads_no_numbers_and_no_tables(words: list[str]) -> None:
-    code = (
-        f"sys.argv = ['dissensus', *{words!r}]\n"
+def run_command(words: Sequence[str | Path]) -> str:
+    """Return code that runs a command to its successful end."""
+    return (
+        f"sys.argv = {['dissensus', *map(str, words)]!r}\n"
         "from dissensus.cli import main\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
     )
-    assert not list_loaded_packages(code) & {"numpy", "polars", "numba", "narwhals"}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["analyse", "--help"], ["demo", "-h"]], ids=" ".join)
+def test_help_loads_no_numbers_and_no_tables(words: list[str]) -> None:
+    assert not list_loaded_packages(run_command(words)) & {"numpy", "polars", "numba", "narwhals"}
+
+
+def test_commands_load_altair_for_figures_only(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    simulate_frame(11).write_csv(path)
+    commands = (("analyse", path), ("vet", path), ("preference", "evaluate", "-h"), ("preference", "rank", "-h"))
+    loaded = list_loaded_packages("\n".join(map(run_command, commands)))
+    assert "polars" in loaded
+    assert not loaded & {"altair", "vl_convert"}
+    figure = tmp_path / "raters.svg"
+    assert "altair" in list_loaded_packages(run_command(["vet", path, "--figure", figure]))
+    assert figure.exists()
 
 
 @pytest.mark.parametrize("name", ["dissensus.report", "dissensus.preference"])

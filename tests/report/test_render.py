@@ -12,10 +12,10 @@ from tests.report.simulated import fits, texts
 
 from dissensus.errors import InvalidInput
 from dissensus.report.builder import build
+from dissensus.report.figure_kind import KINDS, detect_kind
 from dissensus.report.figures.answers import answers
 from dissensus.report.figures.panels import LOOKS
 from dissensus.report.groups import groups_of
-from dissensus.report.render import KINDS, detect_kind
 from dissensus.report.result import Report
 from dissensus.report.theme import (
     BLUE,

@@ -80,7 +80,6 @@ def analyse(
     # Imported here, so that --help does not import polars.
     from dissensus.cli.analysis_terminal import print_analysis
     from dissensus.pipeline.analyse import analyse as run
-    from dissensus.report import figures_of
 
     refuse_attempt_options(reading.keywords["ratings"], reviews, success_from)
     ratings = reading()
@@ -115,4 +114,7 @@ def analyse(
     else:
         result_writer.write_text(analysis.to_polars().write_csv(), output)
     if figures is not None:
+        # Imported here, since Altair takes a fifth of a second.
+        from dissensus.report import figures_of
+
         result_writer.write_figures(figures_of(analysis), figures)

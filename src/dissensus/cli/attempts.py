@@ -15,7 +15,6 @@ from dissensus.files.attempts.reviews import ID, read_attempt_ids, read_reviews
 from dissensus.files.attempts.tables import describe_unknown_keys, stream_attempts
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap, analyse_attempts, attempt_map
 from dissensus.pipeline.analyse.attempts.display import attempts_page, attempts_rows
-from dissensus.report.attempts import attempts_report
 from dissensus.schema.records.attempt import SUCCESS, Attempt
 
 COLUMNS = (
@@ -53,6 +52,9 @@ def report_attempts(
     success_from: int | None,
 ) -> None:
     """Write the HTML report on a file of attempts."""
+    # Imported here, since Altair takes a fifth of a second.
+    from dissensus.report.attempts import attempts_report
+
     result_writer.check_page_output(output)
     if figures is not None:
         result_writer.make_folder("--figures", figures)

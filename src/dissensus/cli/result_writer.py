@@ -21,6 +21,7 @@ from rich.text import Text
 from dissensus.errors import InvalidInput
 from dissensus.files.raw.atomic_write import check_folder, write_atomically
 from dissensus.pipeline.tables import Page
+from dissensus.report.figure_kind import KINDS
 
 if TYPE_CHECKING:
     from dissensus.report.figure import Figure
@@ -115,9 +116,6 @@ def make_folder(option: str, folder: Path) -> None:
 
 def write_figures(figures: Sequence["Figure"], folder: Path) -> None:
     """Write each figure in all formats."""
-    # Imported here, so that --help of other commands does not import polars.
-    from dissensus.report.render import KINDS
-
     for figure in figures:
         for kind in KINDS:
             write_atomically(figure.render(kind), folder / f"{figure.name}.{kind}")

@@ -17,8 +17,7 @@ from dissensus.pipeline.vet import Criteria, FilterAudit, Vetting, audit_flagged
 from dissensus.pipeline.vet import vet as vet_raters
 from dissensus.pipeline.vet.audit_result import audit_page
 from dissensus.pipeline.vet.result import vetting_page
-from dissensus.report.figures.vetting import evidence
-from dissensus.report.render import Kind, detect_kind
+from dissensus.report.figure_kind import Kind, detect_kind
 from dissensus.schema.ratings.table import Ratings
 
 THRESHOLDS, AUDIT = "Thresholds", "Audit"
@@ -87,7 +86,7 @@ def vet(
     """
     if within is not None and not audit:
         raise InvalidInput(f"--within {within} applies to the audit; add --audit, or leave it out.")
-    kind, figure_kind = result_writer.choose_format(format, output), None if figure is None else _figure_kind(figure)
+    kind, figure_kind = result_writer.choose_format(format, output), None if figure is None else detect_kind(figure)
     one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     ratings = reading(all_questions=not one_question)
     thresholds = {
@@ -109,11 +108,6 @@ def vet(
         result_writer.write_text(_text(vetting, filter_audit, kind), output)
 
 
-def _figure_kind(figure: Path) -> Kind:
-    """Return the format of the figure, before anything is read."""
-    return detect_kind(figure)
-
-
 def _audit(
     ratings: Ratings, vetting: Vetting, *, by: list[str] | None, draws: int, within: str | None, seed: int
 ) -> FilterAudit:
@@ -127,6 +121,9 @@ def _audit(
 
 
 def _write_figure(vetting: Vetting, figure: Path, kind: Kind) -> None:
+    # Imported here, since Altair takes a fifth of a second.
+    from dissensus.report.figures.vetting import evidence
+
     write_atomically(evidence(vetting).render(kind), figure)
     typer.echo(f"Wrote {figure}.", err=True)
 

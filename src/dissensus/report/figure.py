@@ -10,7 +10,8 @@ import polars as pl
 from altair.utils.schemapi import debug_mode
 
 from dissensus.pipeline.tables import escape_unprintable
-from dissensus.report.render import Kind, detect_kind, render, render_inline
+from dissensus.report.figure_kind import Kind, detect_kind
+from dissensus.report.render import render, render_inline
 from dissensus.report.theme import TEXT_WIDTH, Drawing, apply_theme
 
 

@@ -3,16 +3,12 @@
 import json
 import re
 from html import escape
-from pathlib import Path
-from typing import Literal, get_args
 
 import vl_convert
 
-from dissensus.errors import InvalidInput
+from dissensus.report.figure_kind import Kind
 from dissensus.report.theme import NAMES, PAPER, Drawing, apply_theme
 
-Kind = Literal["svg", "png", "json"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 PNG_PER_INCH = 300
 
 # Applied to tags only: texts between them are names from a file, which may match any of these.
@@ -29,14 +25,6 @@ _MARK_ATTRIBUTES = re.compile(
     r'<path class="(?:back|fore)ground"[^>]*/>| (?:role|aria-roledescription|class|pointer-events)="[^"]*"'
 )
 _ID = re.compile(r'(\bid="|url\(#)([^")]+)')
-
-
-def detect_kind(path: Path) -> Kind:
-    """Return the format that the suffix of a file names."""
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in KINDS:
-        raise InvalidInput(f"{path} has {path.suffix or 'no ending'}; name a .svg, .png or .json (Vega-Lite) file.")
-    return kind
 
 
 def render(chart: Drawing, kind: Kind) -> bytes:

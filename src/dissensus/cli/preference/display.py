@@ -9,7 +9,7 @@ from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_sho
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
 from dissensus.preference.evaluation.diagnostics import Diagnostics
 from dissensus.preference.evaluation.paired import RivalModel, describe_comparison
-from dissensus.report.evaluation import group_accuracy_grid, soft_label_grid, soft_label_lines
+from dissensus.report.evaluation_tables import group_accuracy_grid, soft_label_grid, soft_label_lines
 from dissensus.stats.cluster_robust import ClusteredEstimate
 
 

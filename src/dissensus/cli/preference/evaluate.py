@@ -37,7 +37,6 @@ from dissensus.preference.fit.training import TrainingPlan, cross_validate
 from dissensus.preference.models.kinds import AnyModel, KindOfModel
 from dissensus.preference.models.linear import length_margins
 from dissensus.preference.models.model import Model, check_purpose, compute_margins
-from dissensus.report.evaluation import evaluation_report
 from dissensus.workflows.models.scorers import open_model
 
 
@@ -102,6 +101,8 @@ def evaluate(
 
 
 def _report(read: ReadPairs, tested: _EvaluatedModel, rival: RivalModel | None, *, seed: int) -> str:
+    # Imported here, since Altair takes a fifth of a second.
+    from dissensus.report.evaluation import evaluation_report
 
     command = shlex.join(["dissensus", *sys.argv[1:]])
     return evaluation_report(

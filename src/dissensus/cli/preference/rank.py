@@ -18,7 +18,6 @@ from dissensus.files.pairs.comparisons import ReadComparisons, read_comparisons
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable
 from dissensus.preference.ranking.ranking import Comparisons, RankedChatbot, Ranking
 from dissensus.preference.ranking.ranking import rank as rank_chatbots
-from dissensus.report.ranking import ranking_report
 
 COLUMNS = ("group", "bot", "n", "won", "tied", "bradley_terry", "ci_low", "ci_high", "elo", "by_scores", "reason")
 
@@ -79,6 +78,9 @@ def rank(
 def _report(
     overall: Ranking, read: ReadComparisons, by: str | None, groups: dict[str, Ranking | str], seed: int
 ) -> str:
+    # Imported here, since Altair takes a fifth of a second.
+    from dissensus.report.ranking import ranking_report
+
     command = shlex.join(["dissensus", *sys.argv[1:]])
     return ranking_report(
         overall, read.comparisons, by=by, groups=groups, excluded=read.excluded, command=command, seed=seed
