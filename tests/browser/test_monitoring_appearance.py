@@ -5,14 +5,17 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser
-from tests.support.campaigns import NOW
+from tests.support.campaigns import AGREED, NOW
 from tests.support.chromium import running
 from tests.support.live_site import serving
-from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign
+from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign, rate_items
 from tests.support.staff_pages import sound
 
+from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import enrolment, rating
+from dissensus.workflows.rater.enrolment import Arrival
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -56,3 +59,47 @@ def test_pages_of_a_running_campaign_are_accessible(
         page.get_by_role("button", name="Save decision").click()
         page.get_by_text("by ada").wait_for()
         sound(page, "flagged", scheme)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_published_figures_and_notices_are_accessible(
+    database_url: str, browser: Browser, scheme: Literal["light", "dark"]
+) -> None:
+    with (
+        serving(database_url) as live,
+        running(browser._loop),
+        browser.new_context(base_url=live.url, color_scheme=scheme) as context,
+    ):
+        platform = live.platform
+        owner_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
+        observer = staff.create_sign_in_link(platform, "bo", now=NOW)
+        campaign = open_monitored_campaign(platform, owner_id, replication=20)
+        members.add_member(platform, "pilot", "bo", "observer", staff_id=owner_id, now=NOW)
+        page = context.new_page()
+        page.goto(f"/sign-in/{observer.key}")
+        page.get_by_role("button", name="Sign in").click()
+        page.goto("/campaigns/pilot/monitoring")
+        page.get_by_text("published once the campaign is closed").wait_for()
+        sound(page, "published-not-yet", scheme)
+        for number in range(14):
+            rate_items(platform, campaign, number)
+        arrival = Arrival("pilot", str(campaign.key), "en")
+        for _ in range(4):
+            rater, _ = enrolment.enrol_rater(platform, arrival, AGREED, now=live.clock())
+            for number in range(13):
+                text = f"The page stopped at item {number}, and the button did nothing. " * (1 + number % 4)
+                rating.report_item(platform, rater, "help", text, assignment_id=None, now=live.clock())
+        campaigns.change_state(platform, "pilot", "closed", staff_id=owner_id, now=live.clock())
+        refresh_snapshots(platform, MonitoringCache(), now=live.clock())
+        page.reload()
+        page.get_by_role("heading", name="Agreement").wait_for()
+        sound(page, "published", scheme)
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        sound(page, "published-tables", scheme)
+        page.goto(f"/sign-in/{staff.create_sign_in_link(platform, 'ada', now=live.clock()).key}")
+        page.get_by_role("button", name="Sign in").click()
+        page.goto("/campaigns/pilot/notices?page=2")
+        page.get_by_text("Page 2 of 2").wait_for()
+        sound(page, "notices", scheme)
+        page.goto("/account")
+        sound(page, "account", scheme)
