@@ -29,6 +29,28 @@ def test_true_log_odds_are_calibrated() -> None:
     assert evaluation.ece == pytest.approx(sum(gaps) / 4000)
 
 
+def test_the_expected_ece_is_the_mean_of_calibrated_models() -> None:
+    rng = np.random.default_rng(4)
+    pairs, odds = simulate_pairs(460)
+    confidence = probability(np.abs(odds))
+    hits = rng.random((400, 460)) < confidence
+    evaluations = [evaluate(pairs, np.where(row, 1, -1) * np.abs(odds), np.zeros(460)) for row in hits]
+    assert np.mean([one.ece for one in evaluations]) == pytest.approx(evaluations[0].calibrated_ece, rel=0.05)
+
+
+def test_intervals_refer_to_other_raters_if_raters_are_known() -> None:
+    """Each of ten raters is predicted always or never: fifty dialogues a rater say little about other raters."""
+    pairs = [Pair((Turn("human", f"{n}"),), "yes", "no", rater=f"r{n % 10}") for n in range(500)]
+    margins = [1.0 if n % 10 < 6 else -1.0 for n in range(500)]
+    unknown = evaluate([replace(pair, rater=None) for pair in pairs], margins, np.zeros(500)).accuracy
+    known = evaluate(pairs, margins, np.zeros(500)).accuracy
+    assert (known.estimate, known.clusters, known.crossed_clusters) == (unknown.estimate, 500, 10)
+    assert known.ci_high - known.ci_low > 5 * (unknown.ci_high - unknown.ci_low)
+    other = [1.0 if n % 10 < 5 else -1.0 for n in range(500)]
+    difference = compare_models(pairs, margins, other).accuracy
+    assert difference.ci_low < 0 < difference.ci_high
+
+
 def test_overconfident_scores_are_not_calibrated() -> None:
     pairs, odds = simulate_pairs(2000)
     sober, bold = (evaluate(pairs, scale * np.array(odds), odds) for scale in (1, 5))
@@ -68,9 +90,9 @@ def test_no_pairs_and_scores_that_are_not_finite() -> None:
 
 
 def test_clusters_of_one_case_give_the_wilson_interval() -> None:
-    """3 of 10 with Wilson's interval of .108 to .603 for the variance p(1 - p)/(n - 1), so for 9 cases."""
+    """3 of 10 with Wilson's interval for the variance p(1 - p)/(n - 1), so for 9 cases, and the t quantile."""
     share = clustered_share([1] * 3 + [0] * 7, range(10))
-    n, z, p = 9, 1.959964, 0.3
+    n, z, p = 9, 2.262157, 0.3
     center, half = (
         (p + z * z / 2 / n) / (1 + z * z / n),
         z / (1 + z * z / n) * math.sqrt(p * 0.7 / n + z * z / 4 / n**2),

@@ -29,7 +29,7 @@ METHODS: Final = (
         "Accuracy",
         r"\frac{\sum_p w_p \left( \left[ m_p > 0 \right] + \frac{1}{2} \left[ m_p = 0 \right] \right)}{\sum_p w_p}",
         "The share of pairs whose chosen answer scores higher; a tie is half a hit. The interval is Wilson's with as "
-        "many independent pairs as have the variance between dialogues.",
+        "many independent pairs as have the variance between dialogues and between raters, if raters are known.",
         "Korn and Graubard (1998), Confidence Intervals for Proportions",
         ("accuracy",),
     ),
@@ -50,10 +50,12 @@ METHODS: Final = (
     ),
     Method(
         "Difference of two models",
-        r"\hat d \pm z \sqrt{\frac{G}{G - 1} \sum_g \left( \sum_{p \in g} w_p \left( d_p - \hat d \right) \right)^2} "
-        r"\Big/ \sum_p w_p",
-        "On the same pairs, with d the difference on each; pairs that both get right, or wrong, add nothing.",
-        "Liang and Zeger (1986), Longitudinal Data Analysis Using Generalized Linear Models",
+        r"\hat d \pm t_\nu \sqrt{\hat v}, \quad \hat v = \hat v_{\mathrm{dialogues}} + \hat v_{\mathrm{raters}} - "
+        r"\hat v_{\mathrm{both}}, \quad \hat v_{\mathrm{dialogues}} = \frac{\sum_g f_g \left( \sum_{p \in g} w_p "
+        r"\left( d_p - \hat d \right) \right)^2}{\left( \sum_p w_p \right)^2}",
+        "On the same pairs, with d the difference on each; pairs that both get right, or wrong, add nothing. Clusters "
+        "are dialogues, and raters if they are known; f and ν correct for few and unequal clusters.",
+        "Cameron, Gelbach and Miller (2011), Robust Inference with Multiway Clustering",
         ("difference", "groups"),
     ),
     Method(
@@ -143,31 +145,28 @@ def _soft_labels(evaluation: Evaluation, model: str, rival: RivalModel | None) -
 
 
 def _all_pairs_table(evaluation: Evaluation, model: str, rival: RivalModel | None) -> ReportTable:
-    lines = [_line(model, evaluation.accuracy, evaluation.log_loss, evaluation.ece)]
-    if rival:
-        lines.append(_line(rival.name, rival.evaluation.accuracy, rival.evaluation.log_loss, rival.evaluation.ece))
-    lines.append(_line("length alone", evaluation.length_alone, evaluation.length_log_loss, None))
-    lines.append(("people with each other", format_short(HUMAN_AGREEMENT), "", "", ""))
+    models = {model: evaluation} | ({rival.name: rival.evaluation} if rival else {})
+    lines = [
+        (*_line(name, one.accuracy, one.log_loss), format_short(one.ece, 3), format_short(one.calibrated_ece, 3))
+        for name, one in models.items()
+    ]
+    lines.append((*_line("length alone", evaluation.length_alone, evaluation.length_log_loss), "", ""))
+    lines.append(("people with each other", format_short(HUMAN_AGREEMENT), "", "", "", ""))
     return ReportTable(
         name="whole",
         title="All pairs",
         reading=_beyond_length(evaluation),
-        grids=(Grid(("", "accuracy", "interval", "log-loss", "ECE"), tuple(lines)),),
+        grids=(Grid(("", "accuracy", "interval", "log-loss", "ECE", "if calibrated"), tuple(lines)),),
         notes=(
             "Length alone: a model that knows only the lengths of the answers.",
+            "If calibrated: mean ECE of a calibrated model on as many independent pairs.",
             f"People with each other: researchers and crowd workers on average, in other pairs ({BAI}).",
         ),
     )
 
 
-def _line(name: str, share: ClusteredEstimate, loss: float, ece: float | None) -> tuple[str, ...]:
-    return (
-        escape_unprintable(name),
-        format_short(share.estimate, 3),
-        _interval(share),
-        format_short(loss, 3),
-        "" if ece is None else format_short(ece, 3),
-    )
+def _line(name: str, share: ClusteredEstimate, loss: float) -> tuple[str, ...]:
+    return escape_unprintable(name), format_short(share.estimate, 3), _interval(share), format_short(loss, 3)
 
 
 def _interval(share: ClusteredEstimate) -> str:

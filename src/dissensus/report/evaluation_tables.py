@@ -3,7 +3,7 @@
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
-from dissensus.preference.evaluation.accuracy import Evaluation
+from dissensus.preference.evaluation.accuracy import Evaluation, describe_population
 from dissensus.preference.evaluation.diagnostics import Diagnostics, GroupAccuracy
 from dissensus.preference.evaluation.soft_labels import SoftLabelDistance, SoftLabelEvaluation
 from dissensus.report.tables import ReportTable
@@ -35,7 +35,10 @@ def group_accuracy_table(diagnostics: Diagnostics) -> ReportTable:
         if distinct
         else "On these pairs it is not shown that knowing the group of a rater improves accuracy.",
         grids=(group_accuracy_grid(diagnostics),),
-        notes=("Both on the same pairs, without effects of single raters. Intervals are for other dialogues.",),
+        notes=(
+            "Both on the same pairs, without effects of single raters. Intervals are for "
+            f"{describe_population(diagnostics.by_group[0].as_group)}.",
+        ),
         table=pl.DataFrame([_group_row(group) for group in diagnostics.by_group]),
     )
 

@@ -1,13 +1,18 @@
-"""Cluster-robust intervals of means, shares and paired differences."""
+"""Cluster-robust intervals of means, shares and paired differences, with one clustering or two crossed ones."""
 
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.result import check_level
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,8 @@ class ClusteredEstimate:
         A share from 0 to 1, or the mean of the first value less that of the second.
     n, clusters
         Numbers of cases and of clusters.
+    crossed_clusters
+        Number of clusters of the second clustering; None with one clustering.
     """
 
     estimate: float
@@ -27,6 +34,7 @@ class ClusteredEstimate:
     ci_high: float
     n: int
     clusters: int
+    crossed_clusters: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,8 @@ class Mean:
         None if all cases belong to one cluster.
     n, clusters
         Numbers of cases and of clusters.
+    crossed_clusters
+        Number of clusters of the second clustering; None with one clustering.
     """
 
     estimate: float
@@ -48,6 +58,14 @@ class Mean:
     ci_high: float | None
     n: int
     clusters: int
+    crossed_clusters: int | None = None
+
+
+class ClusteredVariance(NamedTuple):
+    """Cluster-robust variance of a weighted mean, and the degrees of freedom of its t distribution."""
+
+    variance: float
+    df: float
 
 
 def clustered_mean(
@@ -55,19 +73,17 @@ def clustered_mean(
 ) -> Mean:
     r"""Estimate the mean of clustered cases with a cluster-robust interval.
 
-    .. math:: \hat m = \frac{\sum_i w_i x_i}{\sum_i w_i}, \quad
-              \hat v = \frac{G}{G - 1} \frac{\sum_g \bigl(\sum_{i \in g} w_i (x_i - \hat m)\bigr)^2}
-              {\bigl(\sum_i w_i\bigr)^2}
+    .. math:: \hat m = \frac{\sum_i w_i x_i}{\sum_i w_i}, \quad \hat m \pm t_\nu \sqrt{\hat v}
 
-    with G clusters g of cases i and weights w; the interval is :math:`\hat m \pm z \sqrt{\hat v}` (Liang and Zeger
-    1986, for a model with an intercept only).
+    with the variance :math:`\hat v` and the degrees of freedom :math:`\nu` of `estimate_clustered_variance`.
 
     Parameters
     ----------
     values
         A number for each case, shape (cases,).
     clusters
-        Cluster of each case.
+        Cluster of each case, shape (cases,); or clusters of two crossed clusterings, such as the dialogue and the rater
+        of each case, shape (2, cases).
     weights
         Weight of each case, above 0; 1 by default.
     level
@@ -82,35 +98,128 @@ def clustered_mean(
     ------
     UndefinedEstimate
         There are no cases.
+    InvalidInput
+        The clusters are not of either shape.
 
     Notes
     -----
-    The interval is too short with fewer than about 20 clusters.
+    A clustering whose cases are all in one cluster says nothing about other clusters, so the interval disregards it.
 
     Examples
     --------
     >>> mean = clustered_mean([0.2, 0.4, 0.9, 0.1], [0, 0, 1, 2])
     >>> round(mean.estimate, 3), round(mean.ci_low, 3), round(mean.ci_high, 3), mean.clusters
-    (0.4, 0.03, 0.77, 3)
+    (0.4, -0.475, 1.275, 3)
     """
     check_level(level)
-    x, cluster = np.asarray(values, dtype=np.float64), np.unique(np.asarray(clusters), return_inverse=True)[1]
+    x = np.asarray(values, dtype=np.float64)
     if not len(x):
         raise UndefinedEstimate("The mean is undefined: there are no cases.")
-    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
-    mean, groups = float(np.average(x, weights=w)), int(cluster.max()) + 1
-    if groups < 2:
-        return Mean(mean, None, None, len(x), groups)
-    half = NormalDist().inv_cdf((1 + level) / 2) * clustered_variance(x - mean, cluster, w) ** 0.5
-    return Mean(mean, mean - half, mean + half, len(x), groups)
+    cluster, w = _number_clusters(clusters, len(x)), _fill_weights(weights, len(x))
+    mean, counts = float(np.average(x, weights=w)), _count_clusters(cluster)
+    spread = estimate_clustered_variance(x - mean, cluster, w)
+    if spread is None:
+        return Mean(mean, None, None, len(x), *counts)
+    half = _t_quantile(level, spread.df) * spread.variance**0.5
+    return Mean(mean, mean - half, mean + half, len(x), *counts)
 
 
-def clustered_variance(
-    residuals: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]
-) -> float:
-    """Return the cluster-robust variance of a weighted mean; clusters are numbered from 0."""
-    totals = np.bincount(cluster, weights=weights * residuals)
-    return len(totals) / max(len(totals) - 1, 1) * float(totals @ totals) / float(weights.sum()) ** 2
+def _number_clusters(clusters: npt.ArrayLike, n: int) -> Integers:
+    """Return cluster numbers from 0, of shape (clusterings, cases)."""
+    given = np.atleast_2d(np.asarray(clusters))
+    if given.ndim != 2 or len(given) > 2 or given.shape[1] != n:
+        raise InvalidInput(
+            f"The clusters have shape {np.shape(clusters)} for {n:,} cases. Give one for each case, or two rows of "
+            "them for crossed clusterings."
+        )
+    return np.array([np.unique(row, return_inverse=True)[1] for row in given], dtype=np.int64)
+
+
+def _fill_weights(weights: npt.ArrayLike | None, n: int) -> Floats:
+    return np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+
+
+def _count_clusters(cluster: Integers) -> tuple[int, int | None]:
+    """Return the number of clusters of the first clustering, and of the second if there is one."""
+    first, *crossed = (int(row.max()) + 1 for row in cluster)
+    return first, crossed[0] if crossed else None
+
+
+def estimate_clustered_variance(residuals: Floats, cluster: Integers, weights: Floats) -> ClusteredVariance | None:
+    r"""Estimate the cluster-robust variance of a weighted mean.
+
+    With one clustering into clusters g,
+
+    .. math:: \hat v = \frac{\sum_g d_g T_g^2}{W^2}, \quad T_g = \sum_{i \in g} w_i e_i, \quad
+              d_g = \frac{s_g}{(1 - W_g / W)^2 s_g + (W_g / W)^2 (S - s_g)}
+
+    where W is the sum of the weights :math:`w_i`, :math:`s_g` the sum of their squares in a cluster and S that of all.
+    The factors d make the estimate unbiased if cases are independent: for weights of 1 it is CR2 of Bell and McCaffrey
+    (2002), and for clusters of equal size d is :math:`G / (G - 1)`, as in Liang and Zeger (1986). The degrees of
+    freedom are theirs, after Satterthwaite, for independent cases: G - 1 for equal clusters, fewer for unequal ones.
+
+    With two crossed clusterings the variance is the sum of both less that of their intersections (Cameron, Gelbach and
+    Miller 2011), at least the larger of both, and the degrees of freedom are the smaller of both.
+
+    Parameters
+    ----------
+    residuals
+        Value of each case less the weighted mean, shape (cases,).
+    cluster
+        Cluster numbers from 0, shape (clusterings, cases).
+    weights
+        Weight of each case, above 0.
+
+    Returns
+    -------
+    ClusteredVariance | None
+        None if no clustering has two clusters.
+    """
+    rows = [row for row in cluster if row.max() > 0]
+    if not rows:
+        return None
+    ways = [_one_way_variance(residuals, row, weights) for row in rows]
+    variance = sum(way.variance for way in ways)
+    if len(ways) == 2:
+        both = np.unique(rows[0] * (rows[1].max() + 1) + rows[1], return_inverse=True)[1]
+        variance -= _one_way_variance(residuals, both, weights).variance
+    return ClusteredVariance(max(variance, *(way.variance for way in ways)), min(way.df for way in ways))
+
+
+def _one_way_variance(residuals: Floats, cluster: Integers, weights: Floats) -> ClusteredVariance:
+    totals, size = np.bincount(cluster, weights=weights * residuals), np.bincount(cluster, weights=weights)
+    square = np.bincount(cluster, weights=weights * weights)
+    share, all_squares = size / size.sum(), float(square.sum())
+    factor = square / ((1 - share) ** 2 * square + share**2 * (all_squares - square))
+    variance = float(factor @ totals**2) / float(size.sum()) ** 2
+    # The covariance of the totals is diag(square) + A with A = -share square' - square share' + S share share', of
+    # rank two: so its traces need no matrix of clusters.
+    diagonal = -2 * share * square + all_squares * share**2
+    vectors = np.stack([share, square])
+    gram = (vectors * factor) @ vectors.T
+    core = np.array([[all_squares, -1.0], [-1.0, 0.0]])
+    trace = float(factor @ (square + diagonal))
+    product = core @ gram
+    trace_of_square = float(factor**2 @ (square**2 + 2 * square * diagonal)) + float(np.trace(product @ product))
+    return ClusteredVariance(variance, trace**2 / trace_of_square)
+
+
+def _t_quantile(level: float, df: float) -> float:
+    r"""Return t with :math:`P(|T| \le t)` = level for Student's T with df >= 1 degrees of freedom.
+
+    The probability is an integral of :math:`\cos^{df - 1}` from 0 to :math:`\theta = \arctan(t / \sqrt{df})`. It is
+    concave in :math:`\theta`, so that Newton's steps from the normal quantile never pass the root.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(48)
+    scale = 2 / math.sqrt(math.pi) * math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2))
+    theta = math.atan(NormalDist().inv_cdf((1 + level) / 2) / math.sqrt(df))
+    for _ in range(100):
+        probability = scale * theta / 2 * float(weights @ np.cos(theta * (1 + nodes) / 2) ** (df - 1))
+        step = (level - probability) / (scale * math.cos(theta) ** (df - 1))
+        theta = min(theta + step, (theta + math.pi / 2) / 2)
+        if abs(step) <= 1e-14 * theta:
+            break
+    return math.sqrt(df) * math.tan(theta)
 
 
 def clustered_share(
@@ -118,20 +227,17 @@ def clustered_share(
 ) -> ClusteredEstimate:
     r"""Estimate a share of clustered cases with a cluster-robust interval.
 
-    The variance is that of a ratio of cluster totals,
-
-    .. math:: \hat v = \frac{G}{G - 1} \frac{\sum_g \bigl(\sum_{i \in g} w_i (y_i - \hat p)\bigr)^2}
-              {\bigl(\sum_i w_i\bigr)^2}
-
-    and the interval is Wilson's with the effective sample size :math:`\hat p (1 - \hat p) / \hat v` in place of n
-    (Korn and Graubard 1998 do the same to the exact interval).
+    The interval is Wilson's (1927) with :math:`t_\nu` in place of the normal quantile and the effective sample size
+    :math:`\hat p (1 - \hat p) / \hat v` in place of n (Korn and Graubard 1998 do the same to the exact interval), with
+    the variance and the degrees of freedom of `estimate_clustered_variance`.
 
     Parameters
     ----------
     hits
         1 or 0 for each case, or a value between them, such as 0.5 for a tie.
     clusters
-        Cluster of each case.
+        Cluster of each case, shape (cases,); or clusters of two crossed clusterings, such as the dialogue and the rater
+        of each case, shape (2, cases).
     weights
         Weight of each case, above 0; 1 by default.
     level
@@ -146,27 +252,34 @@ def clustered_share(
     ------
     UndefinedEstimate
         There are no cases.
+    InvalidInput
+        The clusters are not of either shape.
 
     Notes
     -----
-    If the variance cannot be estimated, as with one cluster or a share of 0 or 1, n is the number of clusters.
+    If the variance cannot be estimated, as with one cluster or a share of 0 or 1, n is the number of clusters, of the
+    clustering with fewer, and the quantile is the normal one. A clustering whose cases are all in one cluster says
+    nothing about other clusters, so the interval disregards it if the other clustering has several.
 
     Examples
     --------
     >>> share = clustered_share([1, 1, 0, 1, 0, 0, 1, 1], [0, 0, 1, 2, 3, 3, 4, 5])
     >>> share.estimate, round(share.ci_low, 3), round(share.ci_high, 3)
-    (0.625, 0.227, 0.904)
+    (0.625, 0.148, 0.941)
     """
     check_level(level)
-    y, cluster = np.asarray(hits, dtype=np.float64), np.unique(np.asarray(clusters), return_inverse=True)[1]
+    y = np.asarray(hits, dtype=np.float64)
     if not len(y):
         raise UndefinedEstimate("The share is undefined: there are no cases.")
-    w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
-    p, groups = float(np.average(y, weights=w)), int(cluster.max()) + 1
-    variance = clustered_variance(y - p, cluster, w)
-    n = p * (1 - p) / variance if groups > 1 and variance > 1e-18 and 0 < p < 1 else float(groups)
-    low, high = _wilson(p, n, NormalDist().inv_cdf((1 + level) / 2))
-    return ClusteredEstimate(p, low, high, len(y), groups)
+    cluster, w = _number_clusters(clusters, len(y)), _fill_weights(weights, len(y))
+    p, counts = float(np.average(y, weights=w)), _count_clusters(cluster)
+    spread = estimate_clustered_variance(y - p, cluster, w)
+    if spread is not None and spread.variance > 1e-18 and 0 < p < 1:
+        low, high = _wilson(p, p * (1 - p) / spread.variance, _t_quantile(level, spread.df))
+    else:
+        several = [n for n in counts if n is not None and n > 1]
+        low, high = _wilson(p, float(min(several, default=1)), NormalDist().inv_cdf((1 + level) / 2))
+    return ClusteredEstimate(p, low, high, len(y), *counts)
 
 
 def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
@@ -185,19 +298,18 @@ def paired_difference(
 ) -> ClusteredEstimate:
     r"""Estimate the mean difference of two values of each case, with a cluster-robust interval.
 
-    .. math:: \hat d = \frac{\sum_i w_i (x_i - y_i)}{\sum_i w_i}, \quad
-              \hat v = \frac{G}{G - 1} \frac{\sum_g \bigl(\sum_{i \in g} w_i (x_i - y_i - \hat d)\bigr)^2}
-              {\bigl(\sum_i w_i\bigr)^2}
+    .. math:: \hat d = \frac{\sum_i w_i (x_i - y_i)}{\sum_i w_i}, \quad \hat d \pm t_\nu \sqrt{\hat v}
 
-    and the interval is :math:`\hat d \pm z \sqrt{\hat v}`. Variation common to both values cancels, so the interval is
-    far shorter than two separate intervals suggest.
+    as `clustered_mean` of the differences. Variation common to both values cancels, so the interval is far shorter than
+    two separate intervals suggest.
 
     Parameters
     ----------
     first, second
         Two values of each case, such as the hits of two models, shape (cases,).
     clusters
-        Cluster of each case.
+        Cluster of each case, shape (cases,); or clusters of two crossed clusterings, such as the dialogue and the rater
+        of each case, shape (2, cases).
     weights
         Weight of each case, above 0; 1 by default.
     level
@@ -213,17 +325,17 @@ def paired_difference(
     UndefinedEstimate
         There are no cases, or all belong to one cluster.
     InvalidInput
-        The two arrays differ in length.
+        The two arrays differ in length, or the clusters are not of either shape.
 
     Notes
     -----
-    If both values are equal in every case, the interval is 0 to 0. It is too short with fewer than about 20 clusters.
+    If both values are equal in every case, the interval is 0 to 0.
 
     Examples
     --------
     >>> difference = paired_difference([1, 1, 1, 0, 1, 0], [0, 1, 1, 0, 0, 1], [0, 1, 2, 3, 4, 5])
     >>> round(difference.estimate, 3), round(difference.ci_low, 3), round(difference.ci_high, 3)
-    (0.167, -0.436, 0.769)
+    (0.167, -0.623, 0.957)
     """
     check_level(level)
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
@@ -235,4 +347,4 @@ def paired_difference(
             f"The interval of the difference is undefined: all {len(x):,} cases belong to 1 cluster, and it takes two "
             "or more."
         )
-    return ClusteredEstimate(mean.estimate, mean.ci_low, mean.ci_high, mean.n, mean.clusters)
+    return ClusteredEstimate(mean.estimate, mean.ci_low, mean.ci_high, mean.n, mean.clusters, mean.crossed_clusters)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_short
-from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
+from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, describe_population
 from dissensus.preference.evaluation.diagnostics import Diagnostics
 from dissensus.preference.evaluation.paired import RivalModel, describe_comparison
 from dissensus.report.evaluation_tables import group_accuracy_grid, soft_label_grid, soft_label_lines
@@ -27,7 +27,8 @@ def evaluation_page(
         f"{evaluation.accuracy.n:,} pairs of {evaluation.accuracy.clusters:,} dialogues.",
         (_all_pairs(evaluation, rival), *grids, _reliability(evaluation), *_slices(evaluation)),
         (
-            "Intervals are for other dialogues. Length alone: a model of answer lengths only.",
+            f"Intervals are for {describe_population(evaluation.accuracy)}. Length alone: a model of answer lengths "
+            "only. If calibrated: mean ECE of a calibrated model.",
             f"People agree with each other on about {format_short(HUMAN_AGREEMENT)} of other pairs (Bai et al. 2022).",
         ),
     )
@@ -51,11 +52,15 @@ def _all_pairs(evaluation: Evaluation, rival: RivalModel | None) -> Grid:
         *([] if rival is None else [(escape_unprintable(rival.name), rival.evaluation)]),
     ]
     lines = [
-        (name, *_cells(measured.accuracy), format_short(measured.log_loss, 3), format_short(measured.ece, 3))
+        (
+            name,
+            *_cells(measured.accuracy),
+            *(format_short(value, 3) for value in (measured.log_loss, measured.ece, measured.calibrated_ece)),
+        )
         for name, measured in evaluations
     ]
-    length = ("length alone", *_cells(evaluation.length_alone), format_short(evaluation.length_log_loss, 3), "")
-    return Grid(("all pairs", "accuracy", "interval", "log-loss", "ECE"), (*lines, length))
+    length = ("length alone", *_cells(evaluation.length_alone), format_short(evaluation.length_log_loss, 3), "", "")
+    return Grid(("all pairs", "accuracy", "interval", "log-loss", "ECE", "if calibrated"), (*lines, length))
 
 
 def _difference(model: str, rival: RivalModel) -> Grid:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
+from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
 from dissensus.files.raw.atomic_write import write_atomically
@@ -27,7 +27,6 @@ DIFFERENCES: Final = ("difference", "over_reference")
 MAX_FILE_BYTES: Final = 2**24
 """Bytes of either file."""
 
-ResultType = TypeVar("ResultType", ClusteredEstimate, ClusteredEstimate)
 RegistryAction: TypeAlias = Literal["promoted", "kept back", "rolled back"]
 
 
@@ -283,11 +282,11 @@ def _entry(values: dict[str, Any]) -> RegistryEntry:
     if action != "rolled back":
         fields |= {
             "n_pairs": _to_integer(values.pop("n_pairs")),
-            "accuracy": _numbers(ClusteredEstimate, values.pop("accuracy")),
+            "accuracy": _to_estimate(values.pop("accuracy")),
         }
         for name in DIFFERENCES:
             difference = values.pop(name)
-            fields[name] = None if difference is None else _numbers(ClusteredEstimate, difference)
+            fields[name] = None if difference is None else _to_estimate(difference)
         fields["sha256"] = str(values.pop("sha256"))
     return RegistryEntry(at=at, action=action, reason=str(reason), extra=values, **fields)
 
@@ -298,9 +297,10 @@ def _to_integer(value: object) -> int:
     return value
 
 
-def _numbers(kind: type[ResultType], values: Mapping[str, Any]) -> ResultType:
-    result = kind(**values)
-    if not all(isinstance(value, (int, float)) and isfinite(value) for value in values.values()):
+def _to_estimate(values: Mapping[str, Any]) -> ClusteredEstimate:
+    result = ClusteredEstimate(**values)
+    numbers = [value for name, value in values.items() if (name, value) != ("crossed_clusters", None)]
+    if not all(isinstance(value, (int, float)) and isfinite(value) for value in numbers):
         raise ValueError(f"{format_value(values)} are not all numbers")
     return result
 

@@ -141,6 +141,31 @@ def dialogues(pairs: Sequence[Pair]) -> Integers:
     return np.unique(keys, return_inverse=True)[1].astype(np.int64)
 
 
+def pair_clusters(pairs: Sequence[Pair]) -> Integers:
+    """Return the dialogue of each pair, and the rater if any is known, as crossed clusterings, shape (1 or 2, pairs).
+
+    A pair of an unknown rater is a cluster by itself.
+
+    Examples
+    --------
+    >>> from dissensus.schema.records.conversation import Turn
+    >>> hello, bye = (Turn("human", "Hello"),), (Turn("human", "Bye"),)
+    >>> known = [Pair(hello, "yes", "no", rater="a"), Pair(bye, "yes", "no", rater="a")]
+    >>> pair_clusters([*known, Pair(hello, "yes", "no")])
+    array([[1, 0, 1],
+           [0, 0, 1]])
+    """
+    dialogue = dialogues(pairs)
+    if all(pair.rater is None for pair in pairs):
+        return dialogue[None]
+    numbers: dict[str | int, int] = {}
+    rater = [
+        numbers.setdefault(position if pair.rater is None else pair.rater, len(numbers))
+        for position, pair in enumerate(pairs)
+    ]
+    return np.array([dialogue, rater], dtype=np.int64)
+
+
 def folds(dialogue: Integers, count: int, *, seed: int = 0) -> Integers:
     """Return the fold of each pair: dialogues stay together, and folds have nearly equal numbers of dialogues.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import exp, floor, lgamma, log, log1p
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.features import log_length
-from dissensus.preference.data.pairs import Pair, answers, dialogues, unanimity
+from dissensus.preference.data.pairs import Pair, answers, pair_clusters, unanimity
 from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.evaluation.soft_labels import SoftLabelEvaluation, evaluate_soft_labels
 from dissensus.preference.fit.logistic import probability
@@ -58,13 +59,16 @@ class Evaluation:
     ----------
     accuracy, length_alone
         Share of pairs whose chosen answer scores higher, by the model and by the length of answers alone; a tie counts
-        as half. Intervals refer to other dialogues.
+        as half. Intervals refer to other dialogues, and to other raters if raters are known.
     log_loss
         Mean of -ln P(chosen); ln 2 = 0.693 for an uninformative model.
     length_log_loss
         Log-loss of length alone.
     ece
         Expected calibration error: mean absolute difference of confidence and accuracy over the bins, weighted by size.
+    calibrated_ece
+        Its expectation for a calibrated model with the same confidences on independent pairs: chance alone makes it
+        positive.
     bins
         Reliability diagram.
     slices
@@ -79,6 +83,7 @@ class Evaluation:
     log_loss: float
     length_log_loss: float
     ece: float
+    calibrated_ece: float
     bins: tuple[Bin, ...]
     slices: tuple[Slice, ...]
     soft_labels: SoftLabelEvaluation | None = None
@@ -101,13 +106,13 @@ class _Cases(NamedTuple):
 
     right: Floats
     length_right: Floats
-    dialogue: Integers
+    clusters: Integers
     weight: Floats
     level: float
 
     def share(self, mask: npt.NDArray[np.bool_], *, length: bool = False) -> ClusteredEstimate:
         hits = self.length_right if length else self.right
-        return clustered_share(hits[mask], self.dialogue[mask], weights=self.weight[mask], level=self.level)
+        return clustered_share(hits[mask], self.clusters[:, mask], weights=self.weight[mask], level=self.level)
 
 
 def evaluate(
@@ -146,7 +151,7 @@ def evaluate(
     """
     margin, length_margin = check_margins(pairs, margins), np.asarray(length, dtype=np.float64)
     weight = np.array([pair.weight for pair in pairs])
-    cases = _Cases(score_hits(margin), score_hits(length_margin), dialogues(pairs), weight, level)
+    cases = _Cases(score_hits(margin), score_hits(length_margin), pair_clusters(pairs), weight, level)
     all_pairs, confidence = np.ones(len(pairs), dtype=bool), probability(np.abs(margin))
     gaps = np.bincount(_in_bin(confidence), weights=weight * (confidence - cases.right))
     return Evaluation(
@@ -155,6 +160,7 @@ def evaluate(
         log_loss=float(np.average(np.logaddexp(0, -margin), weights=weight)),
         length_log_loss=float(np.average(np.logaddexp(0, -length_margin), weights=weight)),
         ece=float(np.abs(gaps).sum() / weight.sum()),
+        calibrated_ece=_expected_ece(confidence, weight),
         bins=tuple(_bins(cases, confidence)),
         slices=tuple(
             Slice(by, value, cases.share(labels == value), cases.share(labels == value, length=True))
@@ -163,6 +169,11 @@ def evaluate(
         ),
         soft_labels=evaluate_soft_labels(pairs, margin, length_margin, level=level),
     )
+
+
+def describe_population(share: ClusteredEstimate) -> str:
+    """Return the words for the cases to which the interval of a share refers."""
+    return "other dialogues and raters" if (share.crossed_clusters or 0) > 1 else "other dialogues"
 
 
 def check_margins(pairs: Sequence[Pair], margins: npt.ArrayLike) -> Floats:
@@ -188,11 +199,38 @@ def _in_bin(confidence: Floats) -> Integers:
     return np.minimum((2 * confidence - 1) * BINS, BINS - 1).astype(np.int64)
 
 
+def _masks(bin_index: Integers) -> Iterator[npt.NDArray[np.bool_]]:
+    for k in np.unique(bin_index):
+        yield bin_index == k
+
+
+def _expected_ece(confidence: Floats, weight: Floats) -> float:
+    """Return the mean ECE of a calibrated model; ties are half a hit, so they have no gap."""
+    decided = confidence > 0.5
+    gaps = (_expected_gap(confidence[mask & decided], weight[mask & decided]) for mask in _masks(_in_bin(confidence)))
+    return sum(gaps) / float(weight.sum())
+
+
+def _expected_gap(confidence: Floats, weight: Floats) -> float:
+    """Return the mean absolute deviation of the hits of a bin from their expectation, for a calibrated model.
+
+    That of a binomial count has a closed form (de Moivre); with weights, of as many cases as have the same variance.
+    """
+    if not len(confidence):
+        return 0.0
+    share, n = float(np.average(confidence, weights=weight)), float(weight.sum() ** 2 / (weight**2).sum())
+    if share == 1:
+        return 0.0
+    above = floor(n * share) + 1
+    log_coefficient = lgamma(n + 1) - lgamma(above + 1) - lgamma(max(n - above, 0) + 1)
+    deviation = 2 * above * exp(log_coefficient + above * log(share) + (n - above + 1) * log1p(-share))
+    return deviation * float(weight.sum()) / n
+
+
 def _bins(cases: _Cases, confidence: Floats) -> Iterator[Bin]:
     """Yield the non-empty bins."""
     bin_index = _in_bin(confidence)
-    for k in np.unique(bin_index).tolist():
-        mask = bin_index == k
+    for k, mask in zip(np.unique(bin_index).tolist(), _masks(bin_index), strict=True):
         mean = float(np.average(confidence[mask], weights=cases.weight[mask]))
         yield Bin(0.5 + k / BINS / 2, 0.5 + (k + 1) / BINS / 2, mean, cases.share(mask))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dissensus.preference.data.examples import RATER, pair_labels
-from dissensus.preference.data.pairs import Pair, answers, dialogues
+from dissensus.preference.data.pairs import Pair, answers, pair_clusters
 from dissensus.preference.evaluation.accuracy import score_hits
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.mean_variance import MeanVariance
@@ -59,14 +59,14 @@ def compute_diagnostics(model: Model, pairs: Sequence[Pair], *, level: float = 0
 def compute_group_accuracy(model: Groups, pairs: Sequence[Pair], *, level: float = 0.95) -> tuple[GroupAccuracy, ...]:
     """Return accuracies on all pairs, then on those of each group of each axis."""
     hits = score_hits(model.margins(pairs, by_rater=False)), score_hits(model.population.margins(pairs))
-    weight, dialogue = np.array([pair.weight for pair in pairs]), dialogues(pairs)
+    weight, cases = np.array([pair.weight for pair in pairs]), pair_clusters(pairs)
 
     def compare(axis: str, group: str, mask: Mask) -> GroupAccuracy:
         as_group, as_all = (values[mask] for values in hits)
-        clusters, weights = dialogue[mask], weight[mask]
+        clusters, weights = cases[:, mask], weight[mask]
         share = partial(clustered_share, clusters=clusters, weights=weights, level=level)
         difference = None
-        if len(np.unique(clusters)) > 1:
+        if (clusters.max(axis=1) > clusters.min(axis=1)).any():
             difference = paired_difference(as_group, as_all, clusters=clusters, weights=weights, level=level)
         return GroupAccuracy(
             axis=axis, group=group, as_group=share(as_group), as_all=share(as_all), difference=difference

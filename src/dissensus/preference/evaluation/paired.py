@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.preference.data.pairs import Pair, dialogues
+from dissensus.preference.data.pairs import Pair, pair_clusters
 from dissensus.preference.evaluation.accuracy import Evaluation, check_margins, score_hits
 from dissensus.stats.cluster_robust import ClusteredEstimate, paired_difference
 
@@ -54,7 +54,7 @@ def compare_models(
     margins, other_margins
         Score of the chosen minus score of the rejected answer by the first and by the second model, in log odds.
     level
-        Confidence level of the intervals, which refer to other dialogues.
+        Confidence level of the intervals, which refer to other dialogues, and to other raters if raters are known.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def compare_models(
     InvalidInput
         There is no pair, or a margin is missing or not finite.
     UndefinedEstimate
-        All pairs are of one dialogue.
+        All pairs are of one dialogue and one rater.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def compare_models(
     """
     first, second = check_margins(pairs, margins), check_margins(pairs, other_margins)
     difference = partial(
-        paired_difference, clusters=dialogues(pairs), weights=np.array([pair.weight for pair in pairs]), level=level
+        paired_difference, clusters=pair_clusters(pairs), weights=np.array([pair.weight for pair in pairs]), level=level
     )
     return ModelComparison(
         accuracy=difference(score_hits(first), score_hits(second)),

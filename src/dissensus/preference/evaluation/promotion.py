@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.preference.data.pairs import Pair, dialogues
+from dissensus.preference.data.pairs import Pair, pair_clusters
 from dissensus.preference.evaluation.accuracy import score_hits
 from dissensus.preference.evaluation.paired import compare_models
 from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share
@@ -117,10 +117,10 @@ def decide_promotion(
 
     The new version is promoted if the interval of the difference of accuracies, new minus current, lies above
     :math:`-\delta` for the margin :math:`\delta`. The one-sided level of this test is half the complement of the
-    confidence level (2.5 % for .95). The variance is bounded below by :math:`\delta (1 - \delta) / G` for G dialogues,
-    the least variance of a version that is worse by the margin, so that two versions that agree on all of few pairs by
-    chance are not conclusive. With fewer than `MIN_DIALOGUES` dialogues no version replaces another. Without a current
-    version, the interval of the new version's accuracy must lie above one half.
+    confidence level (2.5 % for .95). The variance is bounded below by :math:`\delta (1 - \delta) / G` for G dialogues
+    or raters, whichever are fewer: the least variance of a version that is worse by the margin, so that two versions
+    that agree on all of few pairs by chance are not conclusive. With fewer than `MIN_DIALOGUES` dialogues no version
+    replaces another. Without a current version, the interval of the new version's accuracy must lie above one half.
 
     A chain of slightly worse versions could degrade the model indefinitely. With a reference, such as the last version
     that was shown to be better, the new version must therefore be non-inferior to both.
@@ -143,8 +143,8 @@ def decide_promotion(
 
     Notes
     -----
-    Intervals are clustered by dialogue, see `dissensus.preference.evaluation.paired.compare_models`. Pairs are weighted
-    by their weight; a tie is half a hit.
+    Intervals are clustered by dialogue, and by rater if raters are known, see
+    `dissensus.preference.evaluation.paired.compare_models`. Pairs are weighted by their weight; a tie is half a hit.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def decide_promotion(
         )
     new = np.asarray(margins, dtype=np.float64)
     weights = np.array([pair.weight for pair in pairs])
-    accuracy = clustered_share(score_hits(new), dialogues(pairs), weights=weights, level=rule.level)
+    accuracy = clustered_share(score_hits(new), pair_clusters(pairs), weights=weights, level=rule.level)
     if current is None:
         return PromotionDecision(accuracy.ci_low > 0.5, _describe_first(accuracy), accuracy, None)
 
@@ -186,7 +186,8 @@ def decide_promotion(
 def _widen(difference: ClusteredEstimate, rule: PromotionRule) -> ClusteredEstimate:
     """Widen the interval of a difference to at least that of a version that is worse by the margin."""
     estimate = difference.estimate
-    least = _z(rule) * sqrt(rule.margin * (1 - rule.margin) / difference.clusters)
+    clusters = min(difference.clusters, difference.crossed_clusters or difference.clusters)
+    least = _z(rule) * sqrt(rule.margin * (1 - rule.margin) / clusters)
     half = max(difference.ci_high - estimate, least)
     return replace(difference, ci_low=estimate - half, ci_high=estimate + half)
 

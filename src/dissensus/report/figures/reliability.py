@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from dissensus.pipeline.tables import format_count, format_short
-from dissensus.preference.evaluation.accuracy import Bin, Evaluation
+from dissensus.preference.evaluation.accuracy import Bin, Evaluation, describe_population
 from dissensus.report.figure import Figure
 from dissensus.report.layout import Spec, concat_vertically, stack_layers, to_inline_data
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PALE, PAPER
@@ -28,8 +28,9 @@ def reliability(evaluation: Evaluation) -> Figure:
     >>> from dissensus.preference.data.pairs import Pair
     >>> from dissensus.schema.records.conversation import Turn
     >>> pairs = [Pair((Turn("human", str(n)),), "yes", "no") for n in range(9)]
-    >>> reliability(evaluate(pairs, [2.0] * 8 + [-2.0], [0.0] * 9)).reading
-    'The model is 88 % sure on average and right on 89 % of 9 pairs; the gap is 1 % (ECE .008).'
+    >>> print(reliability(evaluate(pairs, [2.0] * 8 + [-2.0], [0.0] * 9)).reading)
+    The model is 88 % sure on average and right on 89 % of 9 pairs; the gap is 1 % (ECE .008; a calibrated model has
+    .082).
     """
     return Figure(
         name="reliability",
@@ -38,9 +39,10 @@ def reliability(evaluation: Evaluation) -> Figure:
         table=pl.DataFrame([_row(part) for part in evaluation.bins], infer_schema_length=None),
         draw=lambda width: _draw(evaluation.bins, width),
         notes=(
-            "Lines: intervals for other dialogues. Dashed: as often right as sure. Points below it are too sure.",
-            "Below: pairs in each part. ECE is the mean distance from the dashed line, by pairs; chance alone gives "
-            "some .01 to .02 with a few thousand pairs.",
+            f"Lines: intervals for {describe_population(evaluation.accuracy)}. Dashed: as often right as sure. Points "
+            "below it are too sure.",
+            "Below: pairs in each part. ECE is the mean distance from the dashed line, by pairs; that of a calibrated "
+            f"model is {format_short(evaluation.calibrated_ece, 3)} on average on as many independent pairs.",
         ),
     )
 
@@ -52,7 +54,8 @@ def _reading(evaluation: Evaluation) -> str:
     return (
         f"The model is {100 * sure:.0f} % sure on average and right on {100 * right:.0f} % of "
         f"{format_count(n, 'pair')}; "
-        f"the gap is {100 * evaluation.ece:.0f} % (ECE {format_short(evaluation.ece, 3)})."
+        f"the gap is {100 * evaluation.ece:.0f} % (ECE {format_short(evaluation.ece, 3)}; "
+        f"a calibrated model has {format_short(evaluation.calibrated_ece, 3)})."
     )
 
 

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
-from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, Slice
+from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, Slice, describe_population
 from dissensus.report.figure import Figure
 from dissensus.report.groups import format_axis
 from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
@@ -56,7 +56,8 @@ def slices(evaluation: Evaluation, *, other: Evaluation | None = None) -> Figure
         table=pl.DataFrame(list(_rows(blocks)), infer_schema_length=None),
         draw=lambda width: _draw(blocks, width),
         notes=(
-            "Lines: intervals for other dialogues, of each part by itself. With many parts some differ by chance.",
+            f"Lines: intervals for {describe_population(evaluation.accuracy)}, of each part by itself. With many parts "
+            "some differ by chance.",
             f"Dashed: .50, a coin. Dotted: {format_short(HUMAN_AGREEMENT)}, how often researchers and crowd "
             "workers preferred "
             "the same answer (Bai et al. 2022); of other people and pairs, and no bound.",
