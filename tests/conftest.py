@@ -1,13 +1,17 @@
 """Real data, where available, and real databases."""
 
 import gc
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+import vl_convert
 from tests.databases import Databases, postgresql
 from tests.support.prolific_server import Prolific
 from tests.support.prolific_server import serving as prolific_serving
@@ -19,17 +23,37 @@ from dissensus.store.core.database import Database, connect
 
 MEMORY = Path("/dev/shm")
 ROOM = 2 * 2**30
+# Its key does not exist any more: it signs nothing.
+AUTHORITY = Path(__file__).with_name("support") / "authority.pem"
 
 
 def pytest_configure() -> None:
     """Write temporary files to memory, if it has room and TMPDIR is not set: databases wait for disks.
 
-    No test contacts a hub of models.
+    No test contacts a hub of models, nor any server with a certificate of a public authority: to load those takes
+    longer than a request. Workers share the processors, so linear algebra uses one thread in each.
     """
     os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ["SSL_CERT_FILE"] = str(AUTHORITY)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    share_drawings()
     if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ["TMPDIR"] = str(MEMORY)
         tempfile.tempdir = None
+
+
+def share_drawings() -> None:
+    """Draw each figure once per process: its SVG depends on the specification alone and takes longest in a report."""
+    draw = vl_convert.vegalite_to_svg
+
+    @lru_cache(maxsize=500)
+    def draw_once(spec: str, options: str) -> str:
+        return draw(json.loads(spec), **json.loads(options))
+
+    def draw_shared(spec: dict[str, Any], **options: Any) -> str:
+        return draw_once(json.dumps(spec), json.dumps(options))
+
+    vl_convert.vegalite_to_svg = draw_shared  # type: ignore[assignment]
 
 
 def pytest_collection_finish() -> None:

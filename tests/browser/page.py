@@ -68,6 +68,11 @@ class View:
         self.page.emulate_media(color_scheme="light")
         return violations
 
+    def height(self) -> int:
+        """Height of the whole page in pixels."""
+        pixels: int = self.page.evaluate("document.documentElement.scrollHeight")
+        return pixels
+
     def shot(self, name: str) -> None:
         """Save a screenshot of the whole page to the folder named by the environment, if any."""
         if folder := os.environ.get(SCREENSHOTS):

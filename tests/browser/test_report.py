@@ -105,19 +105,24 @@ def assert_sound(view: View) -> None:
     assert view.errors == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_wide_pages_in_both_themes(context: BrowserContext, page: Path, scheme: str) -> None:
-    view = look(context, page, width=DESKTOP, scheme=scheme)  # type: ignore[arg-type]
-    view.shot(f"report-{page.stem}-{scheme}")
+def test_wide_pages_in_both_themes(context: BrowserContext, page: Path) -> None:
+    view = look(context, page, width=DESKTOP)
+    view.shot(f"report-{page.stem}-light")
     assert_sound(view)
+    height = view.height()
+    view.page.emulate_media(color_scheme="dark")
+    view.shot(f"report-{page.stem}-dark")
+    assert view.faint() == []
+    assert view.requests == []
+    assert view.errors == []
+    # Only colours depend on the theme.
+    assert view.height() == height
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_reports_have_no_accessibility_violations(
-    context: BrowserContext, dices: Report, save_report: Save, scheme: str
-) -> None:
-    view = look(context, save_report("dices", dices), scheme=scheme)  # type: ignore[arg-type]
+def test_reports_have_no_accessibility_violations(context: BrowserContext, dices: Report, save_report: Save) -> None:
+    view = look(context, save_report("dices", dices))
     assert view.violations() == []
+    assert view.faint_in_the_dark() == []
 
 
 def test_attempt_reports_have_no_accessibility_violations(
@@ -136,11 +141,13 @@ def test_hostile_names_cause_no_accessibility_violations(
     assert look(context, save_report("tricky", tricky), width=NARROWEST).violations() == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_phone_pages_folded_and_unfolded(context: BrowserContext, page: Path, scheme: str) -> None:
-    view = look(context, page, width=NARROWEST, scheme=scheme)  # type: ignore[arg-type]
-    view.shot(f"report-{page.stem}-phone-{scheme}")
+def test_phone_pages_folded_and_unfolded(context: BrowserContext, page: Path) -> None:
+    view = look(context, page, width=NARROWEST)
+    view.shot(f"report-{page.stem}-phone-light")
     assert_sound(view)
+    view.page.emulate_media(color_scheme="dark")
+    view.shot(f"report-{page.stem}-phone-dark")
+    assert view.faint() == []
     view.page.evaluate(OPEN)
     assert view.overflowing() == []
     assert view.overlapping() == []

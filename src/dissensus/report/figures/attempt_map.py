@@ -95,7 +95,7 @@ def _draw(layout: AttemptMap, points: Sequence[dict[str, Any]], width: int) -> S
         [
             marks.mark_point(filled=True, size=18, opacity=0.55).encode(x, y, color, shape),
             plate.encode(x, y),
-            text.encode(x, y, alt.Text("text:N"), color=alt.value(INK)),
+            text.encode(x, y, alt.Text("text:N"), alt.ColorValue(INK)),
         ],
         width=room,
         height=round(room * (0.9 if width <= COLUMN_WIDTH else 0.7)),
