@@ -7,7 +7,8 @@ ML := .venv-ml
 ML_READY := $(ML)/.ready
 TORCH := 2.13.0
 ARGS ?=
-JOBS ?= 2
+# Tests wait for browsers and servers a third of the time.
+JOBS ?= 3
 # Rewritten assertions and compiled modules are kept from run to run, and shared by processes.
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -3,12 +3,14 @@
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.commands import command_runner
 from tests.support.paths import ROOT
 
 import dissensus
@@ -19,6 +21,8 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 SLOW = "dissensus preference evaluate"
+# Signs of pipes and redirections.
+SHELL = set("|<>&;")
 
 
 def console_examples() -> list[Any]:
@@ -39,11 +43,19 @@ def environment() -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("command", "output"), console_examples(), ids=lambda text: " ".join(text.split()[:2]))
-def test_documents_show_the_output_of_the_command(dices_350: Path, command: str, output: str) -> None:
-    process = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT, env=environment()
-    )
-    assert process.stdout == output, process.stderr
+def test_documents_show_the_output_of_the_command(
+    dices_350: Path, command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if SHELL & set(command):
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT, env=environment()
+        )
+    else:
+        program, *words = shlex.split(os.path.expandvars(command))
+        assert program == "dissensus"
+        run = command_runner(monkeypatch, capsys, ROOT)
+        done = run(*words, data=os.environ["DISSENSUS_DATA"])
+    assert done.stdout == output, done.stderr
 
 
 def test_the_python_of_the_readme(dices_350: Path) -> None:

@@ -12,8 +12,8 @@ from tests.support.commands import RunCommand
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 
-def test_soft_labels_as_csv(script: RunCommand, ratings_csv: Path) -> None:
-    done = script("aggregate", ratings_csv, "--format", "csv")
+def test_soft_labels_as_csv(run: RunCommand, ratings_csv: Path) -> None:
+    done = run("aggregate", ratings_csv, "--format", "csv")
     assert done.returncode == 0, done.stderr
     frame = pl.read_csv(io.StringIO(done.stdout))
     assert frame.columns == ["item_id", "n_ratings", "No", "Unsure", "Yes"]

@@ -17,8 +17,8 @@ METRICS = ("irr", "xrr", "negentropy", "cross_negentropy", "plurality_size", "vo
 OPTIONS = ("--by", "race", "--cross", "race*gender", "--permutations", "50", "--bootstrap", "50", "--seed", "3")
 
 
-def test_json_is_that_of_the_library(script: RunCommand, ratings_csv: Path) -> None:
-    done = script("analyse", ratings_csv, *OPTIONS, "--format", "json")
+def test_json_is_that_of_the_library(run: RunCommand, ratings_csv: Path) -> None:
+    done = run("analyse", ratings_csv, *OPTIONS, "--format", "json")
     assert done.returncode == 0, done.stderr
     expected = analyse(
         read_ratings(ratings_csv), by=["race"], cross=["race*gender"], permutations=50, bootstrap=50, seed=3

@@ -3,15 +3,17 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.support.campaigns import open_campaign
-from tests.support.commands import SCRIPT
+from tests.support.commands import SCRIPT, RunCommand
 
 from dissensus.store.core.database import connect
 from dissensus.workflows.platform.platform import Platform
 
+Names = Callable[[str], str]
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
@@ -28,11 +30,13 @@ def dissensus(url: str, *words: str, data: bytes = b"") -> "subprocess.Completed
     return subprocess.run([SCRIPT, *words], env=environment, input=data, capture_output=True, check=False)
 
 
-def names(url: str) -> bytes:
-    return dissensus(url, "campaign", "list").stdout
+@pytest.fixture
+def names(run: RunCommand) -> Names:
+    """The list of campaigns of a site."""
+    return lambda url: run("campaign", "list", database_url=url).stdout
 
 
-def test_a_backup_goes_through_a_pipe(site: str, tmp_path: Path) -> None:
+def test_a_backup_goes_through_a_pipe(site: str, names: Names, tmp_path: Path) -> None:
     backup = dissensus(site, "backup", "-")
     assert backup.returncode == 0, backup.stderr
     assert backup.stderr.startswith(b"Wrote a backup: ")
@@ -41,11 +45,11 @@ def test_a_backup_goes_through_a_pipe(site: str, tmp_path: Path) -> None:
     assert (cut.returncode, b"not a backup of Dissensus, or it is truncated" in cut.stderr) == (1, True)
     restored = dissensus(target, "restore", "-", data=backup.stdout)
     assert restored.returncode == 0, restored.stderr
-    assert names(target) == names(site) != b""
+    assert names(target) == names(site) != ""
 
 
 @pytest.mark.slow  # a program that CI installs
-def test_a_backup_is_encrypted_with_age(site: str, tmp_path: Path) -> None:
+def test_a_backup_is_encrypted_with_age(site: str, names: Names, tmp_path: Path) -> None:
     if shutil.which("age") is None:
         reason = "AGE NOT TESTED: it is not installed"
         pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
@@ -59,4 +63,4 @@ age -d -i backup.key monday.zip.age | DISSENSUS_DATABASE_URL={target} {SCRIPT} r
 """
     subprocess.run(["bash", "-c", lines], cwd=tmp_path, check=True, capture_output=True)
     assert not (tmp_path / "monday.zip.age").read_bytes().startswith(b"PK")
-    assert names(target) == names(site) != b""
+    assert names(target) == names(site) != ""

@@ -164,6 +164,7 @@ def test_a_closed_pipe_is_not_an_error(tmp_path: Path, run: RunCommand, ratings_
         assert len(done.stdout.splitlines()) == 1
 
 
+@pytest.mark.slow  # compiles everything twice
 def test_an_unwritable_numba_cache_is_a_warning(tmp_path: Path, script: RunCommand, ratings_csv: Path) -> None:
     """Files block the cache folders of a copied package."""
     import shutil

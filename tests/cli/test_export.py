@@ -61,15 +61,15 @@ def test_errors_are_one_line(run: RunCommand, rated: str, words: tuple[str, ...]
     assert "Traceback" not in done.stderr
 
 
-def test_a_platform_moves_to_another_database(script: RunCommand, run: RunCommand, rated: str, tmp_path: Path) -> None:
-    done = script("backup", "monday.zip")
+def test_a_platform_moves_to_another_database(run: RunCommand, rated: str, tmp_path: Path) -> None:
+    done = run("backup", "monday.zip")
     assert (done.returncode, done.stdout) == (0, "")
     assert "Wrote monday.zip: " in done.stderr
     refused = run("restore", "monday.zip")
     assert refused.returncode == 1
     assert "The database is not empty" in refused.stderr
     there = f"sqlite:///{tmp_path / 'moved.db'}"
-    assert "Restored " in script("restore", "monday.zip", DISSENSUS_DATABASE_URL=there).stderr
+    assert "Restored " in run("restore", "monday.zip", database_url=there).stderr
     assert "24 ratings by 4 raters" in run("export", "crowded", "-o", "a.csv", database_url=there).stderr
 
 

@@ -23,8 +23,8 @@ def labelled(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_table(script: RunCommand, labelled: Path) -> None:
-    done = script("gold", labelled, "--by", "gender")
+def test_the_table(run: RunCommand, labelled: Path) -> None:
+    done = run("gold", labelled, "--by", "gender")
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["everybody", "2", "4", "1", "1", "1", "(25.0)", "0", "(0.0)", "1", "0.444"] in lines

@@ -19,8 +19,8 @@ def timed_csv(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_table_shows_who_is_flagged(script: RunCommand, timed_csv: Path) -> None:
-    done = script("vet", timed_csv)
+def test_the_table_shows_who_is_flagged(run: RunCommand, timed_csv: Path) -> None:
+    done = run("vet", timed_csv)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Q_overall: 1,800 ratings of 60 items by 30 raters. 5 raters meet a criterion.")
     assert [line[:3] for line in done.stdout.splitlines() if line[:1] == "r" and line[1].isdigit()] == FLAGGED

@@ -401,14 +401,14 @@ def test_conversations_are_guarded_in_csv(platform: Platform, official: Campaign
 def test_an_exported_campaign_validates_and_reports_without_findings(sqlite_template: Path, tmp_path: Path) -> None:
     shutil.copy(sqlite_template, tmp_path / "whole.db")
     platform = Platform(connect(f"sqlite:///{tmp_path / 'whole.db'}"))
-    rated_campaign(platform, 350, 24)
+    rated_campaign(platform, 120, 24)
     path = tmp_path / "whole.csv"
     ratings_workflow.export_ratings(platform, "crowded", path, now=NOW)
     platform.close()
     validation = validate(path, questions="all")
     assert (validation.ok, list(validation.findings)) == (True, [])
     ratings = read_ratings(path, questions="all")
-    assert (ratings.items.height, ratings.raters.height, len(ratings.questions)) == (350, 24, 24)
+    assert (ratings.items.height, ratings.raters.height, len(ratings.questions)) == (120, 24, 24)
     assert ratings.notes == ()
     report = build(ratings, permutations=0, bootstrap=0)
     assert report.notes == ()
