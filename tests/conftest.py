@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import vl_convert
+from hypothesis import settings
 from tests.databases import Databases, postgresql
 from tests.support.prolific_server import Prolific
 from tests.support.prolific_server import serving as prolific_serving
@@ -36,6 +37,9 @@ def pytest_configure() -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["SSL_CERT_FILE"] = str(AUTHORITY)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    # The same examples in each run, and none fails for being slow on a busy machine.
+    settings.register_profile("tests", derandomize=True, deadline=None)
+    settings.load_profile("tests")
     share_drawings()
     if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ["TMPDIR"] = str(MEMORY)

@@ -12,6 +12,7 @@ import httpx
 import polars as pl
 import pytest
 from tests.support.commands import SCRIPT, RunCommand
+from tests.support.ports import find_port
 
 from dissensus.demo.visitor import REFUSALS
 from dissensus.files.attempts.tables import read_attempts
@@ -22,9 +23,7 @@ SMALL = ("--items", "4", "--raters", "3")
 
 @pytest.fixture
 def port() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
+    return str(find_port())
 
 
 @pytest.mark.slow

@@ -4,12 +4,12 @@ import base64
 import hashlib
 import json
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler
+from threading import Event
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
@@ -40,11 +40,12 @@ class Provider:
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     n_metadata: int = 0
     status: int = 200
-    delay_s: float = 0.0
+    free: Event = field(default_factory=Event)
 
     def __post_init__(self) -> None:
         assert isinstance(self.key, RSAKey)
         self.public_key = self.key
+        self.free.set()
 
     def metadata(self) -> dict[str, Any]:
         return {
@@ -103,7 +104,7 @@ def providing() -> Iterator[Provider]:
                 self.end_headers()
                 return
             provider.n_metadata += path.path.startswith("/.well-known/")
-            time.sleep(provider.delay_s)
+            provider.free.wait()
             keys = KeySet([provider.public_key]).as_dict(private=False)
             documents = {"/.well-known/openid-configuration": provider.metadata(), "/keys": keys}
             self.answer(documents.get(path.path))

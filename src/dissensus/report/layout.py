@@ -106,7 +106,10 @@ class RowLabels:
         ]
         mark = alt.Chart(to_inline_data(texts)).mark_text(align="right", baseline="middle")
         labels: alt.Chart = mark.encode(
-            self.y(), alt.Text("text:N"), alt.Color("color:N", scale=None), alt.XValue(-NAME_GAP / 2)
+            self.y(),
+            alt.Text("text:N"),
+            alt.Color("color:N", scale=None),
+            alt.XValue(-NAME_GAP / 2),  # type: ignore[no-untyped-call]
         )
         return [labels]
 
@@ -145,7 +148,7 @@ class HeadedRows(RowLabels):
         mark = alt.Chart(to_inline_data(self.headings)).mark_text(
             align="left", baseline="middle", fontWeight="bold", fontSize=SMALL
         )
-        headings: alt.Chart = mark.encode(self.y(), alt.Text("text:N"), alt.XValue(0))
+        headings: alt.Chart = mark.encode(self.y(), alt.Text("text:N"), alt.XValue(0))  # type: ignore[no-untyped-call]
         return [*super().draw_names(), headings]
 
 

@@ -50,7 +50,7 @@ def unread(live: Live, browser: httpx.Client, n: int) -> Iterator[list[bytes]]:
             connection.settimeout(20)
             connection.connect((address.hostname, address.port))
             connection.sendall(request)
-            statuses.append(connection.recv(12))
+            statuses.append(connection.recv(12, socket.MSG_WAITALL))
         yield statuses
 
 

@@ -20,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from fastapi import Request
 from tests.support.live_site import Live, serving
 from tests.support.paths import ROOT
+from tests.support.ports import find_port
 
 from dissensus.web.core.site import client_network
 
@@ -90,16 +91,10 @@ def find_nginx() -> str:
     pytest.skip(reason)
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 @contextmanager
 def nginx(live: Live, folder: Path, certificate: Path) -> Iterator[tuple[int, int]]:
     """Run nginx with the shipped configuration on free ports, as from the gateway of a bridge; yield http and https."""
-    http, https = free_port(), free_port()
+    http, https = find_port(), find_port()
     text = (ROOT / "deploy" / "nginx.conf").read_text("utf-8")
     for old, new in {
         "    listen [::]:80;\n": "",

@@ -200,7 +200,7 @@ def _draw_removal(rows: Sequence[RemovalRows], share: float, width: int) -> Spec
     layers = [
         *draw_plain_bars([Bar(line["y"], line["share"]) for line in lines], headed, end=end, axis=axis),
         # At the right, clear of the dashed line.
-        texts.encode(headed.y(), alt.Text("text:N"), alt.XValue(headed.plot_width)),
+        texts.encode(headed.y(), alt.Text("text:N"), alt.XValue(headed.plot_width)),  # type: ignore[no-untyped-call]
         rule.encode(headed.y(), alt.X("from:Q"), alt.Y2("end:Q")),
         *headed.draw_names(),
     ]
@@ -249,7 +249,7 @@ def _draw_moves(drawn: Sequence[LabelMove], width: int) -> Spec:
         base.mark_rect(color=LINE).encode(rows.y("top"), x, alt.X2("high:Q"), alt.Y2("bottom:Q")),
         alt.Chart(to_inline_data([{"low": 1}])).mark_rule(color=INK, strokeDash=[3, 3]).encode(x),
         mark.encode(rows.y(), alt.X("observed:Q")),
-        texts.encode(rows.y(), alt.Text("p:N"), alt.XValue(rows.plot_width)),
+        texts.encode(rows.y(), alt.Text("p:N"), alt.XValue(rows.plot_width)),  # type: ignore[no-untyped-call]
         *rows.draw_names(),
     ]
     return stack_over_rows(layers, rows)
