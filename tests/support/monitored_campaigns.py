@@ -75,15 +75,16 @@ def rate_items(
     with platform.database.writing() as tx:
         by_rater = AssignmentTable.rater_id == rater.id
         rows = tx.execute(select(AssignmentTable.id, ItemTable.position).join(ItemTable).where(by_rater)).all()
+        saves, answers = [], []
         for minutes, row in enumerate(rows):
             usual = rng.choice((row.position % 3, rng.randrange(3)))
-            add_save(
-                tx,
-                row.id,
-                habit.always or SCALE[usual],
-                ms=int(habit.ms * rng.uniform(0.6, 2)),
-                at=at + timedelta(minutes=minutes),
-            )
+            answers.append(habit.always or SCALE[usual])
+            ms = int(habit.ms * rng.uniform(0.6, 2))
+            saves.append(save_columns(row.id, ms=ms, at=at + timedelta(minutes=minutes)))
+        if saves:
+            insertion = insert(SaveTable).returning(SaveTable.number, sort_by_parameter_order=True)
+            numbers = tx.scalars(insertion, saves).all()
+            tx.execute(insert(AnswerTable), [answer_columns(*one) for one in zip(numbers, answers, strict=True)])
         tx.execute(update(AssignmentTable).where(by_rater).values(state="done", closed_at=at, offered_at=at))
     ages = ABOUT["questions"][0]["scale"]
     if attributes is None:
@@ -95,16 +96,22 @@ def rate_items(
 
 def add_save(tx: Any, assignment_id: str, answer: str, *, ms: int, at: datetime, revision: int = 1) -> int:
     """Store a final save with one answer; return its number."""
-    columns = {"assignment_id": assignment_id, "revision": revision, "final": True, "visit": "v", "idle_ms": 0}
-    key = f"{assignment_id[-12:]}-{revision}"
-    number = int(
-        tx.scalar(
-            insert(SaveTable).values(**columns, key=key, visible_ms=ms, received_at=at).returning(SaveTable.number)
-        )
-    )
-    value = {"value": json.dumps(answer), "first_ms": 1, "last_ms": 1, "changes": 0}
-    tx.execute(insert(AnswerTable).values(save_number=number, question="Q_safe", **value))
+    columns = save_columns(assignment_id, ms=ms, at=at, revision=revision)
+    number = int(tx.scalar(insert(SaveTable).values(columns).returning(SaveTable.number)))
+    tx.execute(insert(AnswerTable).values(answer_columns(number, answer)))
     return number
+
+
+def save_columns(assignment_id: str, *, ms: int, at: datetime, revision: int = 1) -> dict[str, Any]:
+    """The row of a final save."""
+    columns = {"assignment_id": assignment_id, "revision": revision, "final": True, "visit": "v", "idle_ms": 0}
+    return {**columns, "key": f"{assignment_id[-12:]}-{revision}", "visible_ms": ms, "received_at": at}
+
+
+def answer_columns(save_number: int, answer: str) -> dict[str, Any]:
+    """The row of an answer to the only question."""
+    value = {"value": json.dumps(answer), "first_ms": 1, "last_ms": 1, "changes": 0}
+    return {"save_number": save_number, "question": "Q_safe", **value}
 
 
 def add_crowd(platform: Platform, campaign: CampaignRow, n: int = 10) -> tuple[str, str]:

@@ -101,20 +101,15 @@ def test_a_form_of_one_rater_cannot_decide_about_another(platform: Platform, cam
         decide(platform, campaign, stubborn, "exclude", form=form)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "reason", "message"),
-    [
+def test_every_mistake_is_reported_at_once(platform: Platform, campaign: CampaignRow, hasty: str) -> None:
+    for verdict, reason, message in (
         ("", "  \n", "Nothing is chosen. Choose keep or exclude.\nThere is no reason. Give one, so that others can"),
         ("delete", "Why not", "'delete' is not a decision. Choose keep or exclude."),
         ("keep", "x" * 2001, "The reason has 2,001 characters; 2,000 are allowed. Shorten it."),
-    ],
-)
-def test_every_mistake_is_reported_at_once(
-    platform: Platform, campaign: CampaignRow, hasty: str, verdict: str, reason: str, message: str
-) -> None:
-    with pytest.raises(InvalidInput, match=re.escape(message)):
-        decide(platform, campaign, hasty, verdict, reason)
-    assert load_case(platform, campaign, hasty).decisions == ()
+    ):
+        with pytest.raises(InvalidInput, match=re.escape(message)):
+            decide(platform, campaign, hasty, verdict, reason)
+        assert load_case(platform, campaign, hasty).decisions == ()
 
 
 def test_a_form_without_a_valid_id_is_refused(platform: Platform, campaign: CampaignRow, hasty: str) -> None:
