@@ -13,7 +13,7 @@ from sqlalchemy import select
 from tests.support.campaigns import open_campaign
 from tests.support.commands import SCRIPT
 from tests.support.rating_crowd import PATIENCE_S, Crowd, rating_crowd
-from tests.support.served_site import KEY, list_processes, served
+from tests.support.served_site import KEY, list_workers, served
 from tests.support.worker_process import work_process
 
 import dissensus
@@ -136,30 +136,18 @@ def test_workers_and_background_jobs_survive_a_killed_process(
         work_process(tmp_path, database_url),
         rating_crowd(8, site.url, key) as people,
     ):
-        workers = workers_of(site.process.pid)
+        workers = list_workers(site.process.pid)
         before = {worker: seconds_of(worker) for worker in workers}
         people.go_on(20)
         assert min(seconds_of(worker) - before[worker] for worker in workers) > 0.1
         os.kill(workers[0], signal.SIGKILL)
         first.kill()
         people.go_on(20)
-        wait_until(lambda: len(workers_of(site.process.pid)) == 2)
+        wait_until(lambda: len(list_workers(site.process.pid)) == 2)
         wait_until(lambda: count_chained_events(platform) > 0)
         people.go_on(20)
         people.stop()
     check(platform, people)
-
-
-def workers_of(parent: int) -> list[int]:
-    """Return the worker processes of a site, without the resource tracker."""
-    return [one for one, by in list_processes().items() if by == parent and "spawn_main" in _command(one)]
-
-
-def _command(process: int) -> str:
-    try:
-        return Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
-    except OSError:
-        return ""
 
 
 def count_chained_events(platform: Platform) -> int:

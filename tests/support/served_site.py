@@ -106,3 +106,14 @@ def list_processes() -> dict[int, int]:
             if state != "Z":
                 parents[int(path.parent.name)] = int(parent)
     return parents
+
+
+def list_workers(supervisor: int) -> list[int]:
+    """The worker processes of a site, without the resource tracker."""
+    return [one for one, parent in list_processes().items() if parent == supervisor and "spawn_main" in _command(one)]
+
+
+def _command(process: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
+    return ""

@@ -52,6 +52,17 @@ LOG_CONFIG: Final[dict[str, Any]] = {
 }
 
 
+class WorkerSupervisor(Multiprocess):
+    """Supervisor that notices the end of a worker at once, even while it waits for its answer."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace workers that ended or do not answer in time."""
+        for worker in self.processes:
+            # The worker has its own copy of this end; with ours open, the pipe would outlive a killed worker.
+            worker.child_conn.close()
+        super().keep_subprocess_alive()
+
+
 def serve(settings: Settings, keys: SecretKeys, *, ready: Callable[[int], None] = lambda _port: None) -> None:
     """Serve the site until interrupted or terminated; requests in progress are finished."""
     oidc.check_oidc_settings(settings)
@@ -63,7 +74,7 @@ def serve(settings: Settings, keys: SecretKeys, *, ready: Callable[[int], None] 
         if settings.workers > 1:
             # The workers read it when they start.
             os.environ[MULTIPROCESS_VARIABLE] = folder
-            workers = Multiprocess(_config(settings, keys), [listener])
+            workers = WorkerSupervisor(_config(settings, keys), [listener])
             workers.run()
             started = all(worker.exitcode != STARTUP_FAILURE for worker in workers.processes)
         else:
