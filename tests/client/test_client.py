@@ -83,6 +83,8 @@ def test_many_items_are_sent_in_batches(client: Client) -> None:
     assert sum(1 for _ in client.items("pilot")) == 1_001
     large = [Item(f"large-{n}", Conversation.from_turns([("bot", "x" * 2**20)])) for n in range(9)]
     assert client.add_items("pilot", large) == 1_010
+    many_turns = Conversation.from_turns([("bot", "x")] * 1_000)
+    assert client.add_items("pilot", [Item(f"long-{n}", many_turns) for n in range(30)]) == 1_040
     with pytest.raises(InvalidInput, match="no items to add"):
         client.add_items("pilot", [])
 

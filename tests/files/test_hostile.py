@@ -8,6 +8,7 @@ from tests.support.hostile_files import CASES, HEADER, refusal
 
 from dissensus.errors import InvalidInput
 from dissensus.files.items import read_items
+from dissensus.files.pairs.items import read_pair_items
 from dissensus.files.raw import limits
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.web.core.forms import read_uploaded
@@ -52,6 +53,22 @@ def test_an_upload_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     pasted = b"Human: a\nAI: b\n---\n" * 1_000
     with pytest.raises(InvalidInput, match="1,000 rows, and a form takes at most 999"):
         read_uploaded("items.txt", pasted, read_items)
+    monkeypatch.setattr(limits, "UPLOAD_TURNS", 100)
+    for name, content in {
+        "items.txt": b"Human: a\nAI: b\n---\n" * 51,
+        "items.csv": b"context,response\n" + b"".join(b"%d,b\n" % i for i in range(51)),
+        "pairs.csv": b"context,response_a,response_b\n" + b"".join(b"%d,b,c\n" % i for i in range(51)),
+    }.items():
+        read = read_pair_items if name == "pairs.csv" else read_items
+        with pytest.raises(InvalidInput, match=r"so far have 102 turns, and a form takes at most 100\. Split it"):
+            read_uploaded(name, content, read)
+    long = "x" * 2**20
+    for name, content in {
+        "items.txt": f"Human: {long}\nAI: b\n".encode(),
+        "items.jsonl": f'{{"context": "a", "response": "{long}"}}\n'.encode(),
+    }.items():
+        with pytest.raises(InvalidInput, match="longer than 1 MiB, the maximum"):
+            read_uploaded(name, content, read_items)
     with pytest.raises(InvalidInput, match=r"unpacks to something larger than 0\.125 GiB"):
         read_uploaded("ratings.csv.gz", gzip.compress(bytes(129 << 20), 1), read_frame)
     assert limits.max_text_bytes() == 2**30

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -156,7 +157,7 @@ def multipart(parts: list[tuple[str, str, bytes]]) -> tuple[dict[str, str], byte
 
 
 def attack(
-    door: Door, path: str, *, form_token: str, headers: dict[str, str], api_size: int = 8 * MIB
+    door: Door, path: str, form_token: str, headers: dict[str, str], *, api_size: int = 8 * MIB
 ) -> Iterator[HostileRequest]:
     """Hostile requests for every field of a door; `path` has valid values."""
 
@@ -226,3 +227,51 @@ def _attack_body(door: Door, form_token: str, size: int, request: Any) -> Iterat
             for file in ("", "f.json") if field.endswith("_file") or field == "items" else ():
                 headers, body = multipart([*form, (field, file, content)])
                 yield request(f"{name} in {field} {file}", body=body, **headers)
+
+
+def large_items(door: Door, path: str, form_token: str, headers: dict[str, str]) -> Iterator[HostileRequest]:
+    """Requests with many valid items, some of them beyond a limit: few long turns, many short ones, many items."""
+    if door.is_api:
+        for name, (n, n_turns, length) in {"long turns": (1_000, 2, 2_400), "short turns": (1_000, 48, 40)}.items():
+            items = [
+                {"id": str(i), "conversation": [{"speaker": "bot", "text": "x" * length}] * n_turns} for i in range(n)
+            ]
+            json_headers = {**headers, "content-type": "application/json"}
+            body = json.dumps({"items": items}).encode()
+            yield HostileRequest(f"{door.name}: {name}", door.method, path, json_headers, body)
+        return
+    for file, content in item_files().items():
+        # With a faulty definition, the page carries the items.
+        fields = {"form_token": form_token, "definition": "x =", "action": "plan"}
+        form_headers, body = multipart(
+            [*((field, "", text.encode()) for field, text in fields.items()), ("items_file", file, content)]
+        )
+        yield HostileRequest(f"{door.name}: {file}", door.method, path, {**headers, **form_headers}, body)
+    fields = {
+        "form_token": form_token,
+        **dict.fromkeys(("items", "pasted", "example", "x"), "\N{SNAKE}" + "x" * 7 * MIB),
+    }
+    form_headers, body = multipart([(field, "", text.encode()) for field, text in fields.items()])
+    yield HostileRequest(f"{door.name}: long fields", door.method, path, {**headers, **form_headers}, body)
+
+
+@cache
+def item_files() -> dict[str, bytes]:
+    """Files of many items: their turns are long, short, or doubled in length by escapes, or there are many of them."""
+
+    def write_lines(n: int, n_turns: int, text: str) -> bytes:
+        messages = [{"role": "assistant", "content": text}] * (n_turns - 1)
+        rows = [{"messages": [{"role": "user", "content": str(i)}, *messages]} for i in range(n)]
+        return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode()
+
+    return {
+        "long-turns.jsonl": write_lines(3_000, 2, "x" * 2_400),
+        "wide-characters.jsonl": write_lines(3_000, 2, "x" * 2_400 + "\N{SNAKE}"),
+        "quotes.jsonl": write_lines(3_000, 2, '"' * 1_200),
+        "short-turns.jsonl": write_lines(1_000, 48, "x" * 80),
+        "more-turns.jsonl": write_lines(5_000, 60, ""),
+        "many-items.jsonl": write_lines(300_000, 2, ""),
+        "one-row.jsonl": write_lines(1, 400_000, ""),
+        "many-items.txt": b"User: a\nBot: b\n---\n" * 400_000,
+        "one-item.txt": b"User: a\nBot: b\n" * 400_000,
+    }

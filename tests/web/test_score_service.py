@@ -1,13 +1,18 @@
 """Scoring service: requests, responses and errors."""
 
+import gc
+import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 from tests.preference.pairs import simulate_pairs
 from tests.preference.people import people
+from tests.support.doors import MIB, body_bombs, json_bombs
 from tests.support.live_site import answering
+from tests.support.loop_clock import LoopClock
 
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.fit.training import TrainingPlan, train
@@ -16,7 +21,7 @@ from dissensus.preference.models.linear import Linear
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.preference.models.model import ModelIdentity
 from dissensus.web.middleware.request_limits import MAX_API_BYTES
-from dissensus.web.score_service import MAX_TRANSCRIPTS, create_scoring_app
+from dissensus.web.score_service import MAX_TRANSCRIPTS, ScoreRequest, create_scoring_app
 
 NAME = ModelIdentity("taste", "f" * 64)
 ABOUT = {"name": "taste", "sha256": "f" * 64, "purpose": "harmless"}
@@ -155,3 +160,34 @@ def test_a_configured_key_is_required(model: Linear) -> None:
             for answer in (http.get("/score", headers=headers), http.post("/score", json={}, headers=headers)):
                 assert answer.status_code == 401
         assert http.get("/score", headers={"authorization": "Bearer let-me-in"}).json() == DESCRIPTION
+
+
+def write_transcripts(n: int, n_turns: int) -> bytes:
+    return json.dumps({"transcripts": [[{"role": "assistant", "content": "x" * 40}] * n_turns] * n}).encode()
+
+
+def test_nobody_waits_for_large_requests(model: Linear) -> None:
+    bodies = {
+        **json_bombs(MIB),
+        **body_bombs(ScoreRequest, MIB),
+        "many messages": write_transcripts(1_000, 22),
+        "one transcript": write_transcripts(1, 100_000),
+    }
+    app, clock = create_scoring_app(model, NAME), LoopClock()
+    app.add_api_route("/clock", clock.start)
+    faults, statuses = list[str](), dict[str, int]()
+    with answering(app) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+        client.get("/clock").raise_for_status()
+        # As a worker does after its start.
+        gc.collect()
+        gc.freeze()
+
+        def send(name: str, body: bytes) -> None:
+            response = client.post("/score", content=body, headers={"content-type": "application/json"})
+            statuses[name] = response.status_code
+
+        for name, body in bodies.items():
+            faults += (f"{name}: {fault}" for fault in clock.measure(partial(send, name, body)))
+    assert not faults, "\n".join(faults)
+    assert statuses.pop("many messages") == 200
+    assert set(statuses.values()) <= {400, 422}

@@ -17,6 +17,8 @@ from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 
 MAX_BATCH_BYTES: Final = 4 << 20
+MAX_BATCH_TURNS: Final = 20_000
+"""The site limits the objects of a request."""
 PAGE_SIZE: Final = 500
 COLUMN_DTYPES: Final[Mapping[str, pl.DataType]] = {"integer": pl.Int64(), "text": pl.String(), "boolean": pl.Boolean()}
 Parsed = TypeVar("Parsed")
@@ -35,15 +37,16 @@ def post_once(service: ServiceClient, path: str, body: object) -> httpx.Response
 def item_batches(items: Iterable[Item]) -> Iterator[list[dict[str, Any]]]:
     """Yield batches of items as JSON, each small enough for one request."""
     batch: list[dict[str, Any]] = []
-    size = 0
+    size = n_turns = 0
     for item in items:
         row = {"id": item.item_id, "conversation": item.conversation.to_dicts(), "attributes": dict(item.attributes)}
         # Older servers reject the key of pairs.
         row |= {} if item.response_b is None else {"response_b": item.response_b}
         n_bytes = len(json.dumps(row))
-        if batch and (len(batch) == MAX_ITEMS or size + n_bytes > MAX_BATCH_BYTES):
+        n_turns += len(row["conversation"])
+        if batch and (len(batch) == MAX_ITEMS or size + n_bytes > MAX_BATCH_BYTES or n_turns > MAX_BATCH_TURNS):
             yield batch
-            batch, size = [], 0
+            batch, size, n_turns = [], 0, len(row["conversation"])
         batch.append(row)
         size += n_bytes
     if batch:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.raw import limits
 from dissensus.schema.hints import count_rest, format_list
 from dissensus.schema.ratings import cells
 from dissensus.schema.records.conversation import Conversation
@@ -83,6 +84,7 @@ def read_conversations(table: pl.DataFrame) -> ConversationColumn:
 
 def to_rateable(chat: Chat) -> Conversation:
     """Return a chat as a conversation; raise unless it ends with the bot."""
+    limits.count_turns(len(chat.turns))
     conversation = Conversation.from_turns(chat.turns)
     _ = conversation.rated
     return conversation

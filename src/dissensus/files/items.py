@@ -13,6 +13,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.files import conversations
 from dissensus.files.conversations import PAIR, ParsedConversation
 from dissensus.files.raw import content, limits
+from dissensus.files.raw.json_decoder import max_row_size
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.schema.hints import count_rest, format_list, format_value
 from dissensus.schema.ratings import cells
@@ -139,6 +140,8 @@ def _pasted(path: Path) -> str:
 
 
 def _piece(line: int, piece: str) -> ParsedConversation:
+    if len(piece) > limits.max_row():
+        raise InvalidInput(f"Line {line:,} and those after it: a conversation longer than {max_row_size()}.")
     turns = parse_pasted(piece, first_line=line)
     try:
         return ParsedConversation(conversations.to_rateable(Chat(turns)))

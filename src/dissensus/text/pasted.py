@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from textwrap import dedent
 from typing import Final
 
@@ -136,7 +137,7 @@ def split_transcripts(text: str) -> Iterator[tuple[int, str]]:
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     start, line = 0, 1
-    for rule in [*_RULE.finditer(text), None]:
+    for rule in chain(_RULE.finditer(text), (None,)):
         end, after = (len(text), len(text)) if rule is None else (rule.start(), rule.end() + 1)
         if after < len(text) and _LABEL.match(text, after) is None:
             continue

@@ -1,13 +1,13 @@
 """Scoring service: a preference model behind ``POST /score``, for PyRIT, garak and other HTTP clients."""
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
@@ -22,6 +22,7 @@ from dissensus.preference.models.model import Model, ModelIdentity
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import parse_messages
 from dissensus.text.transcripts import is_hh, parse_hh
+from dissensus.web.core.json_body import JsonRoute
 from dissensus.web.middleware.request_limits import (
     MAX_API_BYTES,
     RequestLimitsMiddleware,
@@ -107,8 +108,11 @@ def create_scoring_app(model: Model, identity: ModelIdentity, *, key: str = "") 
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
-        dependencies=[Depends(_require_key(key))] if key else [],
+        # For the document; the route checks the key.
+        dependencies=[Depends(HTTPBearer(auto_error=False))] if key else [],
     )
+    app.state.key = key
+    app.router.route_class = KeyedRoute
 
     @app.get("/score")
     def get_model() -> ScoringModelInfo:
@@ -140,15 +144,26 @@ def create_scoring_app(model: Model, identity: ModelIdentity, *, key: str = "") 
     return app
 
 
-def _require_key(key: str) -> Any:
-    bearer = HTTPBearer(auto_error=False)
+class KeyedRoute(JsonRoute):
+    """Route that checks the key before any of the request body is read."""
 
-    def check(credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> None:
-        sent_key = "" if credentials is None else credentials.credentials
-        if not hmac.compare_digest(sent_key.encode(), key.encode()):
-            raise NotAllowed("The key is missing or wrong. Send it as Authorization: Bearer KEY.")
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the handler."""
+        handle = super().get_route_handler()
 
-    return check
+        async def handle_authorized(request: Request) -> Response:
+            _check_key(request)
+            return await handle(request)
+
+        return handle_authorized
+
+
+def _check_key(request: Request) -> None:
+    key: str = request.app.state.key
+    scheme, _, sent_key = request.headers.get("authorization", "").partition(" ")
+    is_bearer = scheme.lower() == "bearer"
+    if key and not (is_bearer and hmac.compare_digest(sent_key.strip().encode(), key.encode())):
+        raise NotAllowed("The key is missing or wrong. Send it as Authorization: Bearer KEY.")
 
 
 def _model_info(identity: ModelIdentity, purpose: Purpose) -> ModelInfo:

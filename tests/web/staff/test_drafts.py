@@ -30,6 +30,25 @@ def test_pasted_text_is_limited() -> None:
     assert "has 2,280,000 characters, and 2,097,152 are allowed. Save it as a file" in fault
 
 
+def test_items_that_a_page_carries_are_limited() -> None:
+    """As it carries them, each quote takes six bytes."""
+    rows = [[str(i), [{"speaker": "bot", "text": '"' * 1_000}], {}] for i in range(1_500)]
+    proposal = read_items(FormData([("items", json.dumps(rows))]))
+    (fault,) = proposal.faults
+    assert "They have 9,138,390 bytes as a page carries them, and 8,388,608 are allowed. Use the command line" in fault
+    few = read_items(FormData([("items", json.dumps(rows[:1_000]))]))
+    assert json.loads(unescape(few.carried_items)) == [[*row, None] for row in rows[:1_000]]
+
+
+@sqlite_only
+def test_all_text_of_a_form_is_limited(house: House) -> None:
+    browser = house.owner()
+    fields = dict.fromkeys(("items", "pasted", "definition"), (None, b"x" * (7 << 20)))
+    refused = browser.post("/campaigns/new", files=fields)
+    assert refused.status_code == 413
+    assert "A field of the form is too large." in refused.text
+
+
 def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) -> None:
     create_draft(house)
     browser = house.owner()

@@ -15,6 +15,7 @@ from dissensus.files.conversations import PAIR, find_prompt_column, to_message_t
 from dissensus.files.items import ID_LENGTH, PASTED, Items, read_items
 from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, tranche_from_name
 from dissensus.files.pairs.rows import HUMAN, PairReadLog, stream_pairs
+from dissensus.files.raw import limits
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
@@ -234,6 +235,7 @@ def _item(item_id: str, pair: _ResponsePair, attributes: Mapping[str, str], seed
     if pair.published:
         attributes = {**attributes, PUBLISHED: published}
     try:
+        limits.count_turns(len(pair.context) + 1)
         return Item(item_id, Conversation.from_turns([*pair.context, ("bot", a)]), attributes, b)
     except InvalidInput as error:
         raise InvalidInput(f"Row {row:,}: {error}") from None

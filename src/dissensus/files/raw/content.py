@@ -120,12 +120,12 @@ def check_lines(data: bytes, path: Path) -> None:
     """Raise if a line is too long; jumps from window to window."""
     end = _line_end(data)
     start = 0
-    while len(data) - start > limits.MAX_ROW:
-        last = data.rfind(end, start, start + limits.MAX_ROW)
+    while len(data) - start > limits.max_row():
+        last = data.rfind(end, start, start + limits.max_row())
         if last < 0:
             line = data.count(end, 0, start) + 1
             raise InvalidInput(
-                f"{path}, line {line:,}: longer than {limits.MAX_ROW / 2**20:.0f} MiB, the maximum. "
+                f"{path}, line {line:,}: longer than {limits.max_row() / 2**20:.0f} MiB, the maximum. "
                 "Is each row on a separate line?"
             )
         start = last + 1

@@ -56,7 +56,7 @@ def check_object(value: object, message: str) -> JsonObject:
 
 def max_row_size() -> str:
     """Return the maximum size of an object or line, in words."""
-    return f"{limits.MAX_ROW / 2**20:.0f} MiB, the maximum"
+    return f"{limits.max_row() / 2**20:.0f} MiB, the maximum"
 
 
 def _reject_constant(name: str) -> object:

@@ -70,7 +70,7 @@ class _CountedText:
         return self._count(self.text.read(size))
 
     def line(self) -> str:
-        return self._count(self.text.readline(limits.MAX_ROW + 1))
+        return self._count(self.text.readline(limits.max_row() + 1))
 
     @property
     def share(self) -> float:
@@ -105,7 +105,7 @@ def _read_with_progress(stream: _CountedText, path: Path, progress: Progress) ->
 def _read_lines(window: str, stream: _CountedText, path: Path) -> Iterator[Record]:
     number = 0
     for line in _split_lines(window, stream):
-        if len(line) > limits.MAX_ROW:
+        if len(line) > limits.max_row():
             raise _too_long_error(path, number + 1)
         stream.n_used = min(stream.n_read, stream.n_used + len(line) + (not line.endswith("\n")))
         if line.strip(BLANK):
@@ -172,7 +172,7 @@ def _read_value(window: str, position: int, stream: _CountedText, path: Path, nu
         try:
             value, end = _DECODER.raw_decode(window, position)
         except (ValueError, RecursionError) as error:
-            if len(window) - position > limits.MAX_ROW:
+            if len(window) - position > limits.max_row():
                 raise _too_long_error(path, number) from None
             text = stream.read(max(_STEP, len(window) - position)) if isinstance(error, json.JSONDecodeError) else ""
             if not text:

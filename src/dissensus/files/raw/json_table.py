@@ -24,8 +24,8 @@ from dissensus.files.raw.json_decoder import (
 
 Row = JsonObject
 
-BATCH = 2**20
-"""Cells that are held as Python objects at a time."""
+BATCH = 2**17
+"""Cells that are held as Python objects at a time, and become a table in one call, which blocks other requests."""
 
 MAX_BYTES = 2**26
 """Maximum bytes of a file that is one object, which is held in memory as Python objects."""
@@ -125,13 +125,13 @@ def _elements(data: bytes, path: Path) -> Iterator[Row]:
     stream = TextIOWrapper(BytesIO(data), "utf-8-sig", newline="")
     number, start, position = 0, 0, 0
     try:
-        text = stream.read(3 * limits.MAX_ROW)
+        text = stream.read(3 * limits.max_row())
         match = _FIRST.match(text)
         while match and not match[1]:
             number, position = number + 1, match.end()
             value, position = _DECODER.raw_decode(text, position)
             yield _row(value, f"{path}, element {number:,}")
-            if position > limits.MAX_ROW:
+            if position > limits.max_row():
                 text, start, position = text[position:] + stream.read(position), start + position, 0
             match = _NEXT.match(text, position)
         if not match:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -27,24 +28,36 @@ UPLOAD_REMEDY: Final = "Split it, or use the command line."
 UPLOAD_BYTES: Final = 128 << 20
 """Maximum bytes of text of a file from a browser, unpacked."""
 UPLOAD_ROWS: Final = 100_000
+UPLOAD_ROW: Final = 2**20
+"""As `MAX_ROW`; several calls handle a whole row, and block other requests."""
+UPLOAD_TURNS: Final = 50_000
+"""Turns of conversations, which garbage collection visits at once."""
 LINE_BYTES: Final = 8
 """Bytes of text for which a line is allowed, where lines are read one by one."""
 
-_is_upload: ContextVar[bool] = ContextVar("is_upload", default=False)
+
+@dataclass
+class _Upload:
+    """The file from a browser that is read."""
+
+    n_turns: int = 0
+
+
+_upload: ContextVar[_Upload | None] = ContextVar("upload", default=None)
 
 
 @contextmanager
 def restrict_to_upload() -> Iterator[None]:
     """Apply the limits of files from a browser, for which others wait."""
-    token = _is_upload.set(True)
+    token = _upload.set(_Upload())
     try:
         yield
     finally:
-        _is_upload.reset(token)
+        _upload.reset(token)
 
 
 def _remedy() -> str:
-    return UPLOAD_REMEDY if _is_upload.get() else REMEDY
+    return UPLOAD_REMEDY if _upload.get() else REMEDY
 
 
 def max_text_bytes() -> int:
@@ -59,7 +72,12 @@ def max_text_bytes() -> int:
             f"The environment variable {VARIABLE} is {format_value(text)}. Give a number of GiB, such as 4."
         )
     most = math.ceil(gib * 2**30)
-    return min(most, UPLOAD_BYTES) if _is_upload.get() else most
+    return min(most, UPLOAD_BYTES) if _upload.get() else most
+
+
+def max_row() -> int:
+    """Return the maximum bytes of a line of text, characters of a field or of a JSON object."""
+    return MAX_ROW if _upload.get() is None else UPLOAD_ROW
 
 
 def check_lines(data: bytes, path: Path) -> None:
@@ -72,8 +90,21 @@ def check_lines(data: bytes, path: Path) -> None:
 
 def check_rows(rows: int, path: Path) -> None:
     """Raise if a file from a browser has too many rows."""
-    if _is_upload.get() and rows > UPLOAD_ROWS:
+    if _upload.get() and rows > UPLOAD_ROWS:
         raise InvalidInput(f"{path} has {rows:,} rows, and a form takes at most {UPLOAD_ROWS:,}. {_remedy()}")
+
+
+def count_turns(n: int) -> None:
+    """Count turns of a file from a browser; raise if there are too many."""
+    upload = _upload.get()
+    if upload is None:
+        return
+    upload.n_turns += n
+    if upload.n_turns > UPLOAD_TURNS:
+        raise InvalidInput(
+            f"the conversations so far have {upload.n_turns:,} turns, and a form takes at most {UPLOAD_TURNS:,}. "
+            f"{UPLOAD_REMEDY}"
+        )
 
 
 def max_cells() -> int:

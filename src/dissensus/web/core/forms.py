@@ -26,6 +26,8 @@ Result = TypeVar("Result")
 
 MAX_FIELD_BYTES: Final = 256 << 10
 """Maximum field of a form without files; decoding it blocks other requests."""
+MAX_CARRIED_BYTES: Final = 8 << 20
+"""Maximum field of a form with files: items as a page carries them from step to step."""
 MAX_SEED: Final = 2**32 - 1
 MAX_MS: Final = 7 * 24 * 3600 * 1000
 Milliseconds = Annotated[int, Field(ge=0, le=MAX_MS)]

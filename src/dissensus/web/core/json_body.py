@@ -25,8 +25,8 @@ from dissensus.errors import InvalidInput
 SMALL_BYTES: Final = 8 << 10
 """Bodies up to this size are validated at once."""
 MAX_DEPTH: Final = 50
-MAX_CONTAINERS: Final = 100_000
-"""Objects and arrays of a body, which garbage collection visits at once."""
+MAX_CONTAINERS: Final = 25_000
+"""Objects and arrays of a body; garbage collection visits them, and what is made of them, at once."""
 MAX_KEYS: Final = 2_000
 """Keys of an object."""
 MAX_FAULTY_ENTRIES: Final = 20

@@ -7,14 +7,15 @@ from urllib.parse import urlencode
 
 from fastapi import Cookie, Depends, Header, HTTPException, Path, Request
 from starlette.datastructures import FormData
+from starlette.formparsers import MultiPartException, MultiPartParser
 
 from dissensus.errors import NotAllowed
-from dissensus.web.core.forms import MAX_FIELD_BYTES
+from dissensus.web.core.forms import MAX_CARRIED_BYTES, MAX_FIELD_BYTES
 from dissensus.web.core.permissions import Action, Actor, actions_of, find_action
 from dissensus.web.core.responses import SEE_OTHER
 from dissensus.web.core.site import Site, site_of, truncated_network
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
-from dissensus.web.middleware.request_limits import MAX_UPLOAD_BYTES, is_multipart
+from dissensus.web.middleware.request_limits import is_multipart
 from dissensus.workflows.campaign import audit, members
 from dissensus.workflows.platform import api_tokens, second_factors, staff
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 
 STAFF_COOKIE: Final = "dissensus_staff"
 UNAUTHORIZED: Final = 401
+BAD_REQUEST: Final = 400
 MAX_FORM_FIELDS: Final = 100
 """Maximum fields of a form; each item attribute and each kind of personal data is one field."""
+MAX_TEXT_BYTES: Final = 2 * MAX_CARRIED_BYTES
+"""Maximum bytes of all fields of a form with files."""
 
 SiteOf = Annotated[Site, Depends(site_of)]
 Name = Annotated[str, Path(max_length=100)]
@@ -197,10 +201,39 @@ def find_caller(request: Request) -> StaffRequest:
 
 async def _form(request: Request) -> AsyncIterator[FormData]:
     find_caller(request)
-    # Quoted fields take long to decode; pages with files or long texts send them unquoted.
-    max_bytes = MAX_UPLOAD_BYTES if is_multipart(request.headers) else MAX_FIELD_BYTES
-    async with request.form(max_files=2, max_fields=MAX_FORM_FIELDS, max_part_size=max_bytes) as form:
-        yield form
+    if is_multipart(request.headers):
+        try:
+            form = await _BoundedParser(
+                request.headers,
+                request.stream(),
+                max_files=2,
+                max_fields=MAX_FORM_FIELDS,
+                max_part_size=MAX_CARRIED_BYTES,
+            ).parse()
+        except MultiPartException as error:
+            raise HTTPException(BAD_REQUEST, error.message) from None
+        try:
+            yield form
+        finally:
+            await form.close()
+    else:
+        # Quoted fields take long to decode; pages with files or long texts send them unquoted.
+        async with request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
+            yield form
+
+
+class _BoundedParser(MultiPartParser):
+    """Parser of forms with files that bounds all text together, which takes up to four times its size in memory."""
+
+    n_bytes = 0
+
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        """Count the bytes of fields that are not files."""
+        if self._current_part.file is None:
+            self.n_bytes += end - start
+            if self.n_bytes > MAX_TEXT_BYTES:
+                raise MultiPartException(f"Part exceeded maximum size of {MAX_TEXT_BYTES >> 10}KB.")
+        super().on_part_data(data, start, end)
 
 
 def read_form(site: SiteOf, request: Request, form: Annotated[FormData, Depends(_form)]) -> FormData:

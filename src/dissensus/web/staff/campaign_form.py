@@ -1,25 +1,24 @@
 """Campaign form: definition and items, pasted or uploaded."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from markupsafe import Markup, escape
 from starlette.datastructures import FormData, UploadFile
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.items import Items, parse_pasted_items
 from dissensus.files.pairs.items import reader_for
+from dissensus.files.raw.limits import restrict_to_upload
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign_toml
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.web.core.forms import read_uploaded
+from dissensus.web.core.forms import MAX_CARRIED_BYTES, read_uploaded
 from dissensus.web.core.json_body import iterate_json_array
-
-MAX_CARRIED_BYTES: Final = 40 << 20
-"""Maximum bytes of all turns and attributes; the form sends them back as JSON."""
 
 MAX_PASTED_LENGTH: Final = 2 << 20
 NO_ITEMS: Final = "There are no items. Choose a file, or paste conversations."
@@ -38,15 +37,9 @@ class CampaignProposal:
     faults: tuple[str, ...] = ()
 
     @property
-    def items_json(self) -> str:
-        """Items as a hidden form field, since browsers do not resubmit files."""
-        return json.dumps(
-            [
-                [item.item_id, item.conversation.to_dicts(), dict(item.attributes), item.response_b]
-                for item in self.items
-            ],
-            ensure_ascii=False,
-        )
+    def carried_items(self) -> Markup:
+        """Items as JSON in a hidden form field, since browsers do not resubmit files."""
+        return Markup("[{}]").format(Markup(",").join(map(_write_carried, self.items)))
 
 
 def read_proposal(form: FormData) -> CampaignProposal:
@@ -65,6 +58,7 @@ def read_items(form: FormData, campaign: Campaign | None = None) -> CampaignProp
     pasted = _text(form, "pasted")
     try:
         items = _items(form, campaign)
+        check_carried(items.items)
         return CampaignProposal(pasted=pasted, items=items.items, notes=items.notes)
     except DissensusError as error:
         return CampaignProposal(pasted=pasted, faults=(f"The items: {error}",))
@@ -108,7 +102,7 @@ def _items(form: FormData, campaign: Campaign | None) -> Items:
     """Return the items of the uploaded file, else of pasted text, else of the hidden field."""
     uploaded = _file(form, "items_file")
     if uploaded is not None:
-        return _items_of_file(*uploaded, reader_for(campaign))
+        return read_uploaded(*uploaded, reader_for(campaign))
     pasted, carried = _text(form, "pasted"), _text(form, "items")
     if len(pasted) > MAX_PASTED_LENGTH:
         raise InvalidInput(
@@ -116,29 +110,25 @@ def _items(form: FormData, campaign: Campaign | None) -> Items:
             "that ends in .txt, and choose that file."
         )
     if pasted.strip():
-        return parse_pasted_items(pasted)
+        with restrict_to_upload():
+            return parse_pasted_items(pasted)
     return Items(_parse_carried(carried)) if carried else Items(())
-
-
-def _items_of_file(name: str, content: bytes, read: Callable[[Any], Items]) -> Items:
-    items = read_uploaded(name, content, read)
-    check_carried(items.items)
-    return items
 
 
 def check_carried(items: Sequence[Item]) -> None:
     """Raise `InvalidInput` for more items than a form can carry."""
-    size = sum(len(text.encode()) for item in items for text in _texts(item))
+    size = sum(len(_write_carried(item).encode()) + 1 for item in items)
     if size > MAX_CARRIED_BYTES:
         raise InvalidInput(
-            f"They have {size:,} bytes, and a form can carry {MAX_CARRIED_BYTES:,}. Use the command line for more."
+            f"They have {size:,} bytes as a page carries them, and {MAX_CARRIED_BYTES:,} are allowed. Use the command "
+            "line for more."
         )
 
 
-def _texts(item: Item) -> Iterator[str]:
-    yield from (turn.text for turn in item.conversation.turns)
-    yield from item.attributes.values()
-    yield item.response_b or ""
+def _write_carried(item: Item) -> Markup:
+    """Return an item as escaped JSON; one call for all items would block other requests."""
+    row = (item.item_id, item.conversation.to_dicts(), dict(item.attributes), item.response_b)
+    return escape(json.dumps(row, ensure_ascii=False))
 
 
 def _parse_carried(text: str) -> tuple[Item, ...]:
