@@ -9,10 +9,14 @@ from http.client import HTTPResponse
 from urllib.parse import urlsplit
 
 import pytest
+import uvicorn
+from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from tests.support.live_site import Live
+from uvicorn.server import ServerState
 
 from dissensus.web.middleware import connection_timeout, request_limits
+from dissensus.web.middleware.connection_timeout import TimedHttpProtocol
 
 BEGUN = b"POST /notice HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-www-form-urlencoded\r\n"
 
@@ -94,6 +98,25 @@ def test_a_response_that_is_not_read_ends(live: Live, monkeypatch: pytest.Monkey
     live.app.add_api_route("/endless", lambda: StreamingResponse(stream()))
     with open_connections(live, 1, b"GET /endless HTTP/1.1\r\nhost: localhost\r\n\r\n"):
         assert lost.wait(20)
+
+
+def test_a_response_that_is_read_again_goes_on() -> None:
+    async def read_again() -> None:
+        config = uvicorn.Config(FastAPI(), lifespan="off")
+        config.load()
+        protocol = TimedHttpProtocol(config, ServerState(), app_state={})
+        ours, theirs = socket.socketpair()
+        with theirs:
+            transport, _ = await asyncio.get_running_loop().create_connection(lambda: protocol, sock=ours)
+            protocol.pause_writing()
+            timer = protocol._read_timer
+            assert timer is not None
+            assert not timer.cancelled()
+            protocol.resume_writing()
+            assert timer.cancelled()
+            transport.close()
+
+    asyncio.run(read_again())
 
 
 def ended(connection: socket.socket) -> bool:

@@ -1,5 +1,6 @@
 """Conversations with chatbots over HTTP, by forms without scripts."""
 
+import asyncio
 import json
 import re
 import time
@@ -21,6 +22,7 @@ from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation
 from dissensus.store.campaigns import CampaignTable
 from dissensus.store.chats import ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatTable
+from dissensus.web.core import chat_responder
 from dissensus.web.core.chat_responder import check_chatbot_allowed
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 
@@ -187,6 +189,20 @@ def test_another_process_takes_over_an_expired_claim(live: Live) -> None:
     with live.platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).where(ChatCandidateTable.response.is_not(None))) == 2
         assert tx.scalar(select(ChatCandidateTable.response).where(ChatCandidateTable.position == 0)) == before
+
+
+def test_a_claim_is_not_renewed_after_the_responses(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def list_tasks() -> list[str]:
+        return [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]
+
+    monkeypatch.setattr(chat_responder, "HEARTBEAT_S", 0.01)
+    live.app.add_api_route("/tasks", list_tasks)
+    visitor, page = enter_chat_campaign(live)
+    say(visitor, begin(visitor, page), "Hello.")
+    end = time.monotonic() + 10
+    while "ChatResponder._renew_claim" in (tasks := visitor.get("/tasks").json()):
+        assert time.monotonic() < end, tasks
+        time.sleep(0.01)
 
 
 def test_an_edited_response_is_stored_beside_the_original(live: Live) -> None:

@@ -23,6 +23,7 @@ from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.webhook_batches import MAX_BATCH_EVENTS, PAUSE_AFTER
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.store import events
+from dissensus.store import webhooks as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import audit, campaigns, members, overview, webhooks
 from dissensus.workflows.campaign.webhook_delivery import MAX_SKIPPED_EVENTS
@@ -247,6 +248,18 @@ def test_an_automatic_pause_is_one_event(platform: Platform, campaign: CampaignR
         (None, webhook.id, "127.0.0.1")
     ]
     assert [event["content"]["change"] for event in data_of(receiver.at("ok")[-1])["events"]] == ["paused"]
+
+
+def test_a_webhook_is_paused_once_and_only_for_its_owner(
+    platform: Platform, campaign: CampaignRow, receiver: Receiver
+) -> None:
+    add_webhook(platform, campaign, receiver)
+    audit.link_pending_events(platform)
+    with platform.database.writing() as tx:
+        (webhook,) = store.list_due_webhooks(tx, now=NOW)
+        assert not store.pause_webhook(tx, replace(webhook, staff_id="another"), "Of a former owner.")
+        assert [store.pause_webhook(tx, webhook, reason) for reason in ("First.", "Second.")] == [True, False]
+    assert load_webhook(platform, campaign).pause_reason == "First."
 
 
 def test_a_long_backlog_is_delivered(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:

@@ -150,6 +150,8 @@ def format_remaining_time(then: datetime, now: datetime) -> str:
     'an hour'
     >>> format_remaining_time(noon + timedelta(hours=30), noon)
     '30 hours'
+    >>> format_remaining_time(noon + timedelta(hours=48), noon)
+    '2 days'
     >>> format_remaining_time(noon + timedelta(days=9), noon)
     '9 days'
     """
