@@ -12,10 +12,8 @@ import os
 import platform
 import sqlite3
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -40,17 +38,17 @@ from disturbances import (  # noqa: E402
     Disturbance,
     Pace,
 )
-from outbox_raters import Ledger, OutboxRater, summarise_latencies  # noqa: E402
+from outbox_raters import Ledger, raters_at, summarise_latencies  # noqa: E402
+from soak import run_soak, write_page  # noqa: E402
 
 RESULTS, PEERS = HERE / "chaos.json", HERE / "results-peers.json"
 DOCS = HERE.parent.parent / "docs"
-PAGE, SOAK_PAGE = DOCS / "chaos.md", DOCS / "generated" / "soak.md"
-N_RATERS, N_SOAK_RATERS, N_SHORT_RATERS = 16, 8, 8
+PAGE = DOCS / "chaos.md"
+N_RATERS, N_SHORT_RATERS = 16, 8
 LEAST_S, SHORT_S, OVERHEAD_S = 4.0, 5.0, 12.0
 """Shortest disturbance, that of the short form, and what start and checks take besides, until it is measured."""
 ENTRY_S = 30.0
 """Time for all raters to enter and save once, before the disturbance."""
-SOAK_POINTS = 12
 FAULTS = ("lost", "wrong", "doubled", "unknown", "unanswered", "refused", "audit")
 
 
@@ -91,7 +89,7 @@ def main() -> None:
     options = parser.parse_args()
     results = _load_results() | {"machine": _describe_machine()}
     if options.soak is not None:
-        rows = [_soak(60 * options.soak)]
+        rows = [run_soak(60 * options.soak)]
         results["soak"] = rows[0]
     else:
         setups = SHORT if options.short else _select(options.only)
@@ -162,7 +160,11 @@ def _disturb(
     """Disturb the site for some seconds, and check all saves so far."""
     before, memory = len(ledger.acknowledged), site.memory_mib()
     ledger.latencies, ledger.n_retries = [], 0
-    with _raters(site, ledger, n_raters), IdleConnections(site.port) as idle, ReadinessProbe(site.base_url) as probe:
+    with (
+        raters_at(site.base_url, site.key, ledger, n_raters),
+        IdleConnections(site.port) as idle,
+        ReadinessProbe(site.base_url) as probe,
+    ):
         end = time.monotonic() + ENTRY_S
         while len(ledger.acknowledged) < before + n_raters and time.monotonic() < end:
             time.sleep(0.05)
@@ -178,69 +180,7 @@ def _disturb(
         "longest_outage_s": probe.longest_outage_s,
         "memory_mib": [memory, site.memory_mib()],
         "idle_connections_ended": idle.n_ended,
-    } | _check(site, ledger)
-
-
-@contextmanager
-def _raters(site: DisturbedSite, ledger: Ledger, n: int) -> Iterator[None]:
-    """Let raters save until the end of the block, and until their last save is acknowledged."""
-    stop = threading.Event()
-    raters = [OutboxRater(site.base_url, site.key, ledger, stop, seed=seed) for seed in range(n)]
-    for rater in raters:
-        rater.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for rater in raters:
-            rater.join()
-
-
-def _check(site: DisturbedSite, ledger: Ledger) -> dict[str, int]:
-    """Compare the export with the acknowledged saves, and verify the audit log."""
-    for refusal in ledger.refusals:
-        print(refusal, file=sys.stderr)
-    others = {"unanswered": len(ledger.unanswered), "refused": len(ledger.refusals), "audit": site.audit()}
-    return ledger.compare(site.export()) | others
-
-
-def _soak(seconds: float) -> dict[str, Any]:
-    """Run eight raters, with a restart after a fifth of the time and a kill after another fifth."""
-    with running_site("sqlite", 2) as site:
-        ledger, points, start = Ledger(), list[dict[str, float]](), time.monotonic()
-        steps = [("SIGTERM", site.stop), ("kill -9", site.kill)]
-        with (
-            _raters(site, ledger, N_SOAK_RATERS),
-            IdleConnections(site.port) as idle,
-            ReadinessProbe(site.base_url) as probe,
-        ):
-            for i in range(SOAK_POINTS + 1):
-                time.sleep(max(0.0, start + i * seconds / SOAK_POINTS - time.monotonic()))
-                points.append(
-                    {
-                        "minutes": (time.monotonic() - start) / 60,
-                        "memory_mib": site.memory_mib(),
-                        "files": site.n_files(),
-                        "saves": len(ledger.acknowledged),
-                    }
-                )
-                print(points[-1], file=sys.stderr, flush=True)
-                if steps and i >= (3 - len(steps)) * SOAK_POINTS // 5:
-                    name, end_site = steps.pop(0)
-                    end_site()
-                    site.start()
-                    points[-1]["restart"] = name  # type: ignore[assignment]
-        return {
-            "setup": "SQLite, 2 workers",
-            "disturbance": "soak",
-            "minutes": seconds / 60,
-            "raters": N_SOAK_RATERS,
-            "points": points,
-            "retries": ledger.n_retries,
-            "save": summarise_latencies(ledger.latencies),
-            "readyz": summarise_latencies(probe.latencies) | {"failures": probe.n_failures},
-            "idle_connections_ended": idle.n_ended,
-        } | _check(site, ledger)
+    } | site.check(ledger)
 
 
 def _load_results() -> dict[str, Any]:
@@ -259,7 +199,7 @@ def _write(results: dict[str, Any]) -> None:
     if "rows" in results:
         PAGE.write_text(page(results), encoding="utf-8")
     if "soak" in results:
-        SOAK_PAGE.write_text(soak_page(results["soak"]), encoding="utf-8")
+        write_page(results["soak"])
 
 
 def page(results: dict[str, Any]) -> str:
@@ -349,27 +289,6 @@ def _compare_peers() -> Iterator[str]:
     kills = json.loads(PEERS.read_text("utf-8"))["kills"]
     yield from (f"| {kill['tool']} | {kill['acknowledged']:,} | {kill['lost']:,} |" for kill in kills)
     yield ""
-
-
-def soak_page(soak: dict[str, Any]) -> str:
-    """Return the table of the soak."""
-    lines = [
-        "<!-- made by benchmarks/web/chaos.py; do not edit -->",
-        f"Measured for {soak['minutes']:.0f} minutes: {soak['raters']} raters on {soak['setup']}, a restart and a "
-        "kill, and connections held open all the time that send nothing, half a head, or a body by bytes, or read by "
-        f"bytes (the site ended {soak['idle_connections_ended']:,} of them). {soak['acknowledged']:,} saves were "
-        f"acknowledged: {soak['lost']} lost, {soak['wrong']} wrong, {soak['doubled']} doubled; the audit "
-        f"{'broke' if soak['audit'] else 'holds'}. Memory and open files are those of all processes of the site.",
-        "",
-        "| Minute | MiB | Open files | Acknowledged | |",
-        "|--:|--:|--:|--:|---|",
-        *(
-            f"| {point['minutes']:.1f} | {point['memory_mib']:,.0f} | {point['files']:,} | {point['saves']:,} | "
-            f"{'then ' + str(point['restart']) + ' and a start' if 'restart' in point else ''} |"
-            for point in soak["points"]
-        ),
-    ]
-    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

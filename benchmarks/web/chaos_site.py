@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from outbox_raters import CAMPAIGN, VALUES
+from outbox_raters import CAMPAIGN, VALUES, Ledger
 from tests.databases import Server, own_server
 from tests.support.served_site import list_processes
 from typer.testing import CliRunner, Result
@@ -133,7 +133,7 @@ class DisturbedSite:
 
     def memory_mib(self) -> float:
         """Return the resident memory of all its processes."""
-        return sum(_resident_kib(pid) for pid in self.processes()) / 1024
+        return sum(read_resident_kib(pid) for pid in self.processes()) / 1024
 
     def n_files(self) -> int:
         """Return the number of open files and connections of all its processes."""
@@ -153,6 +153,13 @@ class DisturbedSite:
         if run.exit_code:
             print(run.output, run.exception, file=sys.stderr)
         return run.exit_code
+
+    def check(self, ledger: Ledger) -> dict[str, int]:
+        """Compare the export with the acknowledged saves, and verify the audit log."""
+        for refusal in ledger.refusals:
+            print(refusal, file=sys.stderr)
+        others = {"unanswered": len(ledger.unanswered), "refused": len(ledger.refusals), "audit": self.audit()}
+        return ledger.compare(self.export()) | others
 
     def _command(self, *words: str) -> Result:
         """Run another command of the program on the same database, here: its imports take longer than its work."""
@@ -183,7 +190,7 @@ def _command(pid: int) -> str:
     return ""
 
 
-def _resident_kib(pid: int) -> int:
+def read_resident_kib(pid: int) -> int:
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmRSS"):

@@ -4,7 +4,8 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -116,6 +117,21 @@ class OutboxRater(threading.Thread):
             return None
         finally:
             self._ledger.in_flight.discard(body["key"])
+
+
+@contextmanager
+def raters_at(base_url: str, key: str, ledger: Ledger, n: int) -> Iterator[None]:
+    """Let raters save until the end of the block, and until their last save is acknowledged."""
+    stop = threading.Event()
+    raters = [OutboxRater(base_url, key, ledger, stop, seed=seed) for seed in range(n)]
+    for rater in raters:
+        rater.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for rater in raters:
+            rater.join()
 
 
 def _save(visit: str, revision: int, value: str, note: str) -> dict[str, Any]:
