@@ -299,10 +299,8 @@ def test_bytes_are_stored_without_decoding(get: Get, behaviour: str, file: Datas
 
 
 def test_a_silent_server_times_out(get: Get, waits: list[float], tmp_path: Path) -> None:
-    start = time.monotonic()
     with pytest.raises(Unavailable, match=r"no data for 0\.2 seconds \(try 2 of 2\)\.$"):
         get("silent", timeout=0.2, tries=2)
-    assert time.monotonic() - start < 5
     assert waits == [1.0]
     assert files_in(tmp_path) == set()
 

@@ -2,8 +2,8 @@
 
 import gzip
 import os
+import resource
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,7 +96,7 @@ CASES: dict[str, tuple[str, Callable[[], bytes], int, str]] = {
 
 def refusal(path: Path, mib: int, gib: float = limits.DEFAULT_GIB) -> str:
     """Return the message of the real command line for a file, with this much memory."""
-    began = time.monotonic()
+    began = child_seconds()
     done = subprocess.run(
         ["bash", "-c", f'ulimit -d {mib * 1024} && exec "$0" analyse "$1"', SCRIPT, path],
         capture_output=True,
@@ -110,5 +110,11 @@ def refusal(path: Path, mib: int, gib: float = limits.DEFAULT_GIB) -> str:
     assert done.stderr.startswith(f"Error: {path}")
     assert done.stderr.count("\n") == 1
     assert len(done.stderr) < len(str(path)) + 400
-    assert time.monotonic() - began < 30
+    assert child_seconds() - began < 30
     return done.stderr
+
+
+def child_seconds() -> float:
+    """Processor time of ended child processes, which does not depend on what else the machine does."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

@@ -36,7 +36,7 @@ def test_waiting_too_long_for_a_slot_is_unavailable(
 
 def test_waiting_for_a_slot_holds_no_thread(house_without_free_slots: House, monkeypatch: pytest.MonkeyPatch) -> None:
     house = house_without_free_slots
-    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 3.0)
+    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 6.0)
     campaign = open_campaign(house.platform, 2)
     owner = house.owner("owner")
     with ThreadPoolExecutor(20) as threads:

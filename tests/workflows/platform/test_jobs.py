@@ -87,7 +87,7 @@ def test_a_stopped_runner_releases_its_lease(platform: Platform, clock: ManualCl
         assert time.monotonic() < end
         time.sleep(0.01)
     first.stopped.set()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
     assert second.turn()
 
@@ -145,7 +145,7 @@ def test_the_runners_of_a_site_link_events_and_deliver_them(platform: Platform, 
         for runner in runners:
             runner.stopped.set()
         for thread in threads:
-            thread.join(15)
+            thread.join(60)
             assert not thread.is_alive()
         assert [sequence_numbers(request) for request in receiver.requests] == [[1, 2, 3]]
     # Deliveries under way at the stop are stored, and the leases are released.
