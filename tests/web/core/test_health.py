@@ -1,5 +1,6 @@
 """Readiness: the check that fails is named."""
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -37,6 +38,16 @@ def test_a_full_disk_is_not_ready(small_disk: Path, sqlite_template: Path) -> No
         assert response.text.startswith("disk: The disk of the database has ")
         (small_disk / "other").unlink()
         assert live.visitor().get("/readyz").status_code == 200
+
+
+def test_readiness_checks_keep_nothing(database_url: str) -> None:
+    with serving(database_url) as live:
+        visitor = live.visitor()
+        assert visitor.get("/readyz").status_code == 200
+        before = atexit._ncallbacks()
+        for _ in range(3):
+            assert visitor.get("/readyz").status_code == 200
+        assert atexit._ncallbacks() == before
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

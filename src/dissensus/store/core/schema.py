@@ -1,27 +1,31 @@
 """Schema revisions of a database: upgrade, check and comparison with the metadata."""
 
+from functools import cache
+
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, column, inspect, select, table
 
 from dissensus.errors import Conflict
 from dissensus.store.core.database import Database
 from dissensus.store.core.metadata import METADATA
 
 MIGRATIONS = "dissensus.store:migrations"
+_VERSION = table("alembic_version", column("version_num"))
 
 
 def find_latest_revision() -> str:
     """Return the revision of this version."""
-    return str(ScriptDirectory.from_config(_config()).get_current_head())
+    return _list_revisions()[0]
 
 
 def find_revision(tx: Connection) -> str | None:
     """Return the revision of a database, None if it is blank."""
-    return MigrationContext.configure(tx).get_current_revision()
+    # A migration context would make a new table each time, which takes the place of statements in the compiled cache.
+    return tx.scalar(select(_VERSION.c.version_num)) if inspect(tx).has_table(_VERSION.name) else None
 
 
 def upgrade(database: Database) -> str | None:
@@ -55,7 +59,13 @@ def find_differences(database: Database) -> list[str]:
 
 
 def _is_known(revision: str) -> bool:
-    return revision in {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    return revision in _list_revisions()
+
+
+@cache
+def _list_revisions() -> tuple[str, ...]:
+    """Return the revisions of this version, the latest first; Alembic keeps what it opens until the process ends."""
+    return tuple(script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions())
 
 
 def _check_revision_known(revision: str | None) -> None:
