@@ -157,7 +157,7 @@ def memory_figure(samples: pl.DataFrame) -> Figure:
     return Figure(
         name="soak",
         title="Resident memory of each process",
-        reading=f"From minute {start:.0f} to the end, the workers grew by {rates} an hour (least squares).",
+        reading=f"From minute {start:.0f} to the end, the memory of the workers changed by {rates} an hour.",
         table=samples,
         draw=lambda width: _draw(samples, width),
     )
