@@ -126,13 +126,13 @@ def clustered_mean(
 
 def _number_clusters(clusters: npt.ArrayLike, n: int) -> Integers:
     """Return cluster numbers from 0, of shape (clusterings, cases)."""
-    given = np.atleast_2d(np.asarray(clusters))
-    if given.ndim != 2 or len(given) > 2 or given.shape[1] != n:
+    ids = np.atleast_2d(np.asarray(clusters))
+    if ids.ndim != 2 or len(ids) > 2 or ids.shape[1] != n:
         raise InvalidInput(
             f"The clusters have shape {np.shape(clusters)} for {n:,} cases. Give one for each case, or two rows of "
             "them for crossed clusterings."
         )
-    return np.array([np.unique(row, return_inverse=True)[1] for row in given], dtype=np.int64)
+    return np.array([np.unique(row, return_inverse=True)[1] for row in ids], dtype=np.int64)
 
 
 def _fill_weights(weights: npt.ArrayLike | None, n: int) -> Floats:
