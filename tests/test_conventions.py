@@ -70,7 +70,7 @@ FEATURES: Final = (
     *("erasure", "event", "export", "flag", "gold", "idempotency", "invite_link", "item", "job", "member"),
     *("monitoring", "notice", "overview", "pair", "password", "pay", "platinum", "preference", "quota", "rate_limit"),
     *("rater", "rating", "recruit", "rehearsal", "registry", "retraining", "screening", "scor", "seat"),
-    *("second_factor", "security_log", "sign_in", "staff", "submission", "webhook", "withdrawal"),
+    *("passkey", "second_factor", "security_log", "sign_in", "staff", "submission", "webhook", "withdrawal"),
 )
 TECHNICAL_MODULES: Final = frozenset(
     {

@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent
 # Stories through staff pages and recruitment; tests/web tests the same routes without a browser.
 STAFF_STORIES = {
     *("attempt_appearance", "care_appearance", "corpus_story", "curation_appearance", "gold_appearance"),
-    *("monitoring_appearance", "pay_appearance", "prolific_story", "quota_appearance", "staff_appearance"),
+    *("monitoring_appearance", "passkeys", "pay_appearance", "prolific_story", "quota_appearance", "staff_appearance"),
     "webhook_appearance",
 }
 

@@ -67,20 +67,20 @@ def set_up_second_factor(page: Page, scheme: str, at: datetime) -> None:
     """Set up a second factor, and remove it again."""
     page.goto("/account/second-factor")
     sound(page, "second-factor", scheme)
-    page.get_by_role("button", name="Set up a second factor").click()
+    page.get_by_role("button", name="Set up codes of an app").click()
     page.get_by_role("heading", name="1. Add the site to your app").wait_for()
     sound(page, "second-factor-secret", scheme)
     secret = page.locator(".secret").inner_text().replace(" ", "")
     page.get_by_label("Code of the app").fill(pyotp.TOTP(secret).at(at))
-    page.get_by_role("button", name="Use the second factor").click()
+    page.get_by_role("button", name="Use codes of the app").click()
     page.get_by_role("heading", name="Recovery codes").wait_for()
     sound(page, "second-factor-recovery", scheme)
     page.goto("/account/confirm")
     sound(page, "confirmation", scheme)
     page.goto("/account/second-factor")
     sound(page, "second-factor-in-use", scheme)
-    page.get_by_role("button", name="Remove the second factor").click()
-    page.get_by_role("button", name="Set up a second factor").wait_for()
+    page.get_by_role("button", name="Remove the app").click()
+    page.get_by_role("button", name="Set up codes of an app").wait_for()
 
 
 def walk_as_owner(page: Page, scheme: str) -> str:

@@ -95,7 +95,7 @@ class Peopled:
     def _filled(self, path: str) -> tuple[str, str]:
         """Return the value to which the CSRF token of a page without session is bound, and the path."""
         platform, tokens = self.live.platform, self.live.site.tokens
-        if path == "/sign-in":
+        if path in ("/sign-in", "/passkey", "/passkey/options"):
             return DOOR, path
         if path.startswith("/sign-in/"):
             key = staff.create_sign_in_link(platform, "owner", now=NOW).key

@@ -30,6 +30,7 @@ from dissensus.store.core.login_failures import LoginFailureTable
 from dissensus.store.core.orm import Base, hash_key
 from dissensus.store.flags import FlagDecisionTable
 from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
+from dissensus.store.identity.passkeys import PasskeyChallengeTable, PasskeyTable
 from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable
 from dissensus.store.identity.security_log import SecurityEventTable
 from dissensus.store.items import ItemTable
@@ -93,6 +94,10 @@ def full_campaign(platform: Platform) -> CampaignRow:
             insert(ApiTokenTable).values(key_hash="k6", staff_id=campaign.staff_id, name="x", scopes="export", **times)
         )
         tx.execute(insert(TotpTable).values(staff_id=campaign.staff_id, secret="s", created_at=NOW, last_step=1))
+        passkey = {"id": "p", "credential_id": "c", "public_key": "k", "sign_count": 1, "name": "phone"}
+        tx.execute(insert(PasskeyTable).values(staff_id=campaign.staff_id, created_at=NOW, **passkey))
+        challenge = {"session_hash": "s", "purpose": "sign-in", "challenge": "00"}
+        tx.execute(insert(PasskeyChallengeTable).values(expires_at=NOW, **challenge))
         tx.execute(insert(PublishedFiguresTable).values(campaign_id=campaign.id, content="{}", at=NOW))
         event = {"kind": "signed_in", "staff_id": campaign.staff_id, "content": {"by": "link"}}
         tx.execute(insert(SecurityEventTable).values(at=NOW, network="192.0.2.0/24", **event))
@@ -266,7 +271,7 @@ def test_a_database_with_rows_is_not_overwritten(backup_path: Path, platform: Pl
     before = read_rows(platform.database)
     with pytest.raises(
         Conflict,
-        match=r"The database is not empty: there are rows in 'event', 'lease', 'login_failure', 'rate_limit', ",
+        match=r"The database is not empty: there are rows in 'event', 'lease', 'login_failure', 'passkey_challenge', ",
     ):
         backup.restore_backup(database_url, backup_path)
     assert read_rows(platform.database) == before
@@ -323,7 +328,7 @@ def edit_manifest(path: Path, **changes: object) -> None:
         (lambda path: edit_manifest(path, more=1), "manifest.json cannot be read"),
         (
             lambda path: edit_manifest(path, parts={}),
-            "its manifest lacks 'event', 'lease', 'login_failure', 'rate_limit', ",
+            "its manifest lacks 'event', 'lease', 'login_failure', 'passkey_challenge', 'rate_limit', ",
         ),
         (lambda path: edit_manifest(path, format="dissensus-backup-9"), "of the format 'dissensus-backup-9'"),
         (lambda path: edit_manifest(path, revision="0000"), "of revision '0000', and this version works with"),

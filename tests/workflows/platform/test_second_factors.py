@@ -75,7 +75,7 @@ def test_a_second_factor_is_in_use_after_its_first_code(platform: Platform, ada:
     assert len(set(codes)) == 10
     assert staff.staff_of_session(platform, session, now=NOW) is None
     assert staff.staff_of_session(platform, sign_in(platform), now=NOW) is None
-    with pytest.raises(Conflict, match="You have a second factor"):
+    with pytest.raises(Conflict, match="You use codes of an app"):
         second_factors.begin_enrolment(platform, KEYS, ada, now=NOW)
 
 

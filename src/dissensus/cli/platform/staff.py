@@ -126,7 +126,7 @@ def password(person: PersonArgument, settings: SettingsOption = None) -> None:
 
 @app.command("remove-second-factor")
 def remove_second_factor(person: PersonArgument, settings: SettingsOption = None) -> None:
-    """Remove the second factor of a person who lost it, and end all their sessions.
+    """Remove all second factors of a person who lost them, passkeys too, and end all their sessions.
 
     Example: dissensus staff remove-second-factor ada
     """

@@ -1,1 +1,1 @@
-"""Second factors of staff, and the security log."""
+"""Second factors and passkeys of staff, and the security log."""

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, ForeignKey, delete, func, insert, select, upd
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.core.orm import HASH, Base, Number, hash_key
+from dissensus.store.identity.passkeys import delete_passkeys, has_passkey
 
 
 class TotpTable(Base):
@@ -47,14 +48,14 @@ def find_totp(tx: Connection, staff_id: str) -> TotpRow | None:
 
 
 def has_second_factor(tx: Connection, staff_id: str) -> bool:
-    """Return whether an account has a confirmed second factor."""
+    """Return whether an account has a confirmed TOTP secret or a passkey."""
     query = select(TotpTable.staff_id).where(TotpTable.staff_id == staff_id, TotpTable.confirmed_at.is_not(None))
-    return tx.scalar(query) is not None
+    return tx.scalar(query) is not None or has_passkey(tx, staff_id)
 
 
 def replace_totp(tx: Connection, staff_id: str, secret: str, *, now: datetime) -> None:
     """Insert an unconfirmed secret in place of an earlier one."""
-    delete_second_factor(tx, staff_id)
+    tx.execute(delete(TotpTable).where(TotpTable.staff_id == staff_id))
     tx.execute(insert(TotpTable).values(staff_id=staff_id, secret=secret, created_at=now))
 
 
@@ -71,15 +72,27 @@ def use_totp_step(tx: Connection, staff_id: str, step: int) -> bool:
     return tx.execute(record).rowcount == 1
 
 
-def delete_second_factor(tx: Connection, staff_id: str) -> bool:
-    """Delete the secret and the recovery codes of an account, and return whether there was a secret."""
+def delete_totp(tx: Connection, staff_id: str) -> bool:
+    """Delete the secret of an account, and return whether it was confirmed."""
+    confirmed_at = tx.scalar(delete(TotpTable).where(TotpTable.staff_id == staff_id).returning(TotpTable.confirmed_at))
+    return confirmed_at is not None
+
+
+def delete_second_factors(tx: Connection, staff_id: str) -> bool:
+    """Delete secret, passkeys and recovery codes of an account, and return whether there was a second factor."""
+    had_totp, n_passkeys = delete_totp(tx, staff_id), delete_passkeys(tx, staff_id)
+    delete_recovery_codes(tx, staff_id)
+    return had_totp or n_passkeys > 0
+
+
+def delete_recovery_codes(tx: Connection, staff_id: str) -> None:
+    """Delete the recovery codes of an account."""
     tx.execute(delete(RecoveryCodeTable).where(RecoveryCodeTable.staff_id == staff_id))
-    return tx.execute(delete(TotpTable).where(TotpTable.staff_id == staff_id)).rowcount > 0
 
 
 def replace_recovery_codes(tx: Connection, staff_id: str, codes: Sequence[str]) -> None:
     """Store new recovery codes by their hashes, in place of the earlier ones."""
-    tx.execute(delete(RecoveryCodeTable).where(RecoveryCodeTable.staff_id == staff_id))
+    delete_recovery_codes(tx, staff_id)
     tx.execute(insert(RecoveryCodeTable), [{"code_hash": hash_key(code), "staff_id": staff_id} for code in codes])
 
 

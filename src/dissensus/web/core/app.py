@@ -39,6 +39,7 @@ from dissensus.web.staff import (
     monitoring,
     notices,
     oidc_sign_in,
+    passkey,
     pay,
     quota,
     second_factor,
@@ -55,7 +56,7 @@ from dissensus.workflows.platform.platform import open_platform
 DAY_S = 24 * 3600
 RATERS = (entry, rating, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
-    *(sign_in, oidc_sign_in, account, second_factor, campaigns, members, drafts, curation),
+    *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, members, drafts, curation),
     *(quota, monitoring, notices, attempts, gold, care, pay, submissions, webhooks, withdrawals),
 )
 

@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.hints import format_value
 from dissensus.web.core.permissions import ACTIONS, SCOPES
+from dissensus.web.core.relying_party import find_relying_party
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import (
@@ -90,7 +91,8 @@ class ConfirmationPage(StaffPage):
 
     to: str
     has_password: bool
-    has_second_factor: bool
+    factor: "SecondFactorView"
+    offers_passkeys: bool
     provider: str | None
     faults: tuple[str, ...] = ()
 
@@ -179,25 +181,27 @@ def _confirm_code(site: Site, caller: StaffRequest, request: Request, code: str)
 
 @router.get("/account/confirm")
 def show_confirmation(
-    site: SiteOf, caller: Authorized, to: Annotated[str, Query(max_length=300)] = "/account"
+    site: SiteOf, caller: Authorized, request: Request, to: Annotated[str, Query(max_length=300)] = "/account"
 ) -> Response:
     """Ask a person to prove their identity again."""
-    return _confirmation_page(site, caller, to)
+    return confirmation_page(site, caller, request, to)
 
 
-def _confirmation_page(site: Site, caller: StaffRequest, to: str, *faults: str) -> Response:
+def confirmation_page(site: Site, caller: StaffRequest, request: Request, to: str, *faults: str) -> Response:
+    """Return the forms for proving the identity again."""
     context = caller.page(
         ConfirmationPage,
-        to=_check_path(to),
+        to=check_path(to),
         has_password=passwords.has_password(site.platform, caller.staff),
-        has_second_factor=second_factors.has_second_factor(site.platform, caller.staff.id),
+        factor=second_factors.load_second_factor(site.platform, caller.staff),
+        offers_passkeys=find_relying_party(site, request) is not None,
         provider=site.provider_button,
         faults=faults,
     )
     return page(site, context, 422 if faults else 200)
 
 
-def _check_path(to: str) -> str:
+def check_path(to: str) -> str:
     """Return the path of a page with such a form, the account page for any other."""
     return to if CONFIRMED_PATHS.fullmatch(to) else "/account"
 
@@ -205,14 +209,14 @@ def _check_path(to: str) -> str:
 @router.post("/account/confirm")
 def confirm_identity(site: SiteOf, caller: Authorized, request: Request, form: StaffForm) -> Response:
     """Check the password or a code of the second factor, and go back to the page that asked for it."""
-    to = _check_path(str(form.get("to", "")))
+    to = check_path(str(form.get("to", "")))
     try:
         if "code" in form:
             _confirm_code(site, caller, request, str(form["code"]))
         else:
             _confirm_password(site, caller, str(form.get("password", "")))
     except NotAllowed as error:
-        return _confirmation_page(site, caller, to, str(error))
+        return confirmation_page(site, caller, request, to, str(error))
     return RedirectResponse(to, SEE_OTHER)
 
 

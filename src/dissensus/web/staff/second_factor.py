@@ -1,4 +1,4 @@
-"""Second-factor pages of the account: set-up, recovery codes and removal."""
+"""Second-factor pages of the account: codes of an app, passkeys and recovery codes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, NotAllowed
+from dissensus.web.core.relying_party import find_relying_party
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Require, SiteOf, StaffForm, StaffPage, StaffRequest
@@ -28,13 +29,14 @@ RecentlyConfirmed = Annotated[StaffRequest, Depends(Require("account", recent=Tr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondFactorPage(StaffPage):
-    """State of the second factor, and the secret while it is set up."""
+    """State of the second factors, and the secret while it is set up."""
 
     template: ClassVar[str] = "staff/second-factor.html"
 
     factor: "SecondFactorView"
     enrolment: "TotpEnrolment | None"
     required: bool
+    offers_passkeys: bool
     faults: tuple[str, ...] = ()
 
     @property
@@ -63,17 +65,19 @@ class RecoveryCodesPage(StaffPage):
 
 @router.get(PAGE)
 def show_second_factor(site: SiteOf, caller: Authorized, request: Request) -> Response:
-    """Show the second factor; the secret is shown only while it is not in use."""
-    return _second_factor(site, caller, request)
+    """Show the second factors; the secret is shown only while it is not in use."""
+    return second_factor_page(site, caller, request)
 
 
-def _second_factor(site: Site, caller: StaffRequest, request: Request, *faults: str) -> Response:
+def second_factor_page(site: Site, caller: StaffRequest, request: Request, *faults: str) -> Response:
+    """Return the page of the second factors."""
     issuer = urlsplit(site.address_for(request)).netloc
     context = caller.page(
         SecondFactorPage,
         factor=second_factors.load_second_factor(site.platform, caller.staff),
         enrolment=second_factors.load_enrolment(site.platform, site.tokens.keys, caller.staff, issuer=issuer),
         required=site.settings.owners_need_second_factor,
+        offers_passkeys=find_relying_party(site, request) is not None,
         faults=faults,
     )
     return page(site, context, 422 if faults else 200)
@@ -85,20 +89,25 @@ def begin_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request, _
     try:
         second_factors.begin_enrolment(site.platform, site.tokens.keys, caller.staff, now=site.clock())
     except Conflict as error:
-        return _second_factor(site, caller, request, str(error))
+        return second_factor_page(site, caller, request, str(error))
     return RedirectResponse(PAGE, SEE_OTHER)
 
 
 @router.post(f"{PAGE}/confirm")
 def confirm_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request, form: StaffForm) -> Response:
-    """Use the secret from now on, and show recovery codes once."""
+    """Use the secret from now on, and show recovery codes once if the person had none."""
     code = str(form.get("code", ""))
     try:
         codes = second_factors.confirm_enrolment(
             site.platform, site.tokens.keys, caller.staff, code, session=caller.session, now=site.clock()
         )
     except (Conflict, NotAllowed) as error:
-        return _second_factor(site, caller, request, str(error))
+        return second_factor_page(site, caller, request, str(error))
+    return recovery_codes_page(site, caller, codes) if codes else RedirectResponse(PAGE, SEE_OTHER)
+
+
+def recovery_codes_page(site: Site, caller: StaffRequest, codes: tuple[str, ...]) -> Response:
+    """Return the page with new recovery codes."""
     return page(site, caller.page(RecoveryCodesPage, codes=codes))
 
 
@@ -108,12 +117,12 @@ def renew_recovery_codes(site: SiteOf, caller: RecentlyConfirmed, request: Reque
     try:
         codes = second_factors.renew_recovery_codes(site.platform, caller.staff, now=site.clock())
     except Conflict as error:
-        return _second_factor(site, caller, request, str(error))
-    return page(site, caller.page(RecoveryCodesPage, codes=codes))
+        return second_factor_page(site, caller, request, str(error))
+    return recovery_codes_page(site, caller, codes)
 
 
 @router.post(f"{PAGE}/remove")
 def remove_second_factor(site: SiteOf, caller: RecentlyConfirmed, _form: StaffForm) -> Response:
-    """Remove the second factor."""
+    """Remove the codes of an app."""
     second_factors.remove_second_factor(site.platform, caller.staff, session=caller.session, now=site.clock())
     return RedirectResponse(PAGE, SEE_OTHER)

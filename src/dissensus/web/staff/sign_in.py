@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.campaign.roles import DUTIES
+from dissensus.web.core.relying_party import find_relying_party
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site, address_digest, truncated_network
 from dissensus.web.core.staff_auth import STAFF_COOKIE, Key, Public, PublicForm, SessionKey, SiteOf
@@ -20,6 +21,7 @@ from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, NAME_LIMI
 
 if TYPE_CHECKING:
     from dissensus.store.staff import StaffRow
+    from dissensus.workflows.platform.second_factors import SecondFactorView
 
 router = APIRouter(dependencies=[Depends(Public("sign-in"))])
 
@@ -42,24 +44,27 @@ class SignInLinkPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasswordPage:
-    """Form for name and password, with the button of the OpenID provider if configured."""
+    """Form for name and password, with buttons for passkeys and for the OpenID provider if they are available."""
 
     template: ClassVar[str] = "staff/sign-in-password.html"
 
     form_token: str
     name: str = ""
-    provider: str | None = None
+    provider: str | None
+    offers_passkeys: bool
     faults: tuple[str, ...] = ()
     language: str = DEFAULT_LANGUAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodePage:
-    """Form for a code of the second factor."""
+    """Forms for a second factor: a passkey or a code."""
 
     template: ClassVar[str] = "staff/second-factor-code.html"
 
     form_token: str
+    factor: "SecondFactorView"
+    offers_passkeys: bool
     faults: tuple[str, ...] = ()
     language: str = DEFAULT_LANGUAGE
 
@@ -81,12 +86,24 @@ class JoinPage:
 
 
 @router.get("/sign-in")
-def ask_password(site: SiteOf, sign_in_key: SignInKey = "") -> Response:
+def ask_password(site: SiteOf, request: Request, sign_in_key: SignInKey = "") -> Response:
     """Show the form for a name and a password."""
     sign_in_key = sign_in_key or secrets.token_urlsafe(24)
-    response = page(site, PasswordPage(form_token=site.tokens.csrf_token(sign_in_key), provider=site.provider_button))
+    response = password_page(site, request, sign_in_key, "")
     site.set_cookie(response, SIGN_IN_COOKIE, sign_in_key, SIGN_IN_S)
     return response
+
+
+def password_page(site: Site, request: Request, sign_in_key: str, name: str, *faults: str) -> Response:
+    """Return the form for a name and a password."""
+    context = PasswordPage(
+        form_token=site.tokens.csrf_token(sign_in_key),
+        name=name,
+        provider=site.provider_button,
+        offers_passkeys=find_relying_party(site, request) is not None,
+        faults=faults,
+    )
+    return page(site, context, 403 if faults else 200)
 
 
 @router.post("/sign-in")
@@ -110,14 +127,12 @@ def submit_password(site: SiteOf, request: Request, form: PublicForm, sign_in_ke
             now=site.clock(),
         )
     except NotAllowed as error:
-        token = site.tokens.csrf_token(sign_in_key)
-        context = PasswordPage(form_token=token, name=name, provider=site.provider_button, faults=(str(error),))
-        return page(site, context, 403)
+        return password_page(site, request, sign_in_key, name, str(error))
     return redirect_signed_in(site, session, "/campaigns")
 
 
 def redirect_signed_in(site: Site, session: str, to: str) -> Response:
-    """Set the session cookie and redirect, to the form for a code while the second factor is missing."""
+    """Set the session cookie and redirect, to the forms for a second factor while it is missing."""
     pending = second_factors.find_pending_staff(site.platform, session, now=site.clock())
     response = RedirectResponse(to if pending is None else "/second-factor", SEE_OTHER)
     site.set_cookie(response, STAFF_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
@@ -126,11 +141,23 @@ def redirect_signed_in(site: Site, session: str, to: str) -> Response:
 
 
 @router.get("/second-factor")
-def ask_code(site: SiteOf, session: SessionKey = "") -> Response:
-    """Show the form for a code of the second factor."""
-    if second_factors.find_pending_staff(site.platform, session, now=site.clock()) is None:
+def ask_code(site: SiteOf, request: Request, session: SessionKey = "") -> Response:
+    """Show the forms for a second factor."""
+    staff_row = second_factors.find_pending_staff(site.platform, session, now=site.clock())
+    if staff_row is None:
         return RedirectResponse("/sign-in", SEE_OTHER)
-    return page(site, CodePage(form_token=site.tokens.csrf_token(session)))
+    return code_page(site, request, staff_row, session)
+
+
+def code_page(site: Site, request: Request, staff_row: "StaffRow", session: str, *faults: str) -> Response:
+    """Return the forms for a second factor."""
+    context = CodePage(
+        form_token=site.tokens.csrf_token(session),
+        factor=second_factors.load_second_factor(site.platform, staff_row),
+        offers_passkeys=find_relying_party(site, request) is not None,
+        faults=faults,
+    )
+    return page(site, context, 403 if faults else 200)
 
 
 @router.post("/second-factor")
@@ -152,7 +179,7 @@ def submit_code(site: SiteOf, request: Request, form: PublicForm, session: Sessi
             now=site.clock(),
         )
     except NotAllowed as error:
-        return page(site, CodePage(form_token=site.tokens.csrf_token(session), faults=(str(error),)), 403)
+        return code_page(site, request, staff_row, session, str(error))
     return redirect_signed_in(site, new_session, "/campaigns")
 
 

@@ -1,4 +1,4 @@
-"""Second factors of staff: one-time passwords by time (TOTP, RFC 6238), and recovery codes."""
+"""Second factors of staff: one-time passwords by time (TOTP, RFC 6238), and recovery codes of these and of passkeys."""
 
 import base64
 import hmac
@@ -14,7 +14,9 @@ from sqlalchemy import Connection
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.store import staff as people
+from dissensus.store.identity import passkeys
 from dissensus.store.identity import second_factors as store
+from dissensus.store.identity.passkeys import PasskeyRow
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
@@ -32,10 +34,16 @@ GROUP_LENGTH: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class SecondFactorView:
-    """State of the second factor of a person."""
+    """State of the second factors of a person."""
 
-    confirmed_at: datetime | None  # None without a second factor in use
+    confirmed_at: datetime | None  # None without codes of an app in use
+    passkeys: tuple[PasskeyRow, ...]
     n_recovery_codes: int
+
+    @property
+    def is_in_use(self) -> bool:
+        """True if signing in asks for a second factor."""
+        return self.confirmed_at is not None or bool(self.passkeys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +55,12 @@ class TotpEnrolment:
 
 
 def load_second_factor(platform: Platform, staff: StaffRow) -> SecondFactorView:
-    """Return the state of the second factor of a person."""
+    """Return the state of the second factors of a person."""
     with platform.database.reading() as tx:
         totp = store.find_totp(tx, staff.id)
         confirmed_at = None if totp is None else totp.confirmed_at
-        return SecondFactorView(confirmed_at, store.count_recovery_codes(tx, staff.id))
+        n_recovery_codes = store.count_recovery_codes(tx, staff.id)
+        return SecondFactorView(confirmed_at, passkeys.list_passkeys(tx, staff.id), n_recovery_codes)
 
 
 def has_second_factor(platform: Platform, staff_id: str) -> bool:
@@ -64,8 +73,9 @@ def begin_enrolment(platform: Platform, keys: SecretKeys, staff: StaffRow, *, no
     """Create a new secret, which is not in use until its first code was entered."""
     secret = base64.b64encode(keys.encrypt(pyotp.random_base32().encode(), PURPOSE, staff.id)).decode()
     with platform.database.writing() as tx:
-        if store.has_second_factor(tx, staff.id):
-            raise Conflict("You have a second factor. Remove it first.")
+        totp = store.find_totp(tx, staff.id)
+        if totp is not None and totp.confirmed_at is not None:
+            raise Conflict("You use codes of an app. Remove the app first.")
         store.replace_totp(tx, staff.id, secret, now=now)
 
 
@@ -82,18 +92,25 @@ def load_enrolment(platform: Platform, keys: SecretKeys, staff: StaffRow, *, iss
 def confirm_enrolment(
     platform: Platform, keys: SecretKeys, staff: StaffRow, code: str, *, session: str, now: datetime
 ) -> tuple[str, ...]:
-    """Use the secret from now on if the code is right, end all other sessions, and return recovery codes."""
-    codes = _new_recovery_codes()
+    """Use the secret from now on if the code is right, end all other sessions, and return new recovery codes."""
     with platform.database.writing() as tx:
         if not _use_totp(tx, keys, staff.id, code, now=now):
             raise NotAllowed(
                 "The code is wrong. Enter the current code of the app, and check that the clock of its device is right."
             )
         if not store.confirm_totp(tx, staff.id, now=now):
-            raise Conflict("You have a second factor. Remove it first.")
-        store.replace_recovery_codes(tx, staff.id, [_normalise_code(recovery_code) for recovery_code in codes])
+            raise Conflict("You use codes of an app. Remove the app first.")
         people.end_other_sessions(tx, staff.id, session)
         log_security_event(tx, "second_factor_added", staff.id, now, {})
+        return add_recovery_codes(tx, staff.id)
+
+
+def add_recovery_codes(tx: Connection, staff_id: str) -> tuple[str, ...]:
+    """Create recovery codes for a person who has none, and return them; keep those of others."""
+    if store.count_recovery_codes(tx, staff_id):
+        return ()
+    codes = _new_recovery_codes()
+    store.replace_recovery_codes(tx, staff_id, [_normalise_code(code) for code in codes])
     return codes
 
 
@@ -109,19 +126,26 @@ def renew_recovery_codes(platform: Platform, staff: StaffRow, *, now: datetime) 
 
 
 def remove_second_factor(platform: Platform, staff: StaffRow, *, session: str, now: datetime) -> None:
-    """Remove the second factor of a person, and end all their other sessions."""
+    """Remove the codes of an app of a person, and end all their other sessions."""
     with platform.database.writing() as tx:
-        if store.delete_second_factor(tx, staff.id):
+        if store.delete_totp(tx, staff.id):
             log_security_event(tx, "second_factor_removed", staff.id, now, {"by": "themselves"})
+        delete_idle_recovery_codes(tx, staff.id)
         people.end_other_sessions(tx, staff.id, session)
 
 
+def delete_idle_recovery_codes(tx: Connection, staff_id: str) -> None:
+    """Delete the recovery codes of a person who has no second factor any more."""
+    if not store.has_second_factor(tx, staff_id):
+        store.delete_recovery_codes(tx, staff_id)
+
+
 def remove_second_factor_for(platform: Platform, name: str, *, now: datetime) -> bool:
-    """Remove the second factor of a person who lost it, for the operator; return whether there was one."""
+    """Remove all second factors of a person who lost them, for the operator; return whether there were any."""
     with platform.database.writing() as tx:
         staff = find_staff(tx, name)
         people.end_all_sessions(tx, staff.id)
-        removed = store.delete_second_factor(tx, staff.id)
+        removed = store.delete_second_factors(tx, staff.id)
         if removed:
             log_security_event(tx, "second_factor_removed", staff.id, now, {"by": "the operator"})
         return removed
@@ -150,7 +174,7 @@ def finish_sign_in(
     count_attempt(platform, traces, now)
     try:
         with platform.database.writing() as tx:
-            _check_code(tx, keys, staff.id, code, now=now)
+            _check_code(tx, keys, staff.id, code, network=network, now=now)
             record_success(tx, traces)
             people.end_session_by_key(tx, session)
             return open_session(tx, staff.id, "second factor", network=network, now=now)
@@ -179,11 +203,17 @@ def confirm_code(
         log_security_event(tx, "identity_confirmed", staff.id, now, {"by": "second factor"})
 
 
-def _check_code(tx: Connection, keys: SecretKeys, staff_id: str, code: str, *, now: datetime) -> None:
-    is_valid = store.has_second_factor(tx, staff_id) and (
-        store.use_recovery_code(tx, staff_id, _normalise_code(code)) or _use_totp(tx, keys, staff_id, code, now=now)
-    )
-    if not is_valid:
+def _check_code(
+    tx: Connection, keys: SecretKeys, staff_id: str, code: str, *, network: str | None = None, now: datetime
+) -> None:
+    if store.has_second_factor(tx, staff_id) and store.use_recovery_code(tx, staff_id, _normalise_code(code)):
+        left = {"left": store.count_recovery_codes(tx, staff_id)}
+        log_security_event(tx, "recovery_code_used", staff_id, now, left, network=network)
+        return
+    totp = store.find_totp(tx, staff_id)
+    # A secret that waits for its first code is no second factor.
+    is_confirmed = totp is not None and totp.confirmed_at is not None
+    if not (is_confirmed and _use_totp(tx, keys, staff_id, code, now=now)):
         raise NotAllowed("The code is wrong, or was used before. Enter the next code of the app, or a recovery code.")
 
 

@@ -11,6 +11,7 @@ from dissensus.schema.hints import format_list, format_value
 from dissensus.store import api_tokens, members
 from dissensus.store import staff as store
 from dissensus.store.core.orm import hash_key, new_key
+from dissensus.store.identity.passkeys import delete_expired_challenges
 from dissensus.store.identity.second_factors import has_second_factor
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow, StaffSession
@@ -31,7 +32,9 @@ MAX_ADDRESS_LENGTH: Final = 254
 DEFAULT_OWNER: Final = "owner"
 """Name of the first person if none is given."""
 
-SignInMethod = Literal["link", "password", "provider", "invitation", "second factor"]
+SignInMethod = Literal["link", "password", "provider", "invitation", "second factor", "passkey"]
+COMPLETE_METHODS: Final[frozenset[SignInMethod]] = frozenset({"second factor", "passkey"})
+"""Methods that prove two factors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ def sign_in_with_link(platform: Platform, key: str, *, network: str | None = Non
 def open_session(tx: Connection, staff_id: str, method: SignInMethod, *, network: str | None, now: datetime) -> str:
     """Return the key of a new session; it is pending if the person has a second factor that was not verified."""
     session = new_key()
-    pending = method != "second factor" and has_second_factor(tx, staff_id)
+    pending = method not in COMPLETE_METHODS and has_second_factor(tx, staff_id)
     expires_at = now + (PENDING_LIFETIME if pending else SESSION_LIFETIME)
     store.add_staff_session(tx, staff_id, session, pending=pending, now=now, expires_at=expires_at)
     if not pending:
@@ -151,8 +154,9 @@ def sign_out_everywhere(platform: Platform, name: str, *, now: datetime) -> int:
 
 
 def delete_expired_keys(tx: Connection, *, now: datetime) -> None:
-    """Delete expired sign-in links, sessions, invitations and API tokens."""
+    """Delete expired sign-in links, sessions, challenges, invitations and API tokens."""
     store.delete_expired_sessions(tx, now=now)
+    delete_expired_challenges(tx, now=now)
     members.delete_expired_invitations(tx, now=now)
     api_tokens.delete_expired_tokens(tx, now=now)
 

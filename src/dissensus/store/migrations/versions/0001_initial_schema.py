@@ -135,6 +135,30 @@ def upgrade() -> None:
     )
     op.create_index("ix_recovery_code_staff_id", "recovery_code", ["staff_id"], unique=False)
     op.create_table(
+        "passkey",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("credential_id", sa.String(), nullable=False),
+        sa.Column("public_key", sa.String(), nullable=False),
+        sa.Column("sign_count", NUMBER, nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("created_at", MOMENT, nullable=False),
+        sa.Column("used_at", MOMENT, nullable=True),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_passkey_staff_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_passkey"),
+        sa.UniqueConstraint("credential_id", name="uq_passkey_credential_id"),
+    )
+    op.create_index("ix_passkey_staff_id", "passkey", ["staff_id"], unique=False)
+    op.create_table(
+        "passkey_challenge",
+        sa.Column("session_hash", HASH, nullable=False),
+        sa.Column("purpose", sa.String(), nullable=False),
+        sa.Column("challenge", sa.String(), nullable=False),
+        sa.Column("expires_at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("session_hash", name="pk_passkey_challenge"),
+    )
+    op.create_index("ix_passkey_challenge_expires_at", "passkey_challenge", ["expires_at"], unique=False)
+    op.create_table(
         "security_event",
         sa.Column("number", NUMBER, nullable=False),
         sa.Column("at", MOMENT, nullable=False),
@@ -144,9 +168,9 @@ def upgrade() -> None:
         sa.Column("content", DOCUMENT, nullable=False),
         sa.CheckConstraint(
             "kind IN ('signed_in', 'sign_in_failed', 'second_factor_failed', 'identity_confirmed', 'session_ended', "
-            "'password_changed', 'second_factor_added', 'second_factor_removed', 'recovery_codes_created', "
-            "'token_created', 'token_first_used', 'token_revoked', 'invitation_created', 'role_given', "
-            "'role_changed', 'role_lost')",
+            "'password_changed', 'second_factor_added', 'second_factor_removed', 'passkey_added', 'passkey_removed', "
+            "'recovery_codes_created', 'recovery_code_used', 'token_created', 'token_first_used', 'token_revoked', "
+            "'invitation_created', 'role_given', 'role_changed', 'role_lost')",
             name=op.f("ck_security_event_kind"),
         ),
         sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_security_event_staff_id"),
