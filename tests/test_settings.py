@@ -8,7 +8,7 @@ import pytest
 
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import InvalidInput
-from dissensus.settings import Settings, load_prolific_token, load_secret_keys, read_settings
+from dissensus.settings import Settings, load_mail_sender, load_prolific_token, load_secret_keys, read_settings
 from dissensus.web.core.signed_tokens import TokenSigner
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.webhooks import WebhookSigner
@@ -167,3 +167,44 @@ def test_trusted_proxies_are_addresses_and_networks() -> None:
     for text in ("proxy", "10.0.0.5/16", "10.0.0.5;10.0.0.6"):
         with pytest.raises(InvalidInput, match=r"DISSENSUS_TRUSTED_PROXIES .*Give networks such as"):
             read_settings({"DISSENSUS_TRUSTED_PROXIES": text})
+
+
+def test_the_sender_of_mails_has_the_port_of_its_encryption(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("hunter2\n")
+    base = {"smtp_host": "mail.example.org", "smtp_sender": "Dissensus <notices@example.org>"}
+    assert load_mail_sender(Settings()) is None
+    for encryption, port in (("starttls", 587), ("tls", 465), ("none", 25)):
+        sender = load_mail_sender(Settings.model_validate({**base, "smtp_encryption": encryption}))
+        assert sender is not None
+        assert (sender.port, sender.encryption, sender.user) == (port, encryption, None)
+    settings = Settings(**base, smtp_port=2525, smtp_user="site", smtp_password_file=tmp_path / "password")  # type: ignore[arg-type]
+    sender = load_mail_sender(settings)
+    assert sender is not None
+    assert (sender.port, sender.user, sender.password) == (2525, "site", "hunter2")
+    assert "hunter2" not in repr(sender)
+    assert "hunter2" not in repr(Settings(smtp_password="hunter2"))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "With smtp_host, smtp_sender must be set too"),
+        ({"smtp_sender": "a@b.org", "smtp_user": "site"}, "Set smtp_user and smtp_password"),
+        ({"smtp_sender": "a@b.org", "smtp_password": "x"}, "Set smtp_user and smtp_password"),
+        (
+            {"smtp_sender": "a@b.org", "smtp_user": "site", "smtp_password": "x", "smtp_encryption": "none"},
+            "the password would be readable on its way",
+        ),
+        ({"smtp_sender": "a@b.org", "smtp_user": "site", "smtp_password_file": "/nowhere"}, "/nowhere, cannot be read"),
+    ],
+)
+def test_incomplete_settings_of_mails_are_refused(values: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        load_mail_sender(Settings.model_validate({"smtp_host": "mail.example.org", **values}))
+
+
+@pytest.mark.parametrize("sender", ["Dissensus", "a@b.org, c@d.org", "a@b.org\nBcc: c@d.org", "@b.org", ""])
+def test_the_sender_of_mails_is_one_address(tmp_path: Path, sender: str) -> None:
+    with pytest.raises(InvalidInput, match="SMTP_SENDER") as caught:
+        read_settings({"DISSENSUS_SMTP_SENDER": sender}, tmp_path)
+    assert "give one address" in str(caught.value)

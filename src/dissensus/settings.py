@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.rate_limits import HOUR_S, SAVE_PERIOD_S, RateLimit, RaterLimits
 from dissensus.errors import DissensusError, InvalidInput
+from dissensus.mail_transport import DEFAULT_PORTS, Encryption, MailSender, is_sender
 from dissensus.schema.hints import format_list, suggest
 from dissensus.store.core.database import parse_url
 from dissensus.webhook_transport import Network, parse_networks
@@ -83,6 +84,18 @@ class Settings(BaseModel):
     oidc_client_secret_file: Path | None = None
     # Label of the button that leads to the provider.
     oidc_button: str = "Sign in with your organisation"
+    # SMTP server that sends mails about changed credentials of staff; without it none are sent.
+    smtp_host: str | None = None
+    # Its port; 587 with STARTTLS, 465 with TLS and 25 without encryption, unless set.
+    smtp_port: Annotated[int | None, Field(ge=1, le=65535)] = None
+    # Encryption, which the server must have: starttls, tls (from the first byte) or none.
+    smtp_encryption: Encryption = "starttls"
+    # User and password at the server, or the file that holds the password.
+    smtp_user: str | None = None
+    smtp_password: Annotated[str | None, Hidden] = None
+    smtp_password_file: Path | None = None
+    # Sender of mails, such as Dissensus <notices@example.org>.
+    smtp_sender: str | None = None
     # Webhook signing secret of the Prolific workspace. Without it, Prolific events are rejected.
     prolific_secret: Annotated[str | None, Hidden, Field(min_length=1)] = None
     # API token with which owners approve and reject Prolific submissions here, or the file that holds it. Without it
@@ -179,6 +192,13 @@ class Settings(BaseModel):
             raise ValueError("give the issuer as the provider names itself, with https://")
         return value
 
+    @field_validator("smtp_sender")
+    @classmethod
+    def _check_sender(cls, value: str | None) -> str | None:
+        if value is not None and not is_sender(value):
+            raise ValueError("give one address, such as Dissensus <notices@example.org>")
+        return value
+
     @field_validator("prolific_url")
     @classmethod
     def _check_prolific_url(cls, value: str | None) -> str | None:
@@ -259,6 +279,31 @@ def load_oidc_client_secret(settings: Settings) -> str:
             "With oidc_issuer, oidc_client_id must be set too, and oidc_client_secret or oidc_client_secret_file."
         )
     return secret
+
+
+def load_mail_sender(settings: Settings) -> MailSender | None:
+    """Return the sender of mails, None if no server is set."""
+    if settings.smtp_host is None:
+        return None
+    if settings.smtp_sender is None:
+        raise InvalidInput("With smtp_host, smtp_sender must be set too, such as Dissensus <notices@example.org>.")
+    path = settings.smtp_password_file
+    try:
+        password = settings.smtp_password if path is None else path.read_text("utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"The password for the SMTP server, {path}, cannot be read: {error}.") from None
+    if bool(settings.smtp_user) != bool(password):
+        raise InvalidInput("Set smtp_user and smtp_password (or smtp_password_file) together, or neither.")
+    if password and settings.smtp_encryption == "none":
+        raise InvalidInput("With smtp_encryption none, the password would be readable on its way. Use starttls or tls.")
+    return MailSender(
+        host=settings.smtp_host,
+        port=settings.smtp_port or DEFAULT_PORTS[settings.smtp_encryption],
+        encryption=settings.smtp_encryption,
+        sender=settings.smtp_sender,
+        user=settings.smtp_user or None,
+        password=password or None,
+    )
 
 
 def load_prolific_token(settings: Settings) -> str | None:

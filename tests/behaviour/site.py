@@ -25,6 +25,7 @@ from dissensus.web.core.permissions import SCOPES as SCOPES
 from dissensus.web.core.permissions import permissions_markdown as permission_table
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform.jobs import build_runners
+from dissensus.workflows.platform.mail_delivery import MailDelivery
 
 __all__ = ("OUTCOMES", "ROLES", "SCOPES", "main", "openapi_document", "permission_table")
 
@@ -70,7 +71,9 @@ def run_jobs(app: FastAPI, clock: Clock, models: Path) -> None:
     """Run each background job once, in this thread."""
     site = app.state.site
     learning = RetrainingJob(models, every_h=0)
-    for runner in build_runners(site.platform, signer=site.webhook_signer, clock=clock, retraining=learning):
+    mail = MailDelivery(sender=None, site=site.settings.address)
+    runners = build_runners(site.platform, signer=site.webhook_signer, clock=clock, retraining=learning, mail=mail)
+    for runner in runners:
         runner.turn()
         for job in runner.last.values():
             job(site.platform, clock())

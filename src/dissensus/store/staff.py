@@ -36,7 +36,9 @@ class StaffTable(Base):
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     password_hash: Mapped[str | None] = mapped_column(doc="Argon2id with its salt; null without a password.")
-    email: Mapped[str | None] = mapped_column(doc="Identifies the person at the first sign-in by a provider.")
+    email: Mapped[str | None] = mapped_column(
+        doc="Gets mails, and identifies the person at the first sign-in by a provider."
+    )
     subject: Mapped[str | None] = mapped_column(doc="OpenID Connect subject, once they signed in by the provider.")
     created_at: Mapped[datetime]
 
@@ -240,6 +242,11 @@ def claim_subject(tx: Connection, email: str, subject: str) -> StaffRow | None:
     unlinked = (StaffTable.email == email) & StaffTable.subject.is_(None)
     row = tx.execute(update(StaffTable).where(unlinked).values(subject=subject).returning(*_COLUMNS)).one_or_none()
     return None if row is None else StaffRow(**row._mapping)
+
+
+def find_email(tx: Connection, staff_id: str) -> str | None:
+    """Return the email of an account, or None."""
+    return tx.scalar(select(StaffTable.email).where(StaffTable.id == staff_id))
 
 
 def set_email(tx: Connection, staff_id: str, email: str | None) -> None:

@@ -42,7 +42,7 @@ def house(database_url: str, provider: Provider) -> Iterator[House]:
     with serving(database_url, **settings, oidc_button="Sign in at Example") as live, ExitStack() as browsers:
         house = House(live, browsers)
         staff.create_sign_in_link(house.platform, "ada", now=NOW)
-        staff.set_email(house.platform, "ada", " ada@example.ORG ")
+        staff.set_email(house.platform, "ada", " ada@example.ORG ", now=NOW)
         yield house
 
 
@@ -95,7 +95,7 @@ def test_an_address_is_not_taken_over_by_another_subject(house: House, provider:
     assert sign_in(house).status_code == 303
     provider.claims = {**ADA, "sub": "8"}
     assert sign_in(house).status_code == 403
-    staff.set_email(house.platform, "ada", "ada@example.org")
+    staff.set_email(house.platform, "ada", "ada@example.org", now=NOW)
     assert sign_in(house).status_code == 303
 
 
@@ -232,4 +232,4 @@ def test_incomplete_settings_are_rejected(tmp_path: Path, monkeypatch: pytest.Mo
 def test_invalid_addresses_are_rejected(house: House) -> None:
     for address in ("ada", "@example.org", "ada@", "a\nb@example.org", f"{'x' * 260}@example.org"):
         with pytest.raises(InvalidInput, match="is not an e-mail address"):
-            staff.set_email(house.platform, "ada", address)
+            staff.set_email(house.platform, "ada", address, now=NOW)

@@ -30,6 +30,7 @@ from dissensus.store.core.login_failures import LoginFailureTable
 from dissensus.store.core.orm import Base, hash_key
 from dissensus.store.flags import FlagDecisionTable
 from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
+from dissensus.store.identity.mails import MailTable
 from dissensus.store.identity.passkeys import PasskeyChallengeTable, PasskeyTable
 from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable
 from dissensus.store.identity.security_log import SecurityEventTable
@@ -96,6 +97,8 @@ def full_campaign(platform: Platform) -> CampaignRow:
         tx.execute(insert(TotpTable).values(staff_id=campaign.staff_id, secret="s", created_at=NOW, last_step=1))
         passkey = {"id": "p", "credential_id": "c", "public_key": "k", "sign_count": 1, "name": "phone"}
         tx.execute(insert(PasskeyTable).values(staff_id=campaign.staff_id, created_at=NOW, **passkey))
+        mail = {"address": "ada@example.org", "kind": "passkey_added", "content": {"passkey": "phone"}}
+        tx.execute(insert(MailTable).values(staff_id=campaign.staff_id, at=NOW, due_at=NOW, n_failures=1, **mail))
         challenge = {"session_hash": "s", "purpose": "sign-in", "challenge": "00"}
         tx.execute(insert(PasskeyChallengeTable).values(expires_at=NOW, **challenge))
         tx.execute(insert(PublishedFiguresTable).values(campaign_id=campaign.id, content="{}", at=NOW))

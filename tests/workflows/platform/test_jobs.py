@@ -25,7 +25,10 @@ from dissensus.workflows.platform.jobs import (
     build_runners,
     default_jobs,
 )
+from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import Platform
+
+NO_MAIL = MailDelivery(sender=None, site="https://rate.example.org")
 
 
 class ManualClock:
@@ -125,7 +128,7 @@ def test_the_default_jobs_link_events(platform: Platform, clock: ManualClock) ->
 
 def test_retraining_has_its_own_lease_and_stops_with_its_runner(platform: Platform, clock: ManualClock) -> None:
     learning = RetrainingJob(Path("models"), every_h=1)
-    runners = build_runners(platform, signer=SIGNER, clock=clock, retraining=learning)
+    runners = build_runners(platform, signer=SIGNER, clock=clock, retraining=learning, mail=NO_MAIL)
     assert len({one.lease for one in runners}) == len(runners) == N_RUNNERS
     (retraining_runner,) = [one for one in runners if learning in one.jobs.values()]
     assert retraining_runner.stopped is learning.stopped
@@ -136,7 +139,7 @@ def test_the_runners_of_a_site_link_events_and_deliver_them(platform: Platform, 
     with receiving() as receiver:
         add_webhook(platform, campaign, receiver)
         runners = build_runners(
-            platform, signer=SIGNER, clock=clock, retraining=RetrainingJob(Path("models"), every_h=0)
+            platform, signer=SIGNER, clock=clock, retraining=RetrainingJob(Path("models"), every_h=0), mail=NO_MAIL
         )
         threads = [runner.start() for runner in runners]
         while not receiver.requests:

@@ -162,17 +162,16 @@ def log(
 @app.command("email")
 def email(
     person: PersonArgument,
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="E-mail address at the provider; '' for none.")],
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="E-mail address; '' for none.")],
     settings: SettingsOption = None,
 ) -> None:
-    """Set the e-mail address by which an OpenID provider identifies a person.
+    """Set the e-mail address that gets mails about changed credentials, and identifies a person to an OpenID provider.
 
     Example: dissensus staff email ada ada@example.org
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
-        staff.set_email(platform, person, address)
-    statement = f"signs in by {address.strip().casefold()}" if address.strip() else "no longer signs in by a provider"
-    typer.echo(f"{person.strip()} {statement}.")
+        staff.set_email(platform, person, address, now=utc_now())
+    typer.echo(f"{person.strip()} has the e-mail address {address.strip().casefold() or 'none'}.")
 
 
 @app.command("token")

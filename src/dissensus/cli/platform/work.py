@@ -12,17 +12,18 @@ from dissensus.cli.platform.options import (
     print_durability_risks,
     utc_now,
 )
-from dissensus.settings import load_secret_keys
+from dissensus.settings import load_mail_sender, load_secret_keys
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.webhooks import WebhookSigner
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
+from dissensus.workflows.platform.mail_delivery import MailDelivery
 
 
 def work(settings: SettingsOption = None) -> None:
     """Run the background jobs of the site until interrupted.
 
-    They chain audit events, update monitoring, deliver webhooks, and retrain registered models.
+    They chain audit events, update monitoring, deliver webhooks and mails, and retrain registered models.
 
     The site runs them itself unless the setting `background_jobs` is false. Of several processes one holds the lease,
     and another takes over within seconds if it dies.
@@ -30,6 +31,7 @@ def work(settings: SettingsOption = None) -> None:
     Example: dissensus work
     """
     site_settings = load_settings(settings)
+    mail_sender = load_mail_sender(site_settings)
     with open_site_platform(site_settings, old=True, threads=N_RUNNERS) as platform:
         signer = WebhookSigner(load_secret_keys(site_settings), WebhookSender(networks=site_settings.networks))
         retraining = RetrainingJob(site_settings.model_registry, every_h=site_settings.retrain_hours)
@@ -38,6 +40,7 @@ def work(settings: SettingsOption = None) -> None:
             signer=signer,
             clock=utc_now,
             retraining=retraining,
+            mail=MailDelivery(sender=mail_sender, site=site_settings.address),
             security_log_days=site_settings.security_log_days,
         )
         # The only synchronisation primitive whose `put` is safe in a signal handler.

@@ -3,7 +3,7 @@
 ::
 
     staff ─┬─ login_link   api_token ── idempotency   login_failure   rate_limit
-           ├─ totp   recovery_code   passkey   security_event       passkey_challenge
+           ├─ totp   recovery_code   passkey   security_event   mail       passkey_challenge
            └─ member ─────┐
     campaign ─┬───────────┴─ staff_invitation
               ├─ item ──────────────┐
@@ -55,6 +55,6 @@ from dissensus.store import (  # noqa: F401
 )
 from dissensus.store.core import idempotency, leases, login_failures, rate_limits  # noqa: F401
 from dissensus.store.core.orm import Base
-from dissensus.store.identity import passkeys, second_factors, security_log  # noqa: F401
+from dissensus.store.identity import mails, passkeys, second_factors, security_log  # noqa: F401
 
 METADATA: Final[MetaData] = Base.metadata

@@ -1,1 +1,1 @@
-"""Second factors and passkeys of staff, and the security log."""
+"""Second factors and passkeys of staff, the security log, and the outbox of mails."""

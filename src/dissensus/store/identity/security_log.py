@@ -9,6 +9,7 @@ from sqlalchemy import Connection, ForeignKey, delete, insert, select, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.core.orm import Base, Number, one_of
+from dissensus.store.identity.mails import add_mail
 from dissensus.store.staff import StaffTable
 
 SecurityEventKind = Literal[
@@ -28,11 +29,25 @@ SecurityEventKind = Literal[
     "token_first_used",
     "token_revoked",
     "invitation_created",
+    "sign_in_link_created",
+    "email_changed",
     "role_given",
     "role_changed",
     "role_lost",
 ]
 SECURITY_EVENT_KINDS: Final[tuple[SecurityEventKind, ...]] = get_args(SecurityEventKind)
+UNMAILED_KINDS: Final[frozenset[SecurityEventKind]] = frozenset(
+    {
+        "signed_in",
+        "sign_in_failed",
+        "second_factor_failed",
+        "identity_confirmed",
+        "session_ended",
+        "token_first_used",
+    }
+)
+"""Kinds that change no credentials or roles, of which people are not told by mail."""
+MAILED_KINDS: Final = frozenset(SECURITY_EVENT_KINDS) - UNMAILED_KINDS
 
 
 class SecurityEventTable(Base):
@@ -71,9 +86,11 @@ def log_security_event(
     *,
     network: str | None = None,
 ) -> None:
-    """Append an event."""
+    """Append an event, and queue a mail about it to the person concerned."""
     row = {"at": now, "kind": kind, "staff_id": staff_id, "network": network, "content": dict(content)}
     tx.execute(insert(SecurityEventTable).values(**row))
+    if staff_id is not None and kind in MAILED_KINDS:
+        add_mail(tx, staff_id, kind, now, content, network=network)
 
 
 def list_security_events(tx: Connection, *, since: datetime, staff_id: str | None = None) -> tuple[SecurityEvent, ...]:

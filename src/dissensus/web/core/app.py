@@ -11,7 +11,7 @@ from fastapi.responses import FileResponse, Response
 
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import NotFound
-from dissensus.settings import Settings
+from dissensus.settings import Settings, load_mail_sender
 from dissensus.web.api import openapi
 from dissensus.web.core import errors, health, oidc
 from dissensus.web.core.chat_responder import ChatResponder, parse_hosts
@@ -51,6 +51,7 @@ from dissensus.web.staff import (
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.models.scorers import ModelRegistry
 from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
+from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import open_platform
 
 DAY_S = 24 * 3600
@@ -80,12 +81,14 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
     site = Site(settings, platform, TokenSigner(keys), create_renderer(), chat_responder)
     metrics = make_metrics()
     retraining = RetrainingJob(settings.model_registry, every_h=settings.retrain_hours)
+    mail = MailDelivery(sender=load_mail_sender(settings), site=settings.address)
     runners = build_runners(
         platform,
         signer=site.webhook_signer,
         clock=now,
         count=metrics.count_delivery,
         retraining=retraining,
+        mail=mail,
         security_log_days=settings.security_log_days,
     )
 

@@ -75,6 +75,8 @@ class AccountPage(StaffPage):
     invitations: tuple[tuple[str, "PendingInvitation"], ...]
     scopes: tuple[tuple[str, str], ...]
     idle_minutes: int
+    address: str | None  # E-mail address
+    mails_events: bool
     events: tuple["SecurityEvent", ...]
     outcome: str = ""
     faults: tuple[str, ...] = ()
@@ -128,6 +130,8 @@ def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") 
         invitations=members.list_own_invitations(site.platform, staff_id=caller.staff.id, now=now),
         scopes=tuple((name, ACTIONS[name].description) for name in ACTIONS if name in SCOPES),
         idle_minutes=site.settings.session_idle_minutes,
+        address=staff.find_email(site.platform, caller.staff),
+        mails_events=site.settings.smtp_host is not None,
         events=security_log.list_own_events(site.platform, caller.staff, since=now - EVENT_PERIOD)[:MAX_EVENTS],
         outcome=outcome,
         faults=faults,

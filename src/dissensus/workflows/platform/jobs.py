@@ -18,6 +18,7 @@ from dissensus.workflows.campaign.webhook_delivery import DeliveryOutcome, Webho
 from dissensus.workflows.campaign.webhooks import WebhookSigner
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform.idempotency import delete_expired_responses
+from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.security_log import delete_expired_events
 from dissensus.workflows.rater.rate_limits import delete_full_buckets
@@ -26,13 +27,14 @@ JOBS_LEASE: Final = "jobs"
 MONITORING_LEASE: Final = "figures"
 WEBHOOK_LEASE: Final = "webhooks"
 RETRAINING_LEASE: Final = "models"
+MAIL_LEASE: Final = "mails"
 LEASE_DURATION: Final = timedelta(seconds=15)
 """Time after which another process takes over."""
 INTERVAL_S: Final = 1.0
 SECURITY_LOG_DAYS: Final = 180
 LOG_INTERVAL_S: Final = 60.0
 """Time after which the write-ahead log of SQLite is emptied, with the rows that were erased meanwhile."""
-N_RUNNERS: Final = 4
+N_RUNNERS: Final = 5
 """Number of runners, each of which needs a database connection at times."""
 
 Job: TypeAlias = Callable[[Platform, datetime], object]
@@ -157,6 +159,7 @@ def build_runners(
     clock: Callable[[], datetime],
     count: Callable[[DeliveryOutcome], object] = lambda _: None,
     retraining: RetrainingJob,
+    mail: MailDelivery,
     security_log_days: int = SECURITY_LOG_DAYS,
 ) -> tuple[JobRunner, ...]:
     """Return the runners of all background jobs; each slow job has a separate runner."""
@@ -165,6 +168,7 @@ def build_runners(
     return (
         runner(jobs=default_jobs(security_log_days=security_log_days)),
         runner(jobs={"monitor": _monitoring_job()}, lease=MONITORING_LEASE),
+        runner(jobs={"deliver mails": mail}, lease=MAIL_LEASE, stopped=mail.stopped),
         runner(jobs={"retrain": retraining}, lease=RETRAINING_LEASE, stopped=retraining.stopped),
         runner(
             jobs={"deliver webhooks": dispatcher}, lease=WEBHOOK_LEASE, last={"finish deliveries": dispatcher.finish}

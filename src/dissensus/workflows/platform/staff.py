@@ -11,10 +11,12 @@ from dissensus.schema.hints import format_list, format_value
 from dissensus.store import api_tokens, members
 from dissensus.store import staff as store
 from dissensus.store.core.orm import hash_key, new_key
+from dissensus.store.identity.mails import add_mail
 from dissensus.store.identity.passkeys import delete_expired_challenges
 from dissensus.store.identity.second_factors import has_second_factor
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow, StaffSession
+from dissensus.workflows.platform.mail_message import parse_address
 from dissensus.workflows.platform.platform import Platform
 
 LINK_LIFETIME: Final = timedelta(minutes=15)
@@ -55,6 +57,7 @@ def create_sign_in_link(platform: Platform, name: str, *, now: datetime) -> Sign
         delete_expired_keys(tx, now=now)
         key = new_key()
         store.add_login_link(tx, staff.id, key, expires_at=now + LINK_LIFETIME)
+        log_security_event(tx, "sign_in_link_created", staff.id, now, {"by": "the operator"})
     return SignInLink(key, staff, existing is None)
 
 
@@ -195,14 +198,31 @@ def sign_in_by_provider(
         return open_session(tx, staff.id, "provider", network=network, now=now)
 
 
-def set_email(platform: Platform, name: str, address: str) -> None:
-    """Set the e-mail address that identifies a person to a provider; empty removes it."""
+def set_email(platform: Platform, name: str, address: str, *, now: datetime) -> None:
+    """Set the e-mail address that identifies a person to a provider and gets mails; empty removes it."""
     address = address.strip().casefold()
-    local, _, domain = address.partition("@")
-    if address and not (local and domain and address.isprintable() and len(address) <= MAX_ADDRESS_LENGTH):
+    if address and not _is_email(address):
         raise InvalidInput(f"{format_value(address)} is not an e-mail address. Give one such as ada@example.org.")
     with platform.database.writing() as tx:
-        store.set_email(tx, find_staff(tx, name).id, address or None)
+        staff, by_operator = find_staff(tx, name), {"by": "the operator"}
+        # The mail about the event goes to the earlier address, and another one to the new address.
+        log_security_event(tx, "email_changed", staff.id, now, by_operator)
+        store.set_email(tx, staff.id, address or None)
+        add_mail(tx, staff.id, "email_changed", now, by_operator)
+
+
+def _is_email(address: str) -> bool:
+    try:
+        parse_address(address)
+    except ValueError:
+        return False
+    return len(address) <= MAX_ADDRESS_LENGTH
+
+
+def find_email(platform: Platform, staff: StaffRow) -> str | None:
+    """Return the e-mail address of a person, or None."""
+    with platform.database.reading() as tx:
+        return store.find_email(tx, staff.id)
 
 
 def hash_session_key(session: str) -> str:

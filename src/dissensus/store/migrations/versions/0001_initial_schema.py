@@ -170,7 +170,7 @@ def upgrade() -> None:
             "kind IN ('signed_in', 'sign_in_failed', 'second_factor_failed', 'identity_confirmed', 'session_ended', "
             "'password_changed', 'second_factor_added', 'second_factor_removed', 'passkey_added', 'passkey_removed', "
             "'recovery_codes_created', 'recovery_code_used', 'token_created', 'token_first_used', 'token_revoked', "
-            "'invitation_created', 'role_given', 'role_changed', 'role_lost')",
+            "'invitation_created', 'sign_in_link_created', 'email_changed', 'role_given', 'role_changed', 'role_lost')",
             name=op.f("ck_security_event_kind"),
         ),
         sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_security_event_staff_id"),
@@ -178,6 +178,22 @@ def upgrade() -> None:
     )
     op.create_index("ix_security_event_at", "security_event", ["at"], unique=False)
     op.create_index("ix_security_event_staff_id", "security_event", ["staff_id"], unique=False)
+    op.create_table(
+        "mail",
+        sa.Column("number", NUMBER, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("address", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.Column("network", sa.String(), nullable=True),
+        sa.Column("content", DOCUMENT, nullable=False),
+        sa.Column("due_at", MOMENT, nullable=False),
+        sa.Column("n_failures", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_mail_staff_id"),
+        sa.PrimaryKeyConstraint("number", name="pk_mail"),
+    )
+    op.create_index("ix_mail_due_at", "mail", ["due_at"], unique=False)
+    op.create_index("ix_mail_staff_id", "mail", ["staff_id"], unique=False)
     op.create_table(
         "consent_text",
         sa.Column("id", ID, nullable=False),

@@ -1,0 +1,89 @@
+"""Mail delivery: tell people about security events of their accounts, with retries and backoff."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import groupby
+from random import SystemRandom
+from threading import Event
+from typing import Final
+
+from dissensus.campaign.webhook_batches import backoff_after
+from dissensus.mail_transport import MailResult, MailSender
+from dissensus.store.identity import mails as store
+from dissensus.store.identity.mails import MailRow
+from dissensus.workflows.platform.mail_message import compose_mail
+from dissensus.workflows.platform.platform import Platform
+
+MAX_EVENTS: Final = 50
+"""Most events of one run, and so of one message."""
+GIVE_UP_AFTER: Final = timedelta(days=2)
+
+log = logging.getLogger("dissensus.jobs")
+
+
+@dataclass(slots=True, kw_only=True)
+class MailDelivery:
+    """Recurring job that mails waiting events, those of one person together; without a sender it discards them.
+
+    It holds no database connection while the server answers.
+    """
+
+    sender: MailSender | None
+    site: str  # Public address of the site
+    # Random number in [0, 1] for the jitter of the backoff
+    chance: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
+    stopped: Event = field(default_factory=Event)
+
+    def __call__(self, platform: Platform, now: datetime) -> None:
+        """Send the mails that are due."""
+        if self.sender is None:
+            self._discard(platform)
+            return
+        with platform.database.reading() as tx:
+            due = store.list_due_mails(tx, now=now, limit=MAX_EVENTS)
+        for mails in _group_by_recipient(due):
+            if self.stopped.is_set():
+                return
+            result = self._send(self.sender, mails, now)
+            self._record(platform, mails, result, now)
+
+    def _discard(self, platform: Platform) -> None:
+        with platform.database.reading() as tx:
+            if not store.has_mails(tx):
+                return
+        with platform.database.writing() as tx:
+            store.delete_all_mails(tx)
+
+    def _send(self, sender: MailSender, mails: Sequence[MailRow], now: datetime) -> MailResult:
+        try:
+            message = compose_mail(mails, sender=sender.sender, site=self.site, now=now)
+            return sender.send(message, mails[0].address)
+        except ValueError as error:
+            return MailResult("refused", f"{type(error).__name__}, the address is not valid")
+
+    def _record(self, platform: Platform, mails: Sequence[MailRow], result: MailResult, now: datetime) -> None:
+        numbers = [mail.number for mail in mails]
+        kinds = ", ".join(sorted({mail.kind for mail in mails}))
+        is_late = now - mails[0].at >= GIVE_UP_AFTER
+        with platform.database.writing() as tx:
+            if result.outcome == "postponed" and not is_late:
+                n_failures = 1 + min(mail.n_failures for mail in mails)
+                backoff = backoff_after(n_failures, retry_after_s=0, chance=self.chance())
+                store.postpone_mails(tx, numbers, due_at=now + backoff)
+            else:
+                store.delete_mails(tx, numbers)
+        if result.outcome == "postponed" and not is_late:
+            log.warning("A mail waits (%s): %s.", kinds, result.reason)
+        elif result.outcome != "sent":
+            log.error("A mail was given up (%s): %s.", kinds, result.reason)
+
+
+def _group_by_recipient(mails: Sequence[MailRow]) -> Iterator[list[MailRow]]:
+    def recipient(mail: MailRow) -> tuple[str, str]:
+        return mail.address, mail.person
+
+    # The sort is stable, so events stay in order.
+    for _, group in groupby(sorted(mails, key=recipient), key=recipient):
+        yield list(group)
