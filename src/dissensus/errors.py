@@ -18,7 +18,14 @@ A message states the value given, the values allowed and the remedy.
 
 
 class DissensusError(Exception):
-    """Base class of all errors that Dissensus raises deliberately."""
+    """Base class of all errors that Dissensus raises deliberately.
+
+    `options` are the command-line options with which the same command succeeds, if they are known.
+    """
+
+    def __init__(self, message: str = "", *, options: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.options = options
 
 
 class InvalidInput(DissensusError, ValueError):

@@ -95,7 +95,7 @@ def test_an_unknown_answer(table: pl.DataFrame) -> None:
     with pytest.raises(InvalidInput) as error:
         Ratings.from_frame(with_row(with_row(table, 4, Q_overall="yes "), 7, Q_overall="Maybe"))
     message = str(error.value)
-    assert "Row 4: 'yes ' is not an answer to Q_overall." in message
+    assert "Row 4: 'yes' is not an answer to Q_overall." in message
     assert "Did you mean 'Yes'? Allowed are 'No', 'Unsure', 'Yes'." in message
     assert "1 more such row." in message
     assert "--categories" in message

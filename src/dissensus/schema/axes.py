@@ -40,10 +40,11 @@ def _resolve_one_axis(text: str, axes: Sequence[str]) -> str:
 def group_codes(raters: pl.DataFrame, axis: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Return the group of each rater, -1 if unknown, and the names of the groups that occur.
 
-    Values are sorted, and crossed groups are in the order of their product.
+    Values are in their declared order, else sorted, and crossed groups are in the order of their product.
     """
-    columns = [raters[name] for name in axis.split(names.CROSS)]
-    values = [column.unique().drop_nulls().sort() for column in columns]
+    attributes = [raters[name] for name in axis.split(names.CROSS)]
+    values = [column.unique().drop_nulls().sort().cast(pl.String) for column in attributes]
+    columns = [column.cast(pl.String) for column in attributes]
     cell = np.zeros(raters.height, dtype=np.int64)
     is_known = np.ones(raters.height, dtype=np.bool_)
     for column, levels in zip(columns, values, strict=True):

@@ -1,7 +1,10 @@
 """Formatting for error messages: quoted values, truncated lists, suggestions."""
 
+import csv
+import shlex
 from collections.abc import Sequence
 from difflib import get_close_matches
+from io import StringIO
 
 MAX_VALUE_LENGTH = 60
 
@@ -54,3 +57,35 @@ def count_rest(count: int, noun: str) -> str:
     ''
     """
     return f" {count:,} more {noun}{'s' * (count > 1)}." if count else ""
+
+
+def quote_option(text: str) -> str:
+    r"""Quote a value of an option for a shell; control characters as bash and zsh read them.
+
+    Examples
+    --------
+    >>> print(quote_option("it's"), quote_option("a\nb"))
+    'it'"'"'s' $'a\nb'
+    """
+    if text.isprintable():
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + "".join(c if c.isprintable() else _escape(c) for c in escaped) + "'"
+
+
+def _escape(character: str) -> str:
+    plain = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    code = ord(character)
+    return plain.get(character) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+
+
+def quote_options(options: Sequence[str]) -> str:
+    """Return command-line options as one line for a shell."""
+    return " ".join(quote_option(option) for option in options)
+
+
+def join_fields(values: Sequence[str]) -> str:
+    """Return values as one line of CSV, as --categories and --missing read it."""
+    line = StringIO()
+    csv.writer(line, lineterminator="").writerow(values)
+    return line.getvalue()

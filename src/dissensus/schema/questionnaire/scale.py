@@ -1,23 +1,46 @@
 """Inference and validation of the ordered answer scale of a question."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import format_list, format_value, join_fields, quote_options
 from dissensus.schema.questionnaire.shipped import known_scale
+from dissensus.schema.ratings.cleaning import (
+    AS_WRITTEN,
+    CleanColumn,
+    CleaningRules,
+    find_sentinels,
+    find_spellings,
+    fold,
+    shorten_whole_number,
+)
 
 NO_UNSURE_YES = ("No", "Unsure", "Yes")
+NO_YES = ("No", "Yes")
+USUAL = (NO_YES, NO_UNSURE_YES, ("False", "True"))
+"""Scales that are recognised under any name of the question, and in any case."""
+INTEGER = re.compile(r"[+-]?\d+")
+MAX_LABELS = 30
+"""Distinct texts that may be the answers of a scale."""
+LONGEST_REMEDY = 900
 MAX_NUMBERS = 1000
 """Distinct numbers of a scale; more are a measurement."""
 
 
-def check_categories(categories: Sequence[str]) -> tuple[str, ...]:
-    """Validate categories, and return them as a tuple."""
+def check_categories(categories: Sequence[str], rules: CleaningRules = AS_WRITTEN) -> tuple[str, ...]:
+    """Validate categories, and return them as a tuple, as answers are cleaned."""
     if isinstance(categories, str) or not isinstance(categories, Iterable):
         raise InvalidInput(f"categories must be a list of answers in order, not the text {format_value(categories)}.")
     names = tuple(str(name) for name in categories)
+    if not rules.as_written:
+        names = tuple(name.strip() for name in names)
+        if all(INTEGER.fullmatch(shorten_whole_number(name)) for name in names):
+            names = tuple(map(shorten_whole_number, names))
     if not names or "" in names:
         raise InvalidInput(f"categories must name at least one answer, and none may be empty: got {names!r}.")
     if len(set(names)) < len(names):
@@ -28,39 +51,74 @@ def check_categories(categories: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def find_scale(column: pl.Series, answers: pl.Series) -> tuple[str, ...] | None:
+def find_scale(column: CleanColumn) -> tuple[str, ...] | None:
     """Return the scale of a question, None if the order of its answers is unknown.
 
-    It is that of the shipped questionnaires, else of an Enum, else No, Unsure, Yes, else the order of numbers.
+    It is that of the shipped questionnaires, else the declared order of an Enum, else No, Unsure, Yes or No, Yes, else
+    the order of numbers.
     """
-    scale = known_scale(column.name)
+    scale = known_scale(column.text.name)
     if scale is not None:
         return scale
-    if isinstance(column.dtype, pl.Enum):
-        return tuple(column.dtype.categories)
-    values = answers.unique().drop_nulls()
-    if values.is_in(NO_UNSURE_YES).all():
-        return NO_UNSURE_YES
-    return _numeric_scale(values)
+    if column.order is not None:
+        return column.order
+    values = column.text.unique().drop_nulls()
+    return _usual_scale(values) or _numeric_scale(values)
+
+
+def _usual_scale(values: pl.Series) -> tuple[str, ...] | None:
+    """Return the usual scale that holds all values, in their own spelling."""
+    for scale in USUAL:
+        spelling = {name.casefold(): name for name in scale}
+        own = {fold(value): value for value in values if fold(value) in spelling} if len(values) <= len(scale) else {}
+        if len(own) == len(values) and len(values):
+            return tuple(own.get(plain, _spell_like(values, name)) for plain, name in spelling.items())
+    return None
+
+
+def _spell_like(values: pl.Series, name: str) -> str:
+    """Return an answer that nobody gave in the case of those that were given."""
+    if (values.str.to_lowercase() == values).all():
+        return name.lower()
+    return name.upper() if (values.str.to_uppercase() == values).all() else name
 
 
 def unknown_scale_error(question: str, answers: pl.Series) -> InvalidInput:
-    """Return the error for a question of unknown scale, with an option to paste."""
+    """Return the error for a question of unknown scale, with options to paste."""
     values = answers.unique().drop_nulls().sort().to_list()
-    line = ",".join(f'"{name}"' if set(name) & set(',"') else name for name in values)
-    option = f"Name them in their own order, not the alphabet's: --categories '{line}' (in Python: categories={values})"
-    remedy = option if len(option) < 500 else "Is it the right column? --answer names another"
-    return InvalidInput(f"The order of the answers to {question} is not known. It has {format_list(values)}. {remedy}.")
+    known = f"The order of the answers to {question} is not known. It has {format_list(values)}."
+    if len(values) > MAX_LABELS and len(values) > len(answers) / 10:
+        return InvalidInput(
+            f"{known} These look like free text or numbers with units, not like answers of a scale. Is it the right "
+            "column? --answer names another (in Python: answer=...)."
+        )
+    spellings = find_spellings(values)
+    merged = [value for value in values if not any(value in group[1:] for group in spellings)]
+    options = ("--normalise",) * bool(spellings) + ("--categories", join_fields(merged))
+    line = quote_options(options)
+    in_python = f"{'normalise=True, ' * bool(spellings)}categories={merged}"
+    remedy = f"Name them in their own order, not the alphabet's: {line} (in Python: {in_python})."
+    if len(remedy) > LONGEST_REMEDY:
+        return InvalidInput(f"{known} Is it the right column? --answer names another.")
+    if spellings:
+        remedy = f"Some differ only in case or spaces: {'; '.join(map(format_list, spellings))}. {remedy}"
+    sentinels = find_sentinels(merged)
+    if sentinels:
+        words = quote_options(("--missing", join_fields(sentinels)))
+        remedy = f"{remedy} If {format_list(sentinels)} means that there is no answer: {words}."
+    return InvalidInput(f"{known} {remedy}", options=options)
 
 
 def _numeric_scale(values: pl.Series) -> tuple[str, ...] | None:
     numbers = values.cast(pl.Float64, strict=False)
     if len(values) > MAX_NUMBERS or numbers.null_count() or not numbers.is_finite().all():
         return None
-    if numbers.n_unique() < len(values):
-        duplicates = sorted(values.filter(numbers.is_duplicated()).to_list())
+    exact = {value: Decimal(value) for value in values}
+    if len(set(exact.values())) < len(exact):
+        spelt = Counter(exact.values())
+        duplicates = sorted(value for value, number in exact.items() if spelt[number] > 1)
         raise InvalidInput(f"{format_list(duplicates)} are one number written differently. Write each number one way.")
-    return tuple(values.to_frame().sort(numbers, values).to_series())
+    return tuple(sorted(exact, key=lambda value: (exact[value], value)))
 
 
 def describe_assumed_scale(question: str, scale: Sequence[str], answers: pl.Series) -> str | None:
@@ -71,6 +129,11 @@ def describe_assumed_scale(question: str, scale: Sequence[str], answers: pl.Seri
     unused = [name for name in scale if name not in used]
     if unused:
         return f"Nobody answered {format_list(unused)} to {question}, which counts as possible; or use --categories."
+    if tuple(map(fold, scale)) == tuple(map(fold, NO_YES)):
+        return (
+            f"The answers to {question} are {format_list(scale)}; if others, such as 'Unsure', were possible, name all with "
+            "--categories."
+        )
     steps = pl.Series(scale).cast(pl.Float64, strict=False).diff().drop_nulls()
     if len(steps) == len(scale) - 1 and steps.n_unique() > 1:
         return (

@@ -4,6 +4,7 @@ Each passes failed checks to a report. If the report does not raise, invalid val
 """
 
 import re
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -16,11 +17,19 @@ from dissensus.schema.ratings.findings import CheckReport, FailedCheck, to_row_i
 FLAG_VALUES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 DECIMAL = re.compile(r"^\d+(\.0+|(\.\d+)?[eE]\+?\d+)$")
+MANY_VALUES = 1000
+"""Distinct values of a column beyond which it is not searched for groups."""
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
+_WHOLE = r"^-?\d+\.0+$"
+
+NORMALISE = "To read other spellings of the same answer: --normalise (in Python: normalise=True)."
+CATEGORIES = "Correct the file, or name the answers in order with --categories (in Python: categories=[...])."
+
+Rows: TypeAlias = NDArray[np.int64]
 
 
-def read_ids(column: pl.Series, report: CheckReport) -> pl.Series:
-    """Return ids as text."""
+def read_ids(column: pl.Series, report: CheckReport, *, trim: bool = True) -> pl.Series:
+    """Return ids as text, without surrounding spaces."""
     name = column.name
     if column.dtype.is_float():
         raise InvalidInput(
@@ -36,6 +45,9 @@ def read_ids(column: pl.Series, report: CheckReport) -> pl.Series:
             f"The ids in column {name} are written as decimal numbers (row 1: {format_value(text[0])}): a program has "
             "taken them for numbers, and large ones are rounded. Go back to the original file and read the ids as text."
         )
+    if trim:
+        text = text.str.strip_chars()
+        _check_spelling_of_numbers(text, report)
     missing = (text.is_null() | (text == "")).arg_true()
     if not len(missing):
         return text
@@ -51,6 +63,32 @@ def read_ids(column: pl.Series, report: CheckReport) -> pl.Series:
         )
     )
     return text.set(text == "", None)
+
+
+def _check_spelling_of_numbers(ids: pl.Series, report: CheckReport) -> None:
+    """Report ids like 1.0 that are also written as 1."""
+    if not ids.str.contains(".0", literal=True).any():
+        return
+    decimal = ids.filter(ids.str.contains(_WHOLE)).unique()
+    spelt = pl.DataFrame({"decimal": decimal, "whole": decimal.str.replace(r"\.0+$", "")})
+    spelt = spelt.filter(spelt["whole"].is_in(ids.unique().implode()))
+    if spelt.is_empty():
+        return
+    whole = dict(spelt.iter_rows())
+    report(
+        FailedCheck(
+            check="id written in two ways",
+            column=ids.name,
+            rows=to_row_indices(ids.is_in(spelt["decimal"].implode()).fill_null(value=False).arg_true()),
+            value=ids.__getitem__,
+            message=lambda row: (
+                f"Row {row + 1:,}: {ids.name} is {format_value(ids[row])}, and other rows have "
+                f"{format_value(whole[ids[row]])}."
+            ),
+            allowed="These would be two ids.",
+            remedy="Write each id in one way. Was one of two joined tables read as numbers? Read its ids as text.",
+        )
+    )
 
 
 def _were_numbers(text: pl.Series) -> bool:
@@ -81,7 +119,9 @@ def to_text(column: pl.Series) -> pl.Series:
     return text.set(text == "", None) if (text == "").any() else text
 
 
-def read_answers(column: pl.Series, scale: tuple[str, ...], report: CheckReport) -> pl.Series:
+def read_answers(
+    column: pl.Series, scale: tuple[str, ...], report: CheckReport, *, spelling_differs: bool = False
+) -> pl.Series:
     """Return answers as an Enum of their scale."""
     coded = column.cast(pl.Enum(scale), strict=False)
     if coded.null_count() == column.null_count():
@@ -99,7 +139,8 @@ def read_answers(column: pl.Series, scale: tuple[str, ...], report: CheckReport)
             value=column.__getitem__,
             message=describe,
             allowed=f"Allowed are {format_list(scale)}.",
-            remedy="Correct the file, or name the answers in order with --categories (in Python: categories=[...]).",
+            remedy=NORMALISE if spelling_differs else CATEGORIES,
+            options=("--normalise",) if spelling_differs else (),
         )
     )
     return coded

@@ -20,6 +20,11 @@ RATER_PREFIX: Final = "rater_"
 ITEM_PREFIXES: Final = ("item_", GOLD, PLATINUM)
 ITEM_ATTRIBUTES: Final = ("context", "response", "phase", "harm_type", "degree_of_harm")
 
+TEXT: Final = "text"
+ITEM_TEXT: Final = "item_text"
+"""Text of an item that is not a conversation."""
+TEXTS: Final = ("context", "response", ITEM_TEXT)
+
 FLAG: Final = "rater_flagged"
 REMOVED: Final = "removed_by_authors"
 """Name of the flag column in DICES derivatives; read as `FLAG`."""

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.scale import take_worst
 from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
-from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.encoding import EncodedRatings
 from dissensus.schema.ratings.findings import FailedCheck, to_row_indices
@@ -54,10 +53,9 @@ def find_missing_demographics(encoded: EncodedRatings) -> Iterator[FailedCheck]:
             yield _missing_attribute(encoded.raters, name, encoded.rater)
 
 
-def find_blank_rows(frame: pl.DataFrame, encoded: EncodedRatings) -> Iterator[FailedCheck]:
+def find_blank_rows(encoded: EncodedRatings) -> Iterator[FailedCheck]:
     """Yield the rows that answer none of the questions that were read."""
-    answers = pl.DataFrame([cells.to_text(frame[question]) for question in encoded.questions])
-    blank = answers.select(pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
+    blank = encoded.blank.arg_true()
     if len(blank):
         yield FailedCheck(
             check="no answer",
@@ -66,7 +64,7 @@ def find_blank_rows(frame: pl.DataFrame, encoded: EncodedRatings) -> Iterator[Fa
             value=lambda _: None,
             message=lambda row: f"Row {row + 1:,} answers nothing.",
             allowed="It counts as not rated.",
-            remedy="Drop the row, or fill in message was answered.",
+            remedy="Drop the row, or fill in what was answered.",
             severity="warning",
         )
 

@@ -13,6 +13,7 @@ from dissensus.schema.questionnaire import scale
 from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.cleaning import AS_WRITTEN, CellCleaner, CleaningRules, Remark, fold
 from dissensus.schema.ratings.column_choice import ColumnChoice
 from dissensus.schema.ratings.findings import CheckReport, FailedCheck, to_row_indices
 
@@ -28,6 +29,8 @@ class EncodedRatings:
     raters: pl.DataFrame
     order: pl.Series  # rows sorted by item, then rater
     notes: tuple[str, ...]
+    remarks: tuple[Remark, ...]  # on how cells were cleaned
+    blank: pl.Series  # True for rows that answer none of the questions
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -45,16 +48,24 @@ class EncodedRatings:
 
 
 def encode_ratings(
-    frame: pl.DataFrame, choice: ColumnChoice, categories: Sequence[str] | None, report: CheckReport
+    frame: pl.DataFrame,
+    choice: ColumnChoice,
+    categories: Sequence[str] | None,
+    report: CheckReport,
+    rules: CleaningRules = AS_WRITTEN,
 ) -> EncodedRatings:
     """Encode the chosen columns of a table, and report failed checks."""
     if frame.is_empty():
         raise InvalidInput("The table has a header but no rows, so there is nothing to read.")
-    items, item = cells.encode_values(cells.read_ids(frame[choice.item], report))
+    cleaner = CellCleaner(rules)
+    items, item = cells.encode_values(cleaner.clean_ids(frame[choice.item], report))
     attributes = [cells.read_attribute(frame[name], item, items, "item", report) for name in choice.item_attributes]
+    if choice.text is not None:
+        text = cells.read_attribute(frame[choice.text], item, items, "item", report)
+        attributes = [*(column for column in attributes if column.name != names.ITEM_TEXT), text.alias(names.ITEM_TEXT)]
     item_table = pl.DataFrame([items.alias(names.ITEM_ID), *attributes])
     times = [cells.read_times(frame[choice.time], report)] if choice.time is not None else []
-    answers, notes = _answers(frame, choice, categories, report)
+    answers, blank, notes = _answers(frame, choice, categories, report, cleaner)
     if choice.rater is None:
         return EncodedRatings(
             item=item,
@@ -64,11 +75,13 @@ def encode_ratings(
             raters=pl.DataFrame(schema={names.RATER_ID: pl.String}),
             order=pl.Series(item).arg_sort(),
             notes=(*notes, "The raters of the answers are unknown, so the answers are counts."),
+            remarks=tuple(cleaner.remarks()),
+            blank=blank,
         )
-    raters, rater = cells.encode_values(cells.read_ids(frame[choice.rater], report))
-    order = _order(item, rater, len(raters), frame, choice, report)
+    raters, rater = cells.encode_values(cleaner.clean_ids(frame[choice.rater], report))
+    order, duplicate_notes = _order(item, rater, len(raters), frame, choice, blank, report, rules)
     rater_attributes = [
-        cells.read_attribute(frame[name], rater, raters, "rater", report) for name in choice.rater_attributes
+        _rater_attribute(frame[name], rater, raters, report, cleaner) for name in choice.rater_attributes
     ]
     flag, flag_notes = _flag(frame, choice, rater, raters, report)
     return EncodedRatings(
@@ -78,8 +91,18 @@ def encode_ratings(
         items=item_table,
         raters=pl.DataFrame([raters.alias(names.RATER_ID), *rater_attributes, *flag]),
         order=order,
-        notes=notes + flag_notes,
+        notes=(*duplicate_notes, *notes, *flag_notes),
+        remarks=tuple(cleaner.remarks()),
+        blank=blank,
     )
+
+
+def _rater_attribute(
+    column: pl.Series, rater: NDArray[np.int64], raters: pl.Series, report: CheckReport, cleaner: CellCleaner
+) -> pl.Series:
+    clean = cleaner.clean_attribute(column)
+    values = cells.read_attribute(clean.text, rater, raters, "rater", report)
+    return values if clean.order is None else values.cast(pl.Enum(clean.order))
 
 
 def _order(
@@ -88,15 +111,32 @@ def _order(
     n_raters: int,
     frame: pl.DataFrame,
     choice: ColumnChoice,
+    blank: pl.Series,
     report: CheckReport,
-) -> pl.Series:
-    """Return the row indices sorted by item, then rater; each pair may occur once."""
+    rules: CleaningRules,
+) -> tuple[pl.Series, tuple[str, ...]]:
+    """Return the row indices sorted by item, then rater; each pair occurs once."""
     pairs = pl.Series(item * n_raters + rater)
     order = pairs.arg_sort()
-    if pairs.gather(order).diff().eq(0).any():
+    if not pairs.gather(order).diff().eq(0).any():
+        return order, ()
+    if rules.duplicates == "refuse":
         is_known = pl.Series((item >= 0) & (rater >= 0))
         _report_duplicates(pairs.set(~is_known, None), frame, choice, report)
-    return order
+        return order, ()
+    answered = pairs.filter(~blank)
+    chosen = {
+        "first": answered.is_first_distinct,
+        "last": answered.is_last_distinct,
+        "drop": answered.is_unique,
+    }[rules.duplicates]()
+    kept = blank.clone().scatter(blank.not_().arg_true(), chosen)
+    dropped = int((~kept).sum())
+    note = (
+        f"{dropped:,} rating{'s' * (dropped != 1)} left out, because a rater rated an item more than once "
+        f"(--duplicates {rules.duplicates})."
+    )
+    return order.filter(kept.gather(order)), (note,) * bool(dropped)
 
 
 def _report_duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoice, report: CheckReport) -> None:
@@ -105,6 +145,9 @@ def _report_duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoi
         return
     first = pl.DataFrame({"pair": pairs}).with_row_index("row").select(pl.col("row").first().over("pair")).to_series()
     item, rater = frame[choice.item], frame[choice.rater or names.RATER_ID]
+    answers = frame.select(choice.questions)
+    identical = answers[duplicates].equals(answers[first.gather(pl.Series(duplicates))])
+    kept = "first, which is the same" if identical else "first or last"
     report(
         FailedCheck(
             check="duplicate rating",
@@ -116,38 +159,61 @@ def _report_duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoi
                 f"{first[row] + 1:,} and row {row + 1:,}."
             ),
             allowed="A rater rates an item once.",
-            remedy="Drop the rating that does not count.",
+            remedy=(
+                f"Drop the rating that does not count, or keep the {kept}, or none (drop): --duplicates "
+                "first|last|drop (in Python: duplicates=...). If raters gave several labels to an item, each label is "
+                "a question of its own."
+            ),
+            options=("--duplicates", "first") if identical else (),
         )
     )
 
 
 def _answers(
-    frame: pl.DataFrame, choice: ColumnChoice, categories: Sequence[str] | None, report: CheckReport
-) -> tuple[list[pl.Series], tuple[str, ...]]:
-    explicit_scale = scale.check_categories(categories) if categories is not None else None
+    frame: pl.DataFrame,
+    choice: ColumnChoice,
+    categories: Sequence[str] | None,
+    report: CheckReport,
+    cleaner: CellCleaner,
+) -> tuple[list[pl.Series], pl.Series, tuple[str, ...]]:
+    """Return the answers, whether each row has none, and notes."""
+    explicit_scale = scale.check_categories(categories, cleaner.rules) if categories is not None else None
     columns: list[pl.Series] = []
-    left_out: list[str] = []
+    left_out: list[pl.Series] = []
     notes: list[str] = []
+    blank = pl.repeat(value=True, n=frame.height, dtype=pl.Boolean, eager=True)
     for question in choice.questions:
-        column = cells.to_text(frame[question])
-        order = explicit_scale or scale.find_scale(frame[question], column)
-        if order is not None:
-            columns.append(cells.read_answers(column, order, report))
-            if explicit_scale is None and (note := scale.describe_assumed_scale(question, order, column)):
-                notes.append(note)
-        elif choice.optional:
-            left_out.append(question)
-        else:
-            raise scale.unknown_scale_error(question, column)
+        clean = cleaner.clean_answers(frame[question], explicit_scale or scale.known_scale(question))
+        order = explicit_scale or scale.find_scale(clean)
+        if order is None and not choice.optional:
+            raise scale.unknown_scale_error(question, clean.text)
+        if order is None:
+            left_out.append(clean.text)
+            continue
+        blank &= clean.text.is_null()
+        differs = _differ_in_spelling(clean.text, order)
+        columns.append(cells.read_answers(clean.text, order, report, spelling_differs=differs))
+        if explicit_scale is None and (note := scale.describe_assumed_scale(question, order, clean.text)):
+            notes.append(note)
     if not columns:
-        raise scale.unknown_scale_error(left_out[0], cells.to_text(frame[left_out[0]]))
-    if all(answers.null_count() == len(answers) for answers in columns):
+        raise scale.unknown_scale_error(left_out[0].name, left_out[0])
+    if blank.all():
         raise InvalidInput(
             f"There are no answers in {format_list(choice.questions)}. Name the right one with --answer."
         )
     if left_out:
-        notes.append(f"Left out, because the order of their answers is not known: {format_list(left_out)}.")
-    return columns, tuple(notes)
+        listed = format_list([column.name for column in left_out])
+        notes.append(f"Left out, because the order of their answers is not known: {listed}.")
+    return columns, blank, tuple(notes)
+
+
+def _differ_in_spelling(answers: pl.Series, order: Sequence[str]) -> bool:
+    """Return whether all answers that are not on the scale are other spellings of answers that are."""
+    values = answers.drop_nulls().unique()
+    if len(values) > cells.MANY_VALUES:
+        return False
+    unknown = [value for value in values if value not in order]
+    return bool(unknown) and {fold(value) for value in unknown} <= {fold(value) for value in order}
 
 
 def _flag(

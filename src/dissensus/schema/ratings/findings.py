@@ -40,6 +40,7 @@ class FailedCheck:
     allowed: str
     remedy: str
     severity: Severity = "error"
+    options: tuple[str, ...] = ()  # command-line options that remedy it without another meaning of the data
 
     def __len__(self) -> int:
         return max(1, len(self.rows))
@@ -62,7 +63,7 @@ class FailedCheck:
         """Return an error about the first row, with the number of further rows."""
         first = next(self.problems())
         rest = count_rest(len(self.rows) - 1, "such row")
-        return InvalidInput(f"{first.message} {self.allowed} {self.remedy}{rest}")
+        return InvalidInput(f"{first.message} {self.allowed} {self.remedy}{rest}", options=self.options)
 
 
 def to_row_indices(rows: pl.Series) -> npt.NDArray[np.int64]:

@@ -6,6 +6,7 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import count_rest, format_list, format_value
 from dissensus.schema.ratings import cells
+from dissensus.schema.ratings.cleaning import CellCleaner, CleaningRules
 from dissensus.schema.ratings.column_choice import require_column
 from dissensus.schema.ratings.columns import FLAG, ITEM_ID, RATER_ID, REMOVED, is_rater_attribute
 from dissensus.schema.ratings.findings import raise_failed_check
@@ -17,14 +18,22 @@ def join_items(items: pl.DataFrame, frame: pl.DataFrame, item: str) -> JoinResul
     """Join the attributes of a table of items; return the items and notes."""
     require_column(item, frame.columns, "item")
     attributes = [name for name in frame.columns if name not in (item, ITEM_ID)]
-    return _join(items, frame, item, attributes, "item")
+    return _join(items, frame, item, [cells.to_text(frame[name]) for name in attributes], "item")
 
 
-def join_raters(raters: pl.DataFrame, frame: pl.DataFrame, rater: str) -> JoinResult:
+def join_raters(
+    raters: pl.DataFrame,
+    frame: pl.DataFrame,
+    rater: str,
+    rules: CleaningRules = CleaningRules(),  # noqa: B008 - frozen
+) -> JoinResult:
     """Join the attributes of a table of raters, whose flags replace earlier ones; return the raters and notes."""
     require_column(rater, frame.columns, "rater")
     attributes = [name for name in frame.columns if is_rater_attribute(name) and name != rater]
-    joined, notes = _join(raters, frame, rater, attributes, "rater")
+    cleaner = CellCleaner(rules)
+    clean = {name: cleaner.clean_attribute(frame[name]).text for name in attributes}
+    joined, notes = _join(raters, frame, rater, list(clean.values()), "rater")
+    notes = (*(remark.note for remark in cleaner.remarks()), *notes)
     flag = next((name for name in (FLAG, REMOVED) if name in frame.columns), None)
     if flag is None:
         return joined, notes
@@ -38,9 +47,9 @@ def join_raters(raters: pl.DataFrame, frame: pl.DataFrame, rater: str) -> JoinRe
     return joined.with_columns(flagged.alias(FLAG)), notes
 
 
-def _join(table: pl.DataFrame, frame: pl.DataFrame, column: str, attributes: list[str], kind: str) -> JoinResult:
+def _join(table: pl.DataFrame, frame: pl.DataFrame, column: str, attributes: list[pl.Series], kind: str) -> JoinResult:
     rows = _find_rows(table[:, 0], cells.read_ids(frame[column], raise_failed_check), kind)
-    merged = [_merge(table, cells.to_text(frame[name]).gather(rows), kind) for name in attributes]
+    merged = [_merge(table, attribute.gather(rows), kind) for attribute in attributes]
     n_unused = frame.height - table.height
     verb = "has" if n_unused == 1 else "have"
     note = f"{n_unused:,} of the {frame.height:,} {kind}s in the table of {kind}s {verb} no ratings."

@@ -13,9 +13,12 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema import axes
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.bins import bin_attribute
+from dissensus.schema.ratings.cleaning import CleaningRules, Duplicates, check_rules
 from dissensus.schema.ratings.column_choice import choose_columns
 from dissensus.schema.ratings.encoding import encode_ratings
 from dissensus.schema.ratings.findings import raise_failed_check
+from dissensus.schema.ratings.headers import strip_headers
 from dissensus.schema.ratings.joins import join_items, join_raters
 
 
@@ -65,7 +68,7 @@ class Ratings:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def from_frame(
+    def from_frame(  # noqa: PLR0913 - options are keyword-only
         cls,
         frame: pl.DataFrame,
         *,
@@ -73,8 +76,12 @@ class Ratings:
         rater: str | None = names.RATER_ID,
         questions: Sequence[str] | Literal["all"] | None = None,
         answer: str | None = None,
-        rater_attributes: Sequence[str] = (),
+        rater_attributes: Sequence[str] | Literal["auto"] = (),
         categories: Sequence[str] | None = None,
+        text: str | None = None,
+        missing: Sequence[str] = (),
+        normalise: bool = False,
+        duplicates: Duplicates = "refuse",
     ) -> Self:
         """Check a long table, one row per rating, and encode it.
 
@@ -91,9 +98,21 @@ class Ratings:
         answer
             A single column with the answers, under any name.
         rater_attributes
-            Columns that describe raters besides those named ``rater_*``.
+            Columns that describe raters besides those named ``rater_*``; "auto" for all that have one value for each
+            rater, but not for each item.
         categories
             The answers in order, if neither the name of the question nor the answers determine it.
+        text
+            Column with the texts of items, read as ``item_text``. By default ``text``, if it has one text for each
+            item and there is neither ``context``, ``response`` nor ``item_text``.
+        missing
+            Words for a missing answer or attribute, besides empty cells and the usual ones: NaN, NA, N/A, null, <NA>,
+            and None among answers. Usual words are answers if `categories` names them.
+        normalise
+            True to read values that differ only in case or Unicode normal form as one.
+        duplicates
+            Rating to keep where a rater rated an item more than once: "first" or "last", "drop" for none of them,
+            or "refuse".
 
         Raises
         ------
@@ -106,8 +125,12 @@ class Ratings:
         -----
         An empty answer is an unanswered question; rows without any answer are left out, and `notes` count them.
         Ids must be present, a rater rates an item once, raters and items have one value of each attribute, and
-        answers are on their scale.
+        answers are on their scale. Spaces around ids, answers, attributes of raters and names of columns are left out,
+        and whole numbers are read without decimals: 1.0 is 1. `notes` say what was changed, and name values that
+        usually mean a missing one.
         """
+        rules = check_rules(missing, normalise, duplicates)
+        frame, header_notes = strip_headers(frame)
         choice = choose_columns(
             frame.columns,
             item=item,
@@ -115,9 +138,14 @@ class Ratings:
             answer=answer,
             questions=questions,
             rater_attributes=rater_attributes,
+            text=text,
+            frame=frame,
         )
-        encoded = encode_ratings(frame, choice, categories, raise_failed_check)
-        return cls(encoded.sorted_answers(), encoded.raters, encoded.items, encoded.notes)._drop_blank_rows()
+        encoded = encode_ratings(frame, choice, categories, raise_failed_check, rules)
+        notes = (*header_notes, *(remark.note for remark in encoded.remarks), *encoded.notes)
+        ratings = cls(encoded.sorted_answers(), encoded.raters, encoded.items, notes)._drop_blank_rows()
+        is_complete = len(encoded.order) == frame.height
+        return ratings if is_complete else ratings._filter(pl.repeat(value=True, n=ratings.n_ratings, eager=True))
 
     @property
     def n_items(self) -> int:
@@ -284,7 +312,9 @@ class Ratings:
         items, notes = join_items(self.items, frame, item)
         return replace(self, items=items, notes=self.notes + notes)
 
-    def with_raters(self, frame: pl.DataFrame, *, rater: str = names.RATER_ID) -> Self:
+    def with_raters(
+        self, frame: pl.DataFrame, *, rater: str = names.RATER_ID, missing: Sequence[str] = (), normalise: bool = False
+    ) -> Self:
         """Return the same ratings with more attributes of their raters.
 
         Parameters
@@ -293,6 +323,8 @@ class Ratings:
             One row per rater. Its ``rater_*`` columns are attributes, and ``rater_flagged`` replaces existing flags.
         rater
             Column with the ids.
+        missing, normalise
+            As for `from_frame`.
 
         Raises
         ------
@@ -300,8 +332,40 @@ class Ratings:
             A rater is missing in the table, occurs twice, or contradicts existing attributes.
         """
         self.require_raters("A table of raters")
-        raters, notes = join_raters(self.raters, frame, rater)
-        return replace(self, raters=raters, notes=self.notes + notes)
+        frame, header_notes = strip_headers(frame)
+        rules = CleaningRules(missing=tuple(missing), normalise=normalise)
+        raters, notes = join_raters(self.raters, frame, rater, rules)
+        return replace(self, raters=raters, notes=self.notes + header_notes + notes)
+
+    def with_bins(self, axis: str, edges: Sequence[float]) -> Self:
+        """Return the same ratings with a numeric attribute of raters in intervals.
+
+        Parameters
+        ----------
+        axis
+            The attribute, such as "age" or "rater_age".
+        edges
+            The lowest value of each interval but the first, in order: 18, 30, 45 gives under 18, 18–29, 30–44, 45+.
+
+        Raises
+        ------
+        NotFound
+            No attribute of raters has that name.
+        InvalidInput
+            The edges do not increase, or no value is a number.
+
+        Notes
+        -----
+        Values that are not numbers, such as "Prefer not to say", stay groups of their own, after the intervals.
+        """
+        name = self.axis_name(axis)
+        binned, notes = bin_attribute(self._single_axis(name), edges)
+        return replace(self, raters=self.raters.with_columns(binned), notes=self.notes + notes)
+
+    def _single_axis(self, name: str) -> pl.Series:
+        if name not in self.raters.columns:
+            raise InvalidInput(f"{name!r} is a crossed axis. Name one attribute of raters.")
+        return self.raters[name]
 
     def _attribute(self, column: str) -> str:
         """Return a column of `raters` by its full or short name."""

@@ -14,9 +14,11 @@ from dissensus.errors import DissensusError
 from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings import consistency
+from dissensus.schema.ratings.cleaning import CleaningRules
 from dissensus.schema.ratings.column_choice import ALL, choose_columns
 from dissensus.schema.ratings.encoding import encode_ratings
 from dissensus.schema.ratings.findings import FailedCheck, ValidationProblem
+from dissensus.schema.ratings.headers import strip_headers
 
 MAX_SHOWN = 5
 """Problems of one kind in the printed summary."""
@@ -58,6 +60,14 @@ class Validation:
     def ok(self) -> bool:
         """True if there are no errors; there may be warnings."""
         return not any(finding.severity == "error" for finding in self.findings)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Command-line options with which the file is read, if they are known; those of the first error that has some.
+
+        They do not change the meaning of the data.
+        """
+        return next((finding.options for finding in self.findings if finding.options), ())
 
     @property
     def n_errors(self) -> int:
@@ -141,7 +151,7 @@ def unreadable_validation(source: str, error: DissensusError) -> Validation:
     return Validation(source=source, kind="unreadable", findings=(_fatal(error),))
 
 
-def validate_table(
+def validate_table(  # noqa: PLR0913 - options are keyword-only
     frame: pl.DataFrame,
     *,
     source: str = "table",
@@ -149,11 +159,14 @@ def validate_table(
     rater: str | None = names.RATER_ID,
     answer: str | None = None,
     questions: Sequence[str] | Literal["all"] = ALL,
-    rater_attributes: Sequence[str] = (),
+    rater_attributes: Sequence[str] | Literal["auto"] = (),
     categories: Sequence[str] | None = None,
+    text: str | None = None,
+    rules: CleaningRules = CleaningRules(),  # noqa: B008 - frozen
 ) -> Validation:
     """Check a long table, and list all problems."""
     findings: list[FailedCheck] = []
+    frame, header_notes = strip_headers(frame)
     try:
         choice = choose_columns(
             frame.columns,
@@ -162,13 +175,16 @@ def validate_table(
             answer=answer,
             questions=None if answer is not None and questions == ALL else questions,
             rater_attributes=rater_attributes,
+            text=text,
+            frame=frame,
         )
-        encoded = encode_ratings(frame, choice, categories, findings.append)
+        encoded = encode_ratings(frame, choice, categories, findings.append, rules)
     except DissensusError as error:
         return Validation(source=source, kind=_kind(frame), n_rows=frame.height, findings=(*findings, _fatal(error)))
+    findings += [remark.finding for remark in encoded.remarks if remark.finding is not None]
     findings += consistency.find_contradictory_overalls(encoded)
     findings += consistency.find_missing_demographics(encoded)
-    findings += consistency.find_blank_rows(frame, encoded)
+    findings += consistency.find_blank_rows(encoded)
     findings += consistency.find_repeated_conversations(encoded)
     return Validation(
         source=source,
@@ -179,7 +195,11 @@ def validate_table(
         questions=encoded.questions,
         axes=tuple(name for name in encoded.raters.columns[1:] if name != names.FLAG),
         findings=tuple(sorted(findings, key=lambda finding: finding.severity != "error")),
-        notes=encoded.notes,
+        notes=(
+            *header_notes,
+            *(remark.note for remark in encoded.remarks if remark.finding is None),
+            *encoded.notes,
+        ),
     )
 
 
@@ -197,6 +217,7 @@ def _fatal(error: DissensusError) -> FailedCheck:
         message=lambda _: str(error),
         allowed="",
         remedy="",
+        options=error.options,
     )
 
 
