@@ -26,7 +26,7 @@ def test_a_folder(tmp_path: Path) -> None:
 
 
 def test_an_unknown_extension(tmp_path: Path) -> None:
-    assert_refused(tmp_path / "ratings.xlsx", "x", r"\.csv, \.csv\.gz, .*\.jsonl, .*\.parquet")
+    assert_refused(tmp_path / "ratings.ods", "x", r"\.csv, \.csv\.gz, .*\.jsonl, .*\.parquet, \.xlsx")
 
 
 def test_an_impossible_path(tmp_path: Path) -> None:
@@ -172,13 +172,15 @@ def test_values_cannot_garble_a_message(tmp_path: Path) -> None:
     """A terminal would interpret escape sequences."""
     name = "\x1b[31m" + "x" * 300
     assert_refused(tmp_path / "ratings.csv", f"{name},{name}\n1,2\n", "two columns are named ")
-    assert_refused(tmp_path / "ratings.csv", f"{name};b\n1;2\n", "single column ")
+    assert_refused(tmp_path / "ratings.csv", f"{name};{name}\n1;2\n", "two columns are named ")
     assert_refused(tmp_path / "ratings.jsonl", f'{{"{name[5:]}\\u001b": 1, "{name[5:]}\\u001b": 1}}', " twice")
 
 
+@pytest.mark.parametrize("separator", [";", "\t", ","])
 @pytest.mark.parametrize("name", ["ratings.csv", "ratings.tsv"])
-def test_another_separator(tmp_path: Path, name: str) -> None:
-    assert_refused(tmp_path / name, "a;b\n1;2\n", "single column 'a;b': .*Save it with commas as .csv, or with tabs")
+def test_another_separator_is_recognised(tmp_path: Path, name: str, separator: str) -> None:
+    (tmp_path / name).write_text(f'a{separator}b\n1{separator}"2{separator}3"\n\n')
+    assert read_frame(tmp_path / name).rows(named=True) == [{"a": "1", "b": f"2{separator}3"}]
 
 
 def test_gzip_cut_short(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
-IDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
+IDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8).map(
+    lambda text: text.strip() or "blank"
+)
 
 
 @st.composite

@@ -27,12 +27,15 @@ EXTENSIONS: Final = {
     ".parquet": "parquet",
 }
 
+SPREADSHEETS: Final = {".xlsx": "xlsx"}
+"""Extensions that are read and not written."""
+
 _UNNAMEABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _CHUNK = 2**20
 _GZIP = b"\x1f\x8b"
 _FOREIGN = {
     b"PAR1": "a Parquet file. Rename it so that it ends in .parquet",
-    b"PK\x03\x04": "a spreadsheet or a ZIP archive. Save the table as CSV, or unpack it",
+    b"PK\x03\x04": "a spreadsheet or a ZIP archive. Rename it so that it ends in .xlsx, or unpack it",
     b"\xff\xfe": "UTF-16 text. Save it as UTF-8",
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8",
     b"(\xb5/\xfd": "data compressed with zstd, and only gzip is read. Unpack them",
@@ -58,10 +61,11 @@ def detect_format(path: Path) -> str:
         raise InvalidInput(f"{path} is a folder. Name a file in it.")
     if not stat.S_ISREG(mode):
         raise InvalidInput(f"{path} is a pipe or a device. Save its output to a file, and name that file.")
-    extension = next((end for end in EXTENSIONS if path.name.lower().endswith(end)), None)
+    readable = EXTENSIONS | SPREADSHEETS
+    extension = next((end for end in readable if path.name.lower().endswith(end)), None)
     if extension is None:
-        raise InvalidInput(f"{path}: files end in one of {', '.join(EXTENSIONS)}. Rename or convert it.")
-    return EXTENSIONS[extension]
+        raise InvalidInput(f"{path}: files end in one of {', '.join(readable)}. Rename or convert it.")
+    return readable[extension]
 
 
 @contextmanager

@@ -20,6 +20,9 @@ from dissensus.schema.hints import format_value
 
 _ZLIB = (b"x\x01", b"x^")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
+SEPARATORS = ",;\t"
+"""Separators that are tried where a header has a single column; spreadsheets of many countries write semicolons."""
+
 CHUNK = 2**20
 """Bytes that are surveyed at a time; they fit the processor cache."""
 
@@ -38,7 +41,7 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
     dropped.
     """
     check_lines(data, path)
-    header = _header(data, path, separator)
+    header, separator = _header(data, path, separator)
     frame = _parse_with_polars(data, separator, header)
     if frame is None:
         frame = _parse_with_csv(data, path, separator)
@@ -50,7 +53,21 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
     return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
-def _header(data: bytes, path: Path, separator: str) -> list[str]:
+def _header(data: bytes, path: Path, separator: str) -> tuple[list[str], str]:
+    """Return the names of the columns, and the separator: another usual one where this one does not occur."""
+    header = _first_row(data, path, separator)
+    if len(header) == 1:
+        others = {other: _first_row(data, path, other) for other in SEPARATORS if other in header[0]}
+        separator = max(others, key=lambda other: len(others[other]), default=separator)
+        header = others.get(separator, header)
+    limits.check_columns(header, path)
+    name, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        raise InvalidInput(f"{path}: two columns are named {format_value(name)}. Rename or drop one of them.")
+    return header, separator
+
+
+def _first_row(data: bytes, path: Path, separator: str) -> list[str]:
     # The limit of the process is too low for long conversations. Other code may have raised it: never lower it.
     csv.field_size_limit(max(csv.field_size_limit(), limits.MAX_ROW))
     # Blank lines before it are passed over at once, however many they are.
@@ -65,15 +82,6 @@ def _header(data: bytes, path: Path, separator: str) -> list[str]:
         raise InvalidInput(f"{path}: its first line cannot be read ({_reason(error)}). Is it a table?") from None
     if header is None:
         raise InvalidInput(f"{path} is empty.")
-    limits.check_columns(header, path)
-    if len(header) == 1 and any(other in header[0] for other in ",;\t"):
-        raise InvalidInput(
-            f"{path} has the single column {format_value(header[0])}: its fields are not separated by {separator!r}. "
-            "Save it with commas as .csv, or with tabs as .tsv."
-        )
-    name, count = Counter(header).most_common(1)[0]
-    if count > 1:
-        raise InvalidInput(f"{path}: two columns are named {format_value(name)}. Rename or drop one of them.")
     return header
 
 

@@ -13,7 +13,7 @@ from narwhals.exceptions import DuplicateError
 from polars.exceptions import PolarsError
 
 from dissensus.errors import InvalidInput, NotFound, Unavailable
-from dissensus.files.raw import content, delimited, json_table, limits, parquet
+from dissensus.files.raw import content, delimited, json_table, limits, parquet, spreadsheet
 
 
 def to_polars(source: Any) -> pl.DataFrame:
@@ -26,6 +26,8 @@ def to_polars(source: Any) -> pl.DataFrame:
     """
     if isinstance(source, pl.LazyFrame):
         raise InvalidInput("The table is lazy. Call .collect() on it first.")
+    if isinstance(source, list) and source and all(isinstance(row, dict) for row in source):
+        source = _from_rows(source)
     try:
         table: pl.DataFrame = nw.from_native(source, eager_only=True).to_polars()
     except ImportError as error:
@@ -40,9 +42,30 @@ def to_polars(source: Any) -> pl.DataFrame:
         if hasattr(source, "columns") or hasattr(source, "column_names"):
             raise InvalidInput(f"The table cannot be read: {error}") from None
         raise InvalidInput(
-            f"Give the path of a file, or a pandas, polars or Arrow table in memory, not {type(source).__name__}."
+            f"Give the path of a file, or a pandas, polars or Arrow table in memory, or a list of dicts, not "
+            f"{type(source).__name__}."
         ) from None
-    return table
+    orders = _find_orders(source)
+    return table.with_columns(
+        table[name].cast(pl.String).cast(pl.Enum(categories)) for name, categories in orders.items()
+    )
+
+
+def _from_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return a table of dicts, one per row."""
+    try:
+        return pl.from_dicts(rows, infer_schema_length=None)
+    except (TypeError, ValueError, OverflowError, PolarsError) as error:
+        raise InvalidInput(f"The list of dicts cannot be read as a table: {error}") from None
+
+
+def _find_orders(source: Any) -> dict[str, list[str]]:
+    """Return the categories in order of each ordered categorical column of a pandas table."""
+    dtypes = getattr(source, "dtypes", None)
+    if not hasattr(dtypes, "items"):
+        return {}
+    ordered = {str(name): dtype for name, dtype in dtypes.items() if getattr(dtype, "ordered", None) is True}
+    return {name: [str(category) for category in dtype.categories] for name, dtype in ordered.items()}
 
 
 PARSERS: dict[str, Callable[[bytes, Path], pl.DataFrame]] = {
@@ -52,11 +75,14 @@ PARSERS: dict[str, Callable[[bytes, Path], pl.DataFrame]] = {
 }
 
 
+BINARY: dict[str, Callable[[Path], pl.DataFrame]] = {"parquet": parquet.read, "xlsx": spreadsheet.read}
+
+
 def read_frame(source: str | os.PathLike[str]) -> pl.DataFrame:
-    """Read a table from a file: csv, tsv, jsonl, json (these also gzipped) or parquet."""
+    """Read a table from a file: csv, tsv, jsonl, json (these also gzipped), parquet or xlsx."""
     path = Path(source)
     kind = content.detect_format(path)
-    frame = parquet.read(path) if kind == "parquet" else PARSERS[kind](content.read_content(path), path)
+    frame = BINARY[kind](path) if kind in BINARY else PARSERS[kind](content.read_content(path), path)
     if frame.is_empty():
         raise InvalidInput(f"{path} has no rows.")
     limits.check_rows(frame.height, path)

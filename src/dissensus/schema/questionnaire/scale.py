@@ -131,8 +131,8 @@ def describe_assumed_scale(question: str, scale: Sequence[str], answers: pl.Seri
         return f"Nobody answered {format_list(unused)} to {question}, which counts as possible; or use --categories."
     if tuple(map(fold, scale)) == tuple(map(fold, NO_YES)):
         return (
-            f"The answers to {question} are {format_list(scale)}; if others, such as 'Unsure', were possible, name all with "
-            "--categories."
+            f"The answers to {question} are {format_list(scale)}; if others, such as 'Unsure', were possible, name all "
+            "with --categories."
         )
     steps = pl.Series(scale).cast(pl.Float64, strict=False).diff().drop_nulls()
     if len(steps) == len(scale) - 1 and steps.n_unique() > 1:

@@ -44,7 +44,7 @@ def check_ids(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a long table; raise if its ids are decimal numbers, which may be rounded."""
     for name in (names.ITEM_ID, names.RATER_ID):
         if name in frame.columns and frame[name].dtype.is_float():
-            cells.read_ids(frame[name], raise_failed_check)
+            cells.read_ids(frame[name], raise_failed_check, trim=False)
     return frame
 
 

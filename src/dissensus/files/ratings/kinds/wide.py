@@ -224,7 +224,7 @@ def _melt(
     cells_of: Mapping[str, Mapping[str, str]],
     question: str,
 ) -> Wide:
-    ids = cells.read_ids(frame[row_id], raise_failed_check)
+    ids = cells.read_ids(frame[row_id], raise_failed_check, trim=False)
     _check_unique(ids, rows.name, "rows")
     heads = pl.DataFrame(list(cells_of.values()), orient="row")
     heads = heads.select(columns.id, pl.exclude(columns.id))

@@ -1,0 +1,53 @@
+"""Spreadsheets (.xlsx) as tables of text."""
+
+import zipfile
+from collections import Counter
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from dissensus.errors import InvalidInput, Unavailable
+from dissensus.files.raw import limits
+from dissensus.files.raw.content import open_checked
+from dissensus.schema.hints import format_list, format_value
+
+
+def read(path: Path) -> pl.DataFrame:
+    """Return the only sheet with rows as a table of text, its first row as the header."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise Unavailable(
+            f"{path} is a spreadsheet, and fastexcel, which reads it, is not installed. Install it with: pip install "
+            "'dissensus[excel]'; or save the sheet as CSV (UTF-8)."
+        ) from None
+    with open_checked(path) as (file, size):
+        data = file.read(size + 1)
+    _check_size(data, path)
+    try:
+        book = fastexcel.read_excel(data)
+        sheets = {name: book.load_sheet(name, dtypes="string").to_polars() for name in book.sheet_names}
+    except fastexcel.FastExcelError as error:
+        reason = str(error).partition("\n")[0]
+        raise InvalidInput(f"{path} is not a readable spreadsheet ({reason}). Save the sheet as CSV (UTF-8).") from None
+    filled = {name: sheet for name, sheet in sheets.items() if sheet.height}
+    if len(filled) != 1:
+        held = f"rows in the sheets {format_list(list(filled))}" if filled else "no rows"
+        raise InvalidInput(f"{path} has {held}, and one sheet is read. Save that sheet as CSV (UTF-8).")
+    frame = next(iter(filled.values())).with_columns(pl.all().cast(pl.String))
+    limits.check_columns(frame.columns, path)
+    limits.check_cells(frame.height, frame.width, path)
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+def _check_size(data: bytes, path: Path) -> None:
+    """Raise for data that unpack to too much, or are not a spreadsheet."""
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            limits.check_bytes(sum(part.file_size for part in archive.infolist()), path, "unpacks to something")
+            names = Counter(part.filename for part in archive.infolist())
+    except zipfile.BadZipFile:
+        names = Counter()
+    if not any(name.startswith("xl/") for name in names):
+        raise InvalidInput(f"{format_value(path)} is not a spreadsheet, though its name ends in .xlsx. Rename it.")
