@@ -2,11 +2,25 @@
 
 import sys
 import warnings
+from contextlib import suppress
+
+INTERRUPTED = 130
+"""Exit code of a command that was interrupted, as shells count."""
 
 
 def main() -> None:
-    """Run `dissensus`; exit code 0 is success, 1 an error, 2 wrong usage."""
+    """Run `dissensus`; exit code 0 is success, 1 an error, 2 wrong usage, 130 an interruption."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        # Before the command runs; later ones are caught by the command line library.
+        print("Interrupted.", file=sys.stderr)  # noqa: T201 - before exit
+        sys.exit(INTERRUPTED)
+
+
+def _run() -> None:
     from dissensus.cli.app import app
+    from dissensus.cli.remedy import print_remedy
     from dissensus.errors import DissensusError
     from dissensus.pipeline.tables import escape_unprintable
 
@@ -18,11 +32,14 @@ def main() -> None:
         # Names from a file may contain control characters.
         message = "\n".join(map(escape_unprintable, str(error).split("\n")))
         print(f"Error: {message}", file=sys.stderr)  # noqa: T201 - before exit
+        print_remedy(error.options)
         sys.exit(1)
     except BrokenPipeError:
         # The reader has closed the pipe, as `| head` does; closing stderr silences the message of the interpreter.
         sys.stderr.close()
         sys.exit(1)
     except OSError as error:
-        print(f"Error: {error.strerror or error}: {error.filename or 'no file named'}", file=sys.stderr)  # noqa: T201
+        print(f"Error: {error.strerror or error}: {error.filename or 'the output'}", file=sys.stderr)  # noqa: T201
+        with suppress(OSError):
+            sys.stdout.close()  # what is left in its buffer cannot be written either
         sys.exit(1)

@@ -113,7 +113,7 @@ def _text(rows: pl.DataFrame, kind: Format) -> str:
     lists = [name for name, dtype in rows.schema.items() if dtype == pl.List(pl.String)]
     rows = rows.with_columns(pl.col(lists).list.join("|"))
     if kind is Format.CSV:
-        return rows.write_csv()
+        return result_writer.to_csv(rows)
     with pl.Config(
         float_precision=3,
         fmt_str_lengths=10_000,

@@ -85,7 +85,7 @@ def analyse(
     ratings = reading()
     result_writer.check_output(output)
     if figures is not None:
-        result_writer.make_folder("--figures", figures)
+        result_writer.check_folder_name("--figures", figures)
     with result_writer.progress_bar("Resampling") as progress:
         analysis = run(
             ratings,
@@ -112,7 +112,7 @@ def analyse(
     elif kind is Format.JSON:
         result_writer.write_text(analysis.to_json(), output)
     else:
-        result_writer.write_text(analysis.to_polars().write_csv(), output)
+        result_writer.write_text(result_writer.to_csv(analysis.to_polars(settings=True)), output)
     if figures is not None:
         # Imported here, since Altair takes a fifth of a second.
         from dissensus.report import figures_of

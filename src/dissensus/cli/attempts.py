@@ -57,7 +57,7 @@ def report_attempts(
 
     result_writer.check_page_output(output)
     if figures is not None:
-        result_writer.make_folder("--figures", figures)
+        result_writer.check_folder_name("--figures", figures)
     with result_writer.progress_bar("Analysing") as progress:
         report_progress = progress or (lambda _: None)
         result = _analyse_file(path, reviews, success_from, bootstrap=bootstrap, seed=seed)

@@ -169,4 +169,6 @@ def _print(selection: Selection, kind: Format) -> None:
     if kind is Format.JSON:
         result_writer.write_text(selection.to_json(), None)
     else:
-        result_writer.write_text(selection.items.with_columns(pl.col("personal_data").list.join("|")).write_csv(), None)
+        result_writer.write_text(
+            result_writer.to_csv(selection.items.with_columns(pl.col("personal_data").list.join("|"))), None
+        )

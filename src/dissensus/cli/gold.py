@@ -55,4 +55,4 @@ def gold(
     elif kind is Format.JSON:
         result_writer.write_text(result.to_json(), output)
     else:
-        result_writer.write_text(result.summary.write_csv(), output)
+        result_writer.write_text(result_writer.to_csv(result.summary), output)

@@ -1,7 +1,7 @@
 """Options that several commands share, each under one panel of the help."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -26,13 +26,68 @@ RaterAttributeOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
-        help="Column that describes raters, if not named rater_…; repeatable.",
+        help="Column that describes raters, if not named rater_…; repeatable; auto: all that do.",
         rich_help_panel=READING,
     ),
 ]
 CategoriesOption = Annotated[
     str | None,
     typer.Option(metavar="A,B,…", help='Answers in order, as "No,Unsure,Yes".', rich_help_panel=READING),
+]
+
+MissingOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,…",
+        help="Values that mean a missing one, besides NaN, NA, null and empty cells.",
+        rich_help_panel=READING,
+    ),
+]
+NormaliseOption = Annotated[
+    bool,
+    typer.Option(
+        "--normalise", help="Read values that differ only in case or Unicode form as one.", rich_help_panel=READING
+    ),
+]
+DuplicatesOption = Annotated[
+    Literal["refuse", "first", "last", "drop"],
+    typer.Option(help="Rating to keep where a rater rated an item twice; drop: none.", rich_help_panel=READING),
+]
+TextColumnOption = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with the texts of items. Default: text.", rich_help_panel=READING),
+]
+BinsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="AXIS=A,B,…",
+        help="Intervals of a numeric attribute, as age=18,30,45; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+KindOption = Annotated[
+    Literal["long", "wide", "lewidi", "dices-350", "dices-990"] | None,
+    typer.Option("--from", help="Kind of the file, if detection is wrong.", rich_help_panel=READING),
+]
+RaterColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEMPLATE",
+        help="Names of wide columns that are raters, as 'label_{rater_id}_{rater_gender}'.",
+        rich_help_panel=READING,
+    ),
+]
+ItemColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEMPLATE",
+        help="Names of wide columns that are items, as 'item_{item_id}', where the rows are raters.",
+        rich_help_panel=READING,
+    ),
+]
+AnnotatorsOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="LeWiDi file with the attributes of raters.", rich_help_panel=READING),
 ]
 
 CrossOption = Annotated[

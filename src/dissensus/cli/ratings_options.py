@@ -2,7 +2,7 @@
 
 import csv
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,18 +12,31 @@ import typer
 from dissensus.cli.lazy_group import LazyCommand
 from dissensus.cli.options import (
     READING,
+    AnnotatorsOption,
     AnswerColumnOption,
+    BinsOption,
     CategoriesOption,
+    DuplicatesOption,
     ItemColumnOption,
+    ItemColumnsOption,
+    KindOption,
+    MissingOption,
     NoRatersOption,
+    NormaliseOption,
     RaterAttributeOption,
     RaterColumnOption,
+    RaterColumnsOption,
+    TextColumnOption,
 )
+from dissensus.cli.standard_input import spool
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.raw.atomic_write import check_distinct
 
 if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
+
+# The reader of CSV takes one line; private characters stand for line breaks meanwhile.
+_LINE_BREAKS = {"\n": "\ue000", "\r": "\ue001"}
 
 
 def with_ratings_options(
@@ -45,6 +58,7 @@ def with_ratings_options(
             [values[name] for name in ("ratings", "items", "raters") if values[name] is not None],
             [values[name] for name in ("figure", "output") if values.get(name) is not None],
         )
+        values["ratings"] = spool(values["ratings"])
         if attempts is not None and holds_attempts(values["ratings"]):
             run = attempts.load()
             run(values["ratings"], **_attempt_options(run, values, defaults))
@@ -63,7 +77,9 @@ def load_ratings(
     ratings: Annotated[
         Path,
         typer.Argument(
-            metavar="RATINGS", help="Long table, one rating a row: csv, jsonl, json (each also .gz) or parquet."
+            metavar="RATINGS",
+            help="Ratings, one a row; a wide table or a LeWiDi file: csv, tsv, jsonl, json (each also .gz), parquet, "
+            "xlsx; - reads standard input.",
         ),
     ],
     items: Annotated[
@@ -90,6 +106,15 @@ def load_ratings(
     answer: AnswerColumnOption = None,
     rater_attribute: RaterAttributeOption = None,
     categories: CategoriesOption = None,
+    missing: MissingOption = None,
+    normalise: NormaliseOption = False,
+    duplicates: DuplicatesOption = "refuse",
+    bins: BinsOption = None,
+    text_column: TextColumnOption = None,
+    kind: KindOption = None,
+    rater_columns: RaterColumnsOption = None,
+    item_columns: ItemColumnsOption = None,
+    annotators: AnnotatorsOption = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -120,6 +145,15 @@ def load_ratings(
         questions="all" if all_questions else None if question is None or answer is not None else [question],
         rater_attributes=rater_attribute or (),
         categories=split_categories(categories),
+        text=text_column,
+        missing=split_categories(missing) or (),
+        normalise=normalise,
+        duplicates=duplicates,
+        bins=split_bins(bins),
+        kind=kind,
+        rater_columns=rater_columns,
+        item_columns=item_columns,
+        annotators=annotators,
     )
     for condition in where or ():
         column, equals, value = condition.partition("=")
@@ -154,8 +188,28 @@ def _attempt_options(
 
 
 def split_categories(text: str | None) -> list[str] | None:
-    """Parse the value of --categories, one line of CSV."""
-    return None if text is None else [name.strip() for name in next(csv.reader([text]), [])]
+    """Parse the value of --categories or --missing, one row of CSV; line breaks belong to answers."""
+    if text is None:
+        return None
+    line = "".join(_LINE_BREAKS.get(character, character) for character in text)
+    try:
+        fields = next(csv.reader([line]), [])
+    except csv.Error as error:
+        raise InvalidInput(f"The list of answers cannot be read ({error}). Separate them by commas.") from None
+    breaks = {mark: character for character, mark in _LINE_BREAKS.items()}
+    return ["".join(breaks.get(character, character) for character in name).strip() for name in fields]
+
+
+def split_bins(texts: Sequence[str] | None) -> dict[str, list[float]]:
+    """Parse the values of --bins, such as age=18,30,45."""
+    bins = {}
+    for text in texts or ():
+        axis, _, edges = text.partition("=")
+        try:
+            bins[axis.strip()] = [float(edge) for edge in edges.split(",")]
+        except ValueError:
+            raise InvalidInput(f"--bins {text!r} is not like age=18,30,45.") from None
+    return bins
 
 
 def refuse_attempt_options(path: Path, reviews: Path | None, success_from: int | None) -> None:

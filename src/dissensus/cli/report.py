@@ -97,7 +97,7 @@ def report(
     refuse_attempt_options(reading.keywords["ratings"], reviews, success_from)
     result_writer.check_page_output(output)
     if figures is not None:
-        result_writer.make_folder("--figures", figures)
+        result_writer.check_folder_name("--figures", figures)
     one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     ratings = reading(all_questions=not one_question, exclude_flagged=False)
     with result_writer.progress_bar("Analysing") as progress:

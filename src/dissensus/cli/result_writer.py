@@ -24,6 +24,8 @@ from dissensus.pipeline.tables import Page
 from dissensus.report.figure_kind import KINDS
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dissensus.report.figure import Figure
 
 
@@ -86,11 +88,21 @@ def _cell(value: str | float | int | None) -> str:
 
 
 def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    from dissensus.files.raw.table_stream import mark_formula
+
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: mark_formula(value) for name, value in row.items()} for row in rows)
     return out.getvalue()
+
+
+def to_csv(frame: "pl.DataFrame") -> str:
+    """Format a table as CSV, with an apostrophe before text that spreadsheets take for a formula."""
+    from dissensus.files.raw.table_stream import escape_formulas, mark_formula
+
+    escaped, _ = escape_formulas(frame)
+    return escaped.rename({name: str(mark_formula(name)) for name in escaped.columns}).write_csv()
 
 
 def check_output(output: Path | None) -> None:
@@ -106,16 +118,20 @@ def check_page_output(output: Path) -> None:
     check_output(output)
 
 
-def make_folder(option: str, folder: Path) -> None:
-    """Create the folder that an option names."""
+def check_folder_name(option: str, folder: Path) -> None:
+    """Refuse a folder that cannot be made; none is left behind, so that nothing remains of an interrupted command."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for path in missing:
+            path.rmdir()
     except OSError as error:
         raise InvalidInput(f"{option} {folder} cannot be a folder: {error.strerror}. Name another one.") from None
 
 
 def write_figures(figures: Sequence["Figure"], folder: Path) -> None:
     """Write each figure in all formats."""
+    folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
         for kind in KINDS:
             write_atomically(figure.render(kind), folder / f"{figure.name}.{kind}")

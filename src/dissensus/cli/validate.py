@@ -10,15 +10,25 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.cli.options import (
     READING,
+    AnnotatorsOption,
     AnswerColumnOption,
     CategoriesOption,
+    DuplicatesOption,
     ItemColumnOption,
+    ItemColumnsOption,
+    KindOption,
+    MissingOption,
     NoRatersOption,
+    NormaliseOption,
     RaterAttributeOption,
     RaterColumnOption,
+    RaterColumnsOption,
+    TextColumnOption,
 )
 from dissensus.cli.ratings_options import split_categories
+from dissensus.cli.remedy import print_remedy
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
+from dissensus.cli.standard_input import spool
 from dissensus.files.ratings.reader import validate as run
 from dissensus.files.raw.atomic_write import check_distinct
 from dissensus.files.record_validation import holds_records, validate_records
@@ -38,6 +48,14 @@ def validate(
     no_raters: NoRatersOption = False,
     rater_attribute: RaterAttributeOption = None,
     categories: CategoriesOption = None,
+    missing: MissingOption = None,
+    normalise: NormaliseOption = False,
+    duplicates: DuplicatesOption = "refuse",
+    text_column: TextColumnOption = None,
+    kind: KindOption = None,
+    rater_columns: RaterColumnsOption = None,
+    item_columns: ItemColumnsOption = None,
+    annotators: AnnotatorsOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
@@ -50,7 +68,7 @@ def validate(
     Example: dissensus validate ratings.csv --format csv -o problems.csv
     """
     check_distinct(files, [] if output is None else [output])
-
+    files = [spool(path) for path in files]
     results = [
         validate_records(path)
         if holds_records(path)
@@ -62,6 +80,14 @@ def validate(
             rater=None if no_raters else rater,
             rater_attributes=rater_attribute or (),
             categories=split_categories(categories),
+            missing=split_categories(missing) or (),
+            normalise=normalise,
+            duplicates=duplicates,
+            text=text_column,
+            kind=kind,
+            rater_columns=rater_columns,
+            item_columns=item_columns,
+            annotators=annotators,
         )
         for path in files
     ]
@@ -72,7 +98,9 @@ def validate(
         document = {"schema_version": 1, "files": [result.to_dict() for result in results]}
         text = json.dumps(document, ensure_ascii=False, indent=2)
     else:
-        text = pl.concat([result.to_polars() for result in results]).write_csv()
+        text = result_writer.to_csv(pl.concat([result.to_polars() for result in results]))
     result_writer.write_text(text, output)
+    for result in results:
+        print_remedy(result.options, only=result.source if len(results) > 1 else None)
     if not all(result.ok for result in results):
         raise typer.Exit(1)

@@ -134,4 +134,4 @@ def _text(vetting: Vetting, audit: FilterAudit | None, kind: Format) -> str:
         return json.dumps(everything, ensure_ascii=False, indent=2, allow_nan=False)
     if audit is not None:
         typer.echo("Note: csv has the raters alone; --format json has the audit too.", err=True)
-    return vetting.to_polars().write_csv()
+    return result_writer.to_csv(vetting.to_polars())

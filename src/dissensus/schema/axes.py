@@ -57,3 +57,19 @@ def group_codes(raters: pl.DataFrame, axis: str) -> tuple[NDArray[np.int32], tup
     indices = np.unravel_index(occurring, [max(1, len(levels)) for levels in values])
     parts = [levels.gather(index) for levels, index in zip(values, indices, strict=True)]
     return codes, tuple(names.CROSSED.join(cell) for cell in zip(*parts, strict=True))
+
+
+def require_one_axis(by: str | Sequence[str]) -> str:
+    """Return the only named axis; raise for several.
+
+    Examples
+    --------
+    >>> require_one_axis(["race"])
+    'race'
+    """
+    axes = [by] if isinstance(by, str) else list(by)
+    if len(axes) != 1 or not isinstance(axes[0], str):
+        raise InvalidInput(
+            f"by is {by!r}, and one axis is compared at a time. Name one, such as 'race', or cross two: 'race*gender'."
+        )
+    return axes[0]

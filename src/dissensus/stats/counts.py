@@ -10,6 +10,8 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.stats.result import FloatArray, IntArray
 
+RATINGS = "For a table of ratings, raters × items, count the answers first: count_matrix(ratings)."
+
 
 def count_answers(
     items: npt.ArrayLike,
@@ -56,15 +58,21 @@ def count_answers(
     return np.asarray(count(items, answers, n_items, n_categories))
 
 
-def count_matrix(matrix: npt.ArrayLike, *, n_categories: int | None = None) -> npt.NDArray[np.int32]:
+def count_matrix(
+    matrix: npt.ArrayLike, *, n_categories: int | None = None, categories: npt.ArrayLike | None = None
+) -> npt.NDArray[np.int32]:
     """Count the answers of a reliability matrix, raters in rows and items in columns.
 
     Parameters
     ----------
     matrix
-        Answer codes 0 … K-1, shape (R, I); NaN or a negative code is a missing answer.
+        Answers, shape (R, I), or a table such as ``frame.pivot(...)``: whole numbers, or any values that `categories`
+        lists. NaN, None and, without `categories`, a negative number are missing answers.
     n_categories
-        K; by default the largest code plus one.
+        K, for codes 0 … K-1.
+    categories
+        The possible answers in order, shape (K,). By default the whole numbers from 0 or, if no answer is 0, from the
+        lowest answer, up to the highest.
 
     Returns
     -------
@@ -73,7 +81,7 @@ def count_matrix(matrix: npt.ArrayLike, *, n_categories: int | None = None) -> n
     Raises
     ------
     InvalidInput
-        Not two-dimensional, or codes that are not whole numbers.
+        Not two-dimensional, answers that are not whole numbers or not among `categories`, or both options.
 
     Examples
     --------
@@ -81,14 +89,51 @@ def count_matrix(matrix: npt.ArrayLike, *, n_categories: int | None = None) -> n
     array([[2, 0],
            [0, 2],
            [0, 1]], dtype=int32)
+    >>> count_matrix([["Yes", "No"], ["No", None]], categories=["No", "Yes"])
+    array([[1, 1],
+           [1, 0]], dtype=int32)
+    >>> count_matrix([[1, 5], [2, 5]]).shape
+    (2, 5)
     """
+    if n_categories is not None and categories is not None:
+        raise InvalidInput("n_categories and categories were given; give one of them.")
     table = np.asarray(matrix)
     if table.ndim != 2:
         raise InvalidInput(f"The matrix has {table.ndim} dimensions; give raters × items.")
-    if np.issubdtype(table.dtype, np.floating):
-        table = np.where(np.isnan(table), -1, table)
+    if categories is not None:
+        listed = np.asarray(categories).tolist()
+        table, n_categories = _find_categories(table, listed), len(listed)
+    else:
+        table = _whole_numbers(table)
+        answered = table[table >= 0]
+        if n_categories is None and answered.size and answered.min() > 0:
+            table = np.where(table < 0, -1, table - answered.min())
     items = np.broadcast_to(np.arange(table.shape[1]), table.shape)
     return count_answers(items.ravel(), table.ravel(), n_items=table.shape[1], n_categories=n_categories)
+
+
+def _whole_numbers(table: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    """Return answers as numbers, -1 for missing ones."""
+    if table.dtype == object:
+        try:
+            table = table.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                "The matrix holds answers that are not numbers. List them in order: categories=['No', 'Yes']."
+            ) from None
+    return np.where(np.isnan(table), -1, table) if np.issubdtype(table.dtype, np.floating) else table
+
+
+def _find_categories(table: npt.NDArray[np.generic], categories: list[object]) -> npt.NDArray[np.int64]:
+    """Return the index of each answer among the categories, -1 for missing ones."""
+    index = {answer: code for code, answer in enumerate(categories)}
+    if not index or len(index) < len(categories):
+        raise InvalidInput(f"categories is {categories!r}; name each possible answer once.")
+    codes = [-1 if answer is None or answer != answer else index.get(answer, -2) for answer in table.ravel().tolist()]
+    if -2 in codes:
+        unknown = table.ravel().tolist()[codes.index(-2)]
+        raise InvalidInput(f"The matrix holds {unknown!r}, and the categories are {categories!r}.")
+    return np.array(codes, np.int64).reshape(table.shape)
 
 
 def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
@@ -96,7 +141,9 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must be numbers in an array, all rows of one length.") from None
+        raise InvalidInput(
+            f"{name} must be numbers in an array, all rows of one length. {RATINGS if name == 'counts' else ''}".strip()
+        ) from None
 
 
 def check_counts(counts: npt.ArrayLike, name: str = "counts") -> npt.NDArray[np.int64]:
@@ -106,13 +153,19 @@ def check_counts(counts: npt.ArrayLike, name: str = "counts") -> npt.NDArray[np.
         raise InvalidInput(f"{name} has {table.ndim} dimensions; give items × categories.")
     if not np.issubdtype(table.dtype, np.integer):
         if not np.issubdtype(table.dtype, np.floating) or not np.array_equal(table, np.floor(table)):
-            raise InvalidInput(f"{name} must hold whole numbers of raters; its dtype is {table.dtype}.")
+            raise InvalidInput(f"{name} must hold whole numbers of raters; {_describe_numbers(table)} {RATINGS}")
         if not np.isfinite(table).all():
             raise InvalidInput(f"{name} holds an infinite number of raters.")
     if table.size and table.min() < 0:
         item, category = np.argwhere(table < 0)[0]
         raise InvalidInput(f"{name}[{item}, {category}] is {table[item, category]}; a count cannot be negative.")
     return table.astype(np.int64, copy=False)
+
+
+def _describe_numbers(table: npt.NDArray[np.generic]) -> str:
+    if np.issubdtype(table.dtype, np.floating) and np.isnan(table.astype(np.float64)).any():
+        return "there is NaN, and an answer that is missing is in no count."
+    return f"its dtype is {table.dtype}."
 
 
 def check_pair(

@@ -19,7 +19,7 @@ from dissensus.files.ratings.kinds import (
     long,
 )
 from dissensus.files.raw import content, delimited, json_table, table_writer
-from dissensus.files.raw.table_reader import name_source, read_frame, to_polars
+from dissensus.files.raw.table_reader import is_path, name_source, read_frame, to_polars
 from dissensus.schema.questionnaire.shipped import published_questionnaires
 
 
@@ -39,7 +39,7 @@ class WrittenFile(NamedTuple):
 
 
 def read_long(  # noqa: PLR0913 - options are keyword-only
-    path: str | os.PathLike[str],
+    path: Any,
     kind: str | None = None,
     *,
     item: str | None = None,
@@ -55,7 +55,7 @@ def read_long(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     path
-        The file.
+        The file, or a table in memory.
     kind
         ``long``, ``wide``, ``lewidi``, ``dices-350`` or ``dices-990``; detected by default.
     item, rater
@@ -100,8 +100,8 @@ def read_long(  # noqa: PLR0913 - options are keyword-only
         item_columns=item_columns,
         annotators=None if annotators is None else Path(annotators),
     )
-    read = _read(Path(path), kind, options)
-    check_options(options, get_kind(read.kind).reads, f"{path} is {read.kind}")
+    read = _read(Path(path), kind, options) if is_path(path) else _read_table(path, kind, options)
+    check_options(options, get_kind(read.kind).reads, f"{path if is_path(path) else 'the table'} is {read.kind}")
     return read
 
 
@@ -174,6 +174,15 @@ def _read(path: Path, kind: str | None, options: RatingsFileOptions) -> LongTabl
         table, notes = get_kind(kind).read(raw, options)
     if kind in published_questionnaires() and content.detect_format(path) == "csv" and isinstance(raw, pl.DataFrame):
         notes = (*notes, *_describe_formatting(raw, path))
+    return LongTable(table, kind, notes)
+
+
+def _read_table(source: Any, kind: str | None, options: RatingsFileOptions) -> LongTable:
+    frame = long.normalise(to_polars(source))
+    if frame.is_empty():
+        raise InvalidInput("The table has no row with a value.")
+    kind = kind or detect_kind(frame, options)
+    table, notes = get_kind(kind).read(frame, options)
     return LongTable(table, kind, notes)
 
 

@@ -1,6 +1,7 @@
 """Strict JSON decoder: duplicate names, NaN and infinities are errors."""
 
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -11,6 +12,8 @@ from dissensus.schema.hints import format_value
 JsonObject = dict[str, Any]
 
 BLANK = " \t\n\r"
+
+_REPAIRABLE = re.compile(rb'"(?:[^"\\]|\\.)*+"|,(?=\s*[}\]])|-?\b(?:NaN|Infinity)\b', re.DOTALL)
 
 
 class UnusableJsonError(ValueError):
@@ -31,6 +34,22 @@ def strict_decoder(subject: str, *, numbers_as_text: bool = False) -> json.JSOND
     return json.JSONDecoder(
         object_pairs_hook=unique, parse_int=number, parse_float=number, parse_constant=_reject_constant
     )
+
+
+def repair(data: bytes) -> bytes:
+    """Return JSON with null for NaN and infinities, and without commas before a closing bracket.
+
+    Examples
+    --------
+    >>> repair(b'{"a": NaN, "b": ["NaN,]", 1,],}')
+    b'{"a": null, "b": ["NaN,]", 1]}'
+    """
+
+    def replacement(match: re.Match[bytes]) -> bytes:
+        found = match[0]
+        return found if found.startswith(b'"') else b"" if found == b"," else b"null"
+
+    return _REPAIRABLE.sub(replacement, data)
 
 
 def describe_decode_error(error: Exception) -> str:

@@ -107,4 +107,4 @@ def name_source(source: Any) -> Iterator[None]:
     except (InvalidInput, NotFound) as error:
         if not is_path(source):
             raise
-        raise type(error)(f"{Path(source)}: {error}") from None
+        raise type(error)(f"{Path(source)}: {error}", options=error.options) from None

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -140,3 +141,16 @@ def escape_formulas(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         return frame, 0
     marked = [pl.when(risky[name]).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name) for name in names]
     return frame.with_columns(texts.select(marked)), n
+
+
+def mark_formula(value: str | float | None) -> str | float | None:
+    """Return one value as `escape_formulas` does.
+
+    Examples
+    --------
+    >>> mark_formula("=1+1"), mark_formula("-1"), mark_formula(2)
+    ("'=1+1", '-1', 2)
+    """
+    if isinstance(value, str) and value.startswith(FORMULAS) and not re.match(NUMBER, value):
+        return f"'{value}"
+    return value

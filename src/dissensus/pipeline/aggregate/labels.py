@@ -1,6 +1,6 @@
 """Soft labels and plurality labels of items."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,9 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.counts import count_answers
 
 
-def soft_labels(ratings: Ratings, question: str | None = None, *, by: str | None = None) -> pl.DataFrame:
+def soft_labels(
+    ratings: Ratings, question: str | None = None, *, by: str | Sequence[str] | None = None
+) -> pl.DataFrame:
     """Return the shares of answers to each item, of the whole pool or of each group.
 
     Parameters
@@ -21,11 +23,12 @@ def soft_labels(ratings: Ratings, question: str | None = None, *, by: str | None
     question
         The question, if more than one was read; ``Q_overall`` by default.
     by
-        An axis or crossed axes; None for the whole pool.
+        An axis or crossed axes, or several, as for `analyse`; None for the whole pool.
 
     Returns
     -------
     DataFrame
+        ``axis`` (with several axes),
         ``item_id``, ``group`` (with `by`), ``n_ratings`` and one share per category, in the order of the scale. A group
         has no rows for items that it did not rate. Raters without a known group are left out.
 
@@ -44,12 +47,14 @@ def soft_labels(ratings: Ratings, question: str | None = None, *, by: str | None
     >>> soft_labels(ratings, "Q_overall").row(0, named=True)
     {'item_id': '1', 'n_ratings': 4, 'No': 0.75, 'Unsure': 0.25, 'Yes': 0.0}
     """
+    if by is not None and not isinstance(by, str):
+        return _each_axis(soft_labels, ratings, question, by)
     question = ratings.resolve_question(question)
     counts = count_item_answers(ratings, question, by)
     return counts.with_columns(counts[answer] / counts["n_ratings"] for answer in ratings.scale(question))
 
 
-def plurality(ratings: Ratings, question: str | None = None, *, by: str | None = None) -> pl.DataFrame:
+def plurality(ratings: Ratings, question: str | None = None, *, by: str | Sequence[str] | None = None) -> pl.DataFrame:
     """Return the most frequent answers to each item, of the whole pool or of each group.
 
     Parameters
@@ -60,6 +65,7 @@ def plurality(ratings: Ratings, question: str | None = None, *, by: str | None =
     Returns
     -------
     DataFrame
+        ``axis`` (with several axes),
         ``item_id``, ``group`` (with `by`), ``n_ratings``, ``answers`` (list, in the order of the scale; more than one
         if tied), ``share`` of each of them, and ``tied``.
 
@@ -75,6 +81,8 @@ def plurality(ratings: Ratings, question: str | None = None, *, by: str | None =
     >>> plurality(ratings, "Q_overall").row(0)
     ('1', 2, ['No', 'Yes'], 0.5, True)
     """
+    if by is not None and not isinstance(by, str):
+        return _each_axis(plurality, ratings, question, by)
     question = ratings.resolve_question(question)
     counts, scale = count_item_answers(ratings, question, by), ratings.scale(question)
     matrix = build_count_matrix(counts, scale)
@@ -85,6 +93,19 @@ def plurality(ratings: Ratings, question: str | None = None, *, by: str | None =
         pl.Series("answers", winners, dtype=pl.List(pl.String)),
         pl.Series("share", top / matrix.sum(axis=1)),
         pl.Series("tied", is_top.sum(axis=1) > 1),
+    )
+
+
+def _each_axis(
+    compute: Callable[..., pl.DataFrame], ratings: Ratings, question: str | None, axes: Sequence[str]
+) -> pl.DataFrame:
+    """Return the labels of each axis below each other; those of one axis without its name."""
+    names = list(dict.fromkeys(ratings.axis_name(axis) for axis in axes))
+    tables = [compute(ratings, question, by=name) for name in names] or [compute(ratings, question)]
+    if len(tables) == 1:
+        return tables[0]
+    return pl.concat(
+        table.select(pl.lit(name).alias("axis"), pl.all()) for name, table in zip(names, tables, strict=True)
     )
 
 

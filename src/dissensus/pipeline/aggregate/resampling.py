@@ -15,6 +15,7 @@ from dissensus.pipeline.aggregate.labels import (
     count_item_answers,
     select_key_columns,
 )
+from dissensus.schema.axes import require_one_axis
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.replication import subsample_labels
@@ -60,7 +61,7 @@ def resampled_labels(
     question: str,
     raters_per_item: int | Iterable[int],
     *,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     level: float = 0.95,
 ) -> ResampledLabels:
     """Compute the distribution of labels if only some of the raters of each item had rated it.
@@ -70,8 +71,10 @@ def resampled_labels(
 
     Parameters
     ----------
-    ratings, question, by
+    ratings, question
         As for `soft_labels`.
+    by
+        One axis or crossed axes; None for the whole pool.
     raters_per_item
         Number of raters to draw, or several numbers for a curve.
     level
@@ -100,6 +103,7 @@ def resampled_labels(
     >>> resampled.curve.select("raters_per_item", "distance", "changed").rows()
     [(1, 0.375, 0.25), (2, 0.25, 0.5)]
     """
+    by = None if by is None else require_one_axis(by)
     sizes = _sizes(raters_per_item)
     counts = count_item_answers(ratings, question, by)
     scale = ratings.scale(question)

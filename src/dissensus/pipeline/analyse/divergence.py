@@ -10,6 +10,7 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse.comparisons import Codes, assign_strata
 from dissensus.pipeline.analyse.divergence_result import Floats, GroupDivergence, PairDivergence
 from dissensus.pipeline.analyse.resampling import Progress
+from dissensus.schema.axes import require_one_axis
 from dissensus.schema.hints import suggest
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
@@ -30,7 +31,7 @@ MEASURES: dict[str, measures.Divergence] = {
 
 def group_divergence(  # noqa: PLR0913 - options are keyword-only
     ratings: Ratings,
-    axis: str,
+    by: str | Sequence[str],
     *,
     measure: str = "total_variation",
     groups: Sequence[str] | None = None,
@@ -51,7 +52,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     ----------
     ratings
         The ratings.
-    axis
+    by
         An axis or crossed axes.
     measure
         total_variation, jensen_shannon, kullback_leibler, cross_entropy or wasserstein. Those that can be infinite mix
@@ -113,7 +114,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     check_whole("seed", seed)
     question = ratings.resolve_question(question)
     ratings = ratings.select_question(question)
-    name = ratings.axis_name(axis)
+    name = ratings.axis_name(require_one_axis(by))
     codes, chosen = _choose_groups(*ratings.group_codes(name), name, groups)
     item, rater, answer = ratings.codes(question)
     design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(ratings.scale(question)))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_count, format_short
+from dissensus.schema.tabular_result import TabularResult
 
 Floats = npt.NDArray[np.float64]
 NAMES = {
@@ -62,7 +63,7 @@ class PairDivergence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GroupDivergence:
+class GroupDivergence(TabularResult):
     """Divergence between the soft labels of groups, pair by pair; printed as a table, in a notebook too.
 
     Parameters

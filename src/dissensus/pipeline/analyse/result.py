@@ -9,8 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.schema.axes import resolve_axis
+from dissensus.schema.hints import format_list
+from dissensus.schema.tabular_result import TabularResult
 
 SCHEMA_VERSION = 1
 # Smallest number of raters at which 95 % intervals of simulated pools have at least 93 % coverage; smaller pools fall
@@ -97,8 +101,8 @@ class Row:
         return "*" if self.p is not None and self.p < 0.05 else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Analysis:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Analysis(TabularResult):
     """Agreement within and between groups; printed as a table, in a notebook too.
 
     Parameters
@@ -153,21 +157,63 @@ class Analysis:
         """Return `to_dict` as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return one line per row, the whole pool first, with settings, sizes, notes and version in columns."""
+    def to_polars(self, *, wide: bool = False, settings: bool = False) -> pl.DataFrame:
+        """Return one line per row, the whole pool first.
+
+        Parameters
+        ----------
+        wide
+            True for one line per group and one column per metric, with the estimates.
+        settings
+            True for columns with the settings, sizes, notes and version, the same in each line.
+        """
+        frame = pl.DataFrame([asdict(row) for row in (*self.overall, *self.rows)], schema=_ROW_SCHEMA)
+        if wide:
+            frame = self._widen(frame)
+        return frame.with_columns(pl.lit(value).alias(name) for name, value in self._constants()) if settings else frame
+
+    def _widen(self, frame: pl.DataFrame) -> pl.DataFrame:
+        sizes = frame.group_by("axis", "group", maintain_order=True).agg(pl.col("n_raters").first())
+        metrics = frame["metric"].unique(maintain_order=True).to_list()
+        for metric in metrics:
+            column = frame.filter(pl.col("metric") == metric).select("axis", "group", pl.col("estimate").alias(metric))
+            sizes = sizes.join(column, on=["axis", "group"], how="left", nulls_equal=True, maintain_order="left")
+        return sizes
+
+    def _constants(self) -> Iterator[tuple[str, Any]]:
         settings = asdict(self.settings)
         settings["axes"] = " ".join(self.settings.axes)
-        frame = pl.DataFrame([asdict(row) for row in (*self.overall, *self.rows)], schema=_ROW_SCHEMA)
-        constants = {f"setting_{name}": value for name, value in settings.items()} | {
-            "pool_raters": self.n_raters,
-            "pool_items": self.n_items,
-            "pool_ratings": self.n_ratings,
-            "categories": " | ".join(self.categories),
-            "notes": " ".join(self.notes),
-            "warnings": " ".join(self.warnings),
-            "dissensus_version": self.version,
-        }
-        return frame.with_columns(pl.lit(value).alias(name) for name, value in constants.items())
+        yield from ((f"setting_{name}", value) for name, value in settings.items())
+        yield from (
+            ("pool_raters", self.n_raters),
+            ("pool_items", self.n_items),
+            ("pool_ratings", self.n_ratings),
+            ("categories", " | ".join(self.categories)),
+            ("notes", " ".join(self.notes)),
+            ("warnings", " ".join(self.warnings)),
+            ("dissensus_version", self.version),
+        )
+
+    def __getitem__(self, key: str | tuple[str, str]) -> dict[str, Row]:
+        """Return the rows of a group by metric: ``analysis["gender", "Man"]``; of an axis or "overall" alone."""
+        axis, group = key if isinstance(key, tuple) else (key, None)
+        if axis == "overall" and group is None:
+            return {row.metric: row for row in self.overall}
+        if not isinstance(axis, str) or not isinstance(group, str | None):
+            raise NotFound(f"Name an axis and a group as text, such as analysis['race', 'White'], not {key!r}.")
+        name = resolve_axis(axis, self.settings.axes)
+        rows = {row.metric: row for row in self.rows if row.axis == name and row.group == group}
+        if not rows:
+            groups = dict.fromkeys(str(row.group) for row in self.rows if row.axis == name and row.group is not None)
+            raise NotFound(f"{name} has no group {group!r}. Its groups are {format_list(list(groups))}.")
+        return rows
+
+    def __repr__(self) -> str:
+        axes = ", ".join(self.settings.axes) or "none"
+        return (
+            f"Analysis({self.settings.question}: {self.n_ratings:,} ratings of {self.n_items:,} items by "
+            f"{_number(self.n_raters, 'unknown')} raters; axes: {axes}; {len(self.rows):,} rows)"
+        )
 
     def __str__(self) -> str:
         return analysis_page(self).as_text()

@@ -30,6 +30,11 @@ ACROSS: dict[str, Callable[..., Estimate]] = {
 }
 
 
+ALONE = ("negentropy", "plurality_size")
+"""Statistics that a single rater would have at their maximum."""
+ONE_RATER = "negentropy and plurality size are undefined: there is one rater, who agrees with nobody."
+
+
 def compute_estimates(design: Design, axis: AxisComparison) -> list[dict[str, Estimate | UndefinedEstimate]]:
     """Return the estimates of each comparison, or the errors of undefined ones."""
     counts = design.counts(axis.codes)
@@ -38,6 +43,8 @@ def compute_estimates(design: Design, axis: AxisComparison) -> list[dict[str, Es
     for g, h in zip(axis.inside, axis.outside, strict=True):
         reference = total - counts[g] if h < 0 else counts[h]
         values = {name: _estimate_or_error(function, counts[g]) for name, function in WITHIN.items()}
+        if axis.sizes[g] == 1:
+            values |= dict.fromkeys(ALONE, UndefinedEstimate(ONE_RATER))
         if axis.name is not None and g != h:
             values |= {name: _estimate_or_error(function, counts[g], reference) for name, function in ACROSS.items()}
         estimates.append(values)

@@ -9,6 +9,7 @@ import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 from dissensus.schema.ratings.columns import FLAG, RATER_ID, RATER_PREFIX
+from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.criteria import SHARES, Criteria
 
 SCHEMA_VERSION = 1
@@ -28,7 +29,7 @@ HEADINGS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Vetting:
+class Vetting(TabularResult):
     """Evidence on each rater, and flags by criteria; printed as a table, in a notebook too.
 
     No rater is left out: a person decides on flags.

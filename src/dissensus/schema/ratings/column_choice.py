@@ -134,7 +134,8 @@ def _check_columns(
     purposes = [f"Use --{kind} (in Python: {kind}=...) to name the column with {_PURPOSE[kind]}." for kind in kinds]
     wide = _WIDE if {"item", "rater"} & set(kinds) else ""
     options, guess = _guess(frame, item, rater, kinds, unknown)
-    message = f"{' '.join(sentences)} {_list_columns(columns)}{guess} {' '.join(purposes)}{wide}"
+    remedy = guess or f" {' '.join(purposes)}{wide}"
+    message = f"{' '.join(sentences)} {_list_columns(columns)}{remedy}"
     raise NotFound(message.strip(), options=options)
 
 

@@ -19,6 +19,7 @@ from dissensus.schema.ratings.column_choice import ALL, choose_columns
 from dissensus.schema.ratings.encoding import encode_ratings
 from dissensus.schema.ratings.findings import FailedCheck, ValidationProblem
 from dissensus.schema.ratings.headers import strip_headers
+from dissensus.schema.tabular_result import TabularResult
 
 MAX_SHOWN = 5
 """Problems of one kind in the printed summary."""
@@ -27,7 +28,7 @@ _SCHEMA = {name: pl.Int64 if name == "row" else pl.String for name in Validation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Validation:
+class Validation(TabularResult):
     """The size of a ratings table, and all problems with it.
 
     Parameters

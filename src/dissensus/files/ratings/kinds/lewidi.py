@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeGuard
@@ -15,6 +15,7 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.kinds.long import check_question_name, describe_losses, select_question
 from dissensus.files.raw import content, json_table
+from dissensus.files.raw.json_decoder import repair
 from dissensus.schema.hints import count_rest, format_list, format_value
 from dissensus.schema.questionnaire.shipped import known_scale
 from dissensus.schema.ratings import columns as names
@@ -49,9 +50,17 @@ def is_lewidi(value: object) -> TypeGuard[dict[str, dict[str, Any]]]:
 
 
 def read(
-    entries: Entries, *, annotators: Path | None = None, question: str | None = None
+    entries: Entries,
+    *,
+    annotators: Path | None = None,
+    question: str | None = None,
+    report: Callable[[InvalidInput], None] | None = None,
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Return the long table, with notes on what could not be checked or joined."""
+    """Return the long table, with notes on what could not be checked or joined.
+
+    With `report` faulty entries are reported and left out; without it the first one is raised.
+    """
+    entries = entries if report is None else dict(_correct_entries(entries, report))
     annotations_ = {key: _annotations(key, entry) for key, entry in entries.items()}
     notes = _check_shares(entries, annotations_)
     items = [key for key, annotations in annotations_.items() for _ in annotations]
@@ -73,6 +82,20 @@ def read(
     except UnicodeEncodeError:
         raise InvalidInput("There is half of a surrogate pair (like \\ud800), which is not text.") from None
     return table, (*notes, *rater_notes)
+
+
+def _correct_entries(
+    entries: Entries, report: Callable[[InvalidInput], None]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the entries that can be read; report the others."""
+    for key, entry in entries.items():
+        try:
+            _check_shares({key: entry}, {key: _annotations(key, entry)})
+            _attributes(key, entry)
+        except InvalidInput as error:
+            report(error)
+        else:
+            yield key, entry
 
 
 def write(frame: pl.DataFrame, *, question: str | None = None) -> tuple[Entries, tuple[str, ...]]:
@@ -242,7 +265,10 @@ def _spread(rows: Mapping[str, Texts], keys: Sequence[str]) -> dict[str, list[st
 def _people(path: Path, raters: Sequence[str]) -> tuple[dict[str, Texts], tuple[str, ...]]:
     """Read the attributes of raters; ids in the file may lack the prefix Ann."""
     content.detect_format(path)
-    people = json_table.one_object(content.read_content(path), path)
+    data = content.read_content(path)
+    repaired = repair(data)
+    repair_note = (f"{path} has NaN, which is read as missing, or commas before a closing bracket.",)
+    people = json_table.one_object(repaired, path)
     if people is None or not all(isinstance(person, dict) for person in people.values()):
         raise InvalidInput(f'{path} is not a JSON object like {{"Ann1": {{"Gender": "…"}}, …}}.')
     described: dict[str, Texts] = {}
@@ -257,7 +283,7 @@ def _people(path: Path, raters: Sequence[str]) -> tuple[dict[str, Texts], tuple[
             f"{path} describes none of the raters, {format_list(raters, 3)}. Is it from another data set?"
         )
     note = f"{path} does not describe {len(unknown):,} of the {len(raters):,} raters: {format_list(unknown, 3)}."
-    return described, (note,) * bool(unknown)
+    return described, (*repair_note * (repaired != data), *(note,) * bool(unknown))
 
 
 def _snake(field: str) -> str:

@@ -1,0 +1,36 @@
+"""The command that an error suggests: the same one with other options."""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from dissensus.schema.hints import quote_option
+
+ADDED = ("--rater-attribute",)
+"""Options that are repeated, so that a suggestion adds one."""
+
+
+def print_remedy(options: Sequence[str], *, only: str | None = None) -> None:
+    """Print the command to run instead; for one of several files, only its options."""
+    if not options:
+        return
+    if only is not None:
+        typer.echo(f"For {only}: {' '.join(map(quote_option, options))}", err=True)
+        return
+    command = ["dissensus", *_without(sys.argv[1:], options), *options]
+    typer.echo(f"Run: {' '.join(map(quote_option, command))}", err=True)
+
+
+def _without(words: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Return the words of a command without options that are replaced."""
+    replaced = {option for option in options if option.startswith("--") and option not in ADDED}
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if skip or name in replaced:
+            skip = not skip and name in replaced and not equals and name != "--normalise"
+            continue
+        kept.append(word)
+    return kept

@@ -1,0 +1,85 @@
+"""Public functions on ratings, which also take the path of a file or a table in memory."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+from dissensus.errors import InvalidInput
+from dissensus.files.ratings.reader import read_ratings
+from dissensus.files.raw.table_reader import is_path
+from dissensus.pipeline import aggregate
+from dissensus.pipeline import analyse as analysing
+from dissensus.pipeline import vet as vetting
+from dissensus.schema.ratings.table import Ratings
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_SOURCE: Final = """ratings
+        Ratings from `read_ratings`, or what it takes: the path of a file, a pandas, polars or Arrow table, or a list of
+        dicts.
+"""
+_READING: Final = """    **reading
+        How the ratings are read, as for `read_ratings`: `item`, `rater`, `answer`, `rater_attributes`, `categories`,
+        `missing`, `bins` and the others. Only for files and tables.
+
+"""
+
+
+def accept_sources(function: Callable[Concatenate[Ratings, P], R]) -> Callable[..., R]:
+    """Return a function of ratings that also takes a file or a table, with the options of `read_ratings`."""
+    own = inspect.signature(function).parameters
+    options = {
+        name: parameter
+        for name, parameter in inspect.signature(read_ratings).parameters.items()
+        if name not in own and name != "source"
+    }
+
+    @wraps(function)
+    def with_sources(ratings: Any, *arguments: Any, **keywords: Any) -> R:
+        reading = {name: keywords.pop(name) for name in options if name in keywords}
+        if not isinstance(ratings, Ratings):
+            bound = inspect.signature(function).bind_partial(ratings, *arguments, **keywords)
+            ratings = _read(ratings, reading, bound.arguments.get("question"))
+        elif reading:
+            raise InvalidInput(
+                f"{next(iter(reading))} says how a file or a table is read, and these ratings have been read. Give it "
+                "to read_ratings."
+            )
+        return function(ratings, *arguments, **keywords)
+
+    parameters = [*own.values(), inspect.Parameter("reading", inspect.Parameter.VAR_KEYWORD, annotation=Any)]
+    with_sources.__signature__ = inspect.signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_sources.__doc__ = _describe(function.__doc__ or "")
+    return with_sources
+
+
+def _read(source: Any, reading: Mapping[str, Any], question: Any) -> Ratings:
+    if not is_path(source) and isinstance(source, (tuple, set, int, float, type(None))):
+        raise InvalidInput(
+            f"Give ratings from read_ratings, the path of a file, or a table in memory, not {type(source).__name__}."
+        )
+    if isinstance(question, str) and not reading.keys() & {"questions", "answer"}:
+        reading = {**reading, "questions": [question]}
+    return read_ratings(source, **reading)
+
+
+def _describe(doc: str) -> str:
+    """Return a docstring whose ratings may be sources, with the options of reading."""
+    doc = re.sub(r"(?<=\n    )ratings\n        .*\n", lambda _: _SOURCE, doc, count=1)
+    return doc.replace("    Returns\n    -------\n", f"{_READING}    Returns\n    -------\n", 1).replace(
+        "\n\n\n", "\n\n"
+    )
+
+
+analyse = accept_sources(analysing.analyse)
+group_divergence = accept_sources(analysing.group_divergence)
+gold_against_crowd = accept_sources(aggregate.gold_against_crowd)
+label_model = accept_sources(aggregate.label_model)
+overall_answers = accept_sources(aggregate.overall_answers)
+plurality = accept_sources(aggregate.plurality)
+resampled_labels = accept_sources(aggregate.resampled_labels)
+soft_labels = accept_sources(aggregate.soft_labels)
+vet = accept_sources(vetting.vet)
