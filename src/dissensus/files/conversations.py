@@ -1,7 +1,8 @@
 """Detection and parsing of conversation columns."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -13,6 +14,7 @@ from dissensus.schema.ratings import cells
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import Chat, parse_messages
 from dissensus.text.pasted import parse_context, parse_transcript
+from dissensus.text.speakers import describe_unknown_speaker, find_unknown_speakers
 from dissensus.text.transcripts import append_response_hh, is_hh, parse_hh
 
 COMPLETE: Final = ("turns", "messages", "transcript")
@@ -34,6 +36,7 @@ class ParsedConversation(NamedTuple):
     conversation: Conversation  # ends with the bot
     instructions: str | None = None  # system prompt, if any
     plain: bool = False  # context without speakers
+    unknown_speakers: tuple[str, ...] = ()  # labels whose text belongs to the turn before
 
 
 class ConversationColumn(NamedTuple):
@@ -116,9 +119,22 @@ def _check_complete(column: pl.Series) -> None:
 
 def _read_row(row: int, reader: Callable[..., ParsedConversation], *parts: str) -> ParsedConversation:
     try:
-        return reader(*parts)
+        parsed = reader(*parts)
     except InvalidInput as error:
         raise InvalidInput(f"Row {row:,}: {error}") from None
+    if any(part.lstrip().startswith("[") for part in parts):
+        return parsed  # a list of messages has no labels
+    texts = [turn.text for turn in parsed.conversation.turns]
+    unknown = find_unknown_speakers(texts, paragraphs=any(map(is_hh, parts)))
+    return parsed._replace(unknown_speakers=unknown) if unknown else parsed
+
+
+def describe_unknown_speakers(parsed: Iterable[ParsedConversation]) -> Iterator[str]:
+    """Yield a note for each label that names no known speaker."""
+    counts = Counter(name for conversation in parsed for name in conversation.unknown_speakers)
+    for name, count in counts.items():
+        where = "1 conversation" if count == 1 else f"{count:,} conversations"
+        yield f"In {where} {describe_unknown_speaker(name)}."
 
 
 def _parse_complete(text: str) -> ParsedConversation:

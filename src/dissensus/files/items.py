@@ -23,6 +23,7 @@ from dissensus.schema.ratings.findings import FailedCheck, raise_failed_check
 from dissensus.schema.records.item import Item
 from dissensus.text.messages import Chat
 from dissensus.text.pasted import TURN_HINT, parse_pasted, split_transcripts
+from dissensus.text.speakers import find_unknown_speakers
 
 Pairs = Literal["both", "chosen", "rejected"]
 
@@ -143,8 +144,9 @@ def _piece(line: int, piece: str) -> ParsedConversation:
     if len(piece) > limits.max_row():
         raise InvalidInput(f"Line {line:,} and those after it: a conversation longer than {max_row_size()}.")
     turns = parse_pasted(piece, first_line=line)
+    unknown = find_unknown_speakers(text for _, text in turns)
     try:
-        return ParsedConversation(conversations.to_rateable(Chat(turns)))
+        return ParsedConversation(conversations.to_rateable(Chat(turns)), unknown_speakers=unknown)
     except InvalidInput as error:
         hint = f" {TURN_HINT}" * (turns[-1][0] == "human")  # the bot may have an unknown speaker name
         raise InvalidInput(f"Line {line:,} and those after it: {error}{hint}") from None
@@ -276,6 +278,7 @@ def _notes(
     empty = [item.item_id for item in items if item.conversation.empty_turns]
     if empty:
         yield f"A turn is empty in {_count(len(empty), 'item')}: {format_list(empty, 5)}."
+    yield from conversations.describe_unknown_speakers(parsed)
     plain = sum(conversation.plain for conversation in parsed)
     if plain:
         yield f"{_count(plain, 'context')} without speakers: each is read as one human turn."

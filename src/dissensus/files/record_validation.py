@@ -1,6 +1,6 @@
 """Validation of preference pairs and red-team attempts: lists every problem."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,7 @@ from dissensus.schema.ratings.findings import FailedCheck, Severity
 from dissensus.schema.ratings.validation import Validation, unreadable_validation
 from dissensus.schema.records.attempt import KEYS
 from dissensus.schema.records.attempt_parser import RELEASED_SPELLING, parse_attempt
+from dissensus.text.speakers import describe_unknown_speaker, find_unknown_speakers
 
 _PAIR: Final = "A pair has 'chosen' and 'rejected', each a transcript that the bot ends."
 _NOT_COMPARABLE: Final = "Nothing can be compared there: evaluation and training leave the pair out, writing keeps it."
@@ -95,6 +96,8 @@ def _check_pair(record: Mapping[str, Any], row: int, checks: _Checks, _: dict[st
     except InvalidInput as error:
         _add(checks, "no pair", _RecordCheck("error", _PAIR, _CORRECT), row, str(error))
         return
+    texts = dict.fromkeys(text for turns in pair.turns for _, text in turns)
+    _warn_of_speakers(find_unknown_speakers(texts, paragraphs=True), checks, row)
     for fault in pair.faults():
         check = (
             _RecordCheck("error", _PAIR, _CORRECT) if fault == HUMAN else _RecordCheck("warning", _NOT_COMPARABLE, "")
@@ -110,9 +113,17 @@ def _check_attempt(record: Mapping[str, Any], row: int, checks: _Checks, notes: 
     except InvalidInput as error:
         _add(checks, "no attempt", _RecordCheck("error", "", _CORRECT), row, str(error))
         return
+    texts = [turn.text for turn in conversation.turns]
+    _warn_of_speakers(find_unknown_speakers(texts, paragraphs=True), checks, row)
     if all(turn.speaker == "human" for turn in conversation.turns):
         check = _RecordCheck("warning", "There is nothing to score or to rate.", "Is the transcript cut?")
         _add(checks, "the bot says nothing", check, row, "no turn is by the bot.")
+
+
+def _warn_of_speakers(names: Sequence[str], checks: _Checks, row: int) -> None:
+    check = _RecordCheck("warning", "Speakers are Human and Assistant.", "If it is a speaker, rename it.")
+    for name in names:
+        _add(checks, "unknown speaker", check, row, f"{describe_unknown_speaker(name)}.")
 
 
 def _add(checks: _Checks, name: str, check: _RecordCheck, row: int, message: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.result import FEW, Analysis
 from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.suppression import select_publishable_groups
@@ -17,6 +18,8 @@ from dissensus.stats.suppression import select_publishable_groups
 EVERYBODY = "everybody"
 # Most rows of a figure: more are not readable.
 MOST_GROUPS = 24
+# Most characters of a name of a group that is displayed.
+LONGEST_NAME = 200
 # Most characters of a name within a file name, which has at most 255 bytes.
 LONGEST = 60
 
@@ -103,7 +106,8 @@ class DisplayedGroups:
     def label(self, name: str, *, size: bool = True) -> str:
         """Return the name of a group, marked if it is small, with its raters on a second line."""
         mark = FEW if self.sizes[name] < self.min_raters else ""
-        return f"{escape_unprintable(name)}{mark}" + (f"\n{format_count(self.sizes[name], 'rater')}" if size else "")
+        shown = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        return f"{escape_unprintable(shown)}{mark}" + (f"\n{format_count(self.sizes[name], 'rater')}" if size else "")
 
 
 def groups_of(
@@ -161,6 +165,12 @@ def find_hidden_groups(ratings: Ratings, axes: Sequence[str], below: int) -> dic
 def read_compared_groups(analysis: Analysis, axis: str) -> DisplayedGroups:
     """Return the groups of an axis that an analysis compares."""
     axis = next((full for full in analysis.settings.axes if axis in (full, full.replace(RATER_PREFIX, ""))), axis)
+    if axis not in analysis.settings.axes:
+        compared = format_list(analysis.settings.axes) if analysis.settings.axes else "none"
+        raise InvalidInput(
+            f"The analysis does not compare the groups of {axis!r}. Its axes are {compared}; name this one with "
+            f"by=[{axis!r}] in analyse."
+        )
     rows = [row for row in analysis.rows if row.axis == axis and row.group is not None]
     sizes = {str(row.group): row.n_raters or 0 for row in rows}
     return DisplayedGroups(axis=axis, sizes=sizes, min_raters=analysis.settings.min_raters)

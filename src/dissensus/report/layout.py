@@ -59,9 +59,9 @@ def truncate_text(text: str, width: float) -> str:
     if estimate_text_width(text) <= width:
         return text
     text = text.removesuffix("…")
-    while text and estimate_text_width(text + "…") > width:
-        text = text[:-1]
-    return text.rstrip() + "…"
+    available = width / SMALL - _character("…")
+    fitting = sum(used <= available for used in accumulate(map(_character, text)))
+    return text[:fitting].rstrip() + "…"
 
 
 Spec = dict[str, Any]

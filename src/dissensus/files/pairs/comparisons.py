@@ -17,6 +17,15 @@ RATER, WEIGHT = "rater_id", "weight"
 SCORES: Final = ("score_a", "score_b")
 OUTCOMES: Final[Mapping[str, float]] = {"a": 1.0, "b": 0.0, "tie": 0.5}
 
+FOREIGN: Final[Mapping[str, str]] = {"model_a": A, "model_b": B, "judge": RATER}
+FOREIGN_WINNERS: Final[Mapping[str, str]] = {
+    "model_a": "a",
+    "model_b": "b",
+    "tie (bothbad)": "tie",
+    "both_bad": "tie",
+    "bothbad": "tie",
+}
+
 SAME: Final = "both answers are by one chatbot"
 
 
@@ -41,7 +50,8 @@ def read_comparisons(source: Any, *, by: str | None = None) -> ReadComparisons:
     source
         Path of a file, or a pandas, polars or Arrow table, with ``bot_a``, ``bot_b`` and ``winner`` (``a``, ``b``,
         ``tie``, or the name of one of the two), in the order in which they were compared. ``rater_id``, ``weight`` and
-        the scores of a preference model, ``score_a`` and ``score_b``, are read if present.
+        the scores of a preference model, ``score_a`` and ``score_b``, are read if present. The columns of Chatbot
+        Arena are read too: ``model_a``, ``model_b``, ``judge``, and ``tie (bothbad)`` as a tie.
     by
         Column whose values are groups; rows without one are in no group.
 
@@ -68,6 +78,7 @@ def read_comparisons(source: Any, *, by: str | None = None) -> ReadComparisons:
 
 
 def _from_table(frame: pl.DataFrame, by: str | None) -> ReadComparisons:
+    frame = _rename_foreign(frame)
     required = [A, B, WINNER, *([by] if by else [])]
     missing = [name for name in required if name not in frame.columns]
     if missing:
@@ -90,6 +101,17 @@ def _from_table(frame: pl.DataFrame, by: str | None) -> ReadComparisons:
     names = sorted(distinct[by].drop_nulls().unique()) if by else []
     groups = {name: _comparisons(distinct.filter(pl.col(by or "") == name)) for name in names}
     return ReadComparisons(_comparisons(distinct), groups, excluded)
+
+
+def _rename_foreign(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table whose columns and winners are named as in Chatbot Arena with the names used here."""
+    renamed = {old: new for old, new in FOREIGN.items() if old in frame.columns and new not in frame.columns}
+    if not {"model_a", "model_b"} <= renamed.keys():
+        return frame
+    frame = frame.rename(renamed)
+    if WINNER not in frame.columns or frame[WINNER].dtype != pl.String:
+        return frame
+    return frame.with_columns(pl.col(WINNER).replace(FOREIGN_WINNERS))
 
 
 def _outcomes(table: pl.DataFrame) -> Iterator[float]:

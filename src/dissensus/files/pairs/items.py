@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -105,6 +106,7 @@ def read_pair_items(source: Any, *, item: str | None = None, seed: int = 0) -> I
         return _from_table(frame, item, seed, None if tranche is None else tranche.split("-", 1)[1])
 
 
+_MORE: Final = re.compile(r"response_([c-z]|[3-9]|\d\d)")
 _UNDERSTOOD: Final = (
     "Pairs are tables with 'context', 'response_a' and 'response_b', or with 'chosen' and 'rejected', optionally with "
     "'prompt'."
@@ -160,6 +162,12 @@ def _columns(frame: pl.DataFrame) -> tuple[str, ...]:
     """Return the columns of the pairs."""
     if frame.is_empty():
         raise InvalidInput("The table has no rows.")
+    more = [name for name in frame.columns if _MORE.fullmatch(name)]
+    if more:
+        raise InvalidInput(
+            f"{format_list(more)} hold more responses than two, and raters compare two. Write a row for each pair of "
+            "responses, with response_a and response_b."
+        )
     if set(RESPONSES) <= set(frame.columns):
         return (*((CONTEXT,) if CONTEXT in frame.columns else ()), *RESPONSES)
     if set(PAIR) <= set(frame.columns):

@@ -143,7 +143,8 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
             f"None of {frame.height:,} pairs can be compared: "
             + ", ".join(f"{reason} ({count:,})" for reason, count in excluded.items())
         )
-    return ReadPairs(tuple(pairs), dict(excluded))
+    parsed = (conversation for side in sides for conversation in side.conversations)
+    return ReadPairs(tuple(pairs), dict(excluded), tuple(conversations.describe_unknown_speakers(parsed)))
 
 
 def _describe_columns(frame: pl.DataFrame) -> str:

@@ -1,6 +1,7 @@
 """Streaming reader of pairs, without exclusions."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,15 +13,17 @@ from dissensus.files.raw import content
 from dissensus.files.raw.json_stream import stream_records
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.pipeline.release import ReleasedPair
-from dissensus.schema.hints import format_value
+from dissensus.schema.hints import format_list, format_value
 from dissensus.text.messages import parse_messages
 from dissensus.text.pasted import parse_transcript
+from dissensus.text.speakers import describe_unknown_speaker, find_unknown_speakers
 from dissensus.text.transcripts import append_response_hh, is_hh, join_hh, parse_hh, write_hh
 from dissensus.text.turns import Turns
 
 CHOSEN, REJECTED, PROMPT, MARGIN = "chosen", "rejected", "prompt", "margin"
 
 HUMAN: Final = "a transcript ends with the human"
+_MORE: Final = re.compile(r"(chosen|rejected)_?\d+|(response|completion|answer)_([3-9c-z]|\d\d)")
 INSTRUCTIONS: Final = "instructions of the bot, which transcripts do not hold, are left out"
 
 
@@ -112,7 +115,15 @@ def _read(records: Iterator[Mapping[str, Any]], where: str, log: PairReadLog) ->
             raise InvalidInput(f"{where}{log.n_rows:,}: {error}") from None
         for fault in row.faults():
             log.note(fault)
+        log_unknown_speakers(row, log)
         yield row
+
+
+def log_unknown_speakers(row: PairRow, log: PairReadLog) -> None:
+    """Log the labels in transcripts that name no known speaker."""
+    texts = dict.fromkeys(text for turns in row.turns for _, text in turns)
+    for name in find_unknown_speakers(texts, paragraphs=True):
+        log.note(describe_unknown_speaker(name))
 
 
 def parse_pair_row(record: Mapping[str, Any], log: PairReadLog) -> PairRow:
@@ -121,11 +132,28 @@ def parse_pair_row(record: Mapping[str, Any], log: PairReadLog) -> PairRow:
     if missing:
         raise InvalidInput(f"{missing[0]} is missing. A pair has 'chosen' and 'rejected', each a transcript.")
     prompt = record.get(PROMPT)
+    _refuse_more_responses(record)
     sides = [_transcript(prompt, record[side], log) for side in (CHOSEN, REJECTED)]
     name = STRENGTH if record.get(STRENGTH) is not None else MARGIN
     log.columns |= {key: None for key in record if key not in (CHOSEN, REJECTED, PROMPT)}
     extra = {key: value for key, value in record.items() if key not in (CHOSEN, REJECTED, PROMPT, name)}
     return PairRow(sides[0], sides[1], _number(name, record.get(name)), extra)
+
+
+def _refuse_more_responses(record: Mapping[str, Any]) -> None:
+    """Raise if a record has more responses than the two of a pair."""
+    more = [key for key, value in record.items() if value is not None and _MORE.fullmatch(key)]
+    if more:
+        raise InvalidInput(
+            f"{format_list(more)} hold more responses than the two of a pair, and pairs are read. Write a row with "
+            "chosen and rejected for each comparison of two responses."
+        )
+    for side in (CHOSEN, REJECTED):
+        value = record[side]
+        if isinstance(value, list) and len(value) > 1 and all(isinstance(part, str) for part in value):
+            raise InvalidInput(
+                f"{side} holds {len(value)} responses, and a pair has one. Write a row for each comparison of two."
+            )
 
 
 def _transcript(prompt: object, message: object, log: PairReadLog) -> str:
