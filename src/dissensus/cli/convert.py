@@ -41,6 +41,14 @@ def convert(
             metavar="COLUMN", help="Column of a long IN with the answers, if not named Q….", rich_help_panel=NAMES
         ),
     ] = None,
+    rater_attribute: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of a long IN that describes raters, if not named rater_…; repeatable.",
+            rich_help_panel=NAMES,
+        ),
+    ] = None,
     question: Annotated[
         str | None,
         typer.Option(
@@ -83,6 +91,7 @@ def convert(
         item=item,
         rater=rater,
         answer=answer,
+        rater_attributes=tuple(rater_attribute or ()) or None,
         question=question,
         rater_columns=rater_columns,
         item_columns=item_columns,

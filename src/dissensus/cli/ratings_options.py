@@ -59,10 +59,13 @@ def with_ratings_options(
             [values[name] for name in ("figure", "output") if values.get(name) is not None],
         )
         values["ratings"] = spool(values["ratings"])
-        if attempts is not None and holds_attempts(values["ratings"]):
+        kind = read_record_kind(values["ratings"])
+        if kind == "red-team" and attempts is not None:
             run = attempts.load()
             run(values["ratings"], **_attempt_options(run, values, defaults))
             return
+        if kind not in (None, "red-team"):
+            refuse_pairs(values["ratings"])
         reading = partial(load_ratings, **{name: values.pop(name) for name in options})
         command(reading if later else reading(), **values)
 
@@ -163,14 +166,22 @@ def load_ratings(
     return table.exclude_flagged() if exclude_flagged else table
 
 
-def holds_attempts(path: Path) -> bool:
-    """Return whether a file holds red-team attempts; False for one that cannot be read."""
+def read_record_kind(path: Path) -> str | None:
+    """Return the kind of pairs or attempts in a file; None for ratings and for one that cannot be read."""
     from dissensus.files.conversion import detect_record_kind, read_column_names
 
     try:
-        return detect_record_kind(read_column_names(path)) == "red-team"
+        return detect_record_kind(read_column_names(path))
     except DissensusError:
-        return False
+        return None
+
+
+def refuse_pairs(path: Path) -> None:
+    """Refuse a file of preference pairs."""
+    raise InvalidInput(
+        f"{path} holds preference pairs, and ratings are read here. For pairs: dissensus preference evaluate, validate "
+        "or convert. Picks of raters among two responses are ratings if each has item_id and rater_id."
+    )
 
 
 def _attempt_options(

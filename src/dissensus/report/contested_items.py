@@ -24,7 +24,7 @@ from dissensus.report.groups import (
     number_repeated_names,
 )
 from dissensus.report.layout import HeadedRows, RowBlock
-from dissensus.schema.ratings.columns import ITEM_ID
+from dissensus.schema.ratings.columns import ITEM_ID, ITEM_TEXT
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -146,4 +146,7 @@ def _contested_item(
         ),
     )
     context, response = (row.get(name) if text else None for name in ("context", "response"))
+    if text and context is None and response is None:
+        parts = [value for name, value in row.items() if name.startswith(ITEM_TEXT) and value is not None]
+        response = "\n\n".join(parts) or None
     return ContestedItems(figure=figure, context=context, response=response)

@@ -23,7 +23,7 @@ from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
 from dissensus.report.groups import DisplayedGroups, groups_of_axes, number_repeated_names
 from dissensus.report.tables import Disclosure, ReportTable, dataset, of_groups, pool
-from dissensus.schema.ratings.columns import CROSS, GOLD, PLATINUM, REST
+from dissensus.schema.ratings.columns import CROSS, GOLD, ITEM_TEXT, PLATINUM, REST, TEXTS
 from dissensus.schema.ratings.table import Ratings
 
 Part = Figure | ReportTable | ContestedItems | Disclosure
@@ -286,8 +286,8 @@ def _explain_no_contested(source: ReportInput, most: Sequence[ContestedItems]) -
         yield "No items were requested; --contested 10 shows some."
     elif not most:
         yield "On no item do answers differ."
-    elif not {"context", "response"} & set(source.analysed.items.columns):
-        yield "The texts of the items are not in the file; --items FILE can join them."
+    elif not any(name in TEXTS or name.startswith(ITEM_TEXT) for name in source.analysed.items.columns):
+        yield "The texts of the items are not read; --text-column COLUMN names theirs, or --items FILE joins them."
 
 
 def _vetting_and_filter(source: ReportInput) -> Iterator[Section]:

@@ -4,6 +4,8 @@ Every coefficient of a group of raters is computed from an items × categories a
 individual raters.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -104,15 +106,22 @@ def count_matrix(
         listed = np.asarray(categories).tolist()
         table, n_categories = _find_categories(table, listed), len(listed)
     else:
-        table = _whole_numbers(table)
-        answered = table[table >= 0]
-        if n_categories is None and answered.size and answered.min() > 0:
-            table = np.where(table < 0, -1, table - answered.min())
+        table = _read_numbers(table)
+        if n_categories is None and np.issubdtype(table.dtype, np.number):
+            table = _shift_to_lowest(table)
     items = np.broadcast_to(np.arange(table.shape[1]), table.shape)
     return count_answers(items.ravel(), table.ravel(), n_items=table.shape[1], n_categories=n_categories)
 
 
-def _whole_numbers(table: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+def _shift_to_lowest(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return codes from 0 where the lowest answer is above 0."""
+    answered = table[table >= 0]
+    if not answered.size or answered.min() == 0:
+        return table
+    return np.where(table < 0, -1, table - answered.min())
+
+
+def _read_numbers(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return answers as numbers, -1 for missing ones."""
     if table.dtype == object:
         try:
@@ -124,7 +133,7 @@ def _whole_numbers(table: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     return np.where(np.isnan(table), -1, table) if np.issubdtype(table.dtype, np.floating) else table
 
 
-def _find_categories(table: npt.NDArray[np.generic], categories: list[object]) -> npt.NDArray[np.int64]:
+def _find_categories(table: npt.NDArray[Any], categories: list[object]) -> npt.NDArray[np.int64]:
     """Return the index of each answer among the categories, -1 for missing ones."""
     index = {answer: code for code, answer in enumerate(categories)}
     if not index or len(index) < len(categories):

@@ -218,9 +218,8 @@ def check_options(options: RatingsFileOptions, allowed: frozenset[str], context:
     implied = {"question"} if options.answer is not None and "answer" in allowed else set()
     unused = [name for name, value in asdict(options).items() if value is not None and name not in allowed | implied]
     if unused:
-        raise InvalidInput(
-            f"--{unused[0].replace('_', '-')} has no effect here: {context}. Leave it out, or name the kind."
-        )
+        option = unused[0].replace("_", "-").replace("attributes", "attribute")
+        raise InvalidInput(f"--{option} has no effect here: {context}. Leave it out, or name the kind.")
 
 
 def _describe_formatting(frame: pl.DataFrame, path: Path) -> Notes:

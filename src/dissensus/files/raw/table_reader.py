@@ -62,7 +62,7 @@ def _from_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
 def _find_orders(source: Any) -> dict[str, list[str]]:
     """Return the categories in order of each ordered categorical column of a pandas table."""
     dtypes = getattr(source, "dtypes", None)
-    if not hasattr(dtypes, "items"):
+    if dtypes is None or not hasattr(dtypes, "items"):
         return {}
     ordered = {str(name): dtype for name, dtype in dtypes.items() if getattr(dtype, "ordered", None) is True}
     return {name: [str(category) for category in dtype.categories] for name, dtype in ordered.items()}

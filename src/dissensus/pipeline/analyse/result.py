@@ -199,8 +199,6 @@ class Analysis(TabularResult):
         axis, group = key if isinstance(key, tuple) else (key, None)
         if axis == "overall" and group is None:
             return {row.metric: row for row in self.overall}
-        if not isinstance(axis, str) or not isinstance(group, str | None):
-            raise NotFound(f"Name an axis and a group as text, such as analysis['race', 'White'], not {key!r}.")
         name = resolve_axis(axis, self.settings.axes)
         rows = {row.metric: row for row in self.rows if row.axis == name and row.group == group}
         if not rows:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire import scale
-from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
+from dissensus.schema.questionnaire.shipped import known_scale, load_questionnaire, published_questionnaires
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.cleaning import AS_WRITTEN, CellCleaner, CleaningRules, Remark, fold
@@ -183,7 +183,7 @@ def _answers(
     notes: list[str] = []
     blank = pl.repeat(value=True, n=frame.height, dtype=pl.Boolean, eager=True)
     for question in choice.questions:
-        clean = cleaner.clean_answers(frame[question], explicit_scale or scale.known_scale(question))
+        clean = cleaner.clean_answers(frame[question], explicit_scale or known_scale(question))
         order = explicit_scale or scale.find_scale(clean)
         if order is None and not choice.optional:
             raise scale.unknown_scale_error(question, clean.text)

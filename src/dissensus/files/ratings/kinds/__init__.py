@@ -25,6 +25,7 @@ class RatingsFileOptions:
     item: str | None = None
     rater: str | None = None
     answer: str | None = None
+    rater_attributes: tuple[str, ...] | None = None
     question: str | None = None
     rater_columns: str | None = None
     item_columns: str | None = None
@@ -91,7 +92,12 @@ def _is_long(content: Content, options: RatingsFileOptions) -> bool:
 
 def _read_table(content: Content, options: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
     frame = long.read(
-        _table(content), item=options.item, rater=options.rater, answer=options.answer, question=options.question
+        _table(content),
+        item=options.item,
+        rater=options.rater,
+        answer=options.answer,
+        question=options.question,
+        rater_attributes=options.rater_attributes or (),
     )
     return frame, ()
 
@@ -136,7 +142,7 @@ KINDS: Final[Mapping[str, RatingsFileKind]] = {
         detect=_is_long,
         read=_read_table,
         write=lambda table, _: (long.check_ids(table), ()),
-        reads=frozenset({"item", "rater", "answer"}),
+        reads=frozenset({"item", "rater", "answer", "rater_attributes"}),
     ),
     # The fallback: its reader raises for content that is not wide either.
     "wide": RatingsFileKind(

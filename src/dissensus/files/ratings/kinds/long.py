@@ -1,6 +1,6 @@
 """The long table, one row per rating: the intermediate form of all conversions."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -49,14 +49,29 @@ def check_ids(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def read(
-    frame: pl.DataFrame, *, item: str | None, rater: str | None, answer: str | None, question: str | None
+    frame: pl.DataFrame,
+    *,
+    item: str | None,
+    rater: str | None,
+    answer: str | None,
+    question: str | None,
+    rater_attributes: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Return a long table with the standard names of ids, and of answers if their column is given."""
     options = {"item": item, "rater": rater, "answer": answer}
     for option, column in options.items():
         if column is not None:
             require_column(column, frame.columns, option)
-    new_names = {item: names.ITEM_ID, rater: names.RATER_ID, answer: question or _question_for(answer)}
+    for attribute in rater_attributes:
+        if attribute not in frame.columns:
+            raise NotFound(
+                f"There is no column {attribute!r} to write as an attribute of raters. The columns are "
+                f"{format_list(frame.columns)}."
+            )
+    described = {
+        name: name if names.is_rater_attribute(name) else f"{names.RATER_PREFIX}{name}" for name in rater_attributes
+    }
+    new_names = described | {item: names.ITEM_ID, rater: names.RATER_ID, answer: question or _question_for(answer)}
     return check_ids(rename_columns(frame, {column: name for column, name in new_names.items() if column is not None}))
 
 
