@@ -1,10 +1,13 @@
 """Displayed groups and their suppression."""
 
+import polars as pl
 import pytest
-from tests.pipeline.tables import ratings_of
+from tests.pipeline.tables import ratings_of, simulate_frame
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.tables import format_count
+from dissensus.report.figures.agreement import agreement
 from dissensus.report.groups import (
     DisplayedGroups,
     format_axis,
@@ -14,6 +17,7 @@ from dissensus.report.groups import (
     make_slug,
     number_repeated_names,
 )
+from dissensus.report.layout import truncate_text
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -101,3 +105,18 @@ def test_wording() -> None:
     assert format_percent(0.123, 1) == "12.3 %"
     assert join_with_and(["a"]) == "a"
     assert join_with_and(["a", "b", "c"]) == "a, b and c"
+
+
+def test_an_axis_that_was_not_analysed_is_refused() -> None:
+    analysis = analyse(Ratings.from_frame(simulate_frame(3)), by="gender")
+    with pytest.raises(InvalidInput, match=r"does not compare the groups of 'race'\. Its axes are 'rater_gender'"):
+        agreement(analysis, "race")
+
+
+def test_long_names_are_cut_before_layout() -> None:
+    """Linear time: a name of 10^6 characters would take hours if it was shortened one by one."""
+    name = "wide" * 250_000
+    frame = simulate_frame(3).with_columns(rater_gender=pl.col("rater_gender").replace("Man", name))
+    figure = agreement(analyse(Ratings.from_frame(frame), by="gender"), "gender")
+    assert len(figure.render("json")) < 200_000
+    assert truncate_text(name, 100).endswith("…")

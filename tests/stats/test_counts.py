@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,6 +7,7 @@ from numpy.typing import NDArray
 from tests.strategies import matrices, quick
 
 from dissensus.errors import InvalidInput
+from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.counts import count_answers, count_matrix
 
 
@@ -88,3 +90,41 @@ def test_malformed_long_input(items: list[float], answers: list[float], options:
 def test_malformed_matrix(matrix: list[list[float]], options: dict[str, int]) -> None:
     with pytest.raises(InvalidInput):
         count_matrix(np.array(matrix), **options)
+
+
+def test_answers_that_begin_at_one_have_no_category_zero() -> None:
+    assert count_matrix([[1, 5], [2, 5]]).tolist() == [[1, 1, 0, 0, 0], [0, 0, 0, 0, 2]]
+    assert count_matrix([[1, 5], [2, 5]], n_categories=6).shape == (2, 6)
+    assert count_matrix([[0, 5], [2, 5]]).shape == (2, 6)
+
+
+def test_categories_of_a_matrix_may_be_anything() -> None:
+    matrix = [["rude", "fine", None], ["rude", "rude", float("nan")]]
+    assert count_matrix(matrix, categories=["fine", "mixed", "rude"]).tolist() == [[0, 0, 2], [1, 0, 1], [0, 0, 0]]
+    assert count_matrix([[-5, 5]], categories=range(-5, 6)).shape == (2, 11)
+
+
+def test_a_pivot_of_a_table_is_counted() -> None:
+    long = pd.DataFrame({"item": ["a", "a", "b"], "rater": ["x", "y", "x"], "rating": [1, 3, 2]})
+    matrix = long.pivot(index="rater", columns="item", values="rating")
+    assert count_matrix(matrix).tolist() == [[1, 0, 1], [0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "options", "message"),
+    [
+        ([["a", "b"]], {}, r"not numbers\. List them in order: categories="),
+        ([["a", "b"]], {"categories": ["a"]}, "holds 'b', and the categories are"),
+        ([["a"]], {"categories": ["a", "a"]}, "name each possible answer once"),
+        ([[1]], {"categories": [1], "n_categories": 1}, "give one of them"),
+    ],
+)
+def test_unlisted_answers_of_a_matrix_are_refused(matrix: object, options: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        count_matrix(matrix, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ratings", [[[1.0, float("nan")], [2.0, 2.0]], [["a", "b"]], [[0.5, 1.0]]])
+def test_ratings_that_are_taken_for_counts_point_to_count_matrix(ratings: object) -> None:
+    with pytest.raises(InvalidInput, match=r"count the answers first: count_matrix\(ratings\)"):
+        krippendorff_alpha(ratings)  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ N_THREADS = 4
 
 def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) -> None:
     """Run all stages in a folder; without `once`, serve the site until interrupted."""
-    result_writer.check_folder_name("--dir", folder)
+    result_writer.make_folder("--dir", folder)
     settings = _settings(folder, port)
     campaign = simulate_demo_campaign(items, raters, seed=SEED)
     link = _campaign(settings, campaign)

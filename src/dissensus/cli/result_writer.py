@@ -121,10 +121,15 @@ def check_page_output(output: Path) -> None:
 def check_folder_name(option: str, folder: Path) -> None:
     """Refuse a folder that cannot be made; none is left behind, so that nothing remains of an interrupted command."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    make_folder(option, folder)
+    for path in missing:
+        path.rmdir()
+
+
+def make_folder(option: str, folder: Path) -> None:
+    """Create the folder that an option names."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path in missing:
-            path.rmdir()
     except OSError as error:
         raise InvalidInput(f"{option} {folder} cannot be a folder: {error.strerror}. Name another one.") from None
 

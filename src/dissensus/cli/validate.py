@@ -91,10 +91,10 @@ def validate(
         )
         for path in files
     ]
-    kind = result_writer.choose_format(format, output)
-    if kind is Format.TABLE:
+    output_format = result_writer.choose_format(format, output)
+    if output_format is Format.TABLE:
         text = "\n\n".join(map(str, results))
-    elif kind is Format.JSON:
+    elif output_format is Format.JSON:
         document = {"schema_version": 1, "files": [result.to_dict() for result in results]}
         text = json.dumps(document, ensure_ascii=False, indent=2)
     else:

@@ -123,7 +123,7 @@ def _shift_to_lowest(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _read_numbers(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return answers as numbers, -1 for missing ones."""
-    if table.dtype == object:
+    if not np.issubdtype(table.dtype, np.number):
         try:
             table = table.astype(np.float64)
         except (TypeError, ValueError):

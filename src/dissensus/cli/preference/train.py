@@ -20,7 +20,7 @@ from dissensus.cli.preference.options import (
     load_pairs,
 )
 from dissensus.errors import InvalidInput
-from dissensus.files.models.folder import check_folder_name, save_model
+from dissensus.files.models.folder import make_folder, save_model
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.fit.training import TrainingPlan
@@ -78,7 +78,7 @@ def train(
     if known_purpose is None:
         raise InvalidInput("The criterion of the choices is unknown. Give --purpose harmless or --purpose helpful.")
     plan = _plan(kind, Weighting(strength=strength, soft=soft_labels), output, options)
-    check_folder_name(output)
+    make_folder(output)
     read = load_pairs(pairs, known_purpose, raters)
     with result_writer.progress_bar("Training") as progress:
         training = {"purpose": known_purpose, "excluded": read.excluded, "seed": seed, "progress": progress}

@@ -50,7 +50,7 @@ def save_model(model: AnyModel, folder: Path) -> None:
     Unavailable
         The folder cannot be written.
     """
-    check_folder_name(folder)
+    make_folder(folder)
     names: tuple[str, ...] = TRANSFORMER_FILES if isinstance(model, Transformer) else ARRAY_FILES
     for other in {*ARRAY_FILES, *TRANSFORMER_FILES} - set(names):
         (folder / other).unlink(missing_ok=True)  # left by a replaced model of another kind
@@ -65,7 +65,7 @@ def save_model(model: AnyModel, folder: Path) -> None:
     write_atomically("".join(f"{hash_file(folder / name)}  {name}\n" for name in names).encode(), folder / SUMS)
 
 
-def check_folder_name(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     """Make the folder of a model, before training begins."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
 
@@ -24,6 +24,7 @@ SAME: Final = "both answers are the same"
 
 STRENGTH, WEIGHT, RATER, GROUP = "strength", "weight", "rater_id", "group"
 TRANCHE, AGREEMENT, STRENGTHS = "tranche", "agreement", "strengths"
+_MORE: Final = re.compile(r"(chosen|rejected)_?\d+|(response|completion|answer)_([3-9c-z]|\d\d)")
 _TRANCHE: Final = re.compile(r"(helpful|harmless)-(base|rejection-sampled|online)(?![a-z])")
 
 
@@ -121,6 +122,7 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
             f"There is no column {format_list(missing)}; pairs have 'chosen' and 'rejected', each a whole transcript. "
             f"{_describe_columns(frame)}"
         )
+    refuse_more_responses([name for name in frame.columns if frame[name].null_count() < frame.height])
     prompt = conversations.find_prompt_column(frame.columns)
     sides = [conversations.read_conversations(frame.select(*prompt, side)) for side in PAIR]
     chosen_rejected = [[side.conversations[index].conversation for index in side.indices] for side in sides]
@@ -145,6 +147,16 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
         )
     parsed = (conversation for side in sides for conversation in side.conversations)
     return ReadPairs(tuple(pairs), dict(excluded), tuple(conversations.describe_unknown_speakers(parsed)))
+
+
+def refuse_more_responses(columns: Iterable[str]) -> None:
+    """Raise if columns hold more responses than the two of a pair."""
+    more = [name for name in columns if _MORE.fullmatch(name)]
+    if more:
+        raise InvalidInput(
+            f"{format_list(more)} hold more responses than the two of a pair, and pairs are read. Write a row with "
+            "chosen and rejected for each comparison of two responses."
+        )
 
 
 def _describe_columns(frame: pl.DataFrame) -> str:

@@ -1,19 +1,18 @@
 """Streaming reader of pairs, without exclusions."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dissensus.errors import InvalidInput
-from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, STRENGTH
+from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, STRENGTH, refuse_more_responses
 from dissensus.files.raw import content
 from dissensus.files.raw.json_stream import stream_records
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.pipeline.release import ReleasedPair
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import format_value
 from dissensus.text.messages import parse_messages
 from dissensus.text.pasted import parse_transcript
 from dissensus.text.speakers import describe_unknown_speaker, find_unknown_speakers
@@ -23,7 +22,6 @@ from dissensus.text.turns import Turns
 CHOSEN, REJECTED, PROMPT, MARGIN = "chosen", "rejected", "prompt", "margin"
 
 HUMAN: Final = "a transcript ends with the human"
-_MORE: Final = re.compile(r"(chosen|rejected)_?\d+|(response|completion|answer)_([3-9c-z]|\d\d)")
 INSTRUCTIONS: Final = "instructions of the bot, which transcripts do not hold, are left out"
 
 
@@ -142,12 +140,7 @@ def parse_pair_row(record: Mapping[str, Any], log: PairReadLog) -> PairRow:
 
 def _refuse_more_responses(record: Mapping[str, Any]) -> None:
     """Raise if a record has more responses than the two of a pair."""
-    more = [key for key, value in record.items() if value is not None and _MORE.fullmatch(key)]
-    if more:
-        raise InvalidInput(
-            f"{format_list(more)} hold more responses than the two of a pair, and pairs are read. Write a row with "
-            "chosen and rejected for each comparison of two responses."
-        )
+    refuse_more_responses([key for key, value in record.items() if value is not None])
     for side in (CHOSEN, REJECTED):
         value = record[side]
         if isinstance(value, list) and len(value) > 1 and all(isinstance(part, str) for part in value):

@@ -102,7 +102,8 @@ def _choose_text(
     if text is not None:
         if text not in (*unused, *about_items):
             raise NotFound(
-                f"There is no unused column {text!r} with the texts of items. The columns are {format_list(list(unused))}."
+                f"There is no unused column {text!r} with the texts of items. Other columns are "
+                f"{format_list(list(unused))}."
             )
         return text
     is_default = frame is not None and names.TEXT in unused and not {*names.TEXTS} & set(about_items)
