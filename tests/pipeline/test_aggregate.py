@@ -225,4 +225,4 @@ def test_an_axis_on_which_nobody_is_known_has_no_labels() -> None:
         with pytest.raises(InvalidInput, match="No rater has a known rater_age"):
             labels(ratings, by="age")
     with pytest.raises(InvalidInput, match="Name one axis as text"):
-        soft_labels(ratings, by=["age"])
+        soft_labels(ratings, by=[3])  # type: ignore[list-item]
