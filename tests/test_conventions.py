@@ -20,6 +20,7 @@ QUESTION_WORDS: Final = re.compile(r"(What|How|Who|Whom|Whose|Where|When|Whether
 SECTIONS: Final = re.compile(r"^\s*(Parameters|Returns|Raises|Yields)\n\s*-{3,}$", re.MULTILINE)
 NOUNS_IN_ING: Final = frozenset(
     {
+        "cleaning",
         "encoding",
         "embedding",
         "labelling",

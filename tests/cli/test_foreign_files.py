@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.files.conftest import write
 from tests.pipeline.tables import simulate_frame
 from tests.support.commands import SCRIPT, RunCommand
 from tests.support.foreign_files import lewidi_entries
@@ -27,10 +28,8 @@ def test_a_dash_reads_standard_input(tmp_path: Path, form: str) -> None:
     path = tmp_path / f"x.{form}"
     if form == "xlsx":
         write_spreadsheet(path, {"one": [frame.columns, *frame.rows()]})
-    elif form in ("csv", "tsv"):
-        frame.write_csv(path, separator="," if form == "csv" else "\t")
     else:
-        {"jsonl": frame.write_ndjson, "json": frame.write_json, "parquet": frame.write_parquet}[form](path)
+        write(frame, path)
     done = piped("analyse", "-", "--by", "race", "--format", "json", data=path.read_bytes(), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["n_ratings"] == frame.height
@@ -175,7 +174,17 @@ def test_an_interruption_while_the_program_loads_is_no_traceback() -> None:
 
 
 def test_an_interrupted_report_leaves_no_folder(ratings_csv: Path, tmp_path: Path) -> None:
-    words = [SCRIPT, "report", ratings_csv, "--figures", "a/figures", "--permutations", "200000", "-o", "x.html"]
+    words: list[str | Path] = [
+        SCRIPT,
+        "report",
+        ratings_csv,
+        "--figures",
+        "a/figures",
+        "--permutations",
+        "200000",
+        "-o",
+        "x.html",
+    ]
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     time.sleep(4)  # whether it still loads or computes, nothing may be left
     process.send_signal(signal.SIGINT)

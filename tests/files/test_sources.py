@@ -9,12 +9,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.support.foreign_files import lewidi_entries
-from tests.support.spreadsheets import write_spreadsheet
+from tests.support.spreadsheets import Cell, write_spreadsheet
 
 import dissensus as ds
 from dissensus.errors import InvalidInput
 
-ROWS = [
+ROWS: list[list[Cell]] = [
     ["item_id", "rater_id", "label", "age"],
     ["1", "a", 3, 41],
     ["1", "b", 4.0, 29],

@@ -1,5 +1,6 @@
 """Cells as people write them: spaces, words for missing values, spellings, codes, whole numbers, intervals."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,7 @@ from dissensus.files.raw.table_reader import to_polars
 from dissensus.schema.ratings.table import Ratings
 
 
-def frame(answers: list[object], **columns: list[object]) -> pl.DataFrame:
+def frame(answers: list[object], **columns: Sequence[object]) -> pl.DataFrame:
     """Ratings of item 1 and then of item 2, by as many raters as answers need."""
     half = (len(answers) + 1) // 2
     ids = {
@@ -135,7 +136,8 @@ def test_ids_of_one_number_in_two_formats_are_refused() -> None:
     table = frame(["Yes", "No"] * 2).with_columns(item_id=pl.Series(["1", "2", "1.0", "2"]))
     with pytest.raises(InvalidInput, match=r"Row 3: item_id is '1\.0', and other rows have '1'"):
         Ratings.from_frame(table, answer="label")
-    assert Ratings.from_frame(table.with_columns(item_id=pl.Series(["v1.0", "v1"] * 2)).head(2), answer="label")
+    names = table.with_columns(item_id=pl.Series(["v1.0", "v1"] * 2)).head(2)
+    assert Ratings.from_frame(names, answer="label").n_items == 2
 
 
 def test_large_numbers_that_differ_are_two_answers() -> None:

@@ -99,7 +99,7 @@ def test_answers_that_begin_at_one_have_no_category_zero() -> None:
 
 
 def test_categories_of_a_matrix_may_be_anything() -> None:
-    matrix = [["rude", "fine", None], ["rude", "rude", float("nan")]]
+    matrix = np.array([["rude", "fine", None], ["rude", "rude", float("nan")]], dtype=object)
     assert count_matrix(matrix, categories=["fine", "mixed", "rude"]).tolist() == [[0, 0, 2], [1, 0, 1], [0, 0, 0]]
     assert count_matrix([[-5, 5]], categories=range(-5, 6)).shape == (2, 11)
 

@@ -25,12 +25,12 @@ def print_remedy(options: Sequence[str], *, only: str | None = None) -> None:
 def _without(words: Sequence[str], options: Sequence[str]) -> list[str]:
     """Return the words of a command without options that are replaced."""
     replaced = {option for option in options if option.startswith("--") and option not in ADDED}
-    kept: list[str] = []
+    words_left: list[str] = []
     skip = False
     for word in words:
         name, equals, _ = word.partition("=")
         if skip or name in replaced:
             skip = not skip and name in replaced and not equals and name != "--normalise"
             continue
-        kept.append(word)
-    return kept
+        words_left.append(word)
+    return words_left

@@ -31,8 +31,8 @@ def find_unknown_speakers(turns: Iterable[str], *, paragraphs: bool = False) -> 
     ('LLM',)
     """
     pattern = _AT_PARAGRAPH if paragraphs else _AT_LINE
-    found = (match["name"] for turn in turns if ":" in turn or "：" in turn for match in pattern.finditer(turn))
-    return tuple(dict.fromkeys(name for name in found if name[0].isupper()))
+    labels = (match["name"] for turn in turns if ":" in turn or "：" in turn for match in pattern.finditer(turn))
+    return tuple(dict.fromkeys(name for name in labels if name[0].isupper()))
 
 
 def describe_unknown_speaker(name: str) -> str:

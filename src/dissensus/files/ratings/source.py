@@ -31,16 +31,7 @@ def load_source(
 ) -> RatingsSource:
     """Return a source as a long table with its own column names, or with the standard ones if it is converted.
 
-    Parameters
-    ----------
-    source
-        Path of a file, or a table in memory.
-    options
-        Columns of the source; `rater` is None for a table of counts.
-    kind
-        Kind of the source; detected if None.
-    report
-        Called with the error of each faulty LeWiDi entry, which is left out; None to raise it.
+    Faulty LeWiDi entries are reported and left out, or raised without `report`.
     """
     if kind is not None:
         get_kind(kind)
@@ -89,8 +80,8 @@ def _read_entries(source: Any) -> lewidi.Entries | None:
 def _from_entries(
     source: Any, entries: lewidi.Entries, options: RatingsFileOptions, report: Report | None
 ) -> RatingsSource:
-    given = _wide_options(options)
-    check_options(given, KINDS["lewidi"].reads, f"{_name(source)} is lewidi")
+    chosen = _wide_options(options)
+    check_options(chosen, KINDS["lewidi"].reads, f"{_name(source)} is lewidi")
     with name_source(source):
         table, notes = lewidi.read(entries, annotators=options.annotators, question=options.question, report=report)
     return RatingsSource(long.normalise(table), "lewidi", notes)

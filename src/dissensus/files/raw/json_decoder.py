@@ -46,8 +46,8 @@ def repair(data: bytes) -> bytes:
     """
 
     def replacement(match: re.Match[bytes]) -> bytes:
-        found = match[0]
-        return found if found.startswith(b'"') else b"" if found == b"," else b"null"
+        token = match[0]
+        return token if found.startswith(b'"') else b"" if found == b"," else b"null"
 
     return _REPAIRABLE.sub(replacement, data)
 

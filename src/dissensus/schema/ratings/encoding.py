@@ -130,13 +130,13 @@ def _order(
         "last": answered.is_last_distinct,
         "drop": answered.is_unique,
     }[rules.duplicates]()
-    kept = blank.clone().scatter(blank.not_().arg_true(), chosen)
-    dropped = int((~kept).sum())
+    retained = blank.clone().scatter(blank.not_().arg_true(), chosen)
+    dropped = int((~retained).sum())
     note = (
         f"{dropped:,} rating{'s' * (dropped != 1)} left out, because a rater rated an item more than once "
         f"(--duplicates {rules.duplicates})."
     )
-    return order.filter(kept.gather(order)), (note,) * bool(dropped)
+    return order.filter(retained.gather(order)), (note,) * bool(dropped)
 
 
 def _report_duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoice, report: CheckReport) -> None:
@@ -147,7 +147,7 @@ def _report_duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoi
     item, rater = frame[choice.item], frame[choice.rater or names.RATER_ID]
     answers = frame.select(choice.questions)
     identical = answers[duplicates].equals(answers[first.gather(pl.Series(duplicates))])
-    kept = "first, which is the same" if identical else "first or last"
+    retained = "first, which is the same" if identical else "first or last"
     report(
         FailedCheck(
             check="duplicate rating",
@@ -160,7 +160,7 @@ def _report_duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoi
             ),
             allowed="A rater rates an item once.",
             remedy=(
-                f"Drop the rating that does not count, or keep the {kept}, or none (drop): --duplicates "
+                f"Drop the rating that does not count, or keep the {retained}, or none (drop): --duplicates "
                 "first|last|drop (in Python: duplicates=...). If raters gave several labels to an item, each label is "
                 "a question of its own."
             ),
