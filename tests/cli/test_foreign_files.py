@@ -192,3 +192,17 @@ def test_an_interrupted_report_leaves_no_folder(ratings_csv: Path, tmp_path: Pat
     assert process.returncode != 0
     assert "Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == [ratings_csv.name]
+
+
+def test_validate_takes_the_options_of_analyse(run: RunCommand, tmp_path: Path) -> None:
+    frame = simulate_frame(3)
+    frame.with_columns(rater_age=pl.col("rater_id").rank("dense") + 17).write_csv(tmp_path / "x.csv")
+    pl.DataFrame({"item_id": frame["item_id"].unique().sort(), "phase": "one"}).write_csv(tmp_path / "items.csv")
+    assert run("validate", "x.csv", "--items", "items.csv", "--bins", "age=18,30").returncode == 0
+    for words, message in (
+        (("--bins", "height=18"), "There is no axis 'height'"),
+        (("--items", "x.csv"), "is twice in the table of items"),
+        (("--raters", "items.csv"), "There is no column 'rater_id'"),
+    ):
+        done = run("validate", "x.csv", *words)
+        assert (done.returncode, message in done.stdout) == (1, True), done.stdout

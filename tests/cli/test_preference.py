@@ -51,6 +51,14 @@ def test_a_model_is_trained_and_measured(run: RunCommand, pairs: Path, model: Pa
     assert len(lines) == 2 + len(document["slices"])
 
 
+def test_a_model_below_chance_is_named(run: RunCommand, pairs: Path, model: Path, tmp_path: Path) -> None:
+    exchanged = [{"chosen": pair["rejected"], "rejected": pair["chosen"]} for pair in map(json.loads, pairs.open())]
+    path = tmp_path / "neutral.jsonl"
+    path.write_text("\n".join(map(json.dumps, exchanged)))
+    assert "below chance" not in run("preference", "evaluate", pairs, "--model", model).stderr
+    assert "of the pairs, below chance. Does it have" in run("preference", "evaluate", path, "--model", model).stderr
+
+
 def test_folds_need_no_model(run: RunCommand, pairs: Path) -> None:
     done = run("preference", "evaluate", pairs, "--folds", "3", "--format", "json")
     assert done.returncode == 0, done.stderr

@@ -35,6 +35,18 @@ CategoriesOption = Annotated[
     typer.Option(metavar="A,B,…", help='Answers in order, as "No,Unsure,Yes".', rich_help_panel=READING),
 ]
 
+ItemsOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Table with one row an item, to join to the items.", rich_help_panel=READING),
+]
+RatersOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table with one row a rater, whose rater_… columns are joined to the raters.",
+        rich_help_panel=READING,
+    ),
+]
 MissingOption = Annotated[
     str | None,
     typer.Option(

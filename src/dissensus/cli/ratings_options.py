@@ -19,6 +19,7 @@ from dissensus.cli.options import (
     DuplicatesOption,
     ItemColumnOption,
     ItemColumnsOption,
+    ItemsOption,
     KindOption,
     MissingOption,
     NoRatersOption,
@@ -26,6 +27,7 @@ from dissensus.cli.options import (
     RaterAttributeOption,
     RaterColumnOption,
     RaterColumnsOption,
+    RatersOption,
     TextColumnOption,
 )
 from dissensus.cli.standard_input import spool
@@ -85,18 +87,8 @@ def load_ratings(
             "xlsx; - reads standard input.",
         ),
     ],
-    items: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Table with one row an item, to join to the items.", rich_help_panel=READING),
-    ] = None,
-    raters: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Table with one row a rater, whose rater_… columns are joined to the raters.",
-            rich_help_panel=READING,
-        ),
-    ] = None,
+    items: ItemsOption = None,
+    raters: RatersOption = None,
     question: Annotated[
         str | None,
         typer.Option(

@@ -12,10 +12,12 @@ from dissensus.cli.options import (
     READING,
     AnnotatorsOption,
     AnswerColumnOption,
+    BinsOption,
     CategoriesOption,
     DuplicatesOption,
     ItemColumnOption,
     ItemColumnsOption,
+    ItemsOption,
     KindOption,
     MissingOption,
     NoRatersOption,
@@ -23,9 +25,10 @@ from dissensus.cli.options import (
     RaterAttributeOption,
     RaterColumnOption,
     RaterColumnsOption,
+    RatersOption,
     TextColumnOption,
 )
-from dissensus.cli.ratings_options import split_categories
+from dissensus.cli.ratings_options import split_bins, split_categories
 from dissensus.cli.remedy import print_remedy
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.cli.standard_input import spool
@@ -38,6 +41,8 @@ def validate(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="Tables of ratings, preference pairs, or red-team attempts.")
     ],
+    items: ItemsOption = None,
+    raters: RatersOption = None,
     question: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Question to check; repeatable. Default: all.", rich_help_panel=READING),
@@ -51,6 +56,7 @@ def validate(
     missing: MissingOption = None,
     normalise: NormaliseOption = False,
     duplicates: DuplicatesOption = "refuse",
+    bins: BinsOption = None,
     text_column: TextColumnOption = None,
     kind: KindOption = None,
     rater_columns: RaterColumnsOption = None,
@@ -83,6 +89,9 @@ def validate(
             missing=split_categories(missing) or (),
             normalise=normalise,
             duplicates=duplicates,
+            bins=split_bins(bins),
+            items=items,
+            raters=raters,
             text=text_column,
             kind=kind,
             rater_columns=rater_columns,

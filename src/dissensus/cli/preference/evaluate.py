@@ -39,6 +39,9 @@ from dissensus.preference.models.linear import length_margins
 from dissensus.preference.models.model import Model, check_purpose, compute_margins
 from dissensus.workflows.models.scorers import open_model
 
+CHANCE = 0.5
+"""Accuracy of a model that knows nothing."""
+
 
 class _EvaluatedModel(NamedTuple):
     """A model, its margins on the pairs, and their evaluation."""
@@ -85,6 +88,7 @@ def evaluate(
         tested = _evaluate_model(read, model, known_purpose, force=force, level=level)
     else:
         tested = _cross_validate(read, folds or 0, kind, level=level, seed=seed)
+    _warn_below_chance(tested)
     rival = None if against is None else _evaluate_model(read, against, known_purpose, force=force, level=level)
     difference = None if rival is None else _compare_models(read, tested, rival, level=level)
     if paged:
@@ -98,6 +102,17 @@ def evaluate(
     else:
         values = _values(tested, rival, difference)
         result_writer.write_text(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False), output)
+
+
+def _warn_below_chance(tested: _EvaluatedModel) -> None:
+    accuracy = tested.evaluation.accuracy
+    if accuracy.ci_high < CHANCE:
+        typer.echo(
+            f"Warning: {tested.model['name']} agrees with people on {accuracy.estimate:.3f} of the pairs, below "
+            "chance. Does it have another purpose, such as harmless on helpful pairs, or are chosen and rejected "
+            "exchanged?",
+            err=True,
+        )
 
 
 def _report(read: ReadPairs, tested: _EvaluatedModel, rival: RivalModel | None, *, seed: int) -> str:

@@ -14,7 +14,7 @@ from dissensus.files.ratings.source import load_source
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.bins import suggest_bins
-from dissensus.schema.ratings.cleaning import Duplicates, check_rules
+from dissensus.schema.ratings.cleaning import CleaningRules, Duplicates, check_rules
 from dissensus.schema.ratings.column_choice import ALL
 from dissensus.schema.ratings.findings import FailedCheck
 from dissensus.schema.ratings.table import Ratings
@@ -91,6 +91,21 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
             duplicates=duplicates,
         )
     ratings = replace(ratings, notes=(*loaded.notes, *ratings.notes))
+    rules = check_rules(missing, normalise, duplicates)
+    ratings = _join(ratings, items, raters, item, rater, rules, bins)
+    return replace(ratings, notes=(*ratings.notes, *_suggest_bins(ratings)))
+
+
+def _join(
+    ratings: Ratings,
+    items: Any,
+    raters: Any,
+    item: str,
+    rater: str | None,
+    rules: CleaningRules,
+    bins: Mapping[str, Sequence[float]] | None,
+) -> Ratings:
+    """Return ratings with the attributes of tables of items and raters, and with intervals."""
     if items is not None:
         table = to_frame(items)
         with name_source(items):
@@ -98,11 +113,11 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     if raters is not None:
         table = to_frame(raters)
         with name_source(raters):
-            id_column = rater if rater in table.columns else names.RATER_ID
-            ratings = ratings.with_raters(table, rater=id_column, missing=missing, normalise=normalise)
+            column = rater if rater in table.columns else names.RATER_ID
+            ratings = ratings.with_raters(table, rater=column, missing=rules.missing, normalise=rules.normalise)
     for axis, edges in (bins or {}).items():
         ratings = ratings.with_bins(axis, edges)
-    return replace(ratings, notes=(*ratings.notes, *_suggest_bins(ratings)))
+    return ratings
 
 
 def _suggest_bins(ratings: Ratings) -> Iterator[str]:
@@ -143,6 +158,8 @@ def _file_options(
 def validate(  # noqa: PLR0913 - options are keyword-only
     source: Any,
     *,
+    items: Any = None,
+    raters: Any = None,
     item: str = names.ITEM_ID,
     rater: str | None = names.RATER_ID,
     answer: str | None = None,
@@ -153,6 +170,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     missing: Sequence[str] = (),
     normalise: bool = False,
     duplicates: Duplicates = "refuse",
+    bins: Mapping[str, Sequence[float]] | None = None,
     kind: str | None = None,
     rater_columns: str | None = None,
     item_columns: str | None = None,
@@ -164,6 +182,8 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     ----------
     source
         As for `read_ratings`.
+    items, raters, bins
+        As for `read_ratings`; checked if the table itself has no errors.
     item, rater, answer, questions, rater_attributes, categories, text, missing, normalise, duplicates
         As for `read_ratings`; by default all questions are checked.
     kind, rater_columns, item_columns, annotators
@@ -212,10 +232,28 @@ def validate(  # noqa: PLR0913 - options are keyword-only
         text=text,
         rules=rules,
     )
+    joined: tuple[FailedCheck, ...] = ()
+    if result.ok and (items is not None or raters is not None or bins):
+        try:
+            ratings = Ratings.from_frame(
+                loaded.frame,
+                item=item if loaded.kind is None else names.ITEM_ID,
+                rater=rater if loaded.kind is None else names.RATER_ID,
+                answer=answer,
+                questions=None if answer is not None and questions == ALL else questions,
+                rater_attributes=rater_attributes,
+                categories=categories,
+                missing=missing,
+                normalise=normalise,
+                duplicates=duplicates,
+            )
+            _join(ratings, items, raters, item, rater, rules, bins)
+        except DissensusError as error:
+            joined = unreadable_validation(name, error).findings
     return replace(
         result,
         kind=result.kind if loaded.kind is None else f"{loaded.kind} file",
-        findings=(*_describe_entries(faults), *result.findings),
+        findings=(*_describe_entries(faults), *joined, *result.findings),
         notes=(*loaded.notes, *result.notes),
     )
 

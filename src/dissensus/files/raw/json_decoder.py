@@ -47,7 +47,7 @@ def repair(data: bytes) -> bytes:
 
     def replacement(match: re.Match[bytes]) -> bytes:
         token = match[0]
-        return token if found.startswith(b'"') else b"" if found == b"," else b"null"
+        return token if token.startswith(b'"') else b"" if token == b"," else b"null"
 
     return _REPAIRABLE.sub(replacement, data)
 
