@@ -52,7 +52,8 @@ def test_a_model_is_trained_and_measured(run: RunCommand, pairs: Path, model: Pa
 
 
 def test_a_model_below_chance_is_named(run: RunCommand, pairs: Path, model: Path, tmp_path: Path) -> None:
-    exchanged = [{"chosen": pair["rejected"], "rejected": pair["chosen"]} for pair in map(json.loads, pairs.open())]
+    lines = [json.loads(line) for line in pairs.read_text().splitlines()]
+    exchanged = [{"chosen": pair["rejected"], "rejected": pair["chosen"]} for pair in lines]
     path = tmp_path / "neutral.jsonl"
     path.write_text("\n".join(map(json.dumps, exchanged)))
     assert "below chance" not in run("preference", "evaluate", pairs, "--model", model).stderr

@@ -231,3 +231,36 @@ def test_the_text_of_items_is_read_by_any_name() -> None:
 def test_free_text_is_said_to_be_free_text() -> None:
     with pytest.raises(InvalidInput, match="look like free text"):
         Ratings.from_frame(frame([f"I think that {n}" for n in range(80)]), answer="label")
+
+
+MULTIPLE = [
+    pl.DataFrame(
+        {
+            "item_id": ["1", "1", "1", "2", "2"],
+            "rater_id": ["a", "a", "b", "a", "b"],
+            "label": ["rude", "false", "false", "none of these", "rude"],
+        }
+    ),
+    pl.DataFrame(
+        {
+            "item_id": ["1", "1", "2", "2"],
+            "rater_id": ["a", "b", "a", "b"],
+            "label": ["rude | false", '["false"]', "none of these", "Rude"],
+        }
+    ),
+]
+
+
+@pytest.mark.parametrize("table", MULTIPLE)
+def test_one_of_several_labels_is_a_question(table: pl.DataFrame) -> None:
+    ratings = Ratings.from_frame(table, answer="label", has_label="rude")
+    assert ratings.scale("label") == ("No", "Yes")
+    assert ratings.codes("label")[2].tolist() == [1, 0, 0, 1]
+    assert validate(table, answer="label", has_label="rude").ok
+
+
+def test_a_label_that_nobody_gave_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"No rater gave the label 'rud'\. .* Did you mean 'rude'"):
+        Ratings.from_frame(MULTIPLE[0], answer="label", has_label="rud")
+    with pytest.raises(InvalidInput, match="--has-label LABEL reads whether one is among them"):
+        Ratings.from_frame(MULTIPLE[0], answer="label", categories=["rude", "false", "none of these"])

@@ -69,6 +69,14 @@ TextColumnOption = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Column with the texts of items. Default: text.", rich_help_panel=READING),
 ]
+HasLabelOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LABEL",
+        help="Read whether LABEL is among the labels that a rater gave to an item: Yes or No.",
+        rich_help_panel=READING,
+    ),
+]
 BinsOption = Annotated[
     list[str] | None,
     typer.Option(

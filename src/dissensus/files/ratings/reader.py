@@ -33,6 +33,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     rater_attributes: Sequence[str] | Literal["auto"] = (),
     categories: Sequence[str] | None = None,
     text: str | None = None,
+    has_label: str | None = None,
     missing: Sequence[str] = (),
     normalise: bool = False,
     duplicates: Duplicates = "refuse",
@@ -53,7 +54,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
         Path or table with one row per item, joined to `Ratings.items`.
     raters
         Path or table with one row per rater, whose ``rater_*`` columns are joined to `Ratings.raters`.
-    item, rater, answer, questions, rater_attributes, categories, text, missing, normalise, duplicates
+    item, rater, answer, questions, rater_attributes, categories, text, has_label, missing, normalise, duplicates
         As for `Ratings.from_frame`.
     bins
         Lowest values of the intervals of numeric attributes: ``{"age": [18, 30, 45]}``; see `Ratings.with_bins`.
@@ -86,6 +87,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
             rater_attributes=rater_attributes,
             categories=categories,
             text=text,
+            has_label=has_label,
             missing=missing,
             normalise=normalise,
             duplicates=duplicates,
@@ -167,6 +169,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     rater_attributes: Sequence[str] | Literal["auto"] = (),
     categories: Sequence[str] | None = None,
     text: str | None = None,
+    has_label: str | None = None,
     missing: Sequence[str] = (),
     normalise: bool = False,
     duplicates: Duplicates = "refuse",
@@ -184,7 +187,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
         As for `read_ratings`.
     items, raters, bins
         As for `read_ratings`; checked if the table itself has no errors.
-    item, rater, answer, questions, rater_attributes, categories, text, missing, normalise, duplicates
+    item, rater, answer, questions, rater_attributes, categories, text, has_label, missing, normalise, duplicates
         As for `read_ratings`; by default all questions are checked.
     kind, rater_columns, item_columns, annotators
         As for `read_ratings`.
@@ -230,6 +233,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
         rater_attributes=rater_attributes,
         categories=categories,
         text=text,
+        has_label=has_label,
         rules=rules,
     )
     joined: tuple[FailedCheck, ...] = ()
@@ -243,6 +247,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
                 questions=None if answer is not None and questions == ALL else questions,
                 rater_attributes=rater_attributes,
                 categories=categories,
+                has_label=has_label,
                 missing=missing,
                 normalise=normalise,
                 duplicates=duplicates,

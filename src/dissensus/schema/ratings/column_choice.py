@@ -44,6 +44,15 @@ class ColumnChoice:
     flag: str | None  # column that flags raters
     time: str | None
 
+    def require_question(self, option: str) -> str:
+        """Return the only question; raise if an option needs one and there are several."""
+        if len(self.questions) != 1:
+            raise InvalidInput(
+                f"{option} reads one question, and there are several: {format_list(self.questions)}. Name one with "
+                "--answer (in Python: answer=...)."
+            )
+        return self.questions[0]
+
 
 def choose_columns(
     columns: Sequence[str],

@@ -161,8 +161,8 @@ def _report_duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoi
             allowed="A rater rates an item once.",
             remedy=(
                 f"Drop the rating that does not count, or keep the {retained}, or none (drop): --duplicates "
-                "first|last|drop (in Python: duplicates=...). If raters gave several labels to an item, each label is "
-                "a question of its own."
+                "first|last|drop (in Python: duplicates=...). If raters gave several labels to an item, "
+                "--has-label LABEL reads whether one is among them."
             ),
             options=("--duplicates", "first") if identical else (),
         )

@@ -20,6 +20,7 @@ from dissensus.schema.ratings.encoding import encode_ratings
 from dissensus.schema.ratings.findings import raise_failed_check
 from dissensus.schema.ratings.headers import strip_headers
 from dissensus.schema.ratings.joins import join_items, join_raters
+from dissensus.schema.ratings.multiple_labels import select_label
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -79,6 +80,7 @@ class Ratings:
         rater_attributes: Sequence[str] | Literal["auto"] = (),
         categories: Sequence[str] | None = None,
         text: str | None = None,
+        has_label: str | None = None,
         missing: Sequence[str] = (),
         normalise: bool = False,
         duplicates: Duplicates = "refuse",
@@ -105,6 +107,9 @@ class Ratings:
         text
             Column with the texts of items, read as ``item_text``. By default ``text``, if it has one text for each
             item and there is neither ``context``, ``response`` nor ``item_text``.
+        has_label
+            A label, where raters gave several to an item, in rows or in a cell separated by | or ;: the answer is Yes
+            or No, whether it is among them.
         missing
             Words for a missing answer or attribute, besides empty cells and the usual ones: NaN, NA, N/A, null, <NA>,
             and None among answers. Usual words are answers if `categories` names them.
@@ -141,6 +146,8 @@ class Ratings:
             text=text,
             frame=frame,
         )
+        if has_label is not None:
+            frame = select_label(frame, choice.item, choice.rater, choice.require_question("has_label"), has_label)
         encoded = encode_ratings(frame, choice, categories, raise_failed_check, rules)
         notes = (*header_notes, *(remark.note for remark in encoded.remarks), *encoded.notes)
         ratings = cls(encoded.sorted_answers(), encoded.raters, encoded.items, notes)._drop_blank_rows()

@@ -19,6 +19,7 @@ from dissensus.schema.ratings.column_choice import ALL, choose_columns
 from dissensus.schema.ratings.encoding import encode_ratings
 from dissensus.schema.ratings.findings import FailedCheck, ValidationProblem
 from dissensus.schema.ratings.headers import strip_headers
+from dissensus.schema.ratings.multiple_labels import select_label
 from dissensus.schema.tabular_result import TabularResult
 
 MAX_SHOWN = 5
@@ -163,6 +164,7 @@ def validate_table(  # noqa: PLR0913 - options are keyword-only
     rater_attributes: Sequence[str] | Literal["auto"] = (),
     categories: Sequence[str] | None = None,
     text: str | None = None,
+    has_label: str | None = None,
     rules: CleaningRules = CleaningRules(),  # noqa: B008 - frozen
 ) -> Validation:
     """Check a long table, and list all problems."""
@@ -179,6 +181,8 @@ def validate_table(  # noqa: PLR0913 - options are keyword-only
             text=text,
             frame=frame,
         )
+        if has_label is not None:
+            frame = select_label(frame, choice.item, choice.rater, choice.require_question("has_label"), has_label)
         encoded = encode_ratings(frame, choice, categories, findings.append, rules)
     except DissensusError as error:
         return Validation(source=source, kind=_kind(frame), n_rows=frame.height, findings=(*findings, _fatal(error)))

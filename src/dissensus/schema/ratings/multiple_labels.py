@@ -1,0 +1,54 @@
+"""Answers of several labels: whether a rater gave one of them to an item."""
+
+import json
+import re
+from contextlib import suppress
+
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.ratings import cells
+from dissensus.schema.ratings.cleaning import fold
+
+NO, YES = "No", "Yes"
+_SEPARATORS = re.compile(r"[|;]")
+
+
+def select_label(frame: pl.DataFrame, item: str, rater: str | None, question: str, label: str) -> pl.DataFrame:
+    """Return one row for each rater and item, whose answer is Yes if one of its labels is this one.
+
+    Labels stand in several rows, or in one cell, separated by | or ; or as a JSON list.
+    """
+    texts = cells.to_text(frame[question])
+    labels = {text: split_labels(text) for text in texts.drop_nulls().unique()}
+    known = {fold(name): name for names in labels.values() for name in names}
+    if fold(label) not in known:
+        listed = sorted(known.values())
+        raise InvalidInput(
+            f"No rater gave the label {format_value(label)}. The labels of {question} are "
+            f"{format_list(listed, 30)}.{suggest(label, listed[:1000])}"
+        )
+    has_label = {text: fold(label) in map(fold, names) if names else None for text, names in labels.items()}
+    chosen = texts.replace_strict(list(has_label), list(has_label.values()), default=None, return_dtype=pl.Boolean)
+    pair = [item] if rater is None else [item, rater]
+    keys = frame.select(pl.col(pair).cast(pl.String).str.strip_chars()).with_columns(chosen=chosen)
+    keys = keys.with_columns(pl.col("chosen").max().over(pair) if rater is not None else pl.col("chosen"))
+    answers = pl.select(pl.when(keys["chosen"]).then(pl.lit(YES)).when(~keys["chosen"]).then(pl.lit(NO))).to_series()
+    labelled = frame.with_columns(answers.alias(question))
+    return labelled if rater is None else labelled.filter(keys.select(pl.struct(pair).is_first_distinct()).to_series())
+
+
+def split_labels(text: str) -> list[str]:
+    """Return the labels in a cell.
+
+    Examples
+    --------
+    >>> split_labels("rude | false"), split_labels('["rude", "false"]'), split_labels("rude")
+    (['rude', 'false'], ['rude', 'false'], ['rude'])
+    """
+    if text.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            values = json.loads(text)
+            return [str(value).strip() for value in values if value is not None]
+    return [part.strip() for part in _SEPARATORS.split(text) if part.strip()]
