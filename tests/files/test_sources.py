@@ -49,7 +49,8 @@ def test_two_filled_sheets_are_refused(tmp_path: Path) -> None:
 def test_damaged_and_oversized_spreadsheets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_spreadsheet(tmp_path / "ratings.xlsx", {"one": ROWS})
     whole = path.read_bytes()
-    for data in (b"PK\x03\x04", whole[: len(whole) // 2], b"item_id,rater_id\n1,2\n"):
+    newer = whole.replace(b"PK\x01\x02\x14\x03\x14", b"PK\x01\x02\x14\x03\xf4")
+    for data in (b"PK\x03\x04", whole[: len(whole) // 2], newer, b"item_id,rater_id\n1,2\n"):
         path.write_bytes(data)
         with pytest.raises(InvalidInput, match="is not a spreadsheet"):
             ds.read_ratings(path)

@@ -47,7 +47,7 @@ def _check_size(data: bytes, path: Path) -> None:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             limits.check_bytes(sum(part.file_size for part in archive.infolist()), path, "unpacks to something")
             names = Counter(part.filename for part in archive.infolist())
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, NotImplementedError):
         names = Counter()
     if not any(name.startswith("xl/") for name in names):
         raise InvalidInput(f"{format_value(path)} is not a spreadsheet, though its name ends in .xlsx. Rename it.")
