@@ -286,7 +286,7 @@ def test_progress_rises_to_one(ratings: Ratings) -> None:
 
 
 def test_to_polars_has_one_line_a_row_with_the_settings(full: Analysis) -> None:
-    frame = full.to_polars()
+    frame = full.to_polars(settings=True)
     assert frame.height == len(full.overall) + len(full.rows)
     assert frame.columns[:12] == list(STABLE_KEYS[:12])
     assert set(STABLE_KEYS) <= set(frame.columns)

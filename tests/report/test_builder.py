@@ -43,7 +43,7 @@ def assert_useful(report: Report) -> None:
     assert all(section.parts or section.absent for section in report.sections)
     sentences = [part.reading for part in report.parts] + [item.figure.reading for item in report.items]
     sentences += [*report.notes, report.summary, *(size.value for size in report.sizes), *absent(report).values()]
-    assert not any(re.search(r"\b(nan|NaN|None(?! of)|inf|null)\b", text) for text in sentences)
+    assert not any(re.search(r"(?<!')\b(nan|NaN|None(?! of)|inf|null)\b", text) for text in sentences)
     assert report.to_html().endswith("</html>\n")
 
 
@@ -110,7 +110,7 @@ def test_missing_columns_are_named(ratings: Ratings) -> None:
     assert reasons["gold"].startswith("The items have no 'safety_gold'. Items have no attributes.")
     assert "Items have no harm_type" in reasons["items"]
     assert reasons["filter"].startswith("The file flags no rater and none meets a criterion")
-    assert reasons["contested"].startswith("The texts of the items are not in the file")
+    assert reasons["contested"].startswith("The texts of the items are not read")
     assert absent(quick(ratings, permutations=0))["chance"].startswith("There are no permutations")
     assert absent(quick(ratings, contested=0))["contested"].startswith("No items were requested")
     timeless = quick(ratings)["vetting"]

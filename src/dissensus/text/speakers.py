@@ -10,6 +10,9 @@ _NAMES: Final = (
     r"gpt[\w.-]*|chatgpt[\w.-]*|claude[\w .-]{0,12}|gemini[\w .-]{0,12}|bard|copilot|lamda|palm|llama[\w.-]*|"
     r"mistral[\w.-]*|qwen[\w.-]*|deepseek[\w.-]*|alexa|siri"
 )
+OWN: Final = ("Human", "Assistant")
+"""Speakers of hh-rlhf, whose published files also have them without the space that begins a turn."""
+
 _LABEL: Final = rf"[ \t]*[*_]{{0,3}}(?P<name>{_NAMES})[*_]{{0,3}}[ \t]*[:：]"
 _AT_LINE: Final = re.compile(rf"(?:\A|\n){_LABEL}", re.IGNORECASE)
 _AT_PARAGRAPH: Final = re.compile(rf"(?:\A|\n[ \t]*\n){_LABEL}", re.IGNORECASE)
@@ -31,8 +34,9 @@ def find_unknown_speakers(turns: Iterable[str], *, paragraphs: bool = False) -> 
     ('LLM',)
     """
     pattern = _AT_PARAGRAPH if paragraphs else _AT_LINE
+    own = OWN if paragraphs else ()
     labels = (match["name"] for turn in turns if ":" in turn or "：" in turn for match in pattern.finditer(turn))
-    return tuple(dict.fromkeys(name for name in labels if name[0].isupper()))
+    return tuple(dict.fromkeys(name for name in labels if name[0].isupper() and name not in own))
 
 
 def describe_unknown_speaker(name: str) -> str:

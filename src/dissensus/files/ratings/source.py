@@ -15,6 +15,9 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_guesses import guess_column
 from dissensus.schema.ratings.headers import strip_headers
 
+BEGINNING = 2**20
+"""Bytes within which the first entry of a LeWiDi file has its annotations."""
+
 Report = Callable[[InvalidInput], None]
 
 
@@ -73,7 +76,11 @@ def _read_entries(source: Any) -> lewidi.Entries | None:
     path = Path(source)
     if content.detect_format(path) != "json":
         return None
-    value = json_table.one_object(content.read_content(path), path)
+    data = content.read_content(path)
+    # A large object that holds no annotations is not decoded at once.
+    if b'"annotations"' not in data[:BEGINNING]:
+        return None
+    value = json_table.one_object(data, path)
     return value if lewidi.is_lewidi(value) else None
 
 
