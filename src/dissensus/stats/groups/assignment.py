@@ -1,0 +1,192 @@
+"""Assignment of items to the raters of each group, observed and under permutation of the raters."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.stats.design import Codes, Design, statistics
+from dissensus.stats.groups import kernels
+from dissensus.stats.result import FloatArray
+
+MAX_SHIFT: Final = 0.25
+"""Largest shift of a null distribution, in its standard deviations: a two-sided test at 5 % rejects up to 5.7 %."""
+
+MAX_LOAD: Final = 0.05
+"""Largest relative difference of the ratings per item, unless it lies within what permutations give."""
+
+MAX_Z: Final = 1.96
+"""Largest difference of an assignment from permuted ones, in their standard deviations, that passes for chance."""
+
+SHUFFLES: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AssignmentEffect:
+    """Effect of the assignment of items on permutation tests of statistics that depend on the number of ratings.
+
+    Parameters
+    ----------
+    ratings, permuted_ratings
+        Mean ratings per item that the group rated, observed and over permutations, shape (C, 2): the group of each
+        comparison, and the group it is compared with.
+    unequal
+        Whether either number differs by more than `MAX_LOAD`, and by more than permutations do, shape (C,).
+    systematic
+        Whether ratings per item, their mean inverse or mean square, or the number of items that a group rated lie
+        outside what permutations give, shape (C,): the assignment depended on the group.
+    shuffled
+        Statistics after exchange of the groups of the ratings of each item, shape (S, C, M): their values in this
+        assignment if groups do not differ.
+    """
+
+    ratings: FloatArray
+    permuted_ratings: FloatArray
+    unequal: npt.NDArray[np.bool_]
+    systematic: npt.NDArray[np.bool_]
+    shuffled: FloatArray
+
+
+def is_complete(design: Design, group: Codes) -> bool:
+    """Return whether every rater with a group rated every item that any of them rated.
+
+    Examples
+    --------
+    >>> is_complete(Design(np.array([0, 0, 1]), np.array([0, 1, 0]), np.zeros(3, int), 2, 2, 2), np.array([0, 1]))
+    False
+    """
+    grouped = group >= 0
+    n_rated = np.bincount(design.items[grouped[design.raters]], minlength=design.n_items)
+    return bool((n_rated[n_rated > 0] == grouped.sum()).all())
+
+
+def assignment_effect(
+    design: Design,
+    group: Codes,
+    permuted: Codes,
+    inside: Codes,
+    outside: Codes,
+    *,
+    seed: np.random.SeedSequence,
+    shuffles: int = SHUFFLES,
+) -> AssignmentEffect:
+    """Measure the effect of the assignment of items.
+
+    A permutation test exchanges raters, and with them the numbers of ratings that groups have of each item. If quotas,
+    loads or locales determine who rates which items, those numbers differ between the observed groups and permuted
+    ones, and so do statistics that depend on them. Exchanging the groups of the *ratings of each item* keeps the
+    numbers as observed and removes every difference between groups; the mean of a statistic over such exchanges is its
+    expectation in this assignment, under the null hypothesis.
+
+    Parameters
+    ----------
+    design
+        The ratings.
+    group
+        Group of each rater, shape (R,); negative for none.
+    permuted
+        Groups of the raters in each permutation, shape (B, R).
+    inside, outside
+        Groups of each comparison, shape (C,); see `statistics`.
+    seed
+        Seed of the exchanges.
+    shuffles
+        Number of exchanges, S.
+
+    Returns
+    -------
+    AssignmentEffect
+
+    Examples
+    --------
+    The first group rated both items, and permuted groups only one or two of them:
+
+    >>> design = Design(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0, 1, 0]), 2, 2, 2)
+    >>> arguments = np.array([[0, 1], [1, 0]]), np.array([0]), np.array([1])
+    >>> effect = assignment_effect(design, np.array([0, 1]), *arguments, seed=np.random.SeedSequence(0))
+    >>> effect.ratings.tolist(), effect.shuffled.shape
+    ([[1.0, 1.0]], (200, 1, 7))
+    """
+    observed = _describe_assignment(design, group, inside, outside)
+    drawn = np.array([_describe_assignment(design, codes, inside, outside) for codes in permuted[:shuffles]])
+    centre, spread = drawn.mean(axis=0), drawn.std(axis=0)
+    gap = np.abs(observed - centre)
+    beyond = gap > MAX_Z * spread + 1e-9 * np.abs(centre)
+    return AssignmentEffect(
+        ratings=observed[..., 0],
+        permuted_ratings=centre[..., 0],
+        unequal=(beyond & (gap > MAX_LOAD * centre))[..., 0].any(axis=1),
+        systematic=beyond.any(axis=(1, 2)),
+        shuffled=_exchange_ratings(design, group, inside, outside, seed, shuffles),
+    )
+
+
+def null_shift(shuffled: FloatArray, null: FloatArray) -> FloatArray:
+    """Return the shift of each statistic by the assignment alone, in standard deviations of its permutations.
+
+    Parameters
+    ----------
+    shuffled
+        Statistics after exchanges within items, shape (S, …).
+    null
+        Statistics of permutations of raters, shape (B, …).
+
+    Returns
+    -------
+    ndarray, shape (…)
+        NaN where either has no defined value; infinite if permutations do not vary and the means differ.
+
+    Examples
+    --------
+    >>> null_shift(np.array([1.0, 1.0]), np.array([0.0, 1.0, 2.0, 1.0])).item()
+    0.0
+    """
+    (mean, _), (centre, spread) = _moments(shuffled), _moments(null)
+    gap = mean - centre
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.abs(gap) <= 1e-9 * (1 + np.abs(centre)), 0.0 * gap, gap / spread)
+
+
+def _moments(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    defined = np.isfinite(values)
+    n = defined.sum(axis=0)
+    filled = np.where(defined, values, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = filled.sum(axis=0) / n
+        spread = np.sqrt(np.where(defined, (values - mean) ** 2, 0.0).sum(axis=0) / n)
+    return np.asarray(mean), np.asarray(spread)
+
+
+def _describe_assignment(design: Design, group: Codes, inside: Codes, outside: Codes) -> FloatArray:
+    """Return mean ratings per rated item, their mean inverse and square, and rated items of each side, (C, 2, 4)."""
+    codes = group[design.raters].astype(np.int64)
+    n_groups = int(group.max()) + 1
+    kept = codes >= 0
+    flat = np.bincount(codes[kept] * design.n_items + design.items[kept], minlength=n_groups * design.n_items)
+    m = flat.reshape(n_groups, design.n_items).astype(np.float64)
+    total = m.sum(axis=0)
+    result = np.empty((len(inside), 2, 4))
+    for c, (g, h) in enumerate(zip(inside, outside, strict=True)):
+        for side, counts in enumerate((m[g], m[h] if h >= 0 else total - m[g])):
+            rated = counts[counts > 0]
+            n = max(1, rated.size)
+            result[c, side] = rated.sum() / n, (1 / rated).sum() / n, (rated * rated).sum() / n, rated.size
+    return result
+
+
+def _exchange_ratings(
+    design: Design, group: Codes, inside: Codes, outside: Codes, seed: np.random.SeedSequence, shuffles: int
+) -> FloatArray:
+    starts, raters, answers = design.by_item
+    kept = group[raters] >= 0
+    n_ratings = int(kept.sum())
+    # Every rating becomes a rater of its own, so that groups belong to ratings.
+    items = np.repeat(np.arange(design.n_items, dtype=np.int32), np.diff(starts))[kept]
+    single = Design(
+        items, np.arange(n_ratings, dtype=np.int32), answers[kept], design.n_items, n_ratings, design.n_categories
+    )
+    exchanged = np.tile(group[raters[kept]].astype(np.int32), (shuffles, 1))
+    bounds = np.searchsorted(items, np.arange(design.n_items + 1)).astype(np.int64)
+    kernels.shuffle_within_items(exchanged, bounds, seed.generate_state(shuffles, np.uint64))
+    return statistics(single, exchanged, inside, outside)
