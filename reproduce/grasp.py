@@ -234,6 +234,7 @@ def page(folder: Path) -> str:
     """Return the whole page, from the folder of shared data."""
     data = Data.of(folder)
     values, (by_gender, by_age) = table_5(data), table_2(data.ratings)
+    pool_irr = next(row for row in data.by_rule.overall if row.metric == "irr")
     index, marks = Section("DSI", tuple(dsi(data))), Section("Stars", tuple(stars(data)), _STARS, _BESIDE)
     grids = [row for part in (values, by_gender, by_age) for rows in part.values() for row in rows]
     return "\n".join(
@@ -242,7 +243,7 @@ def page(folder: Path) -> str:
             count_line([*grids, *index.rows, *marks.rows]),
             "The ten values of cross-negentropy are among them by a rule that is not in the definition; see below.\n",
             "### Table 5\n",
-            f"{_TABLE_5} IRR of the whole pool is {three_digits(estimate(data.by_rule.overall[0]))}.\n",
+            f"{_TABLE_5} IRR of the whole pool is {three_digits(estimate(pool_irr))}.\n",
             *grid("Group", tuple(METRICS.values()), values),
             *index.lines(),
             *marks.lines(),

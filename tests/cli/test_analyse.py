@@ -13,7 +13,20 @@ from tests.support.commands import RunCommand
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.analyse import analyse
 
-METRICS = ("irr", "xrr", "negentropy", "cross_negentropy", "plurality_size", "voting_agreement", "gai", "dsi")
+METRICS = (
+    *("answer_share", "mean_difference", "pairwise_agreement", "group_distance", "between_share"),
+    *(
+        "irr",
+        "xrr",
+        "negentropy",
+        "cross_negentropy",
+        "plurality_size",
+        "voting_agreement",
+        "gai",
+        "corrected_gai",
+        "dsi",
+    ),
+)
 OPTIONS = ("--by", "race", "--cross", "race*gender", "--permutations", "50", "--bootstrap", "50", "--seed", "3")
 
 
@@ -32,7 +45,7 @@ def test_json_is_that_of_the_library(run: RunCommand, ratings_csv: Path) -> None
 def test_csv_has_one_line_a_row(run: RunCommand, ratings_csv: Path) -> None:
     done = run("analyse", ratings_csv, "--by", "race", "--format", "csv")
     frame = pl.read_csv(io.StringIO(done.stdout))
-    assert frame.height == len(METRICS) + 3 * 7 + 1
+    assert frame.height == len(METRICS) + 3 * 12 + 2
     assert frame.columns[:5] == ["axis", "group", "against", "metric", "estimate"]
     assert set(frame["metric"]) == set(METRICS)
 

@@ -17,7 +17,10 @@ from dissensus.stats.association import dsi, gai
 from dissensus.stats.cohesion import negentropy, plurality_size
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement, xrr
 
-METRICS = ("irr", "xrr", "negentropy", "cross_negentropy", "plurality_size", "voting_agreement", "gai")
+UNBIASED = ("answer_share", "mean_difference", "pairwise_agreement", "group_distance")
+PUBLISHED = ("irr", "xrr", "negentropy", "cross_negentropy", "plurality_size", "voting_agreement", "gai")
+METRICS = (*UNBIASED, *PUBLISHED, "corrected_gai")
+OF_AXIS = ("between_share", "dsi")
 STABLE_KEYS = (
     *("axis", "group", "against", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction"),
     *("n_raters", "n_items", "reason"),
@@ -43,11 +46,11 @@ def repeat_analysis(ratings: Ratings, settings: dict[str, Any]) -> Analysis:
 def test_the_contract_of_the_json(full: Analysis) -> None:
     result = json.loads(full.to_json())
     assert result["schema_version"] == 1
-    assert set(result["overall"]) == {*METRICS, "dsi"}
+    assert set(result["overall"]) == {*METRICS, *OF_AXIS}
     for row in (*result["overall"].values(), *result["rows"]):
         assert set(STABLE_KEYS) <= set(row)
         assert list(row)[:4] == ["axis", "group", "against", "metric"]
-    assert {row["metric"] for row in result["rows"]} == {*METRICS, "dsi"}
+    assert {row["metric"] for row in result["rows"]} == {*METRICS, *OF_AXIS}
     assert (result["n_raters"], result["n_items"], result["n_ratings"]) == (24, 30, 720)
     assert result["categories"] == ["No", "Unsure", "Yes"]
     assert result == json.loads(json.dumps(full.to_dict(), allow_nan=False))
@@ -62,13 +65,25 @@ def test_every_group_has_every_metric_and_every_axis_a_dsi(full: Analysis) -> No
     expected = [
         (axis, group, metric)
         for axis, values in groups.items()
-        for group, metric in [*((group, metric) for group in values for metric in METRICS), (None, "dsi")]
+        for group, metric in [
+            *((group, metric) for group in values for metric in METRICS),
+            *((None, name) for name in OF_AXIS),
+        ]
     ]
     assert [(row.axis, row.group, row.metric) for row in full.rows] == expected
 
 
 def test_only_comparisons_name_a_reference(full: Analysis) -> None:
-    across = {"xrr", "cross_negentropy", "voting_agreement", "gai", "dsi"}
+    across = {
+        "mean_difference",
+        "group_distance",
+        "corrected_gai",
+        "xrr",
+        "cross_negentropy",
+        "voting_agreement",
+        "gai",
+        "dsi",
+    }
     for row in full.rows:
         assert row.against == ("rest" if row.metric in across else None), row
 
@@ -76,7 +91,7 @@ def test_only_comparisons_name_a_reference(full: Analysis) -> None:
 def test_the_whole_pool_has_no_axis_and_no_comparison(full: Analysis) -> None:
     for row in full.overall:
         assert (row.axis, row.group, row.against, row.p, row.direction) == (None, None, None, None, None)
-        within = row.metric in ("irr", "negentropy", "plurality_size")
+        within = row.metric in ("answer_share", "pairwise_agreement", "irr", "negentropy", "plurality_size")
         assert (row.estimate is not None) == within
         assert within or row.reason == "compares groups; name an axis"
         assert row.n_raters == 24
@@ -108,7 +123,7 @@ def test_values_not_requested_are_null(ratings: Ratings) -> None:
 
 def test_direction_is_that_from_the_median_of_the_null(full: Analysis) -> None:
     for r, row in enumerate(full.rows):
-        if row.p is not None and row.estimate is not None:
+        if row.p is not None and row.estimate is not None and row.metric in PUBLISHED:
             middle = float(np.nanmedian(full.null[:, r]))
             if abs(row.estimate - middle) > 1e-12:
                 assert row.direction == ("above" if row.estimate > middle else "below")
@@ -294,7 +309,7 @@ def test_to_polars_has_one_line_a_row_with_the_settings(full: Analysis) -> None:
     assert set(frame["setting_axes"]) == {"rater_race rater_gender rater_gender*rater_race"}
     assert frame["estimate"].dtype == pl.Float64
     assert frame["n_raters"].dtype == pl.Int64
-    assert [tuple(row[:4]) for row in frame.rows()][8:] == [
+    assert [tuple(row[:4]) for row in frame.rows()][14:] == [
         (row.axis, row.group, row.against, row.metric) for row in full.rows
     ]
     again_read = pl.read_csv(frame.write_csv().encode())

@@ -35,7 +35,7 @@ def dices(simulations: Drawn) -> Simulation:
 
 
 def alpha(ratings: Ratings) -> float:
-    return analyse(ratings).overall[0].estimate or 0.0
+    return next(row.estimate for row in analyse(ratings).overall if row.metric == "irr") or 0.0
 
 
 @pytest.mark.parametrize(("name", "rows", "columns"), [("dices-350", 43_050, 41), ("dices-990", 72_103, 43)])

@@ -52,10 +52,12 @@ def test_every_group_and_its_raters_are_in_the_text(analysis: Analysis) -> None:
 
 
 def test_numbers_of_the_text_are_those_of_the_rows(analysis: Analysis) -> None:
-    lines = {line.split("  ")[0]: line for line in str(analysis).splitlines()}
+    lines: dict[str, str] = {}
+    for line in str(analysis).splitlines():
+        lines[line.split("  ")[0]] = lines.get(line.split("  ")[0], "") + line
     for row in analysis.rows:
         if row.group is not None and row.estimate is not None:
-            assert f"{row.estimate:.3f}{row.stars}" in lines[row.group]
+            assert f"{row.estimate:.3f}{row.stars}" in lines[row.group], row
 
 
 def test_footnotes_describe_the_tests(analysis: Analysis) -> None:

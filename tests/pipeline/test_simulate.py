@@ -49,7 +49,7 @@ def test_group_effects_raise_the_divergence() -> None:
 def test_items_that_differ_raise_alpha_and_raters_that_differ_lower_it() -> None:
     def alpha(**options: float) -> float:
         pool = simulate_ratings(n_items=200, raters_per_cell=5, seed=2, **options)
-        return analyse(pool).overall[0].estimate or 0.0
+        return next(row.estimate for row in analyse(pool).overall if row.metric == "irr") or 0.0
 
     assert alpha(item_sd=1.5) > alpha(item_sd=0.5) > alpha(item_sd=0.0)
     assert alpha(rater_sd=0.0) > alpha(rater_sd=1.5)

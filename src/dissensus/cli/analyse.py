@@ -38,6 +38,12 @@ def analyse(
         typer.Option(metavar="AXIS", help="Axis, such as race; repeatable.", rich_help_panel=GROUPS),
     ] = None,
     cross: CrossOption = None,
+    share_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ANSWER", help="Answer whose share is compared; the last by default.", rich_help_panel=GROUPS
+        ),
+    ] = None,
     against: AgainstOption = "rest",
     min_raters: MinRatersOption = 5,
     permutations: PermutationsOption = 0,
@@ -69,9 +75,11 @@ def analyse(
 ) -> None:
     """Measure agreement within and between groups of raters.
 
-    Of the pool and every group: Krippendorff's alpha (IRR), negentropy, plurality size.
+    Of the pool and every group: share of an answer, pairwise agreement; Krippendorff's alpha (IRR), negentropy,
+    plurality size.
 
-    Of every group against others: XRR, cross-negentropy, voting agreement, GAI; of every axis: DSI.
+    Of every group against others: difference of shares, distance; XRR, cross-negentropy, voting agreement, GAI. Of
+    every axis: share of disagreement between groups, DSI.
 
     Of a file of red-team attempts: success, harmlessness, tags, red-teamers and reviewers.
 
@@ -91,6 +99,7 @@ def analyse(
             ratings,
             by=by or (),
             cross=cross or (),
+            share_of=share_of,
             against=against,
             permutations=permutations,
             permute_within=permute_within,

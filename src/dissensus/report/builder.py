@@ -7,7 +7,7 @@ from inspect import signature
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
-from dissensus.pipeline.analyse.table import resolve_axes, run_analysis
+from dissensus.pipeline.analyse.table import resolve_answer, resolve_axes, run_analysis
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
@@ -109,6 +109,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     crossed = cross if analysed.has_raters else ()
     settings = AnalysisSettings(
         question=question,
+        share_of=resolve_answer(analysed, question, None),
         axes=resolve_axes(analysed, axes, crossed),
         against=against,
         permutations=permutations if axes or cross else 0,

@@ -261,7 +261,7 @@ def of_groups(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> ReportTa
             overall,
             *(
                 _format_axis_of_grid(grid, groups_by_axis[axis])
-                for axis, grid in zip(restricted.settings.axes, axis_grids, strict=True)
+                for axis, grid in zip(_repeat(restricted.settings.axes), axis_grids, strict=True)
             ),
         ),
         notes=(*page.notes, *(["Adjusted over all tests, those of groups left out too."] if hidden else [])),
@@ -269,8 +269,16 @@ def of_groups(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> ReportTa
     )
 
 
+def _repeat(axes: Sequence[str]) -> list[str]:
+    """Return the axis of each table: one of unbiased and one of published statistics."""
+    return [axis for axis in axes for _ in range(2)]
+
+
 def _restrict_analysis(analysis: Analysis, groups_by_axis: Mapping[str, DisplayedGroups]) -> Analysis:
-    """Return an analysis without suppressed rows; without DSI too, which may be the GAI of a suppressed group."""
+    """Return an analysis without suppressed rows.
+
+    Statistics of an axis go with them, since they depend on the suppressed groups.
+    """
     indices = [
         index
         for index, row in enumerate(analysis.rows)

@@ -1,32 +1,48 @@
 """Bootstrap and permutation replicates of every group."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.comparisons import AxisComparison
+from dissensus.pipeline.analyse.columns import UNBIASED
+from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
-from dissensus.stats.design import Design, chunks, statistics
-from dissensus.stats.permutation import shuffles
-from dissensus.stats.result import Estimate
+from dissensus.stats.design import METRICS, Design, chunks, statistics
+from dissensus.stats.groups.statistics import GroupStatistics, group_statistics
+from dissensus.stats.result import ZERO, Estimate
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
+class AxisTests:
+    """Replicates of an axis: values shown and statistics tested, with the reasons why tests are withheld.
+
+    Columns are those of `COLUMNS` for each comparison, then between_share and dsi: C × M + 2.
+    """
+
+    values: Floats  # Observed values, shape (columns,)
+    null_values: Floats  # Shape (B, columns)
+    tested: Floats  # Observed test statistics
+    null_tested: Floats
+    reasons: tuple[str | None, ...]  # Reason of a withheld test
+
+
+@dataclass(frozen=True, eq=False)
 class GroupTable:
-    """Results of one axis: estimates (C, M), intervals (2, C, M), and observed (C, M) and null (B, C, M) by kernels."""
+    """Results of one axis: estimates of C comparisons and of the axis, intervals (2, C, M), and tests."""
 
     axis: AxisComparison
     estimates: list[dict[str, Estimate | UndefinedEstimate]]
+    between_share: Estimate | UndefinedEstimate
     intervals: Floats | None = None
-    observed: Floats | None = None
-    null: Floats | None = None
+    tests: AxisTests | None = None
 
 
 class ProgressTicks:
@@ -35,9 +51,9 @@ class ProgressTicks:
     def __init__(self, report: Progress | None, settings: AnalysisSettings) -> None:
         self._report = report
         self._total = (1 + len(settings.axes)) * settings.bootstrap + len(settings.axes) * settings.permutations
-        self._done = 0
+        self._done = 0.0
 
-    def __call__(self, replicates: int) -> None:
+    def __call__(self, replicates: float) -> None:
         """Count completed replicates, and report the share."""
         self._done += replicates
         if self._report is not None:
@@ -49,22 +65,24 @@ def compute_intervals(
     table: GroupTable,
     seeds: list[np.random.SeedSequence],
     settings: AnalysisSettings,
+    answer: int,
     tick: ProgressTicks,
 ) -> Floats:
     """Return the lower and upper ends, shape (2, C, M); raters are resampled within the groups of the axis."""
     axis = table.axis
     group = axis.codes[None]
+    run = partial(_all_statistics, design, group, axis.inside, axis.outside, answer)
     parts: dict[str, list[Floats]] = {"both": [], "raters": [], "items": []}
     for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(axis.inside))):
         raters, items = draw_resamples([seeds[b] for b in chunk], axis.codes, design.n_items, settings.resample)
         if settings.resample == "both":
-            parts["both"].append(_resample(design, axis, group, raters, items))
+            parts["both"].append(run(rater_weight=raters, item_weight=items))
         if settings.resample != "items":
-            parts["raters"].append(_resample(design, axis, group, raters, None))
+            parts["raters"].append(run(rater_weight=raters))
         if settings.resample != "raters":
-            parts["items"].append(_resample(design, axis, group, None, items))
+            parts["items"].append(run(item_weight=items))
         tick(len(chunk))
-    observed = statistics(design, group, axis.inside, axis.outside)[0]
+    observed = run()[0]
     replicates = {name: np.concatenate(arrays) for name, arrays in parts.items() if arrays}
     if settings.resample == "both":
         ends = two_way_interval(
@@ -75,37 +93,26 @@ def compute_intervals(
     return np.stack(ends)
 
 
-def _resample(
+def _all_statistics(
     design: Design,
-    axis: AxisComparison,
-    group: npt.NDArray[np.int32],
-    raters: npt.NDArray[np.int32] | None,
-    items: npt.NDArray[np.int32] | None,
+    group: Codes,
+    inside: Codes,
+    outside: Codes,
+    answer: int,
+    *,
+    rater_weight: Codes | None = None,
+    item_weight: Codes | None = None,
 ) -> Floats:
-    return statistics(design, group, axis.inside, axis.outside, rater_weight=raters, item_weight=items)
+    """Return the statistics of each comparison in the order of `COLUMNS`, shape (B, C, M)."""
+    weights = {"rater_weight": rater_weight, "item_weight": item_weight}
+    published = statistics(design, group, inside, outside, **weights)
+    return order_columns(published, group_statistics(design, group, inside, outside, answer=answer, **weights))
 
 
-def compute_tests(
-    design: Design,
-    tables: list[GroupTable],
-    seeds: list[np.random.SeedSequence],
-    within: npt.NDArray[np.int32],
-    tick: ProgressTicks,
-) -> list[GroupTable]:
-    """Add permutation replicates; all axes share the permutations, so crossings stay intact."""
-    null: list[list[Floats]] = [[] for _ in tables]
-    most = max(len(table.axis.inside) for table in tables)
-    for chunk in chunks(len(seeds), 8 * design.n_raters + design.row_bytes(most)):
-        permutations = shuffles([seeds[b] for b in chunk], design.n_raters, within)
-        for table, replicates in zip(tables, null, strict=True):
-            axis = table.axis
-            replicates.append(statistics(design, axis.codes[permutations], axis.inside, axis.outside))
-            tick(len(permutations))
-    return [
-        replace(
-            table,
-            observed=statistics(design, table.axis.codes[None], table.axis.inside, table.axis.outside)[0],
-            null=np.concatenate(replicates),
-        )
-        for table, replicates in zip(tables, null, strict=True)
-    ]
+def order_columns(published: Floats, unbiased: GroupStatistics) -> Floats:
+    """Return all statistics in the order of `COLUMNS`, shape (B, C, M)."""
+    xrr = published[..., METRICS.index("xrr")]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        corrected = np.where(xrr > ZERO, unbiased.of("distinct_alpha") / xrr, np.nan)
+    first = [unbiased.of(name)[..., None] for name in UNBIASED]
+    return np.concatenate([*first, published, corrected[..., None]], axis=-1)

@@ -38,7 +38,9 @@ HEADINGS = {
     "voting_agreement": "voting",
     "gai": "GAI",
 }
+CORRECTED_HEADINGS = {"pairwise_agreement": "agreement", "group_distance": "distance", "corrected_gai": "corrected GAI"}
 WITHIN = ("irr", "negentropy", "plurality_size")
+WITHHELD = "‡"
 FEW = "†"
 FAMILIES = {
     "table": "the whole table",
@@ -60,7 +62,8 @@ class Row:
     against
         Reference group: "rest" or another group; None for statistics within a group.
     metric
-        irr, xrr, negentropy, cross_negentropy, plurality_size, voting_agreement, gai or dsi.
+        answer_share, mean_difference, pairwise_agreement, group_distance; irr, xrr, negentropy, cross_negentropy,
+        plurality_size, voting_agreement, gai, corrected_gai; of an axis between_share and dsi.
     estimate, ci_low, ci_high
         The value and its confidence interval; None if undefined or not requested.
     p, p_adjusted
@@ -72,9 +75,11 @@ class Row:
     ties
         Items with a tie for the most frequent answer; None if ties do not matter.
     reason
-        Reason why a value is None.
+        Reason why a value is None; for `p`, why its test was withheld.
     warning
         Caveat about the row.
+    null_mean
+        Mean over the permutations: the value by chance of groups of these sizes; None without a test.
     """
 
     axis: str | None
@@ -92,6 +97,7 @@ class Row:
     ties: int | None = None
     reason: str | None = None
     warning: str | None = None
+    null_mean: float | None = None
 
     @property
     def stars(self) -> str:
@@ -233,7 +239,7 @@ class DisplayCell:
     """An estimate with its stars, and its interval below."""
 
     value: str
-    stars: str = ""
+    stars: str = ""  # Stars, or the mark of a withheld test
     interval: str = ""
 
 
@@ -248,18 +254,53 @@ class DisplayBlock:
 
 
 def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
-    """Yield a block for the whole pool, then one for each axis."""
+    """Yield a block for the whole pool, then for each axis one of unbiased and one of published statistics."""
     pool = {row.metric: row for row in analysis.overall}
-    cells = tuple(_cell(pool[metric]) for metric in WITHIN)
-    headings = tuple(HEADINGS[metric] for metric in WITHIN)
+    metrics = ("answer_share", "pairwise_agreement", *WITHIN)
+    cells = tuple(_cell(pool[metric]) for metric in metrics)
+    headings = (_share_heading(analysis), "agreement", *(HEADINGS[metric] for metric in WITHIN))
     yield DisplayBlock("whole pool", headings, (("everybody", _number(analysis.n_raters), cells),))
     for axis in analysis.settings.axes:
         rows = [row for row in analysis.rows if row.axis == axis]
         groups = dict.fromkeys(row.group for row in rows if row.group is not None)
-        lines = tuple(_line([row for row in rows if row.group == group], analysis) for group in groups)
-        dsi = next((row for row in rows if row.metric == "dsi"), None)
+        lines = [[row for row in rows if row.group == group] for group in groups]
+        of_axis = {row.metric: row for row in rows if row.group is None}
         against = "" if analysis.settings.against == "rest" else f" against {analysis.settings.against}"
-        yield DisplayBlock(axis + against, tuple(HEADINGS.values()), lines, _caption(dsi))
+        unbiased = ("answer_share", "mean_difference", *CORRECTED_HEADINGS)
+        yield DisplayBlock(
+            axis + against,
+            (_share_heading(analysis), "difference", *CORRECTED_HEADINGS.values()),
+            tuple(_line(line, unbiased, analysis) for line in lines),
+            _between_caption(of_axis.get("between_share")),
+        )
+        chance = any(row.metric == "gai" and row.null_mean is not None for row in rows)
+        yield DisplayBlock(
+            f"{axis}{against}, published statistics",
+            (*HEADINGS.values(), *(["by chance"] if chance else [])),
+            tuple(_published_line(line, analysis, chance=chance) for line in lines),
+            _dsi_caption(of_axis.get("dsi")),
+        )
+
+
+def _share_heading(analysis: Analysis) -> str:
+    return f"share of {escape_unprintable(analysis.settings.share_of)}"
+
+
+def _between_caption(row: Row | None) -> str:
+    if row is None:
+        return ""
+    if row.estimate is None:
+        return f"disagreement between groups {UNKNOWN}"
+    tested = "" if row.p is None else f" (p {format_short(row.p, 3)})"
+    return f"disagreement between groups {100 * row.estimate:.2f} %{row.stars}{tested}"
+
+
+def _published_line(rows: list[Row], analysis: Analysis, *, chance: bool) -> tuple[str, str, tuple[DisplayCell, ...]]:
+    """Return the cells of a group, the last one with the mean GAI of groups of its size by chance."""
+    name, raters, cells = _line(rows, tuple(HEADINGS), analysis)
+    gai = next(row for row in rows if row.metric == "gai")
+    by_chance = UNKNOWN if gai.null_mean is None else f"{gai.null_mean:.3f}"
+    return name, raters, (*cells, *([DisplayCell(by_chance)] if chance else []))
 
 
 def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
@@ -270,12 +311,14 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
         rule = "two-sided" if settings.method == "two-sided" else "GRASP's rule"
         stratum = f" within {settings.permute_within}" if settings.permute_within else ""
         yield (
-            f"* p < .05, ** also after {ADJUSTMENTS[settings.adjust]} over {FAMILIES[settings.family]} "
-            f"({tested} tests in all); {settings.permutations:,} permutations{stratum}, {rule}, seed {settings.seed}."
+            f"* p < .05, ** also after {ADJUSTMENTS[settings.adjust]} over {FAMILIES[settings.family]}, published "
+            f"statistics apart ({tested} tests in all); {settings.permutations:,} permutations{stratum}, {rule}, seed "
+            f"{settings.seed}."
         )
     if settings.bootstrap:
         units = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
         yield f"[ ] {100 * settings.level:g} % intervals, {settings.bootstrap:,} bootstrap replicates of {units}."
+    yield from _explain_withheld(analysis)
     if any(_small(row, analysis) for row in analysis.rows):
         yield f"{FEW} fewer than {settings.min_raters} raters: read with care."
     rows = [*(row for row in analysis.overall if row.metric in WITHIN), *analysis.rows]
@@ -289,6 +332,20 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
         yield f"Note: intervals are too narrow with fewer raters than {least}."
     yield from (f"Note: {note}" for note in analysis.notes)
     yield from (f"Warning: {warning}" for warning in analysis.warnings)
+
+
+def _explain_withheld(analysis: Analysis) -> Iterator[str]:
+    """Yield why tests were withheld, one line for each axis."""
+    for axis in analysis.settings.axes:
+        rows = [row for row in analysis.rows if row.axis == axis and _withheld(row)]
+        reasons = list(dict.fromkeys(str(row.reason).removeprefix("test withheld: ").split(";")[0] for row in rows))
+        if reasons:
+            more = f", and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+            yield (
+                f"{WITHHELD} {axis}: {len(rows)} tests of published statistics withheld, since the assignment of items "
+                f"to raters depends on the group ({reasons[0]}{more}). Agreement, distance and difference are tested "
+                "in any assignment."
+            )
 
 
 def analysis_summary(analysis: Analysis) -> str:
@@ -306,14 +363,14 @@ def analysis_page(analysis: Analysis) -> Page:
     )
 
 
-def _line(rows: list[Row], analysis: Analysis) -> tuple[str, str, tuple[DisplayCell, ...]]:
+def _line(rows: list[Row], metrics: tuple[str, ...], analysis: Analysis) -> tuple[str, str, tuple[DisplayCell, ...]]:
     by_metric = {row.metric: row for row in rows}
     first = rows[0]
     small = FEW if _small(first, analysis) else ""
     return (
         escape_unprintable(str(first.group)),
         f"{_number(first.n_raters)}{small}",
-        tuple(_cell(by_metric[metric]) for metric in HEADINGS),
+        tuple(_cell(by_metric[metric]) for metric in metrics),
     )
 
 
@@ -333,10 +390,15 @@ def _cell(row: Row) -> DisplayCell:
         if row.ci_low is None or row.ci_high is None
         else f"[{format_short(row.ci_low)}, {format_short(row.ci_high)}]"
     )
-    return DisplayCell(f"{row.estimate:.3f}", row.stars, interval)
+    sign = "+" if row.metric == "mean_difference" else ""
+    return DisplayCell(f"{row.estimate:{sign}.3f}", WITHHELD if _withheld(row) else row.stars, interval)
 
 
-def _caption(dsi: Row | None) -> str:
+def _withheld(row: Row) -> bool:
+    return row.p is None and row.reason is not None and row.reason.startswith("test withheld")
+
+
+def _dsi_caption(dsi: Row | None) -> str:
     if dsi is None:
         return ""
     if dsi.estimate is None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.analyse.columns import COLUMNS
 from dissensus.pipeline.analyse.comparisons import AxisComparison
 from dissensus.pipeline.analyse.resampling import Floats, GroupTable
 from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Row
@@ -14,15 +16,27 @@ from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.association import gai
 from dissensus.stats.cohesion import negentropy, plurality_size
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement, xrr
-from dissensus.stats.design import METRICS, Design
+from dissensus.stats.design import Design
+from dissensus.stats.groups.estimates import (
+    answer_share,
+    between_share,
+    corrected_gai,
+    group_distance,
+    mean_difference,
+    pairwise_agreement,
+)
 from dissensus.stats.result import Estimate, none_if_nan
 
 WITHIN: dict[str, Callable[..., Estimate]] = {
+    "pairwise_agreement": pairwise_agreement,
     "irr": krippendorff_alpha,
     "negentropy": negentropy,
     "plurality_size": plurality_size,
 }
+OF_GROUP = ("answer_share", *WITHIN)
+OF_GROUP = ("answer_share", *WITHIN)
 ACROSS: dict[str, Callable[..., Estimate]] = {
+    "group_distance": group_distance,
     "xrr": xrr,
     "cross_negentropy": cross_negentropy,
     "voting_agreement": voting_agreement,
@@ -35,7 +49,9 @@ ALONE = ("negentropy", "plurality_size")
 ONE_RATER = "negentropy and plurality size are undefined: there is one rater, who agrees with nobody."
 
 
-def compute_estimates(design: Design, axis: AxisComparison) -> list[dict[str, Estimate | UndefinedEstimate]]:
+def compute_estimates(
+    design: Design, axis: AxisComparison, answer: int
+) -> list[dict[str, Estimate | UndefinedEstimate]]:
     """Return the estimates of each comparison, or the errors of undefined ones."""
     counts = design.counts(axis.codes)
     total = counts.sum(axis=0)
@@ -45,10 +61,21 @@ def compute_estimates(design: Design, axis: AxisComparison) -> list[dict[str, Es
         values = {name: _estimate_or_error(function, counts[g]) for name, function in WITHIN.items()}
         if axis.sizes[g] == 1:
             values |= dict.fromkeys(ALONE, UndefinedEstimate(ONE_RATER))
+        values["answer_share"] = _estimate_or_error(partial(answer_share, answer=answer), counts[g])
         if axis.name is not None and g != h:
             values |= {name: _estimate_or_error(function, counts[g], reference) for name, function in ACROSS.items()}
+            difference = partial(mean_difference, answer=answer)
+            values["mean_difference"] = _estimate_or_error(difference, counts[g], reference)
+            values["corrected_gai"] = _estimate_or_error(partial(corrected_gai, design, axis.codes, int(g), int(h)))
         estimates.append(values)
     return estimates
+
+
+def compute_between_share(design: Design, axis: AxisComparison) -> Estimate | UndefinedEstimate:
+    """Return the share of disagreement between the groups of an axis, or the error if it is undefined."""
+    if axis.name is None:
+        return UndefinedEstimate("compares groups; name an axis")
+    return _estimate_or_error(between_share, design.counts(axis.codes))
 
 
 def _estimate_or_error(
@@ -61,12 +88,13 @@ def _estimate_or_error(
 
 
 def build_rows(table: GroupTable) -> Iterator[Row]:
-    """Yield the rows of each comparison in the order of `METRICS`, then DSI."""
+    """Yield the rows of each comparison in the order of `COLUMNS`, then those of the axis."""
     axis = table.axis
     for c, estimates in enumerate(table.estimates):
-        for m, metric in enumerate(METRICS):
+        for m, metric in enumerate(COLUMNS):
             ends = None if table.intervals is None else table.intervals[:, c, m]
             yield _row(axis, c, metric, estimates.get(metric), ends)
+    yield _between(table)
     yield _dsi(table)
 
 
@@ -77,7 +105,7 @@ def _row(
     blank = Row(
         axis=axis.name,
         group=None if axis.name is None else axis.groups[axis.inside[c]],
-        against=axis.against(c) if axis.name is not None and metric in ACROSS else None,
+        against=None if axis.name is None or metric in OF_GROUP else axis.against(c),
         metric=metric,
         estimate=None,
         n_raters=n_raters,
@@ -89,7 +117,7 @@ def _row(
     if isinstance(estimate, UndefinedEstimate):
         return replace(blank, reason=str(estimate))
     low, high = (None, None) if ends is None else (none_if_nan(ends[0]), none_if_nan(ends[1]))
-    enough = CALIBRATED_FROM[metric]
+    enough = CALIBRATED_FROM.get(metric, 0)
     few = low is not None and n_raters < enough
     return replace(
         blank,
@@ -101,6 +129,18 @@ def _row(
         warning=f"intervals of {metric} are too narrow with fewer than {enough} raters" if few else None,
         reason="every bootstrap replicate is undefined" if ends is not None and low is None else None,
     )
+
+
+def _between(table: GroupTable) -> Row:
+    axis, estimate = table.axis, table.between_share
+    n_raters = int(axis.sizes.sum())
+    row = Row(
+        axis=axis.name, group=None, against=None, metric="between_share", estimate=None, n_raters=n_raters, n_items=0
+    )
+    if isinstance(estimate, UndefinedEstimate):
+        return replace(row, reason=str(estimate))
+    reason = "no interval is computed for the share between groups" if table.intervals is not None else None
+    return replace(row, estimate=estimate.estimate, n_items=estimate.n_items, reason=reason)
 
 
 def _dsi(table: GroupTable) -> Row:

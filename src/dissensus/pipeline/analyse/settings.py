@@ -19,6 +19,7 @@ class AnalysisSettings:
     """Settings that determine an analysis, apart from the ratings; see `analyse`."""
 
     question: str
+    share_of: str  # Answer whose share is compared
     axes: tuple[str, ...]
     against: str = REST
     permutations: int = 0

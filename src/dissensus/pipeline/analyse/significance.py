@@ -4,62 +4,81 @@ from dataclasses import replace
 
 import numpy as np
 
+from dissensus.pipeline.analyse.columns import CORRECTED, PUBLISHED, UPPER
 from dissensus.pipeline.analyse.resampling import Floats, GroupTable
 from dissensus.pipeline.analyse.result import Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings, Family
-from dissensus.stats.design import METRICS
 from dissensus.stats.result import none_if_nan
-from dissensus.stats.significance import ROUNDING, benjamini_hochberg, max_t, medians, permutation_p
+from dissensus.stats.significance import ROUNDING, benjamini_hochberg, max_t, medians, permutation_p, upper_p
 
 
 def add_significance(rows: list[Row], tables: list[GroupTable], settings: AnalysisSettings) -> tuple[list[Row], Floats]:
-    """Add p-values and directions; return the rows and their permutation replicates."""
-    if settings.permutations == 0 or not rows:
+    """Add p-values and directions; return the rows and the permutation replicates of their values."""
+    tests = [table.tests for table in tables[1:] if table.tests is not None]
+    if not tests:
         return rows, np.empty((0, len(rows)))
-    observed = np.concatenate([_flatten(table.observed) for table in tables[1:]])
-    null = np.concatenate([_flatten(table.null) for table in tables[1:]], axis=-1)
-    observed = np.where([row.estimate is None for row in rows], np.nan, observed)
-    p, null_medians = permutation_p(observed, null, method=settings.method), medians(null)
+    null_values = np.concatenate([part.null_values for part in tests], axis=-1)
+    null = np.concatenate([part.null_tested for part in tests], axis=-1)
+    observed = np.concatenate([part.tested for part in tests])
+    reasons = [reason for part in tests for reason in part.reasons]
+    untested = [row.estimate is None or reason is not None for row, reason in zip(rows, reasons, strict=True)]
+    observed = np.where(untested, np.nan, observed)
+    p, null_medians = _p_values(rows, observed, null, settings), medians(null)
     adjusted = np.full(len(rows), np.nan)
     for members in _families(rows, settings.family):
         if settings.adjust == "bh":
             adjusted[members] = benjamini_hochberg(p[members])
         else:  # the statistic may be skewed: extreme in standard deviations, but not in ranks
             adjusted[members] = np.maximum(p[members], max_t(observed[members], null[:, members]))
+    means = _means(null_values)
     tested = [
-        _clear_test(row)
+        _clear_test(row, reasons[r])
         if np.isnan(p[r])
         else replace(
             row,
             p=float(p[r]),
             p_adjusted=none_if_nan(adjusted[r]),
             direction=_direction(observed[r], null_medians[r]),
+            null_mean=none_if_nan(means[r]),
         )
         for r, row in enumerate(rows)
     ]
-    return tested, null
+    return tested, null_values
 
 
-def _flatten(values: Floats | None) -> Floats:
-    """Return the statistics of an axis in the order of its rows, DSI last: (…, C, M) to (…, C × M + 1)."""
-    assert values is not None  # noqa: S101 - tables are tested before they are read
-    gais = values[..., METRICS.index("gai")]
-    undefined = np.isnan(gais).all(axis=-1)
-    top = np.where(undefined, np.nan, np.where(np.isnan(gais), -np.inf, gais).max(axis=-1))
-    return np.concatenate([values.reshape(*values.shape[:-2], -1), top[..., None]], axis=-1)
+def _p_values(rows: list[Row], observed: Floats, null: Floats, settings: AnalysisSettings) -> Floats:
+    """Return two-sided p-values, by the chosen rule for published statistics, and upper ones of distances."""
+    p = permutation_p(observed, null)
+    published = [row.metric in PUBLISHED for row in rows]
+    if settings.method != "two-sided":
+        p = np.where(published, permutation_p(observed, null, method=settings.method), p)
+    undefined = np.isnan(null).all(axis=0)
+    return np.where([row.metric in UPPER for row in rows], np.where(undefined, np.nan, upper_p(observed, null)), p)
+
+
+def _means(null: Floats) -> Floats:
+    defined = ~np.isnan(null)
+    return np.asarray(
+        np.where(defined, null, 0.0).sum(axis=0) / np.where(defined.any(axis=0), defined.sum(axis=0), np.nan)
+    )
 
 
 def _families(rows: list[Row], family: Family) -> list[list[int]]:
-    """Return the indices of the rows that are adjusted together."""
-    members: dict[tuple[str | None, str | None], list[int]] = {}
+    """Return the indices of the rows that are adjusted together; published statistics are families of their own."""
+    members: dict[tuple[bool, str | None, str | None], list[int]] = {}
     for r, row in enumerate(rows):
-        key = (row.axis if "axis" in family else None, row.metric if "metric" in family else None)
+        published = row.metric in PUBLISHED and row.metric != CORRECTED
+        key = (published, row.axis if "axis" in family else None, row.metric if "metric" in family else None)
         members.setdefault(key, []).append(r)
     return list(members.values())
 
 
-def _clear_test(row: Row) -> Row:
-    return row if row.estimate is None else replace(row, reason="every permutation replicate is undefined")
+def _clear_test(row: Row, reason: str | None) -> Row:
+    if row.estimate is None:
+        return row
+    if row.metric == "answer_share":
+        return replace(row, reason="tested as mean_difference")
+    return replace(row, reason=reason or "every permutation replicate is undefined")
 
 
 def _direction(observed: float, median: float) -> str | None:

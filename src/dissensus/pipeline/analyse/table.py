@@ -14,9 +14,10 @@ from dissensus.pipeline.analyse.comparisons import (
     build_pool_comparison,
     compare_axis,
 )
-from dissensus.pipeline.analyse.resampling import GroupTable, Progress, ProgressTicks, compute_intervals, compute_tests
+from dissensus.pipeline.analyse.permutations import compute_tests
+from dissensus.pipeline.analyse.resampling import GroupTable, Progress, ProgressTicks, compute_intervals
 from dissensus.pipeline.analyse.result import Analysis
-from dissensus.pipeline.analyse.rows import build_rows, compute_estimates
+from dissensus.pipeline.analyse.rows import build_rows, compute_between_share, compute_estimates
 from dissensus.pipeline.analyse.settings import Adjust, AnalysisSettings, Family
 from dissensus.pipeline.analyse.significance import add_significance
 from dissensus.schema.ratings.columns import REST
@@ -32,6 +33,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     by: str | Sequence[str] = (),
     cross: str | Sequence[str] = (),
     question: str | None = None,
+    share_of: str | None = None,
     against: str = REST,
     permutations: int = 0,
     permute_within: str | None = None,
@@ -47,8 +49,10 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
 ) -> Analysis:
     """Measure agreement within and between groups of raters.
 
-    For every group of every axis: Krippendorff's alpha (`irr`), negentropy and plurality size within; XRR,
-    cross-negentropy, voting agreement and GAI across; for every axis the DSI (Prabhakaran et al. 2024).
+    For every group of every axis, statistics whose expectation does not depend on the number of ratings: the share of
+    an answer and its difference from others on the same items, pairwise agreement, distance; then published ones:
+    Krippendorff's alpha (`irr`), negentropy and plurality size within; XRR, cross-negentropy, voting agreement and GAI
+    across. For every axis the share of disagreement between groups, and the DSI (Prabhakaran et al. 2024).
 
     Parameters
     ----------
@@ -58,6 +62,8 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
         Axes, such as "race" or "rater_race", and crossed axes, such as "race*gender".
     question
         The question to analyse, if more than one was read.
+    share_of
+        Answer whose share is compared between groups; the last one of the scale by default.
     against
         Compare each group with "rest", everybody else on the axis, or with one named group.
     permutations
@@ -97,6 +103,8 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     -----
     An undefined statistic is None in its row, with the reason. Raters of unknown value on an axis are left out of its
     comparisons and counted in a note. There is no interval for DSI, since a maximum of noisy values has no valid one.
+    Where the assignment of items to raters depends on the group, tests of published statistics that it would bias are
+    withheld: p is None, with the reason. Against one named group, only the raters of the two groups are exchanged.
 
     Examples
     --------
@@ -107,8 +115,10 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     >>> row.axis, row.group, row.against, round(row.estimate, 3), row.n_raters
     ('rater_gender', 'Man', 'rest', 0.091, 18)
     """
+    question = ratings.resolve_question(question)
     settings = AnalysisSettings(
-        question=ratings.resolve_question(question),
+        question=question,
+        share_of=resolve_answer(ratings, question, share_of),
         axes=resolve_axes(ratings, by, cross),
         against=against,
         permutations=permutations,
@@ -141,13 +151,20 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
     tick = ProgressTicks(progress, settings)
     permutation_seed, bootstrap_seed = np.random.SeedSequence(settings.seed).spawn(2)
     within = build_exchangeable_strata(ratings, settings.permute_within, axes)
-    tables = [GroupTable(axis, compute_estimates(design, axis)) for axis in (pool, *axes)]
+    share_of = categories.index(settings.share_of)
+    tables = [
+        GroupTable(axis, compute_estimates(design, axis, share_of), compute_between_share(design, axis))
+        for axis in (pool, *axes)
+    ]
     if settings.bootstrap:
         seeds = bootstrap_seed.spawn(settings.bootstrap)
-        tables = [replace(table, intervals=compute_intervals(design, table, seeds, settings, tick)) for table in tables]
+        tables = [
+            replace(table, intervals=compute_intervals(design, table, seeds, settings, share_of, tick))
+            for table in tables
+        ]
     if settings.permutations and axes:
         seeds = permutation_seed.spawn(settings.permutations)
-        tables = [tables[0], *compute_tests(design, tables[1:], seeds, within, tick)]
+        tables = [tables[0], *compute_tests(design, tables[1:], seeds, within, share_of, tick)]
     overall = build_rows(tables[0])
     if not ratings.has_raters:
         overall = (replace(row, n_raters=None) for row in overall)
@@ -179,6 +196,16 @@ def resolve_axes(ratings: Ratings, *axes: str | Sequence[str]) -> tuple[str, ...
     texts = [text for part in axes for text in ([part] if isinstance(part, str) else part)]
     names = [ratings.axis_name(text) for text in texts]
     return tuple({frozenset(name.split("*")): name for name in reversed(names)}.values())[::-1]
+
+
+def resolve_answer(ratings: Ratings, question: str, answer: str | None) -> str:
+    """Return the answer whose share is compared, the last one by default."""
+    scale = ratings.scale(question)
+    if answer is None:
+        return scale[-1]
+    if answer not in scale:
+        raise InvalidInput(f"{answer!r} is not an answer to {question}. Its answers are {', '.join(scale)}.")
+    return answer
 
 
 def _notes(axes: list[AxisComparison]) -> Iterator[str]:

@@ -162,8 +162,8 @@ def _describe_assignment(design: Design, group: Codes, inside: Codes, outside: C
     """Return mean ratings per rated item, their mean inverse and square, and rated items of each side, (C, 2, 4)."""
     codes = group[design.raters].astype(np.int64)
     n_groups = int(group.max()) + 1
-    kept = codes >= 0
-    flat = np.bincount(codes[kept] * design.n_items + design.items[kept], minlength=n_groups * design.n_items)
+    grouped = codes >= 0
+    flat = np.bincount(codes[grouped] * design.n_items + design.items[grouped], minlength=n_groups * design.n_items)
     m = flat.reshape(n_groups, design.n_items).astype(np.float64)
     total = m.sum(axis=0)
     result = np.empty((len(inside), 2, 4))
@@ -179,14 +179,14 @@ def _exchange_ratings(
     design: Design, group: Codes, inside: Codes, outside: Codes, seed: np.random.SeedSequence, shuffles: int
 ) -> FloatArray:
     starts, raters, answers = design.by_item
-    kept = group[raters] >= 0
-    n_ratings = int(kept.sum())
+    grouped = group[raters] >= 0
+    n_ratings = int(grouped.sum())
     # Every rating becomes a rater of its own, so that groups belong to ratings.
-    items = np.repeat(np.arange(design.n_items, dtype=np.int32), np.diff(starts))[kept]
+    items = np.repeat(np.arange(design.n_items, dtype=np.int32), np.diff(starts))[grouped]
     single = Design(
-        items, np.arange(n_ratings, dtype=np.int32), answers[kept], design.n_items, n_ratings, design.n_categories
+        items, np.arange(n_ratings, dtype=np.int32), answers[grouped], design.n_items, n_ratings, design.n_categories
     )
-    exchanged = np.tile(group[raters[kept]].astype(np.int32), (shuffles, 1))
+    exchanged = np.tile(group[raters[grouped]].astype(np.int32), (shuffles, 1))
     bounds = np.searchsorted(items, np.arange(design.n_items + 1)).astype(np.int64)
     kernels.shuffle_within_items(exchanged, bounds, seed.generate_state(shuffles, np.uint64))
     return statistics(single, exchanged, inside, outside)

@@ -27,14 +27,14 @@ N_SUMS = 17
 PAIR_DISTANCE, PAIR_BETWEEN, PAIR_ITEMS, PAIR_SQUARES = 0, 1, 2, 3
 N_PAIR_SUMS = 4
 
-# Of an item, for the scores of its raters: share of the group, share of the answer, rated by both; two raters of each,
-# ratings of each group, agreement of both together.
-_X, _Y, _RATED, _PAIRED, _M, _M_OTHER, _POOLED = 0, 1, 2, 3, 4, 5, 6
-# Scores of a rater: x̃ e, x̃², excess agreement with the own group, its weight, excess over that with the other group.
+# Scores of a rater in a comparison: x̃ e, x̃², excess agreement with the own group, its weight, excess over that with
+# the other group.
 _XE, _XX, _OWN, _OWN_WEIGHT, _NEARER = 0, 1, 2, 3, 4
+_N_SCORES = 5
+_FAST = {"reassoc", "contract", "nsz"}
 
 
-@compiled()
+@compiled(fastmath=_FAST, error_model="numpy")
 def fill_items(  # type: ignore[no-untyped-def]
     sums, pairs, total, starts, raters, answers, group, rater_weight, item_weight, inside, outside, answer, errors
 ):
@@ -46,46 +46,65 @@ def fill_items(  # type: ignore[no-untyped-def]
     whether to sum squared errors, for weights of one.
     """
     n_groups = group.max() + 1
-    n_categories = answers.max() + 1 if answers.size else 1
+    n_categories = max(answers.max() + 1 if answers.size else 1, answer + 1)
     n_raters, n_comparisons = group.shape[1], inside.size
     counts = np.zeros((n_groups + 1, n_categories))
     m, squares, agreement = np.zeros(n_groups + 1), np.zeros(n_groups + 1), np.zeros(n_groups + 1)
-    rest, item = np.zeros(n_categories), np.zeros((n_comparisons, 7))
-    scores, own = np.zeros((n_raters, n_comparisons, 5)), np.zeros((n_raters, n_categories))
-    apart = np.zeros((n_raters, n_groups))
+    rest = np.zeros(n_categories)
+    # A rating changes the scores of its rater by a row that depends on its item, group and answer alone: scores in each
+    # comparison, then the excess of agreement with the own group over that with each group.
+    width = n_comparisons * _N_SCORES + n_groups
+    row, scores = np.zeros((n_groups, n_categories, width)), np.zeros((n_raters, width))
+    inner = np.zeros((n_categories, n_comparisons * _N_SCORES))
+    outer = np.zeros((n_categories, n_comparisons * _N_SCORES))
+    own = np.zeros((n_raters, n_categories))
     for b in range(sums.shape[0]):
         group_b = group[b % group.shape[0]]
         rater_weight_b = rater_weight[b % rater_weight.shape[0]]
         item_weight_b = item_weight[b % item_weight.shape[0]]
         scores[:] = 0.0
         own[:] = 0.0
-        apart[:] = 0.0
         for i in range(starts.size - 1):
             w = item_weight_b[i]
             if w == 0:
                 continue
-            _count_item(counts, squares, starts[i], starts[i + 1], raters, answers, group_b, rater_weight_b)
+            low, high = starts[i], starts[i + 1]
+            _count_item(counts, squares, low, high, raters, answers, group_b, rater_weight_b)
             _agree(agreement, m, counts, squares)
             for c in range(n_comparisons):
-                _add_item(sums[b, c], item[c], rest, counts, m, squares, agreement, inside[c], outside[c], answer, w)
-            _add_pairs(pairs[b], counts, m, squares, agreement, w)
-            for t in range(starts[i], starts[i + 1]):
+                _add_item(
+                    sums[b, c],
+                    inner,
+                    outer,
+                    c,
+                    rest,
+                    counts,
+                    m,
+                    squares,
+                    agreement,
+                    inside[c],
+                    outside[c],
+                    answer,
+                    w,
+                    errors,
+                )
+            if errors:
+                _set_rows(row, inner, outer, inside, outside)
+            _add_pairs(pairs[b], row, n_comparisons * _N_SCORES, counts, m, squares, agreement, w, errors)
+            for t in range(low, high):
                 r, y = raters[t], answers[t]
                 q = group_b[r]
-                if q < 0:
-                    continue
-                pairable = m[q] * m[q] > squares[q]
-                if pairable:
-                    own[r, y] += w
-                if errors:
-                    _score(scores[r], item, counts, q, y, inside, outside, answer)
-                    if pairable:
-                        _score_pairs(apart[r], counts, m, q, y)
+                if q >= 0:
+                    if m[q] * m[q] > squares[q]:
+                        own[r, y] += w
+                    if errors:
+                        for k in range(width):
+                            scores[r, k] += row[q, y, k]
         _finish(sums[b], scores, own, group_b, rater_weight_b, inside, outside)
-        total[b] = _finish_pairs(pairs[b], apart, group_b)
+        total[b] = _finish_pairs(pairs[b], scores[:, n_comparisons * _N_SCORES :], group_b)
 
 
-@compiled()
+@compiled(error_model="numpy")
 def _count_item(counts, squares, low, high, raters, answers, group, rater_weight):  # type: ignore[no-untyped-def]
     """Count the answers of each group, the last being all groups, and the squared weights of its raters."""
     counts[:] = 0.0
@@ -100,7 +119,7 @@ def _count_item(counts, squares, low, high, raters, answers, group, rater_weight
             squares[-1] += w * w
 
 
-@compiled()
+@compiled(error_model="numpy")
 def _agree(agreement, m, counts, squares):  # type: ignore[no-untyped-def]
     """Compute the number of ratings and the agreement of distinct raters of each group."""
     for g in range(m.size):
@@ -113,20 +132,20 @@ def _agree(agreement, m, counts, squares):  # type: ignore[no-untyped-def]
         agreement[g] = 1.0 - (total * total - same) / pairs if pairs > 0.0 else 0.0
 
 
-@compiled()
-def _add_item(row, item, rest, counts, m, squares, agreement, g, h, answer, w):  # type: ignore[no-untyped-def]
-    """Add an item to a comparison, and store what the scores of its raters need; `rest` is scratch."""
-    given = counts[g, answer] if answer < counts.shape[1] else 0.0
-    m_g, m_h, square_h, same, cross, pooled = m[g], 0.0, 0.0, 0.0, 0.0, 0.0
-    row[GIVEN] += w * given
-    row[RATINGS] += w * m_g
+@compiled(fastmath=_FAST, error_model="numpy")
+def _add_item(sums, inner, outer, c, rest, counts, m, squares, agreement, g, h, answer, w, errors):  # type: ignore[no-untyped-def]
+    """Add an item to a comparison, and set what it changes in the scores of raters; `rest` is scratch."""
+    n_categories = counts.shape[1]
+    chosen, m_g, m_h, same, cross, pooled = counts[g, answer], m[g], 0.0, 0.0, 0.0, 0.0
+    sums[GIVEN] += w * chosen
+    sums[RATINGS] += w * m_g
     pairable = m_g * m_g > squares[g]
     if pairable:
-        row[AGREEMENT] += w * agreement[g]
-        row[PAIRABLE] += w
-        row[DISAGREEMENT] += w * m_g * (1.0 - agreement[g])
-        row[PAIRABLE_RATINGS] += w * m_g
-    for k in range(counts.shape[1]):
+        sums[AGREEMENT] += w * agreement[g]
+        sums[PAIRABLE] += w
+        sums[DISAGREEMENT] += w * m_g * (1.0 - agreement[g])
+        sums[PAIRABLE_RATINGS] += w * m_g
+    for k in range(n_categories):
         other = counts[h, k] if h >= 0 else counts[-1, k] - counts[g, k]
         rest[k] = other
         m_h += other
@@ -134,78 +153,91 @@ def _add_item(row, item, rest, counts, m, squares, agreement, g, h, answer, w): 
         cross += counts[g, k] * other
         pooled += (counts[g, k] + other) ** 2
     square_h = squares[h] if h >= 0 else squares[-1] - squares[g]
-    pairs_h, both = m_h * m_h - square_h, m_g + m_h
-    item[:] = 0.0
-    if m_g > 0.0 and m_h > 0.0:
-        given_h = rest[answer] if answer < counts.shape[1] else 0.0
-        weight = m_g * m_h / both
-        row[DIFFERENCE] += w * weight * (given / m_g - given_h / m_h)
-        row[WEIGHT] += w * weight
-        item[_X], item[_Y], item[_RATED] = m_g / both, (given + given_h) / both, 1.0
-    if pairable and pairs_h > 0.0:
+    both, pairs_h = m_g + m_h, m_h * m_h - square_h
+    rated, paired = m_g > 0.0 and m_h > 0.0, pairable and pairs_h > 0.0
+    x = y = over_g = over_h = 0.0
+    if rated:
+        over_g, over_h, x = 1.0 / m_g, 1.0 / m_h, m_g / both
+        weight = x * m_h
+        y = (chosen + rest[answer]) / both
+        sums[DIFFERENCE] += w * weight * (chosen * over_g - rest[answer] * over_h)
+        sums[WEIGHT] += w * weight
+    if paired:
         agreement_h = 1.0 - (m_h * m_h - same) / pairs_h
         pooled = 1.0 - (both * both - pooled) / (both * both - squares[g] - square_h)
-        row[DISTANCE] += w * (0.5 * agreement[g] + 0.5 * agreement_h - cross / (m_g * m_h))
-        row[EXCESS] += w * (agreement[g] - pooled)
-        row[EXCESS_OTHER] += w * (agreement_h - pooled)
-        row[BOTH] += w
-        item[_PAIRED], item[_M], item[_M_OTHER], item[_POOLED] = 1.0, m_g, m_h, pooled
+        sums[DISTANCE] += w * (0.5 * agreement[g] + 0.5 * agreement_h - cross * over_g * over_h)
+        sums[EXCESS] += w * (agreement[g] - pooled)
+        sums[EXCESS_OTHER] += w * (agreement_h - pooled)
+        sums[BOTH] += w
+    if errors:
+        centre = pooled if paired else 0.0
+        near_g, near_h = (1.0 / (m_g - 1.0), 1.0 / (m_h - 1.0)) if paired else (0.0, 0.0)
+        low = c * _N_SCORES
+        for k in range(n_categories):
+            e = (1.0 if k == answer else 0.0) - y
+            mine, others = counts[g, k], rest[k]
+            _set_scores(inner[k], low, 1.0 - x, e, mine, others, over_g, over_h, near_g, centre, rated, paired)
+            _set_scores(outer[k], low, -x, e, others, mine, over_h, over_g, near_h, centre, rated, paired)
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def _set_scores(values, low, z, e, mine, others, over, over_other, near, centre, rated, paired):  # type: ignore[no-untyped-def]
+    """Set what a rating changes in the scores of its rater in one comparison."""
+    a, b = 1.0 if rated else 0.0, 1.0 if paired else 0.0
+    share = (mine - 1.0) * near
+    values[low + _XE] = a * z * e
+    values[low + _XX] = a * z * z
+    values[low + _OWN] = b * 2.0 * over * (share - centre)
+    values[low + _OWN_WEIGHT] = b * 2.0 * over
+    values[low + _NEARER] = b * (share - others * over_other) * over
 
 
 @compiled()
-def _add_pairs(pairs, counts, m, squares, agreement, w):  # type: ignore[no-untyped-def]
+def _set_rows(row, inner, outer, inside, outside):  # type: ignore[no-untyped-def]
+    """Set what a rating of each group changes in the scores of its rater in all comparisons."""
+    n_categories, width = inner.shape
+    for q in range(row.shape[0]):
+        for k in range(n_categories):
+            for v in range(width):
+                row[q, k, v] = outer[k, v]
+        for c in range(inside.size):
+            if inside[c] == q or (outside[c] >= 0 and outside[c] != q):
+                for k in range(n_categories):
+                    for v in range(c * _N_SCORES, (c + 1) * _N_SCORES):
+                        row[q, k, v] = inner[k, v] if inside[c] == q else 0.0
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def _add_pairs(pairs, row, low, counts, m, squares, agreement, w, errors):  # type: ignore[no-untyped-def]
     """Add an item to each pair of groups, in the order of the upper triangle."""
     pair = 0
-    n_groups = m.size - 1
+    n_groups, n_categories = m.size - 1, counts.shape[1]
+    if errors:
+        row[:, :, low:] = 0.0
     for g in range(n_groups):
         if m[g] * m[g] <= squares[g]:
             pair += n_groups - 1 - g
             continue
+        over_g, near_g = 1.0 / m[g], 1.0 / (m[g] - 1.0)
         for h in range(g + 1, n_groups):
             if m[h] * m[h] > squares[h]:
-                cross = 0.0
-                for k in range(counts.shape[1]):
+                over_h, cross = 1.0 / m[h], 0.0
+                for k in range(n_categories):
                     cross += counts[g, k] * counts[h, k]
-                cross /= m[g] * m[h]
+                cross *= over_g * over_h
                 pairs[pair, PAIR_DISTANCE] += w * (0.5 * agreement[g] + 0.5 * agreement[h] - cross)
                 pairs[pair, PAIR_BETWEEN] += w * (1.0 - cross)
                 pairs[pair, PAIR_ITEMS] += w
+                if errors:
+                    near_h = 1.0 / (m[h] - 1.0)
+                    for k in range(n_categories):
+                        a, b = counts[g, k], counts[h, k]
+                        row[g, k, low + h] = ((a - 1.0) * near_g - b * over_h) * over_g
+                        row[h, k, low + g] = ((b - 1.0) * near_h - a * over_g) * over_h
             pair += 1
 
 
-@compiled()
-def _score(scores, item, counts, q, y, inside, outside, answer):  # type: ignore[no-untyped-def]
-    """Add a rating to the scores of its rater."""
-    for c in range(inside.size):
-        g, h = inside[c], outside[c]
-        if q != g and h >= 0 and q != h:
-            continue
-        if item[c, _RATED] > 0.0:
-            x = (1.0 if q == g else 0.0) - item[c, _X]
-            scores[c, _XE] += x * ((1.0 if y == answer else 0.0) - item[c, _Y])
-            scores[c, _XX] += x * x
-        if item[c, _PAIRED] > 0.0:
-            same = counts[g, y]
-            other = counts[h, y] if h >= 0 else counts[-1, y] - same
-            m, m_other = item[c, _M], item[c, _M_OTHER]
-            if q != g:
-                same, other, m, m_other = other, same, m_other, m
-            near = (same - 1.0) / (m - 1.0)
-            scores[c, _OWN] += 2.0 / m * (near - item[c, _POOLED])
-            scores[c, _OWN_WEIGHT] += 2.0 / m
-            scores[c, _NEARER] += (near - other / m_other) / m
-
-
-@compiled()
-def _score_pairs(apart, counts, m, q, y):  # type: ignore[no-untyped-def]
-    """Add a rating to the excess of agreement with the own group over that with each other group."""
-    near = (counts[q, y] - 1.0) / (m[q] - 1.0)
-    for h in range(apart.size):
-        if h != q and m[h] > 1.0:
-            apart[h] += (near - counts[h, y] / m[h]) / m[q]
-
-
-@compiled()
+@compiled(fastmath=_FAST, error_model="numpy")
 def _finish(sums, scores, own, group, rater_weight, inside, outside):  # type: ignore[no-untyped-def]
     """Sum squared scores, and the pairs of ratings of one rater, over raters."""
     n = np.zeros(own.shape[1])
@@ -218,7 +250,7 @@ def _finish(sums, scores, own, group, rater_weight, inside, outside):  # type: i
         self_same = self_pairs = 0.0
         n[:] = 0.0
         for r in range(group.size):
-            q, score = group[r], scores[r, c]
+            q, score = group[r], scores[r, c * _N_SCORES : (c + 1) * _N_SCORES]
             if q < 0 or (q != g and h >= 0 and q != h):
                 continue
             of_difference = (score[_XE] - estimate * score[_XX]) ** 2
@@ -268,23 +300,23 @@ def _finish_pairs(pairs, apart, group):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def fill_complete(sums, pairs, total, same, given, own, n_items, group, inside, outside):  # type: ignore[no-untyped-def]
+def fill_complete(sums, pairs, total, same, chosen, own, n_items, group, inside, outside):  # type: ignore[no-untyped-def]
     """Fill the rows of `fill_items`, with squared errors, if every rater with a group rated every item.
 
-    same (R, R): number of items on which two raters gave the same answer. given (R,): times that a rater gave the
+    same (R, R): number of items on which two raters gave the same answer. chosen (R,): times that a rater gave the
     compared answer. own (R, K): answers of a rater. n_items: number of items.
     """
     n_groups = group.max() + 1
     n_raters, n_categories = own.shape
     near = np.zeros((n_raters, n_groups))
     apart = np.zeros((n_raters, n_groups))
-    n, given_by, block = np.zeros(n_groups), np.zeros(n_groups), np.zeros((n_groups, n_groups))
+    n, by_group, block = np.zeros(n_groups), np.zeros(n_groups), np.zeros((n_groups, n_groups))
     answers, self_same = np.zeros((n_groups, n_categories)), np.zeros(n_groups)
     for b in range(sums.shape[0]):
         codes = group[b]
         near[:] = 0.0
         n[:] = 0.0
-        given_by[:] = 0.0
+        by_group[:] = 0.0
         block[:] = 0.0
         answers[:] = 0.0
         self_same[:] = 0.0
@@ -293,7 +325,7 @@ def fill_complete(sums, pairs, total, same, given, own, n_items, group, inside, 
             if q < 0:
                 continue
             n[q] += 1
-            given_by[q] += given[r]
+            by_group[q] += chosen[r]
             for k in range(n_categories):
                 answers[q, k] += own[r, k]
                 self_same[q] += own[r, k] * own[r, k]
@@ -307,14 +339,14 @@ def fill_complete(sums, pairs, total, same, given, own, n_items, group, inside, 
         total[b] = _finish_pairs(pairs[b], apart, codes)
         for c in range(inside.size):
             g, h, row = inside[c], outside[c], sums[b, c]
-            row[GIVEN], row[RATINGS] = given_by[g], n[g] * n_items
+            row[GIVEN], row[RATINGS] = by_group[g], n[g] * n_items
             if n[g] > 1:
                 agreement = block[g, g] / (n[g] * (n[g] - 1))
                 row[AGREEMENT], row[PAIRABLE] = agreement, n_items
                 row[DISAGREEMENT], row[PAIRABLE_RATINGS] = n[g] * (n_items - agreement), n[g] * n_items
                 row[DISTINCT] = n[g] * (n[g] - 1) * float(n_items) ** 2
                 row[DISTINCT_SAME] = (answers[g] * answers[g]).sum() - self_same[g]
-            _compare_complete(row, codes, near, block, given, given_by, n, n_items, g, h)
+            _compare_complete(row, codes, near, block, chosen, by_group, n, n_items, g, h)
 
 
 @compiled()
@@ -337,13 +369,13 @@ def _add_complete_pairs(pairs, apart, near, codes, block, n, n_items):  # type: 
 
 
 @compiled()
-def _compare_complete(row, codes, near, block, given, given_by, n, n_items, g, h):  # type: ignore[no-untyped-def]
+def _compare_complete(row, codes, near, block, chosen, by_group, n, n_items, g, h):  # type: ignore[no-untyped-def]
     """Add the sums over both groups of a comparison."""
-    m_g, m_h, given_h, within_h, cross = n[g], 0.0, 0.0, 0.0, 0.0
+    m_g, m_h, share_h, within_h, cross = n[g], 0.0, 0.0, 0.0, 0.0
     for q in range(n.size):
         if q != g and (h < 0 or q == h):
             m_h += n[q]
-            given_h += given_by[q]
+            share_h += by_group[q]
             cross += block[g, q]
             for p in range(n.size):
                 if p != g and (h < 0 or p == h):
@@ -352,7 +384,7 @@ def _compare_complete(row, codes, near, block, given, given_by, n, n_items, g, h
         return
     weight = m_g * m_h / (m_g + m_h)
     row[WEIGHT] = weight * n_items
-    row[DIFFERENCE] = weight * (given_by[g] / m_g - given_h / m_h)
+    row[DIFFERENCE] = weight * (by_group[g] / m_g - share_h / m_h)
     both = m_g > 1.0 and m_h > 1.0
     agreement = block[g, g] / (m_g * (m_g - 1.0)) if both else 0.0
     agreement_h = within_h / (m_h * (m_h - 1.0)) if both else 0.0
@@ -366,12 +398,12 @@ def _compare_complete(row, codes, near, block, given, given_by, n, n_items, g, h
             if p != g and (h < 0 or p == h):
                 others += near[r, p]
         if q == g:
-            difference += (m_h / (m_g + m_h) * (given[r] - given_by[g] / m_g)) ** 2
+            difference += (m_h / (m_g + m_h) * (chosen[r] - by_group[g] / m_g)) ** 2
             if both:
                 excess += (2.0 / m_g * (near[r, g] / (m_g - 1.0) - agreement)) ** 2
                 distance += ((near[r, g] / (m_g - 1.0) - others / m_h) / m_g) ** 2
         else:
-            difference_h += (m_g / (m_g + m_h) * (given[r] - given_h / m_h)) ** 2
+            difference_h += (m_g / (m_g + m_h) * (chosen[r] - share_h / m_h)) ** 2
             if both:
                 excess_h += (2.0 / m_h * (others / (m_h - 1.0) - agreement_h)) ** 2
                 distance += ((others / (m_h - 1.0) - near[r, g] / m_g) / m_h) ** 2

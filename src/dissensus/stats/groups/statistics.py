@@ -10,6 +10,7 @@ from dissensus.stats.design import Codes, Design, run_in_threads
 from dissensus.stats.groups import kernels
 from dissensus.stats.result import ZERO, FloatArray
 
+_ROUNDING = 1e-9
 STATISTICS = ("answer_share", "mean_difference", "pairwise_agreement", "group_distance", "distinct_alpha")
 """Statistics of each comparison, in order."""
 
@@ -153,14 +154,14 @@ def _complete_part(
     design: Design, grouped: npt.NDArray[np.bool_], answer: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, int] | None:
     """Return the arrays of `fill_complete`, or None if some rater with a group left out an item."""
-    kept = grouped[design.raters]
-    n_rated = np.bincount(design.items[kept], minlength=design.n_items)
+    used_ratings = grouped[design.raters]
+    n_rated = np.bincount(design.items[used_ratings], minlength=design.n_items)
     n_items, n_raters = int((n_rated > 0).sum()), int(grouped.sum())
     # Beyond this the matrix of raters costs more than the walk through the ratings.
     if not n_items or (n_rated[n_rated > 0] != n_raters).any() or n_raters > 8 * n_items:
         return None
     matrix = np.full((design.n_raters, design.n_items), -1, np.int16)
-    matrix[design.raters[kept], design.items[kept]] = design.answers[kept]
+    matrix[design.raters[used_ratings], design.items[used_ratings]] = design.answers[used_ratings]
     used = matrix[:, n_rated > 0]
     marks = [(used == k).astype(np.float64) for k in range(design.n_categories)]
     own = np.stack([mark.sum(axis=1) for mark in marks], axis=1)
@@ -185,18 +186,22 @@ def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray) -> Grou
         distance, between = pairs[..., kernels.PAIR_DISTANCE] / items, pairs[..., kernels.PAIR_BETWEEN] / items
         total = np.nansum(between, axis=-1)
         share = np.where(total > 0, np.nansum(distance, axis=-1) / np.where(total > 0, total, 1), np.nan)
-        gap = part[kernels.EXCESS] - part[kernels.EXCESS_OTHER]
+        gap, both = part[kernels.EXCESS] - part[kernels.EXCESS_OTHER], part[kernels.BOTH]
         return GroupStatistics(
             values=np.stack(values, axis=-1),
-            difference_t=_studentise(part[kernels.DIFFERENCE], part[kernels.DIFFERENCE_SQUARES]),
-            agreement_t=_studentise(gap, part[kernels.EXCESS_SQUARES]),
-            distance_t=_studentise(part[kernels.DISTANCE], part[kernels.DISTANCE_SQUARES]),
+            difference_t=_studentise(
+                part[kernels.DIFFERENCE], part[kernels.DIFFERENCE_SQUARES], part[kernels.WEIGHT] > 0
+            ),
+            agreement_t=_studentise(gap, part[kernels.EXCESS_SQUARES], both > 0),
+            distance_t=_studentise(part[kernels.DISTANCE], part[kernels.DISTANCE_SQUARES], both > 0),
             between_share=share,
-            between_t=_studentise(np.nansum(distance, axis=-1), squares),
+            between_t=_studentise(np.nansum(distance, axis=-1), squares, total > 0),
             pair_distance=distance,
-            pair_t=_studentise(pairs[..., kernels.PAIR_DISTANCE], pairs[..., kernels.PAIR_SQUARES]),
+            pair_t=_studentise(pairs[..., kernels.PAIR_DISTANCE], pairs[..., kernels.PAIR_SQUARES], items > 0),
         )
 
 
-def _studentise(total: FloatArray, squares: FloatArray) -> FloatArray:
-    return np.where(squares > ZERO, total / np.sqrt(np.where(squares > ZERO, squares, 1)), np.nan)
+def _studentise(total: FloatArray, squares: FloatArray, defined: npt.NDArray[np.bool_]) -> FloatArray:
+    """Return totals over their standard errors; large but finite where the standard error is zero."""
+    exact = np.where(np.abs(total) < _ROUNDING, 0.0, total)
+    return np.where(defined, exact / np.sqrt(np.maximum(squares, ZERO)), np.nan)

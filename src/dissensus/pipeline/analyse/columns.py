@@ -1,0 +1,21 @@
+"""Columns of the analysis table, in order."""
+
+from typing import Final
+
+from dissensus.stats.design import METRICS
+
+UNBIASED: Final = ("answer_share", "mean_difference", "pairwise_agreement", "group_distance")
+"""Statistics of a group whose expectation does not depend on the number of ratings."""
+
+CORRECTED: Final = "corrected_gai"
+COLUMNS: Final = (*UNBIASED, *METRICS, CORRECTED)
+"""Statistics of each comparison."""
+
+AXIS_COLUMNS: Final = ("between_share", "dsi")
+"""Statistics of an axis."""
+
+UPPER: Final = ("group_distance", "between_share")
+"""Statistics that are tested for large values alone."""
+
+PUBLISHED: Final = (*METRICS, CORRECTED, "dsi")
+"""Statistics whose tests depend on the assignment of items; the others are tested in any assignment."""

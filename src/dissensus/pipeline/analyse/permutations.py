@@ -1,0 +1,199 @@
+"""Permutation tests of the groups of an axis."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from dissensus.pipeline.analyse.columns import COLUMNS
+from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
+from dissensus.pipeline.analyse.resampling import AxisTests, Floats, GroupTable, ProgressTicks, order_columns
+from dissensus.stats.design import METRICS, Design, chunks, statistics
+from dissensus.stats.groups.assignment import (
+    MAX_SHIFT,
+    SHUFFLES,
+    AssignmentEffect,
+    assignment_effect,
+    is_complete,
+    null_shift,
+)
+from dissensus.stats.groups.statistics import group_statistics
+from dissensus.stats.permutation import shuffles
+
+INSTEAD: Final = "pairwise_agreement, group_distance and mean_difference are tested in any assignment"
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Comparisons that are tested by the same permutations."""
+
+    codes: Codes  # Groups of the raters that are exchanged; negative for others
+    inside: Codes
+    outside: Codes
+    columns: list[int]  # Comparisons of the axis
+    within: Codes
+
+
+def compute_tests(
+    design: Design,
+    tables: list[GroupTable],
+    seeds: list[np.random.SeedSequence],
+    within: Codes,
+    answer: int,
+    tick: ProgressTicks,
+) -> list[GroupTable]:
+    """Add permutation tests; all axes share the permutations, so crossings stay intact."""
+    return [replace(table, tests=_test_axis(design, table.axis, seeds, within, answer, tick)) for table in tables]
+
+
+def _test_axis(
+    design: Design,
+    axis: AxisComparison,
+    seeds: list[np.random.SeedSequence],
+    within: Codes,
+    answer: int,
+    tick: ProgressTicks,
+) -> AxisTests:
+    n_columns = len(axis.inside) * len(COLUMNS)
+    values, tested = (np.full(n_columns + 2, np.nan) for _ in range(2))
+    null_values, null_tested = (np.full((len(seeds), n_columns + 2), np.nan) for _ in range(2))
+    reasons: list[str | None] = [None] * (n_columns + 2)
+    blocks = list(_blocks(axis, within))
+    for block in blocks:
+        part = _test_block(design, axis, block, seeds, answer, tick, share=1 / len(blocks))
+        for position, c in enumerate(block.columns):
+            into, of = _columns(c), _columns(position)
+            values[into], tested[into] = part.values[of], part.tested[of]
+            null_values[:, into], null_tested[:, into] = part.null_values[:, of], part.null_tested[:, of]
+            reasons[into] = part.reasons[of]
+        if not block.columns or len(block.columns) > 1 or len(blocks) == 1:
+            values[-2:], tested[-2:] = part.values[-2:], part.tested[-2:]
+            null_values[:, -2:], null_tested[:, -2:] = part.null_values[:, -2:], part.null_tested[:, -2:]
+            reasons[-2:] = part.reasons[-2:]
+    return AxisTests(values, null_values, tested, null_tested, tuple(reasons))
+
+
+def _columns(comparison: int) -> slice:
+    return slice(comparison * len(COLUMNS), (comparison + 1) * len(COLUMNS))
+
+
+def _blocks(axis: AxisComparison, within: Codes) -> Iterator[_Block]:
+    """Yield all comparisons with the rest at once; those with one group apart, with all other raters left in place."""
+    if (axis.outside < 0).all():
+        yield _Block(axis.codes, axis.inside, axis.outside, list(range(len(axis.inside))), within)
+        return
+    yield _Block(axis.codes, axis.inside[:0], axis.outside[:0], [], within)
+    for c, (g, h) in enumerate(zip(axis.inside, axis.outside, strict=True)):
+        if g == h:
+            continue
+        codes = np.select([axis.codes == g, axis.codes == h], [0, 1], -1).astype(np.int32)
+        pair = np.array([0], np.int32), np.array([1], np.int32)
+        yield _Block(codes, *pair, [c], np.where(codes >= 0, within, -1).astype(np.int32))
+
+
+def _test_block(
+    design: Design,
+    axis: AxisComparison,
+    block: _Block,
+    seeds: list[np.random.SeedSequence],
+    answer: int,
+    tick: ProgressTicks,
+    *,
+    share: float,
+) -> AxisTests:
+    arguments = block.inside, block.outside
+    complete = is_complete(design, block.codes)
+    draws, permuted = [], []
+    for chunk in chunks(len(seeds), 8 * design.n_raters + design.row_bytes(max(1, len(block.inside)))):
+        codes = block.codes[shuffles([seeds[b] for b in chunk], design.n_raters, block.within)]
+        permuted.append(codes[: max(0, SHUFFLES - chunk.start)])
+        draws.append(_draw(design, codes, arguments, answer, complete=complete))
+        tick(len(codes) * share)
+    values, tested = _draw(design, block.codes[None], arguments, answer, complete=complete)
+    null_values, null_tested = (np.concatenate(part) for part in zip(*draws, strict=True))
+    reasons: list[str | None] = [None] * values.shape[1]
+    if not complete and len(block.inside):
+        effect = assignment_effect(
+            design, block.codes, np.concatenate(permuted), *arguments, seed=np.random.SeedSequence(_entropy(seeds))
+        )
+        shuffled = _flatten_published(effect.shuffled)
+        shift = null_shift(shuffled, _flatten_published(_published(null_values, len(block.inside))))
+        reasons = _withhold(axis, block, effect, shift)
+    return AxisTests(values[0], null_values, tested[0], null_tested, tuple(reasons))
+
+
+def _entropy(seeds: list[np.random.SeedSequence]) -> int:
+    return int(seeds[0].generate_state(1, np.uint64)[0])
+
+
+def _draw(
+    design: Design, codes: Codes, arguments: tuple[Codes, Codes], answer: int, *, complete: bool
+) -> tuple[Floats, Floats]:
+    """Return values and test statistics of each replicate, both (B, columns)."""
+    published = statistics(design, codes, *arguments)
+    unbiased = group_statistics(design, codes, *arguments, answer=answer)
+    values = order_columns(published, unbiased)
+    tested = values.copy()
+    tested[..., 0] = np.nan
+    tested[..., 1], tested[..., 2] = unbiased.difference_t, unbiased.agreement_t
+    # In a complete design the distance itself has the same distribution in all permutations.
+    if not complete:
+        tested[..., 3] = unbiased.distance_t
+    between = unbiased.between_share if complete else unbiased.between_t
+    return _append_axis(values, unbiased.between_share), _append_axis(tested, between)
+
+
+def _append_axis(values: Floats, between: Floats) -> Floats:
+    """Return the statistics of an axis in the order of its rows: (B, C, M) to (B, C × M + 2)."""
+    top = _top(values[..., COLUMNS.index("gai")])
+    return np.concatenate([values.reshape(len(values), -1), between[:, None], top[:, None]], axis=1)
+
+
+def _top(gais: Floats) -> Floats:
+    """Return the largest defined value over comparisons."""
+    if not gais.shape[-1]:
+        return np.full(len(gais), np.nan)
+    undefined = np.isnan(gais).all(axis=-1)
+    return np.where(undefined, np.nan, np.where(np.isnan(gais), -np.inf, gais).max(axis=-1))
+
+
+def _published(columns: Floats, n_comparisons: int) -> Floats:
+    """Return the published statistics of each comparison, shape (B, C, 7)."""
+    low = COLUMNS.index(METRICS[0])
+    return columns[:, :-2].reshape(len(columns), n_comparisons, len(COLUMNS))[..., low : low + len(METRICS)]
+
+
+def _flatten_published(values: Floats) -> Floats:
+    """Return the published statistics with DSI last, (B, C, 7) to (B, C × 7 + 1)."""
+    top = _top(values[..., METRICS.index("gai")])
+    return np.concatenate([values.reshape(len(values), -1), top[:, None]], axis=1)
+
+
+def _withhold(axis: AxisComparison, block: _Block, effect: AssignmentEffect, shift: Floats) -> list[str | None]:
+    """Return the reasons why tests of published statistics are withheld, in the order of columns."""
+    reasons: list[str | None] = []
+    for position, c in enumerate(block.columns):
+        of_metric = {
+            metric: _reason(axis, c, position, effect, float(shift[position * len(METRICS) + m]))
+            for m, metric in enumerate(METRICS)
+        }
+        of_metric["corrected_gai"] = of_metric["gai"]
+        reasons += [of_metric.get(column) for column in COLUMNS]
+    gais = reasons[COLUMNS.index("gai") :: len(COLUMNS)]
+    return [*reasons, None, next((reason for reason in gais if reason), None)]
+
+
+def _reason(axis: AxisComparison, comparison: int, position: int, effect: AssignmentEffect, shift: float) -> str | None:
+    if effect.unequal[position]:
+        sides = (axis.groups[axis.inside[comparison]], axis.against(comparison))
+        observed, permuted = effect.ratings[position], effect.permuted_ratings[position]
+        side = int(np.argmax(np.abs(observed / permuted - 1)))
+        return (
+            f"test withheld: {observed[side]:.3g} ratings per item of {sides[side]}, {permuted[side]:.3g} when raters "
+            f"are exchanged; {INSTEAD}"
+        )
+    if effect.systematic[position] and not abs(shift) <= MAX_SHIFT:
+        by = f"{abs(shift):.2g} standard deviations" if np.isfinite(shift) else "an unknown amount"
+        return f"test withheld: the assignment of items alone shifts it by {by}; {INSTEAD}"
+    return None
