@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from benchmarks.assignments import sizes
 from tests.support.assignments import ASSIGNMENTS
+from tests.support.group_sizes import sizes
 
 pytestmark = pytest.mark.slow
 
