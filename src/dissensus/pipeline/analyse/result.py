@@ -267,17 +267,22 @@ def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
         of_axis = {row.metric: row for row in rows if row.group is None}
         against = "" if analysis.settings.against == "rest" else f" against {analysis.settings.against}"
         unbiased = ("answer_share", "mean_difference", *CORRECTED_HEADINGS)
-        yield DisplayBlock(
-            axis + against,
-            (_share_heading(analysis), "difference", *CORRECTED_HEADINGS.values()),
-            tuple(_line(line, unbiased, analysis) for line in lines),
-            _between_caption(of_axis.get("between_share")),
-        )
         chance = any(row.metric == "gai" and row.null_mean is not None for row in rows)
         yield DisplayBlock(
+            axis + against,
+            (
+                _share_heading(analysis),
+                "difference",
+                *CORRECTED_HEADINGS.values(),
+                *(["GAI by chance"] if chance else []),
+            ),
+            tuple(_unbiased_line(line, unbiased, analysis, chance=chance) for line in lines),
+            _between_caption(of_axis.get("between_share")),
+        )
+        yield DisplayBlock(
             f"{axis}{against}, published statistics",
-            (*HEADINGS.values(), *(["by chance"] if chance else [])),
-            tuple(_published_line(line, analysis, chance=chance) for line in lines),
+            tuple(HEADINGS.values()),
+            tuple(_line(line, tuple(HEADINGS), analysis) for line in lines),
             _dsi_caption(of_axis.get("dsi")),
         )
 
@@ -295,9 +300,11 @@ def _between_caption(row: Row | None) -> str:
     return f"disagreement between groups {100 * row.estimate:.2f} %{row.stars}{tested}"
 
 
-def _published_line(rows: list[Row], analysis: Analysis, *, chance: bool) -> tuple[str, str, tuple[DisplayCell, ...]]:
+def _unbiased_line(
+    rows: list[Row], metrics: tuple[str, ...], analysis: Analysis, *, chance: bool
+) -> tuple[str, str, tuple[DisplayCell, ...]]:
     """Return the cells of a group, the last one with the mean GAI of groups of its size by chance."""
-    name, raters, cells = _line(rows, tuple(HEADINGS), analysis)
+    name, raters, cells = _line(rows, metrics, analysis)
     gai = next(row for row in rows if row.metric == "gai")
     by_chance = UNKNOWN if gai.null_mean is None else f"{gai.null_mean:.3f}"
     return name, raters, (*cells, *([DisplayCell(by_chance)] if chance else []))
