@@ -17,6 +17,7 @@ import polars as pl
 with atheris.instrument_imports(include=["dissensus.files", "dissensus.schema"], enable_loader_override=False):
     from dissensus.files.ratings.reader import read_ratings
     from dissensus.files.raw.content import decompress
+    from dissensus.files.raw.delimited import SEPARATORS
 from dissensus.errors import DissensusError
 from dissensus.files.raw.table_reader import PARSERS
 
@@ -39,15 +40,26 @@ def parse_columns(data: bytes, kind: str) -> pl.DataFrame:
 
 
 def check_separated(data: bytes, kind: str, separator: str) -> None:
-    """Check that a table has the rows that the csv module reads, if it can read them."""
+    """Check that a table has the rows that the csv module reads, if it can read them.
+
+    Another usual separator may be read where this one gives a single column.
+    """
     frame = parse_columns(data, kind)
+    header, *rows = read_with_csv(data, separator)
+    if len(header) == 1:
+        others = (read_with_csv(data, other) for other in SEPARATORS if other in header[0])
+        header, *rows = next((other for other in others if other[0] == frame.columns), [header, *rows])
+    assert not header or frame.columns == header
+    assert not header or non_empty_rows(frame.rows()) == non_empty_rows(rows)
+
+
+def read_with_csv(data: bytes, separator: str) -> list[list[str]]:
+    """Return the rows that the csv module reads; one empty row if it cannot read them."""
     text = io.StringIO(data.decode().removeprefix("\ufeff"), newline="")
     try:
-        header, *rows = (row for row in csv.reader(text, delimiter=separator, strict=True) if row)
+        return [row for row in csv.reader(text, delimiter=separator, strict=True) if row]
     except csv.Error:
-        return
-    assert frame.columns == header
-    assert non_empty_rows(frame.rows()) == non_empty_rows(rows)
+        return [[]]
 
 
 def non_empty_rows(rows: list[list[str]] | list[tuple[str | None, ...]]) -> list[list[str]]:
