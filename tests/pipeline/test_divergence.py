@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from tests.oracles import divergence, significance
 from tests.pipeline.tables import ratings_of, simulate_frame
+from tests.support.assignments import draw_null
 
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.analyse import GroupDivergence, group_divergence
@@ -19,7 +20,7 @@ from dissensus.stats.permutation import shuffles
 
 @pytest.fixture(scope="module")
 def ratings() -> Ratings:
-    return Ratings.from_frame(simulate_frame(7, share_rated=0.5))
+    return Ratings.from_frame(simulate_frame(7))
 
 
 def shares_of(ratings: Ratings, axis: str, group: str) -> dict[int, list[float]]:
@@ -72,7 +73,7 @@ def test_pairs_by_hand(ratings: Ratings, measure: str) -> None:
 @pytest.mark.parametrize("measure", ["total_variation", "jensen_shannon"])
 def test_the_null_of_every_pair_by_hand(measure: str) -> None:
     """With missing ratings and two raters of unknown group, each replicate is recomputed and ranked."""
-    frame = simulate_frame(3, n_items=12, share_rated=0.4)
+    frame = simulate_frame(4, n_items=12, share_rated=0.4)
     unknown = pl.col("rater_id").is_in(["rater-001", "rater-020"])
     frame = frame.with_columns(pl.when(~unknown).then("rater_race").alias("rater_race"))
     ratings = Ratings.from_frame(frame)
@@ -97,7 +98,7 @@ def test_the_null_of_every_pair_by_hand(measure: str) -> None:
 def test_the_names_of_groups_do_not_matter(ratings: Ratings) -> None:
     """Other names change the order of groups, and of the two groups of each pair."""
     names = {"Asian": "z", "Black": "y", "White": "x"}
-    frame = simulate_frame(7, share_rated=0.5).with_columns(pl.col("rater_race").replace(names))
+    frame = simulate_frame(7).with_columns(pl.col("rater_race").replace(names))
     result = group_divergence(ratings, "race", permutations=50, seed=1)
     renamed = group_divergence(Ratings.from_frame(frame), "race", permutations=50, seed=1)
     assert renamed.groups == ("x", "y", "z")
@@ -148,7 +149,7 @@ def test_the_null_has_groups_of_the_same_sizes(ratings: Ratings) -> None:
 
 
 def ratings_without_black() -> Ratings:
-    frame = simulate_frame(7, share_rated=0.5)
+    frame = simulate_frame(7)
     return Ratings.from_frame(frame.filter(frame["rater_race"] != "Black"))
 
 
@@ -263,3 +264,44 @@ def test_refusals(ratings: Ratings) -> None:
         group_divergence(ratings, "race", groups=["White", "White"])
     with pytest.raises(NotFound, match="'nope'"):
         group_divergence(ratings, "nope")
+
+
+def draw_ratings(rng: np.random.Generator, assignment: str) -> Ratings:
+    """Draw ratings whose answers do not depend on the groups of race."""
+    design, group = draw_null(rng, assignment)
+    columns = {
+        "item_id": [f"i{i}" for i in design.items],
+        "rater_id": [f"r{r}" for r in design.raters],
+        "Q_overall": [("No", "Unsure", "Yes")[answer] for answer in design.answers],
+        "rater_race": [f"g{g}" for g in group[design.raters]],
+    }
+    return Ratings.from_frame(pl.DataFrame(columns))
+
+
+@pytest.mark.parametrize(
+    ("assignment", "is_tested"),
+    [("complete", True), ("random sparse", True), ("loads 55 and 15 %", False), ("quota, 2 of each group", False)],
+)
+def test_a_test_that_the_assignment_moves_is_withheld(assignment: str, is_tested: bool) -> None:
+    result = group_divergence(draw_ratings(np.random.default_rng(3), assignment), "race", permutations=299)
+    assert (result.p is not None, result.reason is None) == (is_tested, is_tested)
+    assert [pair.p is not None for pair in result.pairs] == [pair.reason is None for pair in result.pairs]
+    assert all(pair.reason is None for pair in result.pairs) == is_tested
+    assert ("Not tested: the assignment of items" in str(result)) is not is_tested
+    assert json.loads(result.to_json())["pairs"][0]["reason"] == result.pairs[0].reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("assignment", ["random sparse", "loads 30 and 20 %", "quota, 2 of each group", "8 against 80"])
+def test_tests_that_are_offered_have_their_size(assignment: str) -> None:
+    """Without withholding, 17 to 40 % of the tests reject in quotas."""
+    rng = np.random.default_rng(0)
+    p = [
+        pair.p
+        for _ in range(200)
+        for pair in group_divergence(draw_ratings(rng, assignment), "race", permutations=199).pairs
+        if pair.p is not None
+    ]
+    # .05 and three standard errors, if the three pairs of a draw count as one.
+    assert sum(one <= 0.05 for one in p) <= 0.05 * len(p) + 3 * (0.0475 * 200) ** 0.5 * (len(p) / 200)
+    assert len(p) > 100 or assignment == "quota, 2 of each group"

@@ -5,6 +5,7 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse.comparisons import Codes, assign_strata
@@ -16,10 +17,19 @@ from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats import divergence as measures
 from dissensus.stats.design import Design, chunks
+from dissensus.stats.groups.assignment import (
+    MAX_SHIFT,
+    SHUFFLES,
+    assignment_effect,
+    exchange_ratings,
+    is_complete,
+    null_shift,
+)
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.result import none_if_nan
 from dissensus.stats.significance import benjamini_hochberg, permutation_p
 
+WITHHELD = "test withheld: the assignment of items, not the raters, determines how often each group rated an item"
 MEASURES: dict[str, measures.Divergence] = {
     "total_variation": measures.total_variation,
     "jensen_shannon": measures.jensen_shannon,
@@ -84,6 +94,10 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
 
     Notes
     -----
+    A test is withheld, with its reason, if the numbers of ratings that the groups have of each item are not those of
+    permuted groups, as under quotas or unequal loads: then the assignment alone moves it.
+    `dissensus.stats.groups.statistics.group_statistics` has a distance that can be tested in any assignment.
+
     Shares of few raters differ by chance, so the estimate is biased upwards. Only its difference from `null_mean`, from
     groups of the same sizes, is due to the groups. Permutations exchange raters over all compared groups, so the null
     hypothesis of a pair is that no group differs from another; give two `groups` to test one pair alone. Total
@@ -123,22 +137,32 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
         raise UndefinedEstimate(f"No item was rated by two groups of {name}.")
     # Raters of other groups are not exchanged, so that the compared groups keep their sizes.
     within = np.where(codes < 0, -1, 0 if permute_within is None else assign_strata(ratings, permute_within))
-    seeds = np.random.SeedSequence(seed).spawn(permutations)
+    is_uneven = permutations > 0 and not is_complete(design, codes)
+    # The assignment is compared with enough permutations, however few are asked for; the first ones stay the same.
+    seeds = np.random.SeedSequence(seed).spawn(max(permutations, SHUFFLES) if is_uneven else permutations)
     pair_null = _replicates(design, codes, within, seeds, measure=measure, progress=progress)
+    withheld = np.zeros(pair_null.shape[1], dtype=np.bool_)
+    if is_uneven:
+        withheld = _is_withheld(design, codes, within, seeds, pair_null, measure)
+    pair_null = pair_null[:permutations]
+    pair_null[:, withheld] = np.nan
     estimate, null = float(_mean(observed, axis=0)), _mean(pair_null, axis=1)
+    if withheld.any():
+        null = np.full(permutations, np.nan)
     return GroupDivergence(
         axis=name,
         question=question,
         measure=measure,
         groups=chosen,
         n_raters=tuple(np.bincount(codes[codes >= 0]).tolist()),
-        pairs=_pairs(chosen, observed, n_items, pair_null),
+        pairs=_pairs(chosen, observed, n_items, pair_null, withheld),
         estimate=estimate,
         n_items=_count_shared_items(design, codes),
         null=null,
         pair_null=pair_null,
         null_mean=none_if_nan(float(_mean(null, axis=0))),
         p=none_if_nan(float(permutation_p(estimate, null))),
+        reason=WITHHELD if withheld.any() else None,
         permute_within=permute_within,
         seed=seed,
     )
@@ -181,11 +205,33 @@ def _replicates(
     return null
 
 
+def _is_withheld(
+    design: Design,
+    codes: Codes,
+    within: Codes,
+    seeds: list[np.random.SeedSequence],
+    pair_null: Floats,
+    measure: str,
+) -> npt.NDArray[np.bool_]:
+    """Return for each pair whether the assignment of items, rather than the raters, moves its test, shape (P,)."""
+    first, second = np.triu_indices(int(codes.max()) + 1, 1)
+    permuted = codes[shuffles(seeds[:SHUFFLES], design.n_raters, within)]
+    exchanges = np.random.SeedSequence(int(seeds[0].generate_state(1, np.uint64)[0]))
+    effect = assignment_effect(design, codes, permuted, first, second, seed=exchanges)
+    exchanged, _ = measures.mean_pairwise(*exchange_ratings(design, codes, seed=exchanges), MEASURES[measure])
+    moved = ~(np.abs(null_shift(exchanged, pair_null)) <= MAX_SHIFT)
+    return np.asarray(effect.systematic & moved)
+
+
 def _pairs(
-    groups: tuple[str, ...], observed: Floats, n_items: measures.Int64Array, null: Floats
+    groups: tuple[str, ...],
+    observed: Floats,
+    n_items: measures.Int64Array,
+    null: Floats,
+    withheld: npt.NDArray[np.bool_],
 ) -> tuple[PairDivergence, ...]:
     p = permutation_p(observed, null)
-    columns = zip(observed, n_items, _mean(null, axis=0), p, benjamini_hochberg(p), strict=True)
+    columns = zip(observed, n_items, _mean(null, axis=0), p, benjamini_hochberg(p), withheld, strict=True)
     return tuple(
         PairDivergence(
             groups=pair,
@@ -194,8 +240,11 @@ def _pairs(
             null_mean=none_if_nan(by_chance),
             p=none_if_nan(raw),
             p_adjusted=none_if_nan(adjusted),
+            reason=WITHHELD if is_withheld else None,
         )
-        for pair, (estimate, n, by_chance, raw, adjusted) in zip(combinations(groups, 2), columns, strict=True)
+        for pair, (estimate, n, by_chance, raw, adjusted, is_withheld) in zip(
+            combinations(groups, 2), columns, strict=True
+        )
     )
 
 

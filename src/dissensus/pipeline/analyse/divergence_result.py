@@ -13,6 +13,10 @@ from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_cou
 from dissensus.schema.tabular_result import TabularResult
 
 Floats = npt.NDArray[np.float64]
+WITHHELD_NOTE = (
+    "Not tested: the assignment of items, not the raters, determines how often these groups rated an item, and would "
+    "move the test. The group_distance of the analysis is tested in any assignment."
+)
 NAMES = {
     "total_variation": "total variation",
     "jensen_shannon": "Jensen–Shannon divergence",
@@ -29,6 +33,7 @@ _SCHEMA = {
     "null_mean": pl.Float64,
     "p": pl.Float64,
     "p_adjusted": pl.Float64,
+    "reason": pl.String,
     "n_items": pl.Int64,
 }
 
@@ -52,6 +57,8 @@ class PairDivergence:
         Two-sided permutation p-value; None without permutations.
     p_adjusted
         P-value adjusted over the pairs by Benjamini and Hochberg; None without permutations.
+    reason
+        Reason why the test is withheld; None if it is not.
     """
 
     groups: tuple[str, str]
@@ -60,6 +67,7 @@ class PairDivergence:
     null_mean: float | None
     p: float | None
     p_adjusted: float | None
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,6 +94,8 @@ class GroupDivergence(TabularResult):
         Mean of `null`: the divergence of groups of these sizes by chance; None without permutations.
     p
         Two-sided permutation p-value of `estimate`; None without permutations.
+    reason
+        Reason why the test is withheld, as that of a pair is; None if none is.
     permute_within, seed
         Strata and seed of the permutations.
     """
@@ -102,12 +112,24 @@ class GroupDivergence(TabularResult):
     pair_null: Floats = field(repr=False)
     null_mean: float | None
     p: float | None
+    reason: str | None
     permute_within: str | None
     seed: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the replicates as plain values."""
-        names = ("axis", "question", "measure", "estimate", "n_items", "null_mean", "p", "permute_within", "seed")
+        names = (
+            "axis",
+            "question",
+            "measure",
+            "estimate",
+            "n_items",
+            "null_mean",
+            "p",
+            "reason",
+            "permute_within",
+            "seed",
+        )
         return {
             **{name: getattr(self, name) for name in names},
             "permutations": self.null.size,
@@ -169,5 +191,7 @@ def _notes(divergence: GroupDivergence) -> Iterator[str]:
             f"By chance: mean of {format_count(divergence.null.size, 'permutation')} of the raters{within}, groups of "
             f"the same sizes, seed {divergence.seed}; p two-sided, adjusted by Benjamini–Hochberg over the pairs."
         )
+    if divergence.reason is not None:
+        yield WITHHELD_NOTE
     if any(pair.estimate is None for pair in divergence.pairs):
         yield "– no item was rated by both groups."

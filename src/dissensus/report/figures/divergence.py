@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
+import numpy as np
 import polars as pl
 
-from dissensus.pipeline.analyse.divergence_result import NAMES, GroupDivergence, PairDivergence
+from dissensus.pipeline.analyse.divergence_result import NAMES, WITHHELD_NOTE, GroupDivergence, PairDivergence
 from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.null import HIGH, LOW, MEDIAN, summarise_chance
@@ -51,7 +52,7 @@ def _reading(result: GroupDivergence, furthest: Sequence[PairDivergence]) -> str
     top = furthest[0]
     apart = f"{' and '.join(map(escape_unprintable, top.groups))} are furthest apart ({format_short(top.estimate, 3)}"
     text = f"The mean {NAMES[result.measure]} between two groups is {format_short(result.estimate, 3)}"
-    if top.p is None:
+    if top.p is None or result.p is None:
         return f"{text}; {apart})."
     overall_median, top_median = (
         summarise_chance(values)[MEDIAN] for values in (result.null, result.pair_null[:, result.pairs.index(top)])
@@ -65,7 +66,9 @@ def _reading(result: GroupDivergence, furthest: Sequence[PairDivergence]) -> str
 
 def _notes(result: GroupDivergence) -> tuple[str, ...]:
     definition = f"Mean over items of the {NAMES[result.measure]} between the shares of answers of two groups."
-    if result.null_mean is None:
+    if result.reason is not None:
+        definition = f"{definition} {WITHHELD_NOTE}"
+    if not np.isfinite(result.pair_null).any():
         return (definition,)
     n = len(result.null)
     return (

@@ -21,6 +21,9 @@ MAX_Z: Final = 1.96
 
 SHUFFLES: Final = 200
 
+MAX_EXCHANGED: Final = 2**26
+"""Most ratings of all exchanges together, which bounds their memory: large designs need fewer exchanges."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AssignmentEffect:
@@ -92,7 +95,7 @@ def assignment_effect(
     seed
         Seed of the exchanges.
     shuffles
-        Number of exchanges, S.
+        Number of exchanges, S; fewer in a large design, see `exchange_ratings`.
 
     Returns
     -------
@@ -118,7 +121,7 @@ def assignment_effect(
         permuted_ratings=centre[..., 0],
         unequal=(beyond & (gap > MAX_LOAD * centre))[..., 0].any(axis=1),
         systematic=beyond.any(axis=(1, 2)),
-        shuffled=_exchange_ratings(design, group, inside, outside, seed, shuffles),
+        shuffled=statistics(*exchange_ratings(design, group, seed=seed, shuffles=shuffles), inside, outside),
     )
 
 
@@ -175,18 +178,45 @@ def _describe_assignment(design: Design, group: Codes, inside: Codes, outside: C
     return result
 
 
-def _exchange_ratings(
-    design: Design, group: Codes, inside: Codes, outside: Codes, seed: np.random.SeedSequence, shuffles: int
-) -> FloatArray:
+def exchange_ratings(
+    design: Design, group: Codes, *, seed: np.random.SeedSequence, shuffles: int = SHUFFLES
+) -> tuple[Design, Codes]:
+    """Exchange the groups of the ratings of each item.
+
+    Parameters
+    ----------
+    design
+        The ratings.
+    group
+        Group of each rater, shape (R,); negative for none.
+    seed
+        Seed of the exchanges.
+    shuffles
+        Number of exchanges, S; at most `MAX_EXCHANGED` by the number of ratings, and at least 20.
+
+    Returns
+    -------
+    Design
+        The ratings by raters with a group, N, each by a rater of its own.
+    ndarray, shape (S, N)
+        Groups of these ratings.
+
+    Examples
+    --------
+    >>> design = Design(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0, 1, 0]), 2, 2, 2)
+    >>> _, exchanged = exchange_ratings(design, np.array([0, 1]), seed=np.random.SeedSequence(0))
+    >>> sorted(set(map(tuple, exchanged.tolist())))
+    [(0, 1, 0), (1, 0, 0)]
+    """
     starts, raters, answers = design.by_item
     grouped = group[raters] >= 0
     n_ratings = int(grouped.sum())
-    # Every rating becomes a rater of its own, so that groups belong to ratings.
+    n_exchanges = min(shuffles, max(20, MAX_EXCHANGED // max(1, n_ratings)))
     items = np.repeat(np.arange(design.n_items, dtype=np.int32), np.diff(starts))[grouped]
     single = Design(
         items, np.arange(n_ratings, dtype=np.int32), answers[grouped], design.n_items, n_ratings, design.n_categories
     )
-    exchanged = np.tile(group[raters[grouped]].astype(np.int32), (shuffles, 1))
+    exchanged = np.tile(group[raters[grouped]].astype(np.int32), (n_exchanges, 1))
     bounds = np.searchsorted(items, np.arange(design.n_items + 1)).astype(np.int64)
-    kernels.shuffle_within_items(exchanged, bounds, seed.generate_state(shuffles, np.uint64))
-    return statistics(single, exchanged, inside, outside)
+    kernels.shuffle_within_items(exchanged, bounds, seed.generate_state(n_exchanges, np.uint64))
+    return single, exchanged
