@@ -204,7 +204,11 @@ def _ties(data: Data) -> Iterator[str]:
 def _families(ratings: Ratings) -> Iterator[str]:
     printed = [(g, m) for g, cells in TABLE_5.items() for m, cell in zip(METRICS, cells, strict=True) if "**" in cell]
     significant = {
-        family: [cell for cell, row in of_groups(_by_rule(ratings, family)).items() if row.stars == "**"]
+        family: [
+            (group, metric)
+            for (group, metric), row in of_groups(_by_rule(ratings, family)).items()
+            if row.stars == "**" and metric in METRICS
+        ]
         for family in get_args(Family)
     }
     alike = [f"`{family}`" for family, cells in significant.items() if cells == printed]

@@ -93,7 +93,7 @@ def test_results_are_tables_of_every_library(analysis: ds.Analysis) -> None:
 
 def test_a_wide_table_has_a_line_a_group(analysis: ds.Analysis) -> None:
     wide = analysis.to_polars(wide=True)
-    assert wide.columns[:4] == ["axis", "group", "n_raters", "irr"]
+    assert wide.columns[:4] == ["axis", "group", "n_raters", "answer_share"]
     assert wide.select("axis", "group").is_unique().all()
     for row in (*analysis.overall, *analysis.rows):
         line = wide.filter(pl.col("axis").eq_missing(pl.lit(row.axis)), pl.col("group").eq_missing(pl.lit(row.group)))
@@ -103,7 +103,7 @@ def test_a_wide_table_has_a_line_a_group(analysis: ds.Analysis) -> None:
 
 def test_rows_of_a_group_are_found_by_name(analysis: ds.Analysis) -> None:
     assert analysis["gender", "Man"]["irr"].n_raters == analysis["rater_gender", "Man"]["xrr"].n_raters
-    assert analysis["overall"]["irr"] is analysis.overall[0]
+    assert analysis["overall"]["answer_share"] is analysis.overall[0]
     assert set(analysis["gender"]) == {"dsi"}
     with pytest.raises(ds.NotFound, match=r"rater_gender has no group 'Men'\. Its groups are 'Man', 'Woman'"):
         analysis["gender", "Men"]
@@ -114,7 +114,7 @@ def test_rows_of_a_group_are_found_by_name(analysis: ds.Analysis) -> None:
 def test_an_analysis_is_one_line_and_a_table_in_a_notebook(analysis: ds.Analysis) -> None:
     assert repr(analysis).count("\n") == 0
     assert len(repr(analysis)) < 200
-    assert analysis._repr_html_().count("<table") == 3
+    assert analysis._repr_html_().count("<table") == 5
 
 
 def test_one_rater_agrees_with_nobody() -> None:

@@ -25,7 +25,7 @@ def test_a_missing_id_column(table: pl.DataFrame, column: str, name: str, option
     message = str(error.value)
     assert f"no column '{column}'. Did you mean '{name}'?" in message
     assert f"--{option}" in message
-    assert f"{option}=..." in message
+    assert f"{option}='{name}'" in message or f"{option}=..." in message
     assert "'Q_overall'" in message
 
 

@@ -40,6 +40,9 @@ def _run() -> None:
         sys.exit(1)
     except OSError as error:
         print(f"Error: {error.strerror or error}: {error.filename or 'the output'}", file=sys.stderr)  # noqa: T201
-        with suppress(OSError):
-            sys.stdout.close()  # what is left in its buffer cannot be written either
+        try:
+            sys.stdout.flush()
+        except OSError:
+            with suppress(OSError):
+                sys.stdout.close()  # What is left in its buffer cannot be written either.
         sys.exit(1)
