@@ -104,7 +104,7 @@ def test_a_wide_table_has_a_line_a_group(analysis: ds.Analysis) -> None:
 def test_rows_of_a_group_are_found_by_name(analysis: ds.Analysis) -> None:
     assert analysis["gender", "Man"]["irr"].n_raters == analysis["rater_gender", "Man"]["xrr"].n_raters
     assert analysis["overall"]["answer_share"] is analysis.overall[0]
-    assert set(analysis["gender"]) == {"dsi"}
+    assert set(analysis["gender"]) == {"between_share", "dsi"}
     with pytest.raises(ds.NotFound, match=r"rater_gender has no group 'Men'\. Its groups are 'Man', 'Woman'"):
         analysis["gender", "Men"]
     with pytest.raises(ds.NotFound, match="no axis 'shoe'"):
