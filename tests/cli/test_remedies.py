@@ -40,7 +40,9 @@ def test_every_suggestion_runs_and_keeps_the_meaning(run: RunCommand, tmp_path: 
     (tmp_path / "foreign.csv").write_text(file.text)
     result = json.loads(follow(run, "analyse", "foreign.csv", "--format", "json"))
     scale = sorted(set(file.meaning["answer"]))
-    meant = analyse(Ratings.from_frame(file.meaning, item="item", rater="rater", answer="answer", categories=scale))
+    ratings = Ratings.from_frame(file.meaning, item="item", rater="rater", answer="answer", categories=scale)
+    (compared,) = (name for name in scale if fold(name) == fold(result["settings"]["share_of"]))
+    meant = analyse(ratings, share_of=compared)
     assert (result["n_ratings"], result["n_items"], result["n_raters"]) == (20, 5, 4)
     assert sorted(fold(name) for name in result["categories"]) == sorted(fold(name) for name in scale)
     for row in meant.overall:

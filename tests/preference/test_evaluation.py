@@ -33,9 +33,9 @@ def test_the_expected_ece_is_the_mean_of_calibrated_models() -> None:
     rng = np.random.default_rng(4)
     pairs, odds = simulate_pairs(460)
     confidence = probability(np.abs(odds))
-    hits = rng.random((400, 460)) < confidence
+    hits = rng.random((120, 460)) < confidence
     evaluations = [evaluate(pairs, np.where(row, 1, -1) * np.abs(odds), np.zeros(460)) for row in hits]
-    assert np.mean([one.ece for one in evaluations]) == pytest.approx(evaluations[0].calibrated_ece, rel=0.05)
+    assert np.mean([one.ece for one in evaluations]) == pytest.approx(evaluations[0].calibrated_ece, rel=0.1)
 
 
 def test_intervals_refer_to_other_raters_if_raters_are_known() -> None:

@@ -29,6 +29,12 @@ def test_yes_and_no_alone_have_no_third_answer() -> None:
     assert scale(True, False) == ("false", "true")
 
 
+def test_questions_that_are_read_together_share_the_third_answer() -> None:
+    frame = label_table("Yes", "No").with_columns(pl.Series("other", ["Unsure", "No"]))
+    ratings = Ratings.from_frame(frame, questions=["label", "other"])
+    assert ratings.scale("label") == ratings.scale("other") == ("No", "Unsure", "Yes")
+
+
 def test_the_published_question_keeps_its_scale() -> None:
     frame = label_table("Yes", "No").rename({"label": "Q_overall"})
     assert Ratings.from_frame(frame).scale("Q_overall") == ("No", "Unsure", "Yes")

@@ -44,5 +44,5 @@ def _run() -> None:
             sys.stdout.flush()
         except OSError:
             with suppress(OSError):
-                sys.stdout.close()  # What is left in its buffer cannot be written either.
+                sys.stdout.close()  # Its buffer cannot be written either.
         sys.exit(1)

@@ -66,6 +66,21 @@ def find_scale(column: CleanColumn) -> tuple[str, ...] | None:
     return _usual_scale(values) or _numeric_scale(values)
 
 
+def complete_scales(scales: Sequence[tuple[str, ...] | None]) -> list[tuple[str, ...] | None]:
+    """Return the scales of questions that were read together: No, Yes has the third answer that another one has.
+
+    Examples
+    --------
+    >>> complete_scales([("No", "Yes"), ("No", "Unsure", "Yes"), ("low", "high")])
+    [('No', 'Unsure', 'Yes'), ('No', 'Unsure', 'Yes'), ('low', 'high')]
+    """
+    complete: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for scale in scales:
+        if scale is not None and tuple(map(fold, scale)) == tuple(map(fold, NO_UNSURE_YES)):
+            complete[scale[0], scale[2]] = scale
+    return [None if scale is None else complete.get(scale, scale) for scale in scales]
+
+
 def _usual_scale(values: pl.Series) -> tuple[str, ...] | None:
     """Return the usual scale that holds all values, in their own spelling."""
     for scale in USUAL:

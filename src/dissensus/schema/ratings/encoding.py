@@ -182,9 +182,9 @@ def _answers(
     left_out: list[pl.Series] = []
     notes: list[str] = []
     blank = pl.repeat(value=True, n=frame.height, dtype=pl.Boolean, eager=True)
-    for question in choice.questions:
-        clean = cleaner.clean_answers(frame[question], explicit_scale or known_scale(question))
-        order = explicit_scale or scale.find_scale(clean)
+    cleaned = [cleaner.clean_answers(frame[name], explicit_scale or known_scale(name)) for name in choice.questions]
+    orders = scale.complete_scales([explicit_scale or scale.find_scale(clean) for clean in cleaned])
+    for question, clean, order in zip(choice.questions, cleaned, orders, strict=True):
         if order is None and not choice.optional:
             raise scale.unknown_scale_error(question, clean.text)
         if order is None:
