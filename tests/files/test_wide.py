@@ -259,3 +259,10 @@ def test_more_raters_than_columns_are_read(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("DISSENSUS_MAX_GIB", "0.000000001")
     with pytest.raises(InvalidInput, match="2 items by 2 raters are more columns or cells than can be read back"):
         wide.write(long(), question="Q_tone")
+
+
+def test_an_attribute_that_would_be_named_like_the_ids_is_refused() -> None:
+    labels = {"label_ann": ["Yes", "No"], "label_bob": ["No", "Yes"]}
+    frame = pl.DataFrame({"item_id": ["7", "8"], "id": ["3", "4"], **labels})
+    with pytest.raises(InvalidInput, match=r"Column 'id' would be named 'item_id', as the ids in 'item_id' are"):
+        wide.read(frame, rater_columns="label_{rater_id}")

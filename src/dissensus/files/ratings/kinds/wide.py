@@ -230,6 +230,12 @@ def _melt(
     heads = heads.select(columns.id, pl.exclude(columns.id))
     _check_unique(heads[columns.id], columns.name, "columns")
     attributes = frame.drop(row_id, *cells_of)
+    clash = next((name for name in attributes.columns if rows.attribute(name) == rows.id), None)
+    if clash is not None:
+        raise InvalidInput(
+            f"Column {clash!r} would be named {rows.id!r}, as the ids in {row_id!r} are. Rename or drop it, or name it "
+            f"with --{rows.name} if it has the ids."
+        )
     row_table = rename_columns(attributes, {name: rows.attribute(name) for name in attributes.columns})
     row_table = row_table.insert_column(0, ids.alias(rows.id))
     cell = pl.int_range(frame.height * heads.height, eager=True)
