@@ -20,7 +20,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-ml lint types contracts docs check lock benchmark benchmark-web benchmark-peers chaos calibration reproduce local-bot audit-lock sbom clean
+.PHONY: help setup demo test test-slow test-ml lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration reproduce local-bot audit-lock sbom clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,11 @@ test: $(READY)  ## run the quick tests
 
 test-slow: $(READY)  ## run the slow tests: calibration, fuzzing
 	$(BIN)/pytest -n $(JOBS) -m slow $(ARGS)
+
+fuzz: $(READY)  ## look for inputs that break a reader, a minute for each; kept in artefacts/fuzz
+	@for target in csv tsv jsonl json gzip ratings; do \
+	  POLARS_MAX_THREADS=1 $(BIN)/python -m tests.slow.fuzz.guided $$target artefacts/fuzz -max_total_time=60 $(ARGS) || exit 1; \
+	done
 
 test-ml: $(ML_READY)  ## run the tests that need torch, in an environment of their own
 	OMP_NUM_THREADS=1 $(ML)/bin/pytest -n $(JOBS) -m ml $(ARGS) tests/preference tests/files tests/cli

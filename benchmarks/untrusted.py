@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
-from tests.slow.test_fuzzing import TABLE
+from tests.slow.fuzz.readers import TABLE
 from tests.support.commands import SCRIPT
 from tests.support.hostile_files import CASES
 
@@ -28,12 +28,12 @@ CATEGORIES = {"rater_gender": 2, "rater_race": 5, "rater_age": 3, "harm_type": 8
 UNPROTECTED = """
 import sys, polars as pl, numpy as np
 from polars.exceptions import PanicException, PolarsError
-from tests.slow.test_fuzzing import damaged
+from tests.slow.fuzz.mutation import damage
 data, first, last = open(sys.argv[1], "rb").read(), int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, last):
     print(number, flush=True)
     try:
-        pl.read_parquet(damaged(np.random.default_rng(number), data))
+        pl.read_parquet(damage(np.random.default_rng(number), data))
     except (PolarsError, PanicException, OSError):
         pass
 """

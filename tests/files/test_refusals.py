@@ -13,6 +13,8 @@ from tests.support.file_refusals import as_unprivileged_user, assert_refused
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.files.raw.table_reader import read_frame
+from dissensus.schema.ratings.headers import strip_headers
+from dissensus.schema.ratings.table import Ratings
 
 
 def test_no_such_file(tmp_path: Path) -> None:
@@ -161,6 +163,21 @@ def test_an_unclosed_quote_in_the_header(tmp_path: Path) -> None:
 def test_two_columns_of_one_name(tmp_path: Path) -> None:
     assert_refused(tmp_path / "ratings.csv", "a,b,a\n1,2,3\n", "two columns are named 'a'")
     assert_refused(tmp_path / "ratings.jsonl", '{"a": 1}\n{"a": 1, "a": 2}\n', "line 2 .*names 'a' twice")
+
+
+@pytest.mark.parametrize("name", ["*", "^.*$", "^x$"])
+def test_a_column_name_that_selects_others(tmp_path: Path, name: str) -> None:
+    """Polars takes such a name for a pattern wherever a column is selected."""
+    message = r"Columns are named '.*' and names from .* are patterns .* Rename them\."
+    assert_refused(tmp_path / "ratings.csv", f"item_id,{name},b\n1,Yes,No\n2,No,Yes\n", message)
+    with pytest.raises(InvalidInput, match=message):
+        Ratings.from_frame(pl.DataFrame({"item_id": ["1"], "rater_id": ["a"], name: ["Yes"]}), answer=name)
+
+
+def test_a_header_with_spaces_around_a_pattern() -> None:
+    """Without the spaces it would select other columns."""
+    table = pl.DataFrame({"item_id": ["1"], "rater_id": ["a"], " * ": ["Yes"]})
+    assert strip_headers(table)[0].columns == table.columns
 
 
 def test_a_column_name_that_is_too_long(tmp_path: Path) -> None:

@@ -1,3 +1,3 @@
-"""The fuzz target is a separate program because it instruments imports."""
+"""The guided fuzzer is a separate program because it instruments imports."""
 
-collect_ignore = ["target.py"]
+collect_ignore = ["guided.py"]

@@ -14,6 +14,7 @@ from polars.exceptions import PolarsError
 
 from dissensus.errors import InvalidInput, NotFound, Unavailable
 from dissensus.files.raw import content, delimited, json_table, limits, parquet, spreadsheet
+from dissensus.schema.ratings.headers import check_headers
 
 
 def to_polars(source: Any) -> pl.DataFrame:
@@ -45,6 +46,7 @@ def to_polars(source: Any) -> pl.DataFrame:
             f"Give the path of a file, or a pandas, polars or Arrow table in memory, or a list of dicts, not "
             f"{type(source).__name__}."
         ) from None
+    check_headers(table)
     orders = _find_orders(source)
     return table.with_columns(
         table[name].cast(pl.String).cast(pl.Enum(categories)) for name, categories in orders.items()
@@ -86,6 +88,8 @@ def read_frame(source: str | os.PathLike[str]) -> pl.DataFrame:
     if frame.is_empty():
         raise InvalidInput(f"{path} has no rows.")
     limits.check_rows(frame.height, path)
+    with name_source(path):
+        check_headers(frame)
     return frame
 
 
