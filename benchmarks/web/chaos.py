@@ -83,7 +83,11 @@ def main() -> None:
     """Run all disturbances, the short form, or the soak; exit with 1 if anything was lost."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=9.0, help="time for all disturbances (default: 9)")
-    parser.add_argument("--only", metavar="TEXT", help="only set-ups or disturbances with this text; nothing written")
+    parser.add_argument(
+        "--only",
+        metavar="TEXT",
+        help="measure set-ups or disturbances with this text again, beside earlier results",
+    )
     parser.add_argument("--short", action="store_true", help="two disturbances on SQLite; nothing written")
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="eight raters for longer, instead")
     options = parser.parse_args()
@@ -94,8 +98,9 @@ def main() -> None:
     else:
         setups = SHORT if options.short else _select(options.only)
         rows = list(_run(setups, None if options.short else 60 * options.minutes))
-        results |= {"rows": rows, "skipped": _list_skipped(rows), "mounted": can_mount()}
-    if options.short or options.only:
+        measured = _replace_rows(results.get("rows", []), rows) if options.only else rows
+        results |= {"rows": measured, "skipped": _list_skipped(measured), "mounted": can_mount()}
+    if options.short:
         print(json.dumps(rows, indent=1))
     else:
         _write(results)
@@ -116,6 +121,13 @@ def _select(wanted: str | None) -> tuple[Setup, ...]:
             chosen := tuple(each for each in setup.disturbances if not wanted or wanted in f"{setup.name}: {each.name}")
         )
     )
+
+
+def _replace_rows(earlier: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return earlier rows with the new ones in their places, in the order of the set-ups."""
+    by_name = {(row["setup"], row["disturbance"]): row for row in (*earlier, *rows)}
+    names = [(setup.name, disturbance.name) for setup in SETUPS for disturbance in setup.disturbances]
+    return [by_name[name] for name in names if name in by_name]
 
 
 def _list_skipped(rows: Sequence[dict[str, Any]]) -> list[str]:
