@@ -102,8 +102,8 @@ def statistics(
         Group of each rater in each replicate, shape (B, R), or (1, R) if the weights define the replicates; negative
         for raters without a group.
     inside, outside
-        Group of each comparison, and the group it is compared with, shape (C,); a negative outside means all other
-        raters who have a group.
+        Group of each comparison, and the group it is compared with, shape (C,); a negative one means all other raters
+        who have a group.
     rater_weight, item_weight
         Bootstrap weights of raters, shape (B, R), and of items, shape (B, I), whole numbers; ones by default. Two
         copies of one rater do not form a pair.

@@ -290,7 +290,7 @@ def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, 
 
     sums (B, C, width). group (B or 1, R): group of each rater, negative for none. rater_weight (B or 1, R) and
     item_weight (B or 1, I): whole numbers. An array of one row is used for all replicates. inside, outside (C,): the
-    two groups of each comparison; a negative outside means all other groups.
+    two groups of each comparison; a negative one means all other groups.
     """
     n_groups = group.max() + 1
     n_categories = (sums.shape[2] - N_FIXED) // N_BLOCKS
@@ -326,13 +326,21 @@ def _compare(sums, counts, squares, weight, size, inside, outside, n_ln_n, ln, r
     """Add a block to each comparison; the last of `counts` is the pool, and `rest`, `real`, `votes` are scratch."""
     for c in range(inside.size):
         g, h = inside[c], outside[c]
-        if h >= 0:
+        if g >= 0 and h >= 0:
             add_block(sums[c], counts[g], counts[h], squares[g], weight, size, n_ln_n, ln, real, votes)
-        else:
-            for k in range(rest.shape[0]):
-                for i in range(size):
-                    rest[k, i] = counts[-1, k, i] - counts[g, k, i]
+            continue
+        known = max(g, h)
+        for k in range(rest.shape[0]):
+            for i in range(size):
+                rest[k, i] = counts[-1, k, i] - counts[known, k, i]
+        if g >= 0:
             add_block(sums[c], counts[g], rest, squares[g], weight, size, n_ln_n, ln, real, votes)
+        else:
+            others = np.zeros_like(squares[0])
+            for q in range(squares.shape[0]):
+                if q != h:
+                    others += squares[q]
+            add_block(sums[c], rest, counts[h], others, weight, size, n_ln_n, ln, real, votes)
 
 
 @compiled()

@@ -11,6 +11,11 @@ CORRECTED: Final = "corrected_gai"
 COLUMNS: Final = (*UNBIASED, *METRICS, CORRECTED)
 """Statistics of each comparison."""
 
+COMPARED: Final = ("pairwise_agreement", "irr", "negentropy", "plurality_size", "gai")
+"""Statistics whose difference is computed on request: of a group, less that of the group compared with."""
+
+DIFFERENCES: Final = tuple(f"{metric}_difference" for metric in COMPARED)
+
 AXIS_COLUMNS: Final = ("between_share", "dsi")
 """Statistics of an axis."""
 

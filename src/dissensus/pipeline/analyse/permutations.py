@@ -6,19 +6,27 @@ from typing import Final
 
 import numpy as np
 
-from dissensus.pipeline.analyse.columns import COLUMNS
+from dissensus.pipeline.analyse.columns import COLUMNS, DIFFERENCES
 from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
-from dissensus.pipeline.analyse.resampling import AxisTests, Floats, GroupTable, ProgressTicks, order_columns
+from dissensus.pipeline.analyse.resampling import (
+    AxisTests,
+    Floats,
+    GroupTable,
+    ProgressTicks,
+    compute_columns,
+    join_reversed,
+    subtract_reversed,
+)
 from dissensus.stats.design import METRICS, Design, chunks, statistics
 from dissensus.stats.groups.assignment import (
     MAX_SHIFT,
     SHUFFLES,
     AssignmentEffect,
     assignment_effect,
+    exchange_ratings,
     is_complete,
     null_shift,
 )
-from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.permutation import shuffles
 
 INSTEAD: Final = "pairwise_agreement, group_distance and mean_difference are tested in any assignment"
@@ -44,26 +52,27 @@ def compute_tests(
     tick: ProgressTicks,
 ) -> list[GroupTable]:
     """Add permutation tests; all axes share the permutations, so crossings stay intact."""
-    return [replace(table, tests=_test_axis(design, table.axis, seeds, within, answer, tick)) for table in tables]
+    return [replace(table, tests=_test_axis(design, table, seeds, within, answer, tick)) for table in tables]
 
 
 def _test_axis(
     design: Design,
-    axis: AxisComparison,
+    table: GroupTable,
     seeds: list[np.random.SeedSequence],
     within: Codes,
     answer: int,
     tick: ProgressTicks,
 ) -> AxisTests:
-    n_columns = len(axis.inside) * len(COLUMNS)
+    axis, width = table.axis, len(table.columns)
+    n_columns = len(axis.inside) * width
     values, tested = (np.full(n_columns + 2, np.nan) for _ in range(2))
     null_values, null_tested = (np.full((len(seeds), n_columns + 2), np.nan) for _ in range(2))
     reasons: list[str | None] = [None] * (n_columns + 2)
     blocks = list(_blocks(axis, within))
     for block in blocks:
-        part = _test_block(design, axis, block, seeds, answer, tick, share=1 / len(blocks))
+        part = _test_block(design, table, block, seeds, answer, tick, share=1 / len(blocks))
         for position, c in enumerate(block.columns):
-            into, of = _columns(c), _columns(position)
+            into, of = (slice(of_one * width, (of_one + 1) * width) for of_one in (c, position))
             values[into], tested[into] = part.values[of], part.tested[of]
             null_values[:, into], null_tested[:, into] = part.null_values[:, of], part.null_tested[:, of]
             reasons[into] = part.reasons[of]
@@ -72,10 +81,6 @@ def _test_axis(
             null_values[:, -2:], null_tested[:, -2:] = part.null_values[:, -2:], part.null_tested[:, -2:]
             reasons[-2:] = part.reasons[-2:]
     return AxisTests(values, null_values, tested, null_tested, tuple(reasons))
-
-
-def _columns(comparison: int) -> slice:
-    return slice(comparison * len(COLUMNS), (comparison + 1) * len(COLUMNS))
 
 
 def _blocks(axis: AxisComparison, within: Codes) -> Iterator[_Block]:
@@ -94,7 +99,7 @@ def _blocks(axis: AxisComparison, within: Codes) -> Iterator[_Block]:
 
 def _test_block(
     design: Design,
-    axis: AxisComparison,
+    table: GroupTable,
     block: _Block,
     seeds: list[np.random.SeedSequence],
     answer: int,
@@ -102,24 +107,19 @@ def _test_block(
     *,
     share: float,
 ) -> AxisTests:
-    arguments = block.inside, block.outside
+    arguments, columns = (block.inside, block.outside), table.columns
     complete = is_complete(design, block.codes)
     draws, permuted = [], []
     for chunk in chunks(len(seeds), 8 * design.n_raters + design.row_bytes(max(1, len(block.inside)))):
         codes = block.codes[shuffles([seeds[b] for b in chunk], design.n_raters, block.within)]
         permuted.append(codes[: max(0, SHUFFLES - chunk.start)])
-        draws.append(_draw(design, codes, arguments, answer, complete=complete))
+        draws.append(_draw(design, codes, arguments, answer, columns, complete=complete))
         tick(len(codes) * share)
-    values, tested = _draw(design, block.codes[None], arguments, answer, complete=complete)
+    values, tested = _draw(design, block.codes[None], arguments, answer, columns, complete=complete)
     null_values, null_tested = (np.concatenate(part) for part in zip(*draws, strict=True))
     reasons: list[str | None] = [None] * values.shape[1]
     if not complete and len(block.inside):
-        effect = assignment_effect(
-            design, block.codes, np.concatenate(permuted), *arguments, seed=np.random.SeedSequence(_entropy(seeds))
-        )
-        shuffled = _flatten_published(effect.shuffled)
-        shift = null_shift(shuffled, _flatten_published(_published(null_values, len(block.inside))))
-        reasons = _withhold(axis, block, effect, shift)
+        reasons = _withhold(design, table, block, null_values, np.concatenate(permuted), _entropy(seeds))
     return AxisTests(values[0], null_values, tested[0], null_tested, tuple(reasons))
 
 
@@ -128,18 +128,24 @@ def _entropy(seeds: list[np.random.SeedSequence]) -> int:
 
 
 def _draw(
-    design: Design, codes: Codes, arguments: tuple[Codes, Codes], answer: int, *, complete: bool
+    design: Design,
+    codes: Codes,
+    arguments: tuple[Codes, Codes],
+    answer: int,
+    columns: tuple[str, ...],
+    *,
+    complete: bool,
 ) -> tuple[Floats, Floats]:
     """Return values and test statistics of each replicate, both (B, columns)."""
-    published = statistics(design, codes, *arguments)
-    unbiased = group_statistics(design, codes, *arguments, answer=answer)
-    values = order_columns(published, unbiased)
+    values, unbiased = compute_columns(design, codes, *arguments, answer, columns)
     tested = values.copy()
     tested[..., 0] = np.nan
     tested[..., 1], tested[..., 2] = unbiased.difference_t, unbiased.agreement_t
     # In a complete design the distance itself has the same distribution in all permutations.
     if not complete:
         tested[..., 3] = unbiased.distance_t
+    if columns != COLUMNS:
+        tested[..., columns.index(DIFFERENCES[0])] = unbiased.agreement_t
     between = unbiased.between_share if complete else unbiased.between_t
     return _append_axis(values, unbiased.between_share), _append_axis(tested, between)
 
@@ -158,29 +164,27 @@ def _top(gais: Floats) -> Floats:
     return np.where(undefined, np.nan, np.where(np.isnan(gais), -np.inf, gais).max(axis=-1))
 
 
-def _published(columns: Floats, n_comparisons: int) -> Floats:
-    """Return the published statistics of each comparison, shape (B, C, 7)."""
-    low = COLUMNS.index(METRICS[0])
-    return columns[:, :-2].reshape(len(columns), n_comparisons, len(COLUMNS))[..., low : low + len(METRICS)]
-
-
-def _flatten_published(values: Floats) -> Floats:
-    """Return the published statistics with DSI last, (B, C, 7) to (B, C × 7 + 1)."""
-    top = _top(values[..., METRICS.index("gai")])
-    return np.concatenate([values.reshape(len(values), -1), top[:, None]], axis=1)
-
-
-def _withhold(axis: AxisComparison, block: _Block, effect: AssignmentEffect, shift: Floats) -> list[str | None]:
-    """Return the reasons why tests of published statistics are withheld, in the order of columns."""
+def _withhold(
+    design: Design, table: GroupTable, block: _Block, null_values: Floats, permuted: Codes, entropy: int
+) -> list[str | None]:
+    """Return the reasons why tests that depend on the assignment are withheld, in the order of the columns."""
+    comparisons, seed, columns = (block.inside, block.outside), np.random.SeedSequence(entropy), table.columns
+    effect = assignment_effect(design, block.codes, permuted, *comparisons, seed=seed)
+    names, shuffled = METRICS, effect.shuffled
+    if columns != COLUMNS:
+        names = (*names, *DIFFERENCES[1:])
+        exchanged = statistics(*exchange_ratings(design, block.codes, seed=seed), *join_reversed(*comparisons))
+        shuffled = np.concatenate([shuffled, subtract_reversed(exchanged)], axis=-1)
+    null = null_values[:, :-2].reshape(len(null_values), len(block.inside), len(columns))
+    shift = null_shift(shuffled, null[..., [columns.index(name) for name in names]])
     reasons: list[str | None] = []
     for position, c in enumerate(block.columns):
         of_metric = {
-            metric: _reason(axis, c, position, effect, float(shift[position * len(METRICS) + m]))
-            for m, metric in enumerate(METRICS)
+            name: _reason(table.axis, c, position, effect, float(shift[position, n])) for n, name in enumerate(names)
         }
         of_metric["corrected_gai"] = of_metric["gai"]
-        reasons += [of_metric.get(column) for column in COLUMNS]
-    gais = reasons[COLUMNS.index("gai") :: len(COLUMNS)]
+        reasons += [of_metric.get(column) for column in columns]
+    gais = reasons[columns.index("gai") :: len(columns)]
     return [*reasons, None, next((reason for reason in gais if reason), None)]
 
 

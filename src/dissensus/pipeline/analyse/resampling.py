@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.columns import UNBIASED
+from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, UNBIASED
 from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
@@ -24,7 +24,7 @@ Progress = Callable[[float], None]
 class AxisTests:
     """Replicates of an axis: values shown and statistics tested, with the reasons why tests are withheld.
 
-    Columns are those of `COLUMNS` for each comparison, then between_share and dsi: C × M + 2.
+    Columns are those of the table for each comparison, then between_share and dsi: C × M + 2.
     """
 
     values: Floats  # Observed values, shape (columns,)
@@ -43,6 +43,7 @@ class GroupTable:
     between_share: Estimate | UndefinedEstimate
     intervals: Floats | None = None
     tests: AxisTests | None = None
+    columns: tuple[str, ...] = COLUMNS
 
 
 class ProgressTicks:
@@ -71,7 +72,11 @@ def compute_intervals(
     """Return the lower and upper ends, shape (2, C, M); raters are resampled within the groups of the axis."""
     axis = table.axis
     group = axis.codes[None]
-    run = partial(_all_statistics, design, group, axis.inside, axis.outside, answer)
+    compute = partial(compute_columns, design, group, axis.inside, axis.outside, answer, table.columns)
+
+    def run(**weights: Codes | None) -> Floats:
+        return compute(**weights)[0]
+
     parts: dict[str, list[Floats]] = {"both": [], "raters": [], "items": []}
     for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(axis.inside))):
         raters, items = draw_resamples([seeds[b] for b in chunk], axis.codes, design.n_items, settings.resample)
@@ -93,20 +98,39 @@ def compute_intervals(
     return np.stack(ends)
 
 
-def _all_statistics(
+def compute_columns(
     design: Design,
     group: Codes,
     inside: Codes,
     outside: Codes,
     answer: int,
+    columns: tuple[str, ...],
     *,
     rater_weight: Codes | None = None,
     item_weight: Codes | None = None,
-) -> Floats:
-    """Return the statistics of each comparison in the order of `COLUMNS`, shape (B, C, M)."""
+) -> tuple[Floats, GroupStatistics]:
+    """Return the statistics of each comparison in the order of the columns, shape (B, C, M), and the unbiased ones."""
     weights = {"rater_weight": rater_weight, "item_weight": item_weight}
-    published = statistics(design, group, inside, outside, **weights)
-    return order_columns(published, group_statistics(design, group, inside, outside, answer=answer, **weights))
+    unbiased = group_statistics(design, group, inside, outside, answer=answer, **weights)
+    if columns == COLUMNS:
+        return order_columns(statistics(design, group, inside, outside, **weights), unbiased), unbiased
+    published = statistics(design, group, *join_reversed(inside, outside), **weights)
+    first, _ = np.split(published, 2, axis=1)
+    differences = subtract_reversed(published)
+    agreement = unbiased.agreement_difference[..., None]
+    return np.concatenate([order_columns(first, unbiased), agreement, differences], axis=-1), unbiased
+
+
+def join_reversed(inside: Codes, outside: Codes) -> tuple[Codes, Codes]:
+    """Return the comparisons, followed by the same ones seen from the group compared with."""
+    return np.concatenate([inside, outside]), np.concatenate([outside, inside])
+
+
+def subtract_reversed(published: Floats) -> Floats:
+    """Return the differences of published statistics, (B, 2 C, M) to (B, C, D); `DIFFERENCES` but the first."""
+    first, reverse = np.split(published, 2, axis=1)
+    picked = [METRICS.index(metric) for metric in COMPARED if metric in METRICS]
+    return np.asarray((first - reverse)[..., picked])
 
 
 def order_columns(published: Floats, unbiased: GroupStatistics) -> Floats:

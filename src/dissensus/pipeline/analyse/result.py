@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import NotFound
+from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 from dissensus.schema.axes import resolve_axis
@@ -39,7 +40,12 @@ HEADINGS = {
     "gai": "GAI",
 }
 CORRECTED_HEADINGS = {"pairwise_agreement": "agreement", "group_distance": "distance", "corrected_gai": "corrected GAI"}
+DIFFERENCE_HEADINGS = {
+    name: {"pairwise_agreement": "agreement", **HEADINGS}[metric]
+    for name, metric in zip(DIFFERENCES, COMPARED, strict=True)
+}
 WITHIN = ("irr", "negentropy", "plurality_size")
+SIGNED = ("mean_difference", *DIFFERENCES)
 WITHHELD = "‡"
 FEW = "†"
 FAMILIES = {
@@ -63,7 +69,9 @@ class Row:
         Reference group: "rest" or another group; None for statistics within a group.
     metric
         answer_share, mean_difference, pairwise_agreement, group_distance; irr, xrr, negentropy, cross_negentropy,
-        plurality_size, voting_agreement, gai, corrected_gai; of an axis between_share and dsi.
+        plurality_size, voting_agreement, gai, corrected_gai; of an axis between_share and dsi. With `differences` also
+        pairwise_agreement_difference, irr_difference, negentropy_difference, plurality_size_difference and
+        gai_difference: the value of the group less that of the group compared with.
     estimate, ci_low, ci_high
         The value and its confidence interval; None if undefined or not requested.
     p, p_adjusted
@@ -285,6 +293,12 @@ def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
             tuple(_line(line, tuple(HEADINGS), analysis) for line in lines),
             _dsi_caption(of_axis.get("dsi")),
         )
+        if analysis.settings.differences:
+            yield DisplayBlock(
+                f"{axis}, difference from {analysis.settings.against}",
+                tuple(DIFFERENCE_HEADINGS.values()),
+                tuple(_line(line, DIFFERENCES, analysis) for line in lines),
+            )
 
 
 def _share_heading(analysis: Analysis) -> str:
@@ -397,7 +411,7 @@ def _cell(row: Row) -> DisplayCell:
         if row.ci_low is None or row.ci_high is None
         else f"[{format_short(row.ci_low)}, {format_short(row.ci_high)}]"
     )
-    sign = "+" if row.metric == "mean_difference" else ""
+    sign = "+" if row.metric in SIGNED else ""
     return DisplayCell(f"{row.estimate:{sign}.3f}", WITHHELD if _withheld(row) else row.stars, interval)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.columns import COLUMNS
+from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES
 from dissensus.pipeline.analyse.comparisons import AxisComparison
 from dissensus.pipeline.analyse.resampling import Floats, GroupTable
 from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Row
@@ -18,6 +18,7 @@ from dissensus.stats.cohesion import negentropy, plurality_size
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement, xrr
 from dissensus.stats.design import Design
 from dissensus.stats.groups.estimates import (
+    agreement_difference,
     answer_share,
     between_share,
     corrected_gai,
@@ -34,7 +35,6 @@ WITHIN: dict[str, Callable[..., Estimate]] = {
     "plurality_size": plurality_size,
 }
 OF_GROUP = ("answer_share", *WITHIN)
-OF_GROUP = ("answer_share", *WITHIN)
 ACROSS: dict[str, Callable[..., Estimate]] = {
     "group_distance": group_distance,
     "xrr": xrr,
@@ -43,6 +43,7 @@ ACROSS: dict[str, Callable[..., Estimate]] = {
     "gai": gai,
 }
 
+Counts = npt.NDArray[np.int32]
 
 ALONE = ("negentropy", "plurality_size")
 """Statistics that a single rater would have at their maximum."""
@@ -50,7 +51,7 @@ ONE_RATER = "negentropy and plurality size are undefined: there is one rater, wh
 
 
 def compute_estimates(
-    design: Design, axis: AxisComparison, answer: int
+    design: Design, axis: AxisComparison, answer: int, columns: tuple[str, ...] = COLUMNS
 ) -> list[dict[str, Estimate | UndefinedEstimate]]:
     """Return the estimates of each comparison, or the errors of undefined ones."""
     counts = design.counts(axis.codes)
@@ -67,8 +68,29 @@ def compute_estimates(
             difference = partial(mean_difference, answer=answer)
             values["mean_difference"] = _estimate_or_error(difference, counts[g], reference)
             values["corrected_gai"] = _estimate_or_error(partial(corrected_gai, design, axis.codes, int(g), int(h)))
+            if columns != COLUMNS:
+                values |= _differences(counts[g], reference, values)
         estimates.append(values)
     return estimates
+
+
+def _differences(
+    counts: Counts, reference: Counts, values: dict[str, Estimate | UndefinedEstimate]
+) -> dict[str, Estimate | UndefinedEstimate]:
+    """Return the differences of the statistics of a group from those of the group compared with."""
+    result: dict[str, Estimate | UndefinedEstimate] = {}
+    for metric, name in zip(COMPARED, DIFFERENCES, strict=True):
+        if metric == "pairwise_agreement":
+            result[name] = _estimate_or_error(agreement_difference, counts, reference)
+            continue
+        arguments = (reference,) if metric in WITHIN else (reference, counts)
+        first, second = values[metric], _estimate_or_error({**WITHIN, **ACROSS}[metric], *arguments)
+        undefined = [value for value in (first, second) if isinstance(value, UndefinedEstimate)]
+        if isinstance(first, Estimate) and isinstance(second, Estimate):
+            result[name] = replace(first, estimate=first.estimate - second.estimate, method=name, ties=None)
+        else:
+            result[name] = undefined[0]
+    return result
 
 
 def compute_between_share(design: Design, axis: AxisComparison) -> Estimate | UndefinedEstimate:
@@ -78,9 +100,7 @@ def compute_between_share(design: Design, axis: AxisComparison) -> Estimate | Un
     return _estimate_or_error(between_share, design.counts(axis.codes))
 
 
-def _estimate_or_error(
-    function: Callable[..., Estimate], *counts: npt.NDArray[np.int32]
-) -> Estimate | UndefinedEstimate:
+def _estimate_or_error(function: Callable[..., Estimate], *counts: Counts) -> Estimate | UndefinedEstimate:
     try:
         return function(*counts)
     except UndefinedEstimate as reason:
@@ -88,10 +108,10 @@ def _estimate_or_error(
 
 
 def build_rows(table: GroupTable) -> Iterator[Row]:
-    """Yield the rows of each comparison in the order of `COLUMNS`, then those of the axis."""
+    """Yield the rows of each comparison in the order of the columns, then those of the axis."""
     axis = table.axis
     for c, estimates in enumerate(table.estimates):
-        for m, metric in enumerate(COLUMNS):
+        for m, metric in enumerate(table.columns):
             ends = None if table.intervals is None else table.intervals[:, c, m]
             yield _row(axis, c, metric, estimates.get(metric), ends)
     yield _between(table)

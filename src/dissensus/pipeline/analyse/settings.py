@@ -32,6 +32,7 @@ class AnalysisSettings:
     level: float = 0.95
     seed: int = 0
     min_raters: int = 5
+    differences: bool = False
 
     def __post_init__(self) -> None:
         for name, allowed in (("method", Method), ("adjust", Adjust), ("family", Family), ("resample", Resample)):

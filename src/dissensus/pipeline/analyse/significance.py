@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dissensus.pipeline.analyse.columns import CORRECTED, PUBLISHED, UPPER
+from dissensus.pipeline.analyse.columns import CORRECTED, DIFFERENCES, PUBLISHED, UPPER
 from dissensus.pipeline.analyse.resampling import Floats, GroupTable
 from dissensus.pipeline.analyse.result import Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings, Family
@@ -64,11 +64,16 @@ def _means(null: Floats) -> Floats:
 
 
 def _families(rows: list[Row], family: Family) -> list[list[int]]:
-    """Return the indices of the rows that are adjusted together; published statistics are families of their own."""
-    members: dict[tuple[bool, str | None, str | None], list[int]] = {}
+    """Return the indices of the rows that are adjusted together; published statistics and differences apart."""
+    members: dict[tuple[bool, bool, str | None, str | None], list[int]] = {}
     for r, row in enumerate(rows):
         published = row.metric in PUBLISHED and row.metric != CORRECTED
-        key = (published, row.axis if "axis" in family else None, row.metric if "metric" in family else None)
+        key = (
+            published,
+            row.metric in DIFFERENCES,
+            row.axis if "axis" in family else None,
+            row.metric if "metric" in family else None,
+        )
         members.setdefault(key, []).append(r)
     return list(members.values())
 

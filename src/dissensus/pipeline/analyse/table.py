@@ -7,6 +7,7 @@ from importlib.metadata import version
 import numpy as np
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.analyse.columns import COLUMNS, DIFFERENCES
 from dissensus.pipeline.analyse.comparisons import (
     AxisComparison,
     Codes,
@@ -45,6 +46,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     level: float = 0.95,
     seed: int = 0,
     min_raters: int = 5,
+    differences: bool = False,
     progress: Progress | None = None,
 ) -> Analysis:
     """Measure agreement within and between groups of raters.
@@ -85,6 +87,9 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
         Seed of permutations and bootstrap; the result does not depend on the number of threads.
     min_raters
         Groups with fewer raters are marked.
+    differences
+        Whether to compare the statistics of each group with those of the raters compared with: pairwise agreement, IRR,
+        negentropy, plurality size and GAI, each in a row of its own, such as `irr_difference`.
     progress
         Called with the completed share, from 0 to 1.
 
@@ -131,6 +136,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
         level=level,
         seed=seed,
         min_raters=min_raters,
+        differences=differences,
     )
     return run_analysis(ratings, settings, progress=progress)
 
@@ -153,8 +159,8 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
     within = build_exchangeable_strata(ratings, settings.permute_within, axes)
     share_of = categories.index(settings.share_of)
     tables = [
-        GroupTable(axis, compute_estimates(design, axis, share_of), compute_between_share(design, axis))
-        for axis in (pool, *axes)
+        _estimate_axis(design, axis, share_of, (*COLUMNS, *DIFFERENCES) if compares else COLUMNS)
+        for axis, compares in ((pool, False), *((axis, settings.differences) for axis in axes))
     ]
     if settings.bootstrap:
         seeds = bootstrap_seed.spawn(settings.bootstrap)
@@ -182,6 +188,11 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
         version=version("dissensus"),
         null=null,
     )
+
+
+def _estimate_axis(design: Design, axis: AxisComparison, answer: int, columns: tuple[str, ...]) -> GroupTable:
+    estimates = compute_estimates(design, axis, answer, columns)
+    return GroupTable(axis, estimates, compute_between_share(design, axis), columns=columns)
 
 
 def _refuse_rater_options(ratings: Ratings, settings: AnalysisSettings) -> None:

@@ -99,6 +99,7 @@ def draw_answers(
     item_sd: float = 0.75,
     rater_sd: float = 0.65,
     group_sd: float = 0.0,
+    cuts: NDArray[np.float64] = CUTS,
 ) -> NDArray[np.int16]:
     """Return answer codes, shape (R, I), for raters of the given groups; see `simulate_ratings`."""
     of_rater = rng.normal(0, rater_sd, group.size)
@@ -109,4 +110,4 @@ def draw_answers(
         size=(group.size, n_items)
     )
     sigma = np.sqrt(1 + item_sd**2 + rater_sd**2 + group_sd**2)
-    return code_answers(latent, CUTS * sigma)
+    return code_answers(latent, cuts * sigma)

@@ -126,6 +126,43 @@ def pairwise_agreement(counts: npt.ArrayLike) -> Estimate:
     return _estimate(float(_agreement(table[m > 1]).mean()), "pairwise_agreement", m > 1, m)
 
 
+def agreement_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
+    r"""Estimate the difference of the pairwise agreement of two groups, on the same items.
+
+    .. math:: \frac{1}{I} \sum_i (W_{gi} - W_{hi})
+
+    over the items with two raters of each group, with the agreement :math:`W` of `pairwise_agreement`.
+
+    Parameters
+    ----------
+    counts_x, counts_y
+        Raters of each group who gave each answer to each item, shape (I, K).
+
+    Returns
+    -------
+    Estimate
+        Range -1 to 1; above 0 if the first group agrees more. Items with fewer than two ratings of either group are
+        dropped and counted.
+
+    Raises
+    ------
+    UndefinedEstimate
+        No item has two ratings of each group.
+
+    Examples
+    --------
+    >>> float(agreement_difference([[2, 0], [1, 1]], [[1, 1], [1, 1]]))
+    0.5
+    """
+    x, y = check_counts(counts_x, "counts_x"), check_counts(counts_y, "counts_y")
+    m, n = x.sum(axis=1), y.sum(axis=1)
+    both = (m > 1) & (n > 1)
+    if not both.any():
+        raise UndefinedEstimate("The difference is undefined: no item has two ratings of each of both groups.")
+    gap = float((_agreement(x[both]) - _agreement(y[both])).mean())
+    return _estimate(gap, "pairwise_agreement_difference", both, m + n)
+
+
 def group_distance(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
     r"""Estimate the distance between two groups: agreement within them beyond agreement between them.
 

@@ -23,9 +23,11 @@ class GroupStatistics:
     ----------
     values
         Shape (B, C, 5), in the order of `STATISTICS`.
+    agreement_difference
+        Difference of the pairwise agreements of the two groups over the items with two raters of each, shape (B, C).
     difference_t, agreement_t, distance_t
-        Studentised `mean_difference`, difference of the pairwise agreements of the two groups, and `group_distance`,
-        shape (B, C); NaN for weighted replicates.
+        Studentised `mean_difference`, `agreement_difference` and `group_distance`, shape (B, C); NaN for weighted
+        replicates.
     between_share, between_t
         Decomposition over all pairs of groups, and the studentised sum of their distances, shape (B,).
     pair_distance, pair_t
@@ -33,6 +35,7 @@ class GroupStatistics:
     """
 
     values: FloatArray
+    agreement_difference: FloatArray
     difference_t: FloatArray
     agreement_t: FloatArray
     distance_t: FloatArray
@@ -189,6 +192,7 @@ def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray) -> Grou
         gap, both = part[kernels.EXCESS] - part[kernels.EXCESS_OTHER], part[kernels.BOTH]
         return GroupStatistics(
             values=np.stack(values, axis=-1),
+            agreement_difference=np.where(both > 0, gap / both, np.nan),
             difference_t=_studentise(
                 part[kernels.DIFFERENCE], part[kernels.DIFFERENCE_SQUARES], part[kernels.WEIGHT] > 0
             ),

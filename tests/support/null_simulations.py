@@ -1,0 +1,86 @@
+"""Tests and intervals of `analyse` for groups that do not differ, by simulation."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from tests.support.assignments import draw_stratified_null
+
+from dissensus.pipeline.analyse.columns import COLUMNS, DIFFERENCES, PUBLISHED
+from dissensus.pipeline.analyse.comparisons import AxisComparison
+from dissensus.pipeline.analyse.permutations import compute_tests
+from dissensus.pipeline.analyse.resampling import GroupTable, ProgressTicks, compute_intervals
+from dissensus.pipeline.analyse.result import Row
+from dissensus.pipeline.analyse.rows import build_rows, compute_between_share, compute_estimates
+from dissensus.pipeline.analyse.settings import AnalysisSettings
+from dissensus.pipeline.analyse.significance import add_significance
+from dissensus.stats.significance import permutation_p
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NullSimulations:
+    """Rows of the analysis table in each simulation, shape (simulations, rows)."""
+
+    metrics: tuple[str, ...]  # Of each row
+    groups: tuple[int, ...]  # Code of each row; -1 for a statistic of the axis
+    estimates: Floats
+    low: Floats
+    high: Floats
+    warned: Floats  # 1 for a row with a warning
+    p: Floats  # NaN for a withheld test
+    naive_p: Floats  # Of published statistics, withheld or not
+
+
+def simulate_null(
+    name: str, simulations: int, *, permutations: int = 0, bootstrap: int = 0, seed: tuple[int, ...] = (1,)
+) -> NullSimulations:
+    """Analyse simulated ratings of a design as `analyse` does."""
+    rng, seeds = np.random.default_rng([*seed, 1]), np.random.SeedSequence([*seed, 2])
+    settings = AnalysisSettings(
+        question="Q",
+        share_of="Yes",
+        axes=("rater_group",),
+        permutations=permutations,
+        bootstrap=bootstrap,
+        differences=True,
+    )
+    drawn = [_simulate(rng, seeds, name, settings) for _ in range(simulations)]
+    rows = drawn[0][0]
+
+    def collect(field: str) -> Floats:
+        return np.array([[getattr(row, field) for row in of_one] for of_one, _ in drawn], dtype=np.float64)
+
+    return NullSimulations(
+        metrics=tuple(row.metric for row in rows),
+        groups=tuple(-1 if row.group is None else int(row.group) for row in rows),
+        estimates=collect("estimate"),
+        low=collect("ci_low"),
+        high=collect("ci_high"),
+        warned=np.array([[row.warning is not None for row in of_one] for of_one, _ in drawn], dtype=np.float64),
+        p=collect("p"),
+        naive_p=np.array([naive for _, naive in drawn]),
+    )
+
+
+def _simulate(
+    rng: np.random.Generator, seeds: np.random.SeedSequence, name: str, settings: AnalysisSettings
+) -> tuple[list[Row], Floats]:
+    design, group, strata = draw_stratified_null(rng, name)
+    inside = np.arange(int(group.max()) + 1, dtype=np.int32)
+    axis = AxisComparison("rater_group", group, tuple(map(str, inside)), inside, np.full_like(inside, -1))
+    answer, tick, columns = design.n_categories - 1, ProgressTicks(None, settings), (*COLUMNS, *DIFFERENCES)
+    estimates = compute_estimates(design, axis, answer, columns)
+    table = GroupTable(axis, estimates, compute_between_share(design, axis), columns=columns)
+    if settings.bootstrap:
+        intervals = compute_intervals(design, table, seeds.spawn(settings.bootstrap), settings, answer, tick)
+        table = replace(table, intervals=intervals)
+    if settings.permutations:
+        [table] = compute_tests(design, [table], seeds.spawn(settings.permutations), strata, answer, tick)
+    rows = list(build_rows(table))
+    if table.tests is None:
+        return rows, np.full(len(rows), np.nan)
+    tested, _ = add_significance(rows, [table, table], settings)
+    naive = permutation_p(table.tests.tested, table.tests.null_tested)
+    return tested, np.where([row.metric in PUBLISHED for row in rows], naive, np.nan)
