@@ -55,7 +55,7 @@ def test_unbiased_statistics_are_tested_in_a_quota(quota: Analysis) -> None:
 def test_the_table_marks_withheld_tests_and_explains_them(quota: Analysis) -> None:
     text = str(quota)
     assert f"{find(quota, 'a', 'negentropy').estimate:.3f}‡" in text
-    assert "tests of published statistics withheld" in text
+    assert "tests withheld, since" in text
 
 
 def test_groups_without_a_common_item_have_no_test() -> None:

@@ -45,6 +45,12 @@ def analyse(
         ),
     ] = None,
     against: AgainstOption = "rest",
+    differences: Annotated[
+        bool,
+        typer.Option(
+            "--differences", help="Compare agreement within each group with that of the others.", rich_help_panel=GROUPS
+        ),
+    ] = False,
     min_raters: MinRatersOption = 5,
     permutations: PermutationsOption = 0,
     permute_within: PermuteWithinOption = None,
@@ -111,6 +117,7 @@ def analyse(
             level=level,
             seed=seed,
             min_raters=min_raters,
+            differences=differences,
             progress=progress,
         )
     kind = result_writer.choose_format(format, output)

@@ -117,6 +117,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
         bootstrap=bootstrap if analysed.has_raters else 0,
         seed=seed,
         min_raters=min_raters,
+        differences=True,
     )
     options = ReportOptions(
         exclude_flagged=exclude_flagged,

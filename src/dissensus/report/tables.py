@@ -261,7 +261,7 @@ def of_groups(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> ReportTa
             overall,
             *(
                 _format_axis_of_grid(grid, groups_by_axis[axis])
-                for axis, grid in zip(_repeat(restricted.settings.axes), axis_grids, strict=True)
+                for axis, grid in zip(_repeat_axes(restricted), axis_grids, strict=True)
             ),
         ),
         notes=(*page.notes, *(["Adjusted over all tests, those of groups left out too."] if hidden else [])),
@@ -269,9 +269,9 @@ def of_groups(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> ReportTa
     )
 
 
-def _repeat(axes: Sequence[str]) -> list[str]:
-    """Return the axis of each table: one of unbiased and one of published statistics."""
-    return [axis for axis in axes for _ in range(2)]
+def _repeat_axes(analysis: Analysis) -> list[str]:
+    """Return the axis of each table: one of unbiased and one of published statistics, and one of differences."""
+    return [axis for axis in analysis.settings.axes for _ in range(3 if analysis.settings.differences else 2)]
 
 
 def _restrict_analysis(analysis: Analysis, groups_by_axis: Mapping[str, DisplayedGroups]) -> Analysis:

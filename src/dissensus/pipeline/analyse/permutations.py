@@ -29,7 +29,10 @@ from dissensus.stats.groups.assignment import (
 )
 from dissensus.stats.permutation import shuffles
 
-INSTEAD: Final = "pairwise_agreement, group_distance and mean_difference are tested in any assignment"
+INSTEAD: Final = "pairwise_agreement and mean_difference are tested in any assignment"
+MAX_DISTANCE_LOAD: Final = 0.4
+"""Largest relative difference of the ratings per item at which a distance is tested: with .29 its test rejected a true
+null in 5.2 % of simulations, with .47 in 8.5 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,21 +186,29 @@ def _withhold(
             name: _reason(table.axis, c, position, effect, float(shift[position, n])) for n, name in enumerate(names)
         }
         of_metric["corrected_gai"] = of_metric["gai"]
+        if np.abs(effect.ratings[position] / effect.permuted_ratings[position] - 1).max() > MAX_DISTANCE_LOAD:
+            of_metric["group_distance"] = _explain_load(table.axis, c, position, effect)
         reasons += [of_metric.get(column) for column in columns]
-    gais = reasons[columns.index("gai") :: len(columns)]
-    return [*reasons, None, next((reason for reason in gais if reason), None)]
+    of_axis = [
+        next(filter(None, reasons[columns.index(metric) :: len(columns)]), None) for metric in ("group_distance", "gai")
+    ]
+    return [*reasons, *of_axis]
 
 
 def _reason(axis: AxisComparison, comparison: int, position: int, effect: AssignmentEffect, shift: float) -> str | None:
     if effect.unequal[position]:
-        sides = (axis.groups[axis.inside[comparison]], axis.against(comparison))
-        observed, permuted = effect.ratings[position], effect.permuted_ratings[position]
-        side = int(np.argmax(np.abs(observed / permuted - 1)))
-        return (
-            f"test withheld: {observed[side]:.3g} ratings per item of {sides[side]}, {permuted[side]:.3g} when raters "
-            f"are exchanged; {INSTEAD}"
-        )
+        return _explain_load(axis, comparison, position, effect)
     if effect.systematic[position] and not abs(shift) <= MAX_SHIFT:
         by = f"{abs(shift):.2g} standard deviations" if np.isfinite(shift) else "an unknown amount"
         return f"test withheld: the assignment of items alone shifts it by {by}; {INSTEAD}"
     return None
+
+
+def _explain_load(axis: AxisComparison, comparison: int, position: int, effect: AssignmentEffect) -> str:
+    sides = (axis.groups[axis.inside[comparison]], axis.against(comparison))
+    observed, permuted = effect.ratings[position], effect.permuted_ratings[position]
+    side = int(np.argmax(np.abs(observed / permuted - 1)))
+    return (
+        f"test withheld: {observed[side]:.3g} ratings per item of {sides[side]}, {permuted[side]:.3g} when raters are "
+        f"exchanged; {INSTEAD}"
+    )

@@ -333,8 +333,8 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
         stratum = f" within {settings.permute_within}" if settings.permute_within else ""
         yield (
             f"* p < .05, ** also after {ADJUSTMENTS[settings.adjust]} over {FAMILIES[settings.family]}, published "
-            f"statistics apart ({tested} tests in all); {settings.permutations:,} permutations{stratum}, {rule}, seed "
-            f"{settings.seed}."
+            f"statistics {'and differences ' if settings.differences else ''}apart ({tested} tests in all); "
+            f"{settings.permutations:,} permutations{stratum}, {rule}, seed {settings.seed}."
         )
     if settings.bootstrap:
         units = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
@@ -363,9 +363,8 @@ def _explain_withheld(analysis: Analysis) -> Iterator[str]:
         if reasons:
             more = f", and {len(reasons) - 1} more" if len(reasons) > 1 else ""
             yield (
-                f"{WITHHELD} {axis}: {len(rows)} tests of published statistics withheld, since the assignment of items "
-                f"to raters depends on the group ({reasons[0]}{more}). Agreement, distance and difference are tested "
-                "in any assignment."
+                f"{WITHHELD} {axis}: {len(rows)} tests withheld, since the assignment of items to raters depends on "
+                f"the group ({reasons[0]}{more}). Agreement and the difference of shares are tested in any assignment."
             )
 
 
