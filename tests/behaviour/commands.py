@@ -230,7 +230,7 @@ WRONG = (
     "analyse ratings.csv --by colour",
     "analyse ratings.csv --by rac",
     "analyse ratings.csv --by race --bootstrap -3",
-    "analyse ratings.csv --by race --level 7",
+    "analyse ratings.csv --by race --confidence 7",
     "analyse ratings.csv --by race --format xml",
     "analyse ratings.csv --answer Q_nothing",
     "analyse ratings.csv --where colour=red",

@@ -103,7 +103,7 @@ def test_labels_with_fewer_raters(run: RunCommand, ratings_csv: Path) -> None:
     assert {row["raters_per_item"] for row in rows} == {"1", "5"}
     assert {"group", "Yes", "Yes_sd", "Yes_low", "Yes_high", "Yes_plurality", "same_plurality"} <= set(rows[0])
     result = json.loads(run(*words, "--format", "json").stdout)
-    assert set(result) == {"question", "level", "curve", "labels"}
+    assert set(result) == {"question", "confidence", "curve", "labels"}
     assert len(result["curve"]) == 6
     assert len(result["labels"]) == len(rows)
 

@@ -118,7 +118,7 @@ def test_wrong_usage_exits_with_2(run: RunCommand, ratings_csv: Path, words: tup
         (("analyse", "ratings.csv", "--where", "race=Blue"), "Its values are"),
         (("analyse", "ratings.csv", "--where", "nope=Blue"), "There is no attribute 'nope'"),
         (("analyse", "ratings.csv", "--categories", "No,Yes"), "Unsure"),
-        (("analyse", "ratings.csv", "--level", "95"), "level is 95"),
+        (("analyse", "ratings.csv", "--confidence", "95"), "confidence is 95"),
         (("analyse", "ratings.csv", "--by", "race", "--bootstrap", "1"), "one replicate has no spread"),
         (("analyse", "ratings.csv", "-o", "no/such/folder.json"), "cannot be written"),
         (("analyse", "empty.csv"), "empty.csv"),

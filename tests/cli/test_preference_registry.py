@@ -70,7 +70,12 @@ def test_a_chatbot_uses_the_retrained_model(run: RunCommand, tmp_path: Path) -> 
         ("rolled back", 1),
     ]
     assert document["entries"][1]["difference"]["ci_low"] > -0.1
-    assert (document["margin"], document["level"], document["kind"], document["campaigns"]) == (0.1, 0.95, "linear", [])
+    assert (document["margin"], document["confidence"], document["kind"], document["campaigns"]) == (
+        0.1,
+        0.95,
+        "linear",
+        [],
+    )
     rows = list(csv.DictReader(io.StringIO(run("preference", "versions", "taste", "--format", "csv").stdout)))
     assert rows[-1]["reason"] == "It is too careful."
     assert run("preference", "versions", "taste").stdout.count("\n") == 4
@@ -91,7 +96,7 @@ def test_a_chatbot_uses_the_retrained_model(run: RunCommand, tmp_path: Path) -> 
         (("register", "taste", "--purpose", "harmless"), "There is a registered model or a file models/taste already"),
         (("register", "Taste", "--purpose", "harmless"), "'Taste' cannot be the name of a registered model"),
         (("register", "other", "--purpose", "harmless", "--margin", "0.7"), "The margin is 0.7"),
-        (("register", "other", "--purpose", "harmless", "--level", "95"), "The level is 95"),
+        (("register", "other", "--purpose", "harmless", "--confidence", "95"), "The confidence is 95"),
         (("versions", "../secrets"), "cannot be the name of a registered model"),
     ],
 )

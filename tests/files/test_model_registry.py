@@ -39,7 +39,7 @@ HELPFUL = RegistrationTerms(
     purpose="helpful",
     kind="mean-variance",
     counting=Weighting(strength="weight", soft=True),
-    rule=PromotionRule(margin=0.05, level=0.9),
+    rule=PromotionRule(margin=0.05, confidence=0.9),
     campaigns=("red", "blue"),
 )
 FIRST = RegistryEntry(
@@ -228,7 +228,7 @@ def terms(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes
         (TERMS, terms(lambda values: values.update(kind="magic"))),
         (TERMS, terms(lambda values: values.update(margin=7))),
         (TERMS, terms(lambda values: values.update(margin="0.1"))),
-        (TERMS, terms(lambda values: values.pop("level"))),
+        (TERMS, terms(lambda values: values.pop("confidence"))),
         (HISTORY, lambda data: data[:-5]),
         (HISTORY, lambda data: data + b"null\n"),
         (HISTORY, terms(lambda values: values.update(action="vanished"))),

@@ -28,7 +28,7 @@ def winners(counts: Sequence[int]) -> set[int]:
     return {k for k, count in enumerate(counts) if count == max(counts)}
 
 
-def enumerate_draws(counts: Sequence[int], n_drawn: int, level: Fraction) -> DrawDistribution:
+def enumerate_draws(counts: Sequence[int], n_drawn: int, confidence: Fraction) -> DrawDistribution:
     """Enumerate the equally likely sets of `n_drawn` raters of one item."""
     answers = [k for k, count in enumerate(counts) for _ in range(count)]
     draws = [[draw.count(k) for k in range(len(counts))] for draw in combinations(answers, n_drawn)]
@@ -42,8 +42,8 @@ def enumerate_draws(counts: Sequence[int], n_drawn: int, level: Fraction) -> Dra
 
     return DrawDistribution(
         variance=[sum((probability * (s[k] - p) ** 2 for s in shares), Fraction(0)) for k, p in enumerate(full)],
-        low=[quantile(k, (1 - level) / 2) for k in range(len(counts))],
-        high=[quantile(k, (1 + level) / 2) for k in range(len(counts))],
+        low=[quantile(k, (1 - confidence) / 2) for k in range(len(counts))],
+        high=[quantile(k, (1 + confidence) / 2) for k in range(len(counts))],
         unique_mode=[probability * sum(winners(draw) == {k} for draw in draws) for k in range(len(counts))],
         tied_mode=probability * sum(len(winners(draw)) > 1 for draw in draws),
         same_modes=probability * sum(winners(draw) == winners(counts) for draw in draws),

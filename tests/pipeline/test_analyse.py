@@ -183,7 +183,7 @@ def test_the_settings_of_a_result_reproduce_it(ratings: Ratings) -> None:
         family="axis",
         bootstrap=20,
         resample="raters",
-        level=0.8,
+        confidence=0.8,
         seed=9,
         min_raters=3,
     )
@@ -285,7 +285,7 @@ def test_intervals_of_one_way_are_narrower_than_of_two(full: Analysis, ratings: 
 
 
 def test_a_higher_level_gives_wider_intervals(ratings: Ratings) -> None:
-    narrow, wide = (analyse(ratings, by=["race"], bootstrap=50, level=level) for level in (0.5, 0.9))
+    narrow, wide = (analyse(ratings, by=["race"], bootstrap=50, confidence=confidence) for confidence in (0.5, 0.9))
     for narrow_row, wide_row in zip(narrow.rows, wide.rows, strict=True):
         if narrow_row.ci_low is not None and narrow_row.ci_high is not None:
             assert wide_row.ci_low is not None
@@ -336,7 +336,7 @@ def test_a_frame_of_the_whole_pool_alone_has_the_same_columns(ratings: Ratings, 
         ({"bootstrap": -5}, InvalidInput, ["bootstrap is -5"]),
         ({"bootstrap": 1}, InvalidInput, ["one replicate has no spread"]),
         ({"seed": -1}, InvalidInput, ["seed is -1"]),
-        ({"level": 95}, InvalidInput, ["level is 95", "0.95"]),
+        ({"confidence": 95}, InvalidInput, ["confidence is 95", "0.95"]),
         ({"by": ["race"], "permutations": 9, "permute_within": "nope"}, NotFound, ["'nope'", "rater_race"]),
     ],
 )

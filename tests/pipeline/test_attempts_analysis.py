@@ -274,7 +274,7 @@ def test_models_without_type_and_size_have_names(small_sample: tuple[Attempt, ..
         ({"success_from": 0}, "success_from is 0"),
         ({"success_from": 5}, "from 1 to 4"),
         ({"bootstrap": 1}, "one replicate has no spread"),
-        ({"level": 95}, "level is 95"),
+        ({"confidence": 95}, "confidence is 95"),
         ({"seed": -1}, "seed is -1"),
     ],
 )

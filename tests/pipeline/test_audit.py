@@ -205,6 +205,6 @@ def test_refusals() -> None:
         audit_filter(ratings, raters=["r9"])
     with pytest.raises(InvalidInput, match="needs to know who gave which answer"):
         audit_filter(Ratings.from_frame(careless_frame(), rater=None), raters=["r01"])
-    for options in ({"draws": -1}, {"draws": 2.5}, {"seed": -1}, {"level": 1.0}):
+    for options in ({"draws": -1}, {"draws": 2.5}, {"seed": -1}, {"confidence": 1.0}):
         with pytest.raises(InvalidInput, match=next(iter(options))):
             audit_filter(ratings, raters=["r01"], **options)

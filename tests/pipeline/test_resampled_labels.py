@@ -107,8 +107,8 @@ def test_numbers_that_cannot_be_drawn(ratings: Ratings, size: Any, message: str)
 
 
 def test_an_invalid_level_is_refused(ratings: Ratings) -> None:
-    with pytest.raises(InvalidInput, match="level is 95"):
-        resampled_labels(ratings, "Q_overall", 3, level=95)
+    with pytest.raises(InvalidInput, match="confidence is 95"):
+        resampled_labels(ratings, "Q_overall", 3, confidence=95)
 
 
 @pytest.mark.parametrize("answer", ["tied", "distance", "other_sd", "raters_per_item"])

@@ -63,16 +63,16 @@ def simulate_promotion(
     return decide_promotion(pairs_of(n), margins(new), margins(current), rule=rule).promoted
 
 
-@pytest.mark.parametrize(("margin", "level"), [(0.02, 0.95), (0.05, 0.95), (0.05, 0.9), (0.1, 0.95)])
+@pytest.mark.parametrize(("margin", "confidence"), [(0.02, 0.95), (0.05, 0.95), (0.05, 0.9), (0.1, 0.95)])
 @pytest.mark.parametrize("better", [0.0, pytest.param(0.02, marks=pytest.mark.slow), 0.1])
 @pytest.mark.parametrize("n", [30, pytest.param(100, marks=pytest.mark.slow), 600])
 def test_a_version_worse_by_the_margin_is_promoted_at_the_nominal_rate(
-    margin: float, level: float, better: float, n: int
+    margin: float, confidence: float, better: float, n: int
 ) -> None:
     # Successive versions agree on most pairs, and may agree on all of few pairs by chance.
-    rng, n_draws, rule = np.random.default_rng(1), 300, PromotionRule(margin=margin, level=level)
+    rng, n_draws, rule = np.random.default_rng(1), 300, PromotionRule(margin=margin, confidence=confidence)
     share = np.mean([simulate_promotion(rng, margin, n, rule, better=better) for _ in range(n_draws)])
-    nominal = (1 - level) / 2
+    nominal = (1 - confidence) / 2
     # Up to twice the nominal rate with a few dozen dialogues, as documented.
     max_rate = 2 * nominal if n < 100 else 1.3 * nominal
     assert share <= max_rate + 3.5 * (max_rate * (1 - max_rate) / n_draws) ** 0.5
@@ -102,8 +102,8 @@ def test_the_level_and_weights_count() -> None:
     pairs, right = pairs_of(100), margins(np.arange(100) < 90)
     other_margins = margins((np.arange(100) < 90) ^ (np.arange(100) % 10 == 0))
     narrow, wide = (
-        decide_promotion(pairs, other_margins, right, rule=PromotionRule(margin=0.1, level=level))
-        for level in (0.5, 0.99)
+        decide_promotion(pairs, other_margins, right, rule=PromotionRule(margin=0.1, confidence=confidence))
+        for confidence in (0.5, 0.99)
     )
     for field in ("difference", "accuracy"):
         short, long = getattr(narrow, field), getattr(wide, field)
@@ -192,7 +192,7 @@ def test_pairs_of_one_dialogue_count_as_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"margin": -0.1}, {"margin": 0.5}, {"level": 0.4}, {"level": 1.0}, {"margin": np.nan}]
+    "values", [{"margin": -0.1}, {"margin": 0.5}, {"confidence": 0.4}, {"confidence": 1.0}, {"margin": np.nan}]
 )
 def test_rules_out_of_range_are_refused(values: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match="give"):

@@ -117,7 +117,9 @@ def test_without_common_comparisons_there_are_no_metrics() -> None:
 
 def test_soft_labels_are_part_of_the_evaluation() -> None:
     pairs, margins, _ = draw_votes(5)
-    values = json.loads(json.dumps(evaluate(pairs, margins, np.zeros(len(pairs)), level=0.9).to_dict()))["soft_labels"]
+    values = json.loads(json.dumps(evaluate(pairs, margins, np.zeros(len(pairs)), confidence=0.9).to_dict()))[
+        "soft_labels"
+    ]
     wide = evaluate_soft_labels(pairs, margins, np.zeros(len(pairs)))
     assert wide is not None
     assert set(values["model"]) == {"distance", "cross_entropy", "error_rate"}

@@ -130,7 +130,7 @@ def replicates(seed: int, shape: tuple[int, ...] = (400,)) -> Floats:
 
 def test_interval_by_hand() -> None:
     """Deviations -2, -1, 0, 1, 2 from the mean 7 around an estimate of 10: quartiles -1 and 1."""
-    low, high = interval(np.array(10.0), np.array([5.0, 6.0, 7.0, 8.0, 9.0]), level=0.5)
+    low, high = interval(np.array(10.0), np.array([5.0, 6.0, 7.0, 8.0, 9.0]), confidence=0.5)
     assert (float(low), float(high)) == (9.0, 11.0)
 
 
@@ -153,7 +153,7 @@ def test_an_interval_moves_with_the_estimate() -> None:
 
 def test_a_higher_level_is_wider() -> None:
     null = replicates(0)
-    narrow, wide = (interval(np.array(0.0), null, level=level) for level in (0.8, 0.99))
+    narrow, wide = (interval(np.array(0.0), null, confidence=confidence) for confidence in (0.8, 0.99))
     assert wide[0] < narrow[0] < 0 < narrow[1] < wide[1]
 
 
@@ -220,7 +220,7 @@ def test_without_an_estimate_or_a_replicate_there_is_no_interval() -> None:
         assert np.isnan(ends).all()
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95.0])
-def test_an_invalid_level_is_refused(level: float) -> None:
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 95.0])
+def test_an_invalid_confidence_is_refused(confidence: float) -> None:
     with pytest.raises(InvalidInput, match=r"between 0 and 1, such as 0\.95"):
-        interval(np.array(0.0), replicates(0), level=level)
+        interval(np.array(0.0), replicates(0), confidence=confidence)

@@ -86,5 +86,5 @@ def test_draws_depend_on_the_seed_but_not_on_their_number() -> None:
     assert (draw_clusters(9, 5, seed=3) == draw_clusters(9, 8, seed=3)[:5]).all()
     assert (draw_clusters(9, 5, seed=3) != draw_clusters(9, 5, seed=4)).any()
     assert (draw_clusters(9, 5, seed=3).sum(axis=1) == 9).all()
-    with pytest.raises(InvalidInput, match="level is 95"):
-        bootstrap_means([1], [0], [0], draw_clusters(1, 2, seed=0), level=95)
+    with pytest.raises(InvalidInput, match="confidence is 95"):
+        bootstrap_means([1], [0], [0], draw_clusters(1, 2, seed=0), confidence=95)

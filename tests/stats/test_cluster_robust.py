@@ -59,13 +59,13 @@ def test_equal_clusters_are_those_of_a_regression_with_clustered_errors() -> Non
     assert (result.n, result.clusters, result.crossed_clusters) == (80, 16, None)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("n", [2, 3, 7, 40, 5_000])
-def test_single_cases_are_a_t_test(n: int, level: float) -> None:
+def test_single_cases_are_a_t_test(n: int, confidence: float) -> None:
     values = np.random.default_rng(n).normal(size=n)
-    result = clustered_mean(values, range(n), level=level)
+    result = clustered_mean(values, range(n), confidence=confidence)
     assert result.ci_high is not None
-    half = student_t.ppf((1 + level) / 2, n - 1) * values.std(ddof=1) / n**0.5
+    half = student_t.ppf((1 + confidence) / 2, n - 1) * values.std(ddof=1) / n**0.5
     assert result.ci_high - result.estimate == pytest.approx(half, rel=1e-9)
 
 

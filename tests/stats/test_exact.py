@@ -121,9 +121,9 @@ def test_the_test_keeps_its_size() -> None:
 
 @quick
 @given(PAIRS, st.sampled_from([0.5, 0.95, 0.999]))
-def test_odds_ratio_of_scipy(table: Table, level: float) -> None:
-    result, expected = odds_ratio(table, level=level), scipy_odds_ratio(table, kind="conditional")
-    interval = expected.confidence_interval(level)
+def test_odds_ratio_of_scipy(table: Table, confidence: float) -> None:
+    result, expected = odds_ratio(table, confidence=confidence), scipy_odds_ratio(table, kind="conditional")
+    interval = expected.confidence_interval(confidence)
     for value, reference in zip(
         (result.estimate, result.ci_low, result.ci_high), (expected.statistic, interval.low, interval.high), strict=True
     ):
@@ -166,7 +166,7 @@ def test_the_interval_holds_the_estimate(table: Table) -> None:
     assert result.ci_low <= result.estimate <= result.ci_high
     assert float(result) == result.estimate
     assume(0 < result.estimate < math.inf)
-    wide = odds_ratio(table, level=0.999)
+    wide = odds_ratio(table, confidence=0.999)
     assert wide.ci_low < result.ci_low
     assert result.ci_high < wide.ci_high
 
@@ -213,9 +213,9 @@ def test_refusals() -> None:
         freeman_halton([[1, -2], [4, 5]])
     with pytest.raises(InvalidInput, match="compares two groups; the table has 3"):
         odds_ratio([[1, 2], [3, 4], [5, 6]])
-    for level in (0.0, 1.0, 95.0):
+    for confidence in (0.0, 1.0, 95.0):
         with pytest.raises(InvalidInput, match="between 0 and 1"):
-            odds_ratio(GENDER, level=level)
+            odds_ratio(GENDER, confidence=confidence)
 
 
 def test_large_pools() -> None:

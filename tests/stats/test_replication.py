@@ -33,10 +33,12 @@ def test_every_draw_enumerated(counts: Counts, data: st.DataObject) -> None:
     if not len(counts):
         return
     n_drawn = data.draw(st.integers(1, int(counts.sum(axis=1).min())))
-    level = data.draw(st.sampled_from([Fraction(19, 20), Fraction(1, 2)]))
-    result = subsample_labels(counts, n_drawn, level=float(level))
+    confidence = data.draw(st.sampled_from([Fraction(19, 20), Fraction(1, 2)]))
+    result = subsample_labels(counts, n_drawn, confidence=float(confidence))
     for item, item_counts in enumerate(counts.tolist()):
-        assert row(result, item) == pytest.approx(expected(enumerate_draws(item_counts, n_drawn, level)), abs=1e-12)
+        assert row(result, item) == pytest.approx(
+            expected(enumerate_draws(item_counts, n_drawn, confidence)), abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("n_drawn", [1, 2, 5, 20, 60])
@@ -105,15 +107,15 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "n_drawn", "level", "message"),
+    ("counts", "n_drawn", "confidence", "message"),
     [
         ([[3, 1]], 0, 0.95, "n_drawn is 0"),
         ([[3, 1], [1, 1]], 3, 0.95, "Item 1 has 2 ratings, so 3 cannot be drawn"),
-        ([[3, 1]], 2, 95, "level is 95"),
+        ([[3, 1]], 2, 95, "confidence is 95"),
         (np.zeros((0, 2), dtype=np.int64), 1, 0.95, "no items"),
         ([[3, -1]], 1, 0.95, "cannot be negative"),
     ],
 )
-def test_refusals(counts: Counts, n_drawn: int, level: float, message: str) -> None:
+def test_refusals(counts: Counts, n_drawn: int, confidence: float, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        subsample_labels(counts, n_drawn, level=level)
+        subsample_labels(counts, n_drawn, confidence=confidence)

@@ -89,7 +89,7 @@ def print_attempt_analysis(
     path: Path,
     *,
     bootstrap: int,
-    level: float,
+    confidence: float,
     seed: int,
     format: Format | None,  # noqa: A002 - the option's name
     output: Path | None,
@@ -99,7 +99,7 @@ def print_attempt_analysis(
     """Print the analysis of a file of attempts."""
     kind = result_writer.choose_format(format, output)
     result_writer.check_output(output)
-    result = _analyse_file(path, reviews, success_from, bootstrap=bootstrap, seed=seed, level=level)
+    result = _analyse_file(path, reviews, success_from, bootstrap=bootstrap, seed=seed, confidence=confidence)
     for note in (*result.notes, *result.analysis.notes):
         typer.echo(f"Note: {note}", err=True)
     if kind is Format.JSON:
@@ -120,7 +120,7 @@ def _analyse_file(
     *,
     bootstrap: int,
     seed: int,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> AttemptResult:
     reviewed = () if reviews is None else read_reviews(reviews)
     ids = read_attempt_ids(path) if reviewed else None
@@ -135,6 +135,6 @@ def _analyse_file(
         success_from=SUCCESS if success_from is None else success_from,
         bootstrap=bootstrap,
         seed=seed,
-        level=level,
+        confidence=confidence,
     )
     return AttemptResult(attempts, analysis, describe_unknown_keys(unknown))

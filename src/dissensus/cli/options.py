@@ -140,7 +140,7 @@ BootstrapOption = Annotated[
     int,
     typer.Option(metavar="N", min=0, help="Bootstrap replicates; 0: no intervals.", rich_help_panel=INTERVALS),
 ]
-LevelOption = Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.", rich_help_panel=INTERVALS)]
+ConfidenceOption = Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.", rich_help_panel=INTERVALS)]
 SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random draws.")]
 
 ReviewsOption = Annotated[

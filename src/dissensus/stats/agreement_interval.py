@@ -12,7 +12,7 @@ from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.bootstrap import interval
 from dissensus.stats.counts import check_counts
 from dissensus.stats.distance import Level, squared_distances
-from dissensus.stats.result import Estimate, FloatArray, check_level
+from dissensus.stats.result import Estimate, FloatArray, check_confidence
 
 Coefficient: TypeAlias = Literal["krippendorff_alpha", "fleiss_kappa"]
 
@@ -88,7 +88,7 @@ def agreement_interval(
     >>> round(alpha.estimate.estimate, 2), round(alpha.low, 2), round(alpha.high, 2)
     (0.7, 0.58, 0.8)
     """
-    check_level(confidence)
+    check_confidence(confidence)
     if coefficient not in _REPLICATED:
         raise InvalidInput(f"There is no coefficient {coefficient!r}. Choose one of {', '.join(_REPLICATED)}.")
     table = check_counts(counts)
@@ -100,7 +100,9 @@ def agreement_interval(
         return AgreementInterval(estimate=estimate, low=None, high=None)
     drawn = np.random.default_rng(seed).multinomial(times.sum(), times / times.sum(), size=replicates)
     low, high = interval(
-        np.array(estimate.estimate), _REPLICATED[coefficient](rows, drawn.astype(np.float64), level), level=confidence
+        np.array(estimate.estimate),
+        _REPLICATED[coefficient](rows, drawn.astype(np.float64), level),
+        confidence=confidence,
     )
     if not np.isfinite([low, high]).all():
         return AgreementInterval(estimate=estimate, low=None, high=None)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.result import FloatArray, IntArray, check_level
+from dissensus.stats.result import FloatArray, IntArray, check_confidence
 
 Resample = Literal["both", "raters", "items"]
 
@@ -56,7 +56,9 @@ def _stream(seed: np.random.SeedSequence, key: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(child))
 
 
-def interval(observed: FloatArray, replicates: FloatArray, *, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+def interval(
+    observed: FloatArray, replicates: FloatArray, *, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
     r"""Return the recentred percentile interval of each estimate, for resampling of raters alone or items alone.
 
     .. math:: \bigl[\hat\theta + q_a(\theta^* - \bar\theta^*),\; \hat\theta + q_{1-a}(\theta^* - \bar\theta^*)\bigr]
@@ -67,7 +69,7 @@ def interval(observed: FloatArray, replicates: FloatArray, *, level: float = 0.9
         Estimates, shape (…).
     replicates
         Bootstrap replicates, shape (B, …).
-    level
+    confidence
         Confidence level.
 
     Returns
@@ -88,11 +90,11 @@ def interval(observed: FloatArray, replicates: FloatArray, *, level: float = 0.9
     (0.31, 0.69)
     """
     center, defined = _means(replicates)
-    return _percentiles(observed, np.where(defined, replicates - center, 0.0), defined, level)
+    return _percentiles(observed, np.where(defined, replicates - center, 0.0), defined, confidence)
 
 
 def two_way_interval(
-    observed: FloatArray, both: FloatArray, raters: FloatArray, items: FloatArray, *, level: float = 0.95
+    observed: FloatArray, both: FloatArray, raters: FloatArray, items: FloatArray, *, confidence: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return the interval of each estimate if both raters and items are samples.
 
@@ -112,7 +114,7 @@ def two_way_interval(
         Estimates, shape (…).
     both, raters, items
         Replicates with both resampled, and with the same draws of raters alone and of items alone, each (B, …).
-    level
+    confidence
         Confidence level.
 
     Returns
@@ -130,7 +132,7 @@ def two_way_interval(
     with np.errstate(invalid="ignore", divide="ignore"):
         excess = _variances(interaction) / _variances(main)
     scale = np.sqrt(1 - np.clip(np.nan_to_num(excess), 0.0, 0.5))
-    return _percentiles(observed, deviations * scale, defined, level)
+    return _percentiles(observed, deviations * scale, defined, confidence)
 
 
 def _means(replicates: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
@@ -146,10 +148,10 @@ def _variances(replicates: FloatArray) -> FloatArray:
 
 
 def _percentiles(
-    observed: FloatArray, deviations: FloatArray, defined: npt.NDArray[np.bool_], level: float
+    observed: FloatArray, deviations: FloatArray, defined: npt.NDArray[np.bool_], confidence: float
 ) -> tuple[FloatArray, FloatArray]:
-    check_level(level)
+    check_confidence(confidence)
     has_interval = defined.any(axis=0) & np.isfinite(observed)
-    tails = [(1 - level) / 2, (1 + level) / 2]
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     low, high = np.nanquantile(np.where(defined | ~has_interval, deviations, np.nan), tails, axis=0)
     return np.where(has_interval, observed + low, np.nan), np.where(has_interval, observed + high, np.nan)

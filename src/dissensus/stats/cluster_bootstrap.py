@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats.bootstrap import draw_resamples
-from dissensus.stats.result import FloatArray, check_level
+from dissensus.stats.result import FloatArray, check_confidence
 
 Codes = npt.NDArray[np.intp]
 
@@ -58,7 +58,7 @@ def bootstrap_means(
     draws: FloatArray,
     *,
     n_cells: int = 1,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> tuple[BootstrapEstimate, ...]:
     r"""Estimate the mean of each cell, with a cluster bootstrap interval.
 
@@ -81,7 +81,7 @@ def bootstrap_means(
         Result of `draw_clusters`, shape (B, G).
     n_cells
         Number of cells.
-    level
+    confidence
         Confidence level.
 
     Returns
@@ -97,7 +97,7 @@ def bootstrap_means(
     >>> round(share.estimate, 3), round(share.ci_low, 2), round(share.ci_high, 2), share.clusters
     (0.667, 0.54, 0.79, 12)
     """
-    check_level(level)
+    check_confidence(confidence)
     value, cell, cluster = np.asarray(values, np.float64), np.asarray(cells, np.intp), np.asarray(clusters, np.intp)
     valid = np.isfinite(value) & (cell >= 0)
     value, cell, cluster = value[valid], cell[valid], cluster[valid]
@@ -110,13 +110,15 @@ def bootstrap_means(
         estimates = totals.sum(axis=0) / sizes.sum(axis=0)
     same = [np.ptp(value[cell == c]) == 0 if n else False for c, n in enumerate(sizes.sum(axis=0))]
     return tuple(
-        summarise_replicates(float(estimates[c]), replicates[:, c], sizes[:, c], same=bool(same[c]), level=level)
+        summarise_replicates(
+            float(estimates[c]), replicates[:, c], sizes[:, c], same=bool(same[c]), confidence=confidence
+        )
         for c in range(n_cells)
     )
 
 
 def rank_correlation(
-    x: npt.ArrayLike, y: npt.ArrayLike, clusters: npt.ArrayLike, draws: FloatArray, *, level: float = 0.95
+    x: npt.ArrayLike, y: npt.ArrayLike, clusters: npt.ArrayLike, draws: FloatArray, *, confidence: float = 0.95
 ) -> BootstrapEstimate:
     """Estimate Spearman's rank correlation, with a cluster bootstrap interval; ties have mid-ranks.
 
@@ -124,7 +126,7 @@ def rank_correlation(
     ----------
     x, y
         Numbers, shape (N,); cases with NaN in either are left out.
-    clusters, draws, level
+    clusters, draws, confidence
         As for `bootstrap_means`.
 
     Returns
@@ -137,7 +139,7 @@ def rank_correlation(
     >>> rank_correlation([1, 2, 3, 4], [1, 2, 2, 9], [0, 1, 2, 3], draw_clusters(4, 0, seed=0)).estimate.__round__(3)
     0.949
     """
-    check_level(level)
+    check_confidence(confidence)
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     valid = np.isfinite(x) & np.isfinite(y)
     cluster = np.asarray(clusters, np.intp)[valid]
@@ -145,21 +147,21 @@ def rank_correlation(
     sizes = np.bincount(cluster, minlength=draws.shape[1]).astype(np.float64)
     same = bool(len(cluster)) and (x_code.max() == 0 or y_code.max() == 0)
     if same or len(cluster) < 2:
-        return summarise_replicates(np.nan, np.empty(0), sizes, same=same, level=level)
+        return summarise_replicates(np.nan, np.empty(0), sizes, same=same, confidence=confidence)
     estimate = _spearman(x_code, y_code, np.ones(len(cluster)))
     replicates = np.array([_spearman(x_code, y_code, draw[cluster]) for draw in draws])
-    return summarise_replicates(estimate, replicates, sizes, same=False, level=level)
+    return summarise_replicates(estimate, replicates, sizes, same=False, confidence=confidence)
 
 
 def summarise_replicates(
-    estimate: float, replicates: FloatArray, sizes: FloatArray, *, same: bool, level: float
+    estimate: float, replicates: FloatArray, sizes: FloatArray, *, same: bool, confidence: float
 ) -> BootstrapEstimate:
     """Return an estimate with the percentile interval of its replicates, or the reason why it has none."""
     n = float(sizes.sum())
     effective = n**2 / float(sizes @ sizes) if n else 0.0
     defined = replicates[np.isfinite(replicates)]
     reason = _missing_reason(n, effective, defined, same=same)
-    low, high = (None, None) if reason else np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    low, high = (None, None) if reason else np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
     return BootstrapEstimate(
         estimate=float(estimate) if np.isfinite(estimate) else None,
         ci_low=low,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.result import check_level
+from dissensus.stats.result import check_confidence
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -69,7 +69,7 @@ class ClusteredVariance(NamedTuple):
 
 
 def clustered_mean(
-    values: npt.ArrayLike, clusters: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, level: float = 0.95
+    values: npt.ArrayLike, clusters: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, confidence: float = 0.95
 ) -> Mean:
     r"""Estimate the mean of clustered cases with a cluster-robust interval.
 
@@ -86,7 +86,7 @@ def clustered_mean(
         of each case, shape (2, cases).
     weights
         Weight of each case, above 0; 1 by default.
-    level
+    confidence
         Confidence level.
 
     Returns
@@ -111,7 +111,7 @@ def clustered_mean(
     >>> round(mean.estimate, 3), round(mean.ci_low, 3), round(mean.ci_high, 3), mean.clusters
     (0.4, -0.475, 1.275, 3)
     """
-    check_level(level)
+    check_confidence(confidence)
     x = np.asarray(values, dtype=np.float64)
     if not len(x):
         raise UndefinedEstimate("The mean is undefined: there are no cases.")
@@ -120,7 +120,7 @@ def clustered_mean(
     spread = estimate_clustered_variance(x - mean, cluster, w)
     if spread is None:
         return Mean(mean, None, None, len(x), *counts)
-    half = _t_quantile(level, spread.df) * spread.variance**0.5
+    half = _t_quantile(confidence, spread.df) * spread.variance**0.5
     return Mean(mean, mean - half, mean + half, len(x), *counts)
 
 
@@ -204,18 +204,18 @@ def _one_way_variance(residuals: Floats, cluster: Integers, weights: Floats) -> 
     return ClusteredVariance(variance, trace**2 / trace_of_square)
 
 
-def _t_quantile(level: float, df: float) -> float:
-    r"""Return t with :math:`P(|T| \le t)` = level for Student's T with df >= 1 degrees of freedom.
+def _t_quantile(confidence: float, df: float) -> float:
+    r"""Return t with :math:`P(|T| \le t)` = confidence for Student's T with df >= 1 degrees of freedom.
 
     The probability is an integral of :math:`\cos^{df - 1}` from 0 to :math:`\theta = \arctan(t / \sqrt{df})`. It is
     concave in :math:`\theta`, so that Newton's steps from the normal quantile never pass the root.
     """
     nodes, weights = np.polynomial.legendre.leggauss(48)
     scale = 2 / math.sqrt(math.pi) * math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2))
-    theta = math.atan(NormalDist().inv_cdf((1 + level) / 2) / math.sqrt(df))
+    theta = math.atan(NormalDist().inv_cdf((1 + confidence) / 2) / math.sqrt(df))
     for _ in range(100):
         probability = scale * theta / 2 * float(weights @ np.cos(theta * (1 + nodes) / 2) ** (df - 1))
-        step = (level - probability) / (scale * math.cos(theta) ** (df - 1))
+        step = (confidence - probability) / (scale * math.cos(theta) ** (df - 1))
         theta = min(theta + step, (theta + math.pi / 2) / 2)
         if abs(step) <= 1e-14 * theta:
             break
@@ -223,7 +223,7 @@ def _t_quantile(level: float, df: float) -> float:
 
 
 def clustered_share(
-    hits: npt.ArrayLike, clusters: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, level: float = 0.95
+    hits: npt.ArrayLike, clusters: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, confidence: float = 0.95
 ) -> ClusteredEstimate:
     r"""Estimate a share of clustered cases with a cluster-robust interval.
 
@@ -240,7 +240,7 @@ def clustered_share(
         of each case, shape (2, cases).
     weights
         Weight of each case, above 0; 1 by default.
-    level
+    confidence
         Confidence level.
 
     Returns
@@ -267,7 +267,7 @@ def clustered_share(
     >>> share.estimate, round(share.ci_low, 3), round(share.ci_high, 3)
     (0.625, 0.148, 0.941)
     """
-    check_level(level)
+    check_confidence(confidence)
     y = np.asarray(hits, dtype=np.float64)
     if not len(y):
         raise UndefinedEstimate("The share is undefined: there are no cases.")
@@ -275,10 +275,10 @@ def clustered_share(
     p, counts = float(np.average(y, weights=w)), _count_clusters(cluster)
     spread = estimate_clustered_variance(y - p, cluster, w)
     if spread is not None and spread.variance > 1e-18 and 0 < p < 1:
-        low, high = _wilson(p, p * (1 - p) / spread.variance, _t_quantile(level, spread.df))
+        low, high = _wilson(p, p * (1 - p) / spread.variance, _t_quantile(confidence, spread.df))
     else:
         several = [n for n in counts if n is not None and n > 1]
-        low, high = _wilson(p, float(min(several, default=1)), NormalDist().inv_cdf((1 + level) / 2))
+        low, high = _wilson(p, float(min(several, default=1)), NormalDist().inv_cdf((1 + confidence) / 2))
     return ClusteredEstimate(p, low, high, len(y), *counts)
 
 
@@ -294,7 +294,7 @@ def paired_difference(
     clusters: npt.ArrayLike,
     *,
     weights: npt.ArrayLike | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> ClusteredEstimate:
     r"""Estimate the mean difference of two values of each case, with a cluster-robust interval.
 
@@ -312,7 +312,7 @@ def paired_difference(
         of each case, shape (2, cases).
     weights
         Weight of each case, above 0; 1 by default.
-    level
+    confidence
         Confidence level.
 
     Returns
@@ -337,11 +337,11 @@ def paired_difference(
     >>> round(difference.estimate, 3), round(difference.ci_low, 3), round(difference.ci_high, 3)
     (0.167, -0.623, 0.957)
     """
-    check_level(level)
+    check_confidence(confidence)
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if x.shape != y.shape:
         raise InvalidInput(f"first has {x.size:,} values and second {y.size:,}. Give both values of each case.")
-    mean = clustered_mean(x - y, clusters, weights=weights, level=level)
+    mean = clustered_mean(x - y, clusters, weights=weights, confidence=confidence)
     if mean.ci_low is None or mean.ci_high is None:
         raise UndefinedEstimate(
             f"The interval of the difference is undefined: all {len(x):,} cases belong to 1 cluster, and it takes two "

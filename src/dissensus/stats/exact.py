@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.counts import check_counts
-from dissensus.stats.result import FloatArray, IntArray, check_level
+from dissensus.stats.result import FloatArray, IntArray, check_confidence
 
 # Relative tolerance within which probabilities of tables are ties.
 TIE = 1e-7
@@ -45,7 +45,7 @@ class OddsRatio:
         Conditional maximum-likelihood estimate, from 0 to infinity.
     ci_low, ci_high
         Ends of the interval; 0 or infinity if the table has an empty cell.
-    level
+    confidence
         Confidence level.
     sample
         The cross-product ratio ad/bc of the table, for comparison.
@@ -54,7 +54,7 @@ class OddsRatio:
     estimate: float
     ci_low: float
     ci_high: float
-    level: float
+    confidence: float
     sample: float
 
     def __float__(self) -> float:
@@ -127,7 +127,7 @@ def freeman_halton(table: npt.ArrayLike, *, draws: int = 99_999, seed: int = 0) 
     return ExactTest(p=drawn_p, method=f"Freeman–Halton test on {draws:,} drawn tables", draws=draws)
 
 
-def odds_ratio(table: npt.ArrayLike, *, level: float = 0.95) -> OddsRatio:
+def odds_ratio(table: npt.ArrayLike, *, confidence: float = 0.95) -> OddsRatio:
     r"""Estimate the odds ratio of a 2 × 2 table given its margins.
 
     With margins fixed, the first cell has Fisher's noncentral hypergeometric distribution,
@@ -135,14 +135,14 @@ def odds_ratio(table: npt.ArrayLike, *, level: float = 0.95) -> OddsRatio:
     .. math:: P_\psi(x) \propto \binom{n_1}{x} \binom{n_2}{k - x} \psi^x .
 
     The estimate solves :math:`E_\psi[X] = a` for the observed first cell a. The ends of the interval solve
-    :math:`P_\psi(X \ge a) = \alpha/2` and :math:`P_\psi(X \le a) = \alpha/2` with :math:`\alpha` = 1 − level
+    :math:`P_\psi(X \ge a) = \alpha/2` and :math:`P_\psi(X \le a) = \alpha/2` with :math:`\alpha` = 1 − confidence
     (Cornfield 1956).
 
     Parameters
     ----------
     table
         Raters of the first group with the first and with the second outcome, then those of the second, shape (2, 2).
-    level
+    confidence
         Confidence level.
 
     Returns
@@ -156,7 +156,7 @@ def odds_ratio(table: npt.ArrayLike, *, level: float = 0.95) -> OddsRatio:
     UndefinedEstimate
         A row or a column is empty: the margins allow only one table.
     InvalidInput
-        The table does not hold 2 × 2 counts, or the level is not between 0 and 1.
+        The table does not hold 2 × 2 counts, or the confidence is not between 0 and 1.
 
     Notes
     -----
@@ -170,13 +170,13 @@ def odds_ratio(table: npt.ArrayLike, *, level: float = 0.95) -> OddsRatio:
     >>> round(odds.estimate, 3), round(odds.ci_low, 3), round(odds.ci_high, 3), round(odds.sample, 3)
     (3.363, 1.048, 12.826, 3.396)
     """
-    check_level(level)
+    check_confidence(confidence)
     counts = _select_rated_groups(table)
     if len(counts) != 2:
         raise InvalidInput(f"An odds ratio compares two groups; the table has {len(counts)}.")
     (a, b), (c, d) = counts.tolist()
     cells, weights = _first_cells(a + b, c + d, a + c)
-    tail = (1 - level) / 2
+    tail = (1 - confidence) / 2
 
     def chance(theta: float) -> FloatArray:
         tilted = weights + theta * (cells - a)
@@ -194,7 +194,7 @@ def odds_ratio(table: npt.ArrayLike, *, level: float = 0.95) -> OddsRatio:
         estimate=float(np.exp(middle)) if middle is not None else 0.0 if low is None else float("inf"),
         ci_low=0.0 if low is None else float(np.exp(low)),
         ci_high=float("inf") if high is None else float(np.exp(high)),
-        level=level,
+        confidence=confidence,
         sample=a * d / (b * c) if b * c else float("inf"),
     )
 

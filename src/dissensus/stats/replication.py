@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats.counts import check_counts
-from dissensus.stats.result import FloatArray, check_level
+from dissensus.stats.result import FloatArray, check_confidence
 
 Counts = npt.NDArray[np.int64]
 # Size of the table of probabilities, items × categories × raters, of one block of items.
@@ -46,7 +46,7 @@ class SubsampledLabels:
     distance: FloatArray
 
 
-def subsample_labels(counts: npt.ArrayLike, n_drawn: int, *, level: float = 0.95) -> SubsampledLabels:
+def subsample_labels(counts: npt.ArrayLike, n_drawn: int, *, confidence: float = 0.95) -> SubsampledLabels:
     r"""Compute the exact distribution of labels over all subsamples of a given number of raters per item.
 
     Of the :math:`m_i` raters of an item, :math:`d` are drawn without replacement, with the same probability for each
@@ -66,7 +66,7 @@ def subsample_labels(counts: npt.ArrayLike, n_drawn: int, *, level: float = 0.95
         Raters who gave each answer to each item, shape (I, K).
     n_drawn
         Number of raters drawn for each item, d.
-    level
+    confidence
         Probability of the interval of a share.
 
     Returns
@@ -76,13 +76,13 @@ def subsample_labels(counts: npt.ArrayLike, n_drawn: int, *, level: float = 0.95
     Raises
     ------
     InvalidInput
-        An item has fewer than `n_drawn` raters, `n_drawn` is below 1, or `level` is not between 0 and 1.
+        An item has fewer than `n_drawn` raters, `n_drawn` is below 1, or `confidence` is not between 0 and 1.
 
     Notes
     -----
     All results are exact; there is no simulation. An interval runs from the smallest share whose cumulative probability
-    is at least (1 - level) / 2 to the smallest whose cumulative probability is at least (1 + level) / 2. Answer k is
-    the only most frequent one if it is given t times and each other answer less often,
+    is at least (1 - confidence) / 2 to the smallest whose cumulative probability is at least (1 + confidence) / 2.
+    Answer k is the only most frequent one if it is given t times and each other answer less often,
 
     .. math:: \Pr = \sum_t \Pr(x_{ik} = t) \Pr(x_{ij} < t \text{ for all } j \ne k \mid x_{ik} = t)
 
@@ -101,20 +101,20 @@ def subsample_labels(counts: npt.ArrayLike, n_drawn: int, *, level: float = 0.95
     (array([[0.5, 0. ]]), array([0.5]), array([0.5]), array([0.25]))
     """
     table = check_counts(counts)
-    _check_arguments(table, n_drawn, level)
+    _check_arguments(table, n_drawn, confidence)
     # Items with equal counts have the same result, and with few raters most items have equal counts.
     rows, row_number = np.unique(table, axis=0, return_inverse=True)
     blocks = np.array_split(rows, max(1, ceil(table.size * (n_drawn + 1) / BLOCK)))
-    parts = [_subsample_block(block, n_drawn, level) for block in blocks if len(block)]
+    parts = [_subsample_block(block, n_drawn, confidence) for block in blocks if len(block)]
     names = SubsampledLabels.__dataclass_fields__
     columns = {name: np.concatenate([getattr(part, name) for part in parts])[row_number.ravel()] for name in names}
     return SubsampledLabels(**columns)
 
 
-def _check_arguments(table: Counts, n_drawn: object, level: object) -> None:
+def _check_arguments(table: Counts, n_drawn: object, confidence: object) -> None:
     if not isinstance(n_drawn, int) or n_drawn < 1:
         raise InvalidInput(f"n_drawn is {n_drawn!r}; draw a whole number of raters, 1 or more.")
-    check_level(level)
+    check_confidence(confidence)
     if not len(table):
         raise InvalidInput("counts has no items.")
     short = np.flatnonzero(table.sum(axis=1) < n_drawn)
@@ -125,7 +125,7 @@ def _check_arguments(table: Counts, n_drawn: object, level: object) -> None:
         )
 
 
-def _subsample_block(counts: Counts, n_drawn: int, level: float) -> SubsampledLabels:
+def _subsample_block(counts: Counts, n_drawn: int, confidence: float) -> SubsampledLabels:
     m = counts.sum(axis=1, keepdims=True)
     probability = n_drawn / m
     # Independent binomials given their sum d are multivariate hypergeometric, for any probability; with d/m no factor
@@ -135,7 +135,7 @@ def _subsample_block(counts: Counts, n_drawn: int, level: float) -> SubsampledLa
     total = marginal.sum(axis=-1)
     marginal /= total[..., None]
     share, drawn_share = counts / m, np.arange(n_drawn + 1) / n_drawn
-    low, high = (_marginal_quantile(marginal, tail) / n_drawn for tail in ((1 - level) / 2, (1 + level) / 2))
+    low, high = (_marginal_quantile(marginal, tail) / n_drawn for tail in ((1 - confidence) / 2, (1 + confidence) / 2))
     unique_mode = np.stack([_mode_set_weight(weight, [k], n_drawn) for k in range(counts.shape[1])], axis=1) / total
     tied = 1 - unique_mode.sum(axis=1)
     return SubsampledLabels(

@@ -52,17 +52,17 @@ class Estimate:
         return self.estimate
 
 
-def check_level(level: object) -> None:
+def check_confidence(confidence: object) -> None:
     """Validate a confidence level.
 
     Examples
     --------
-    >>> check_level(95)
+    >>> check_confidence(95)
     Traceback (most recent call last):
-    dissensus.errors.InvalidInput: level is 95; give a confidence level between 0 and 1, such as 0.95.
+    dissensus.errors.InvalidInput: confidence is 95; give a confidence level between 0 and 1, such as 0.95.
     """
-    if not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise InvalidInput(f"level is {level!r}; give a confidence level between 0 and 1, such as 0.95.")
+    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise InvalidInput(f"confidence is {confidence!r}; give a confidence level between 0 and 1, such as 0.95.")
 
 
 def none_if_nan(value: float) -> float | None:

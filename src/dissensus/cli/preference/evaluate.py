@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import LevelOption, PageOutputOption
+from dissensus.cli.options import ConfidenceOption, PageOutputOption
 from dissensus.cli.preference.display import evaluation_page, slices_csv
 from dissensus.cli.preference.options import (
     ForceOption,
@@ -66,7 +66,7 @@ def evaluate(
     raters: RatersOption = None,
     purpose: PurposeOption = None,
     force: ForceOption = False,
-    level: LevelOption = 0.95,
+    confidence: ConfidenceOption = 0.95,
     seed: SeedOption = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: PageOutputOption = None,
@@ -85,12 +85,14 @@ def evaluate(
     known_purpose = purpose or infer_purpose(pairs)
     read = load_pairs(pairs, known_purpose, raters)
     if model is not None:
-        tested = _evaluate_model(read, model, known_purpose, force=force, level=level)
+        tested = _evaluate_model(read, model, known_purpose, force=force, confidence=confidence)
     else:
-        tested = _cross_validate(read, folds or 0, kind, level=level, seed=seed)
+        tested = _cross_validate(read, folds or 0, kind, confidence=confidence, seed=seed)
     _warn_below_chance(tested)
-    rival = None if against is None else _evaluate_model(read, against, known_purpose, force=force, level=level)
-    difference = None if rival is None else _compare_models(read, tested, rival, level=level)
+    rival = (
+        None if against is None else _evaluate_model(read, against, known_purpose, force=force, confidence=confidence)
+    )
+    difference = None if rival is None else _compare_models(read, tested, rival, confidence=confidence)
     if paged:
         result_writer.write_text(_report(read, tested, difference, seed=seed), output)
     elif form is Format.TABLE:
@@ -141,9 +143,11 @@ def _values(tested: _EvaluatedModel, other: _EvaluatedModel | None, rival: Rival
     return values
 
 
-def _compare_models(read: ReadPairs, tested: _EvaluatedModel, other: _EvaluatedModel, *, level: float) -> RivalModel:
+def _compare_models(
+    read: ReadPairs, tested: _EvaluatedModel, other: _EvaluatedModel, *, confidence: float
+) -> RivalModel:
 
-    difference = compare_models(read.pairs, tested.margins, other.margins, level=level)
+    difference = compare_models(read.pairs, tested.margins, other.margins, confidence=confidence)
     name = other.model["name"]
     if name == tested.model["name"]:
         name = f"{name} ({str(other.model['sha256'])[:8]})"
@@ -151,34 +155,36 @@ def _compare_models(read: ReadPairs, tested: _EvaluatedModel, other: _EvaluatedM
 
 
 def _evaluate_model(
-    read: ReadPairs, location: str, purpose: Purpose | None, *, force: bool, level: float
+    read: ReadPairs, location: str, purpose: Purpose | None, *, force: bool, confidence: float
 ) -> _EvaluatedModel:
 
     with open_model(location, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (model, identity):
         check_purpose(model, purpose or model.purpose, force=force)
-        margins, length, diagnostics = _margins(model, read, level)
+        margins, length, diagnostics = _margins(model, read, confidence)
         summary = {**identity._asdict(), "purpose": model.purpose}
-    return _EvaluatedModel(summary, margins, evaluate_margins(read.pairs, margins, length, level=level), diagnostics)
+    return _EvaluatedModel(
+        summary, margins, evaluate_margins(read.pairs, margins, length, confidence=confidence), diagnostics
+    )
 
 
-def _margins(model: Model, read: ReadPairs, level: float) -> tuple[Floats, Floats, Diagnostics | None]:
+def _margins(model: Model, read: ReadPairs, confidence: float) -> tuple[Floats, Floats, Diagnostics | None]:
     """Return the margins of a model and of length alone, and diagnostics of the model."""
     if isinstance(model, AnyModel):
         return (
             model.margins(read.pairs),
             length_margins(model, read.pairs),
-            compute_diagnostics(model, read.pairs, level=level),
+            compute_diagnostics(model, read.pairs, confidence=confidence),
         )
     return compute_margins(model, read.pairs), fit_length(read.pairs), None
 
 
-def _cross_validate(read: ReadPairs, folds: int, kind: KindOfModel, *, level: float, seed: int) -> _EvaluatedModel:
+def _cross_validate(read: ReadPairs, folds: int, kind: KindOfModel, *, confidence: float, seed: int) -> _EvaluatedModel:
 
     with result_writer.progress_bar("Training") as progress:
         result = cross_validate(
             read.pairs, n_folds=folds, plan=TrainingPlan.for_kind(kind), seed=seed, progress=progress
         )
-    evaluation = evaluate_margins(read.pairs, result.margins, result.length, level=level)
+    evaluation = evaluate_margins(read.pairs, result.margins, result.length, confidence=confidence)
     return _EvaluatedModel(
         {"name": f"the {kind} model in {folds} folds", "sha256": None, "purpose": None}, result.margins, evaluation
     )

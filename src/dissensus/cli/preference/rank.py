@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import INTERVALS, LevelOption, PageOutputOption, SeedOption
+from dissensus.cli.options import INTERVALS, ConfidenceOption, PageOutputOption, SeedOption
 from dissensus.cli.result_writer import PAGE_SUFFIXES, Format, FormatOption
 from dissensus.errors import UndefinedEstimate
 from dissensus.files.pairs.comparisons import ReadComparisons, read_comparisons
@@ -37,7 +37,7 @@ def rank(
         ),
     ] = 1000,
     seed: SeedOption = 0,
-    level: LevelOption = 0.95,
+    confidence: ConfidenceOption = 0.95,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: PageOutputOption = None,
 ) -> None:
@@ -51,7 +51,7 @@ def rank(
     kind = Format.TABLE if paged else result_writer.choose_format(format, output)
     result_writer.check_output(output)
     read = read_comparisons(comparisons, by=by)
-    rank_group = partial(rank_chatbots, bootstrap=bootstrap, seed=seed, level=level)
+    rank_group = partial(rank_chatbots, bootstrap=bootstrap, seed=seed, confidence=confidence)
     overall = rank_group(read.comparisons)
     groups = {name: _rank_or_reason(rank_group, group) for name, group in read.groups.items()}
     for note in (*read.notes, *overall.notes):

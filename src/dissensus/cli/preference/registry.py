@@ -51,7 +51,7 @@ def register(
         float,
         typer.Option(metavar="SHARE", help="Largest loss of accuracy that a new version may have."),
     ] = 0.02,
-    level: Annotated[
+    confidence: Annotated[
         float, typer.Option(metavar="SHARE", help="Confidence level of the interval that must lie above this loss.")
     ] = 0.95,
     campaign: Annotated[
@@ -67,7 +67,7 @@ def register(
     counting = Weighting(strength=strength, soft=soft_labels)
     # Fails here and not in training if the kind needs other options.
     TrainingPlan.for_kind(kind, counting)
-    rule, campaigns = PromotionRule(margin=margin, level=level), tuple(campaign or ())
+    rule, campaigns = PromotionRule(margin=margin, confidence=confidence), tuple(campaign or ())
     terms = RegistrationTerms(purpose=purpose, kind=kind, counting=counting, rule=rule, campaigns=campaigns)
     model = register_model(registered_model_folder(load_settings(settings).model_registry, name), terms)
     typer.echo(f'Made {model.folder}. Add to campaigns that it learns from: registered_models = ["{name}"]')

@@ -146,7 +146,7 @@ def register_model(folder: Path, terms: RegistrationTerms) -> RegisteredModel:
         "strength": terms.counting.strength,
         "soft_labels": terms.counting.soft,
         "margin": terms.rule.margin,
-        "level": terms.rule.level,
+        "confidence": terms.rule.confidence,
         "campaigns": list(terms.campaigns),
     }
     temporary = folder.with_name(f".{folder.name}.part")
@@ -265,7 +265,7 @@ def _terms(values: Mapping[str, Any]) -> RegistrationTerms:
         purpose=purpose,
         kind=kind,
         counting=Weighting(strength=values["strength"], soft=bool(values["soft_labels"])),
-        rule=PromotionRule(margin=values["margin"], level=values["level"]),
+        rule=PromotionRule(margin=values["margin"], confidence=values["confidence"]),
         campaigns=tuple(map(str, values["campaigns"])),
     )
 

@@ -37,19 +37,19 @@ class ResampledLabels:
         One row for each number of raters and each group: ``raters_per_item``, ``group`` (with `by`), ``n_items``,
         ``n_left_out`` (items with fewer ratings), and the means over items ``distance``, ``changed`` (expected share of
         items with different most frequent answers) and ``tied``; null if no item has enough ratings.
-    question, level
+    question, confidence
         Options of the computation.
     """
 
     labels: pl.DataFrame
     curve: pl.DataFrame
     question: str
-    level: float
+    confidence: float
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         tables = {"curve": self.curve.to_dicts(), "labels": self.labels.to_dicts()}
-        return {"question": self.question, "level": self.level} | tables
+        return {"question": self.question, "confidence": self.confidence} | tables
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON text."""
@@ -62,7 +62,7 @@ def resampled_labels(
     raters_per_item: int | Iterable[int],
     *,
     by: str | Sequence[str] | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> ResampledLabels:
     """Compute the distribution of labels if only some of the raters of each item had rated it.
 
@@ -77,7 +77,7 @@ def resampled_labels(
         One axis or crossed axes; None for the whole pool.
     raters_per_item
         Number of raters to draw, or several numbers for a curve.
-    level
+    confidence
         Probability of the interval of a share.
 
     Returns
@@ -114,12 +114,12 @@ def resampled_labels(
                 f"{size:,} raters per item cannot be drawn: no item has more than {most:,} ratings"
                 f"{'' if by is None else ' of one group'}. Give a smaller number."
             )
-    tables = [_labels(counts.filter(pl.col("n_ratings") >= size), size, scale, level) for size in sizes]
+    tables = [_labels(counts.filter(pl.col("n_ratings") >= size), size, scale, confidence) for size in sizes]
     return ResampledLabels(
         labels=pl.concat(tables),
         curve=pl.concat(_curve(counts, table, size, by) for table, size in zip(tables, sizes, strict=True)),
         question=question,
-        level=level,
+        confidence=confidence,
     )
 
 
@@ -138,9 +138,9 @@ def _sizes(raters_per_item: int | Iterable[int]) -> list[int]:
     return sorted(sizes)
 
 
-def _labels(counts: pl.DataFrame, size: int, scale: Sequence[str], level: float) -> pl.DataFrame:
+def _labels(counts: pl.DataFrame, size: int, scale: Sequence[str], confidence: float) -> pl.DataFrame:
     """Return the rows for one number of raters."""
-    sample = subsample_labels(build_count_matrix(counts, scale), size, level=level)
+    sample = subsample_labels(build_count_matrix(counts, scale), size, confidence=confidence)
     columns = {"tied": sample.tied_mode, "same_plurality": sample.same_modes, "distance": sample.distance}
     spread = {
         f"{answer}_{name}": values[:, k]

@@ -91,10 +91,10 @@ def compute_intervals(
     replicates = {name: np.concatenate(arrays) for name, arrays in parts.items() if arrays}
     if settings.resample == "both":
         ends = two_way_interval(
-            observed, replicates["both"], replicates["raters"], replicates["items"], level=settings.level
+            observed, replicates["both"], replicates["raters"], replicates["items"], confidence=settings.confidence
         )
     else:
-        ends = interval(observed, replicates[settings.resample], level=settings.level)
+        ends = interval(observed, replicates[settings.resample], confidence=settings.confidence)
     return np.stack(ends)
 
 

@@ -338,7 +338,7 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
         )
     if settings.bootstrap:
         units = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
-        yield f"[ ] {100 * settings.level:g} % intervals, {settings.bootstrap:,} bootstrap replicates of {units}."
+        yield f"[ ] {100 * settings.confidence:g} % intervals, {settings.bootstrap:,} bootstrap replicates of {units}."
     yield from _explain_withheld(analysis)
     if any(_small(row, analysis) for row in analysis.rows):
         yield f"{FEW} fewer than {settings.min_raters} raters: read with care."

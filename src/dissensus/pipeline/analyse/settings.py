@@ -7,7 +7,7 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import REST
 from dissensus.stats.bootstrap import Resample
-from dissensus.stats.result import check_level
+from dissensus.stats.result import check_confidence
 from dissensus.stats.significance import Method
 
 Family = Literal["table", "metric", "axis", "axis-metric"]
@@ -29,7 +29,7 @@ class AnalysisSettings:
     family: Family = "table"
     bootstrap: int = 0
     resample: Resample = "both"
-    level: float = 0.95
+    confidence: float = 0.95
     seed: int = 0
     min_raters: int = 5
     differences: bool = False
@@ -43,4 +43,4 @@ class AnalysisSettings:
             check_whole(name, getattr(self, name))
         if self.bootstrap == 1:
             raise InvalidInput("bootstrap is 1; one replicate has no spread. Give 0, or 1000 for a stable interval.")
-        check_level(self.level)
+        check_confidence(self.confidence)

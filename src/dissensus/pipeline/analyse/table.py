@@ -43,7 +43,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     family: Family = "table",
     bootstrap: int = 0,
     resample: Resample = "both",
-    level: float = 0.95,
+    confidence: float = 0.95,
     seed: int = 0,
     min_raters: int = 5,
     differences: bool = False,
@@ -73,7 +73,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     permute_within
         Attribute within whose values raters are exchanged, if the design sampled raters by it.
     method
-        "two-sided", or "grasp" for the published rule, which rejects about twice as often as its level.
+        "two-sided", or "grasp" for the published rule, which rejects about twice as often as its nominal size.
     adjust, family
         "bh" for the false discovery rate or "max-t" for the family-wise error rate, over all tests of the "table", or
         those of each "metric", "axis" or "axis-metric".
@@ -81,7 +81,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
         Number of bootstrap replicates; 0 for no intervals.
     resample
         Units that are samples: "both" raters and items, "raters" or "items".
-    level
+    confidence
         Confidence level of the intervals.
     seed
         Seed of permutations and bootstrap; the result does not depend on the number of threads.
@@ -133,7 +133,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
         family=family,
         bootstrap=bootstrap,
         resample=resample,
-        level=level,
+        confidence=confidence,
         seed=seed,
         min_raters=min_raters,
         differences=differences,
@@ -227,8 +227,8 @@ def _notes(axes: list[AxisComparison]) -> Iterator[str]:
 
 
 def _warnings(design: Design, settings: AnalysisSettings, axes: list[AxisComparison], within: Codes) -> Iterator[str]:
-    if 0 < settings.bootstrap < 2 / (1 - settings.level):
-        tails = f"{100 * settings.level:g} % interval"
+    if 0 < settings.bootstrap < 2 / (1 - settings.confidence):
+        tails = f"{100 * settings.confidence:g} % interval"
         yield f"{settings.bootstrap} bootstrap replicates do not reach the tails of a {tails}."
     if settings.permutations == 0:
         return

@@ -21,7 +21,7 @@ from dissensus.stats.design import Design
 from dissensus.stats.exact import freeman_halton, odds_ratio
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.removal import MOVES, label_shift, moves
-from dissensus.stats.result import check_level, none_if_nan
+from dissensus.stats.result import check_confidence, none_if_nan
 from dissensus.stats.significance import benjamini_hochberg, upper_p
 
 Bools = npt.NDArray[np.bool_]
@@ -36,7 +36,7 @@ def audit_filter(
     draws: int = 1000,
     within: str | None = None,
     seed: int = 0,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> FilterAudit:
     """Audit a filter of raters: its removals by group, its label shifts, and those of random removals.
 
@@ -60,7 +60,7 @@ def audit_filter(
         to the mix of these groups.
     seed
         Seed of the random removals; the result does not depend on the number of threads.
-    level
+    confidence
         Confidence level of the intervals, and of the central range of random removals.
 
     Returns
@@ -95,7 +95,7 @@ def audit_filter(
     ('mean_total_variation', 0.0255, 0.0261, 0.58)
     """
     ratings.require_raters("The audit of a filter")
-    _check(draws, seed, level)
+    _check(draws, seed, confidence)
     question = ratings.resolve_question(question)
     ratings = ratings.select_question(question)
     removed = (
@@ -110,8 +110,10 @@ def audit_filter(
     return FilterAudit(
         removed=tuple(ratings.raters[RATER_ID].filter(pl.Series(removed))),
         source="the file" if raters is None else "the caller",
-        axes=_adjust([_audit_axis(ratings, axis, removed, seed, level) for axis in resolve_axes(ratings, by)]),
-        moves=tuple(_summarise_moves(design, removed, _draw_removals(ratings, removed, draws, within, seed), level)),
+        axes=_adjust([_audit_axis(ratings, axis, removed, seed, confidence) for axis in resolve_axes(ratings, by)]),
+        moves=tuple(
+            _summarise_moves(design, removed, _draw_removals(ratings, removed, draws, within, seed), confidence)
+        ),
         items=items,
         question=question,
         n_raters=ratings.n_raters,
@@ -119,7 +121,7 @@ def audit_filter(
         draws=draws,
         within=None if within is None else ratings.axis_name(within),
         seed=seed,
-        level=level,
+        confidence=confidence,
         notes=(*ratings.notes, *_notes(ratings, items)),
         version=version("dissensus"),
     )
@@ -148,10 +150,10 @@ def audit_flagged(
     return replace(audit, notes=tuple(note for note in audit.notes if note not in vetting.notes))
 
 
-def _check(draws: object, seed: object, level: float) -> None:
+def _check(draws: object, seed: object, confidence: float) -> None:
     check_whole("draws", draws)
     check_whole("seed", seed)
-    check_level(level)
+    check_confidence(confidence)
 
 
 def _mark_flagged(ratings: Ratings) -> Bools:
@@ -182,7 +184,7 @@ def _require_some(removed: Bools) -> Bools:
     return removed
 
 
-def _audit_axis(ratings: Ratings, axis: str, removed: Bools, seed: int, level: float) -> AxisRemoval:
+def _audit_axis(ratings: Ratings, axis: str, removed: Bools, seed: int, confidence: float) -> AxisRemoval:
     codes, names = ratings.group_codes(axis)
     has_group = codes >= 0
     sizes = np.bincount(codes[has_group], minlength=len(names))
@@ -199,17 +201,18 @@ def _audit_axis(ratings: Ratings, axis: str, removed: Bools, seed: int, level: f
     rest = table.sum(axis=0) - table
     pair = len(names) == 2
     with_odds = [
-        _add_odds(group, names[1 - g] if pair else REST, table[g], rest[g], level) for g, group in enumerate(groups)
+        _add_odds(group, names[1 - g] if pair else REST, table[g], rest[g], confidence)
+        for g, group in enumerate(groups)
     ]
     groups = (with_odds[0], groups[1]) if pair else tuple(with_odds)
     return replace(removal, p=test.p, method=test.method, groups=groups)
 
 
 def _add_odds(
-    group: GroupRemoval, against: str, own: npt.NDArray[np.int64], rest: npt.NDArray[np.int64], level: float
+    group: GroupRemoval, against: str, own: npt.NDArray[np.int64], rest: npt.NDArray[np.int64], confidence: float
 ) -> GroupRemoval:
     """Add the odds ratio of being removed, and the reason if it is 0 or infinite."""
-    odds = odds_ratio([own, rest], level=level)
+    odds = odds_ratio([own, rest], confidence=confidence)
     rest_name = "the rest" if against == REST else against
     reason = None
     if odds.estimate == 0:
@@ -267,12 +270,12 @@ def _draw_removals(ratings: Ratings, removed: Bools, draws: int, within: str | N
     return np.asarray(removed[shuffles(np.random.SeedSequence(seed).spawn(draws), removed.size, strata)])
 
 
-def _summarise_moves(design: Design, removed: Bools, random_removals: Bools, level: float) -> list[LabelMove]:
+def _summarise_moves(design: Design, removed: Bools, random_removals: Bools, confidence: float) -> list[LabelMove]:
     observed, null = moves(design, removed[None])[0], moves(design, random_removals)
     if not len(random_removals):
         summaries = np.full((4, len(MOVES)), np.nan)
     else:
-        ends = np.quantile(null, [0.5, (1 - level) / 2, (1 + level) / 2], axis=0)
+        ends = np.quantile(null, [0.5, (1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         summaries = np.vstack([upper_p(observed, null), ends])
     return [
         LabelMove(

@@ -60,7 +60,7 @@ class LabelMove:
     measure: str  # mean_total_variation, mean_jensen_shannon, changed or disjoint; see `label_shift`
     observed: float | None  # None if no item has a rating left
     p: float | None  # One-sided p-value for larger shifts than by chance; None without draws
-    # Median and central range, at the level of the audit, of the random removals; None without draws
+    # Median and central range, at the confidence level of the audit, of the random removals; None without draws
     null_median: float | None
     null_low: float | None
     null_high: float | None
@@ -86,7 +86,7 @@ class FilterAudit:
         ``disjoint``.
     question, n_raters, n_items
         Question, and size of the pool.
-    draws, within, seed, level
+    draws, within, seed, confidence
         Number of random removals, the axis within whose groups they are drawn, their seed, and the confidence level.
     notes
         Notes on the ratings, and caveats.
@@ -105,7 +105,7 @@ class FilterAudit:
     draws: int
     within: str | None
     seed: int
-    level: float
+    confidence: float
     notes: tuple[str, ...] = field(repr=False)
     version: str
 
@@ -120,7 +120,7 @@ class FilterAudit:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values; infinite values are None, with a reason."""
         values = {name: getattr(self, name) for name in ("question", "source", "n_raters", "n_items")}
-        settings = {name: getattr(self, name) for name in ("draws", "within", "seed", "level")}
+        settings = {name: getattr(self, name) for name in ("draws", "within", "seed", "confidence")}
         return {
             "schema_version": SCHEMA_VERSION,
             "dissensus_version": self.version,
@@ -161,7 +161,7 @@ def audit_page(audit: FilterAudit) -> Page:
         f"Filter of {n:,} of {audit.n_raters:,} raters, flagged by {audit.source}; {audit.question} of "
         f"{audit.n_items:,} items"
     )
-    interval = f"{100 * audit.level:g} % interval"
+    interval = f"{100 * audit.confidence:g} % interval"
     grids = [_removal(axis, interval) for axis in audit.axes]
     return Page(summary, (*grids, _moves(audit)), tuple(_audit_notes(audit)))
 
@@ -190,7 +190,7 @@ def _odds(value: float) -> str:
 
 
 def _moves(audit: FilterAudit) -> Grid:
-    percent = f"{100 * audit.level:g} % of them"
+    percent = f"{100 * audit.confidence:g} % of them"
     lines = []
     for move in audit.moves:
         wording, digits = MEASURES[move.measure]

@@ -108,15 +108,17 @@ class _Cases(NamedTuple):
     length_right: Floats
     clusters: Integers
     weight: Floats
-    level: float
+    confidence: float
 
     def share(self, mask: npt.NDArray[np.bool_], *, length: bool = False) -> ClusteredEstimate:
         hits = self.length_right if length else self.right
-        return clustered_share(hits[mask], self.clusters[:, mask], weights=self.weight[mask], level=self.level)
+        return clustered_share(
+            hits[mask], self.clusters[:, mask], weights=self.weight[mask], confidence=self.confidence
+        )
 
 
 def evaluate(
-    pairs: Sequence[Pair], margins: npt.ArrayLike, length: npt.ArrayLike, *, level: float = 0.95
+    pairs: Sequence[Pair], margins: npt.ArrayLike, length: npt.ArrayLike, *, confidence: float = 0.95
 ) -> Evaluation:
     """Evaluate scores against choices.
 
@@ -128,7 +130,7 @@ def evaluate(
         Score of the chosen minus score of the rejected answer, in log odds.
     length
         Margins of a model by the length of the answers alone.
-    level
+    confidence
         Confidence level of the intervals.
 
     Returns
@@ -151,23 +153,23 @@ def evaluate(
     """
     margin, length_margin = check_margins(pairs, margins), np.asarray(length, dtype=np.float64)
     weight = np.array([pair.weight for pair in pairs])
-    cases = _Cases(score_hits(margin), score_hits(length_margin), pair_clusters(pairs), weight, level)
-    all_pairs, confidence = np.ones(len(pairs), dtype=bool), probability(np.abs(margin))
-    gaps = np.bincount(_in_bin(confidence), weights=weight * (confidence - cases.right))
+    cases = _Cases(score_hits(margin), score_hits(length_margin), pair_clusters(pairs), weight, confidence)
+    all_pairs, certainty = np.ones(len(pairs), dtype=bool), probability(np.abs(margin))
+    gaps = np.bincount(_in_bin(certainty), weights=weight * (certainty - cases.right))
     return Evaluation(
         accuracy=cases.share(all_pairs),
         length_alone=cases.share(all_pairs, length=True),
         log_loss=float(np.average(np.logaddexp(0, -margin), weights=weight)),
         length_log_loss=float(np.average(np.logaddexp(0, -length_margin), weights=weight)),
         ece=float(np.abs(gaps).sum() / weight.sum()),
-        calibrated_ece=_expected_ece(confidence, weight),
-        bins=tuple(_bins(cases, confidence)),
+        calibrated_ece=_expected_ece(certainty, weight),
+        bins=tuple(_bins(cases, certainty)),
         slices=tuple(
             Slice(by, value, cases.share(labels == value), cases.share(labels == value, length=True))
-            for by, labels in _labels(pairs, confidence)
+            for by, labels in _labels(pairs, certainty)
             for value in _sorted_values(labels)
         ),
-        soft_labels=evaluate_soft_labels(pairs, margin, length_margin, level=level),
+        soft_labels=evaluate_soft_labels(pairs, margin, length_margin, confidence=confidence),
     )
 
 

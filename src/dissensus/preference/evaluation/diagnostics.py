@@ -47,16 +47,18 @@ class Diagnostics:
         return values | ({"by_group": [group.to_dict() for group in self.by_group]} if self.by_group else {})
 
 
-def compute_diagnostics(model: Model, pairs: Sequence[Pair], *, level: float = 0.95) -> Diagnostics:
-    """Compute the diagnostics of a model on pairs, with intervals of this level."""
+def compute_diagnostics(model: Model, pairs: Sequence[Pair], *, confidence: float = 0.95) -> Diagnostics:
+    """Compute the diagnostics of a model on pairs, with intervals of this confidence."""
     if isinstance(model, MeanVariance):
         return Diagnostics(r_squared=model.r_squared(answers(pairs)))
     if isinstance(model, Groups):
-        return Diagnostics(by_group=compute_group_accuracy(model, pairs, level=level))
+        return Diagnostics(by_group=compute_group_accuracy(model, pairs, confidence=confidence))
     return Diagnostics()
 
 
-def compute_group_accuracy(model: Groups, pairs: Sequence[Pair], *, level: float = 0.95) -> tuple[GroupAccuracy, ...]:
+def compute_group_accuracy(
+    model: Groups, pairs: Sequence[Pair], *, confidence: float = 0.95
+) -> tuple[GroupAccuracy, ...]:
     """Return accuracies on all pairs, then on those of each group of each axis."""
     hits = score_hits(model.margins(pairs, by_rater=False)), score_hits(model.population.margins(pairs))
     weight, cases = np.array([pair.weight for pair in pairs]), pair_clusters(pairs)
@@ -64,10 +66,10 @@ def compute_group_accuracy(model: Groups, pairs: Sequence[Pair], *, level: float
     def compare(axis: str, group: str, mask: Mask) -> GroupAccuracy:
         as_group, as_all = (values[mask] for values in hits)
         clusters, weights = cases[:, mask], weight[mask]
-        share = partial(clustered_share, clusters=clusters, weights=weights, level=level)
+        share = partial(clustered_share, clusters=clusters, weights=weights, confidence=confidence)
         difference = None
         if (clusters.max(axis=1) > clusters.min(axis=1)).any():
-            difference = paired_difference(as_group, as_all, clusters=clusters, weights=weights, level=level)
+            difference = paired_difference(as_group, as_all, clusters=clusters, weights=weights, confidence=confidence)
         return GroupAccuracy(
             axis=axis, group=group, as_group=share(as_group), as_all=share(as_all), difference=difference
         )

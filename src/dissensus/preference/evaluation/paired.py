@@ -43,7 +43,7 @@ class RivalModel:
 
 
 def compare_models(
-    pairs: Sequence[Pair], margins: npt.ArrayLike, other_margins: npt.ArrayLike, *, level: float = 0.95
+    pairs: Sequence[Pair], margins: npt.ArrayLike, other_margins: npt.ArrayLike, *, confidence: float = 0.95
 ) -> ModelComparison:
     """Compare two models on the same pairs.
 
@@ -53,7 +53,7 @@ def compare_models(
         Pairs of two or more dialogues.
     margins, other_margins
         Score of the chosen minus score of the rejected answer by the first and by the second model, in log odds.
-    level
+    confidence
         Confidence level of the intervals, which refer to other dialogues, and to other raters if raters are known.
 
     Returns
@@ -77,7 +77,10 @@ def compare_models(
     """
     first, second = check_margins(pairs, margins), check_margins(pairs, other_margins)
     difference = partial(
-        paired_difference, clusters=pair_clusters(pairs), weights=np.array([pair.weight for pair in pairs]), level=level
+        paired_difference,
+        clusters=pair_clusters(pairs),
+        weights=np.array([pair.weight for pair in pairs]),
+        confidence=confidence,
     )
     return ModelComparison(
         accuracy=difference(score_hits(first), score_hits(second)),

@@ -29,29 +29,31 @@ POWER: Final = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionRule:
-    """Rule of promotion: margin and level of the non-inferiority test.
+    """Rule of promotion: margin and confidence of the non-inferiority test.
 
     Parameters
     ----------
     margin
         Non-inferiority margin of accuracy, from 0 to less than one half.
-    level
+    confidence
         Confidence level of the two-sided interval of the difference.
 
     Raises
     ------
     InvalidInput
-        Margin or level is out of range.
+        Margin or confidence is out of range.
     """
 
     margin: float = 0.02
-    level: float = 0.95
+    confidence: float = 0.95
 
     def __post_init__(self) -> None:
         if not 0 <= self.margin < 0.5:
             raise InvalidInput(f"The margin is {self.margin:g}; give a share from 0 to less than 0.5, such as 0.02.")
-        if not 0.5 <= self.level < 1:
-            raise InvalidInput(f"The level is {self.level:g}; give one from 0.5 to less than 1, such as 0.95.")
+        if not 0.5 <= self.confidence < 1:
+            raise InvalidInput(
+                f"The confidence is {self.confidence:g}; give one from 0.5 to less than 1, such as 0.95."
+            )
 
 
 class HoldoutSplit(NamedTuple):
@@ -116,7 +118,7 @@ def decide_promotion(
     r"""Decide on the promotion of a new version by a test of non-inferiority to the current one.
 
     The new version is promoted if the interval of the difference of accuracies, new minus current, lies above
-    :math:`-\delta` for the margin :math:`\delta`. The one-sided level of this test is half the complement of the
+    :math:`-\delta` for the margin :math:`\delta`. The one-sided size of this test is half the complement of the
     confidence level (2.5 % for .95). The variance is bounded below by :math:`\delta (1 - \delta) / G` for G dialogues
     or raters, whichever are fewer: the least variance of a version that is worse by the margin, so that two versions
     that agree on all of few pairs by chance are not conclusive. With fewer than `MIN_DIALOGUES` dialogues no version
@@ -132,7 +134,7 @@ def decide_promotion(
     margins, current, reference
         Score of the chosen minus score of the rejected answer by each version, in log odds.
     rule
-        Margin and level.
+        Margin and confidence.
 
     Raises
     ------
@@ -167,12 +169,12 @@ def decide_promotion(
         )
     new = np.asarray(margins, dtype=np.float64)
     weights = np.array([pair.weight for pair in pairs])
-    accuracy = clustered_share(score_hits(new), pair_clusters(pairs), weights=weights, level=rule.level)
+    accuracy = clustered_share(score_hits(new), pair_clusters(pairs), weights=weights, confidence=rule.confidence)
     if current is None:
         return PromotionDecision(accuracy.ci_low > 0.5, _describe_first(accuracy), accuracy, None)
 
     def compare(other: npt.ArrayLike) -> ClusteredEstimate:
-        return _widen(compare_models(pairs, new, other, level=rule.level).accuracy, rule)
+        return _widen(compare_models(pairs, new, other, confidence=rule.confidence).accuracy, rule)
 
     over_current, over_reference = compare(current), None if reference is None else compare(reference)
     differences = {"the one in use": over_current} | ({"the reference": over_reference} if over_reference else {})
@@ -193,7 +195,7 @@ def _widen(difference: ClusteredEstimate, rule: PromotionRule) -> ClusteredEstim
 
 
 def _z(rule: PromotionRule) -> float:
-    return NormalDist().inv_cdf((1 + rule.level) / 2)
+    return NormalDist().inv_cdf((1 + rule.confidence) / 2)
 
 
 def _describe_first(accuracy: ClusteredEstimate) -> str:

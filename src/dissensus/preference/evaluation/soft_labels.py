@@ -36,7 +36,7 @@ class SoftLabelEvaluation:
 
 
 def evaluate_soft_labels(
-    pairs: Sequence[Pair], margins: npt.ArrayLike, length: npt.ArrayLike, *, level: float = 0.95
+    pairs: Sequence[Pair], margins: npt.ArrayLike, length: npt.ArrayLike, *, confidence: float = 0.95
 ) -> SoftLabelEvaluation | None:
     """Compare predicted probabilities with the shares of raters who chose each answer.
 
@@ -61,7 +61,7 @@ def evaluate_soft_labels(
         return None
     votes = [pairs[index] for index in several.tolist()]
     shares = _VoteShares.from_pairs(votes)
-    measure = partial(shares.measure_distance, level=level)
+    measure = partial(shares.measure_distance, confidence=confidence)
     return SoftLabelEvaluation(
         n_comparisons=len(shares.weight),
         n_raters=len({pair.rater for pair in votes} - {None}),
@@ -104,14 +104,14 @@ class _VoteShares:
             dialogue=dialogues(pairs)[first],
         )
 
-    def measure_distance(self, margins: Floats, *, level: float) -> SoftLabelDistance:
+    def measure_distance(self, margins: Floats, *, confidence: float) -> SoftLabelDistance:
         """Return the distance of predictions, given margins of the chosen answers, from the shares."""
         first = self.sign * margins
-        by_dialogue = partial(clustered_mean, clusters=self.dialogue, weights=self.weight, level=level)
+        by_dialogue = partial(clustered_mean, clusters=self.dialogue, weights=self.weight, confidence=confidence)
         distance = 2 * np.abs(self._mean(probability(first)) - self.share)
         cross = -self.share * self._log_mean(first) - (1 - self.share) * self._log_mean(-first)
         wrong = np.where(first == 0, 0.5, np.where(first > 0, 1 - self.vote_share, self.vote_share))
-        errors = clustered_share(self._mean(wrong), self.dialogue, weights=self.weight, level=level)
+        errors = clustered_share(self._mean(wrong), self.dialogue, weights=self.weight, confidence=confidence)
         return SoftLabelDistance(distance=by_dialogue(distance), cross_entropy=by_dialogue(cross), error_rate=errors)
 
     def _mean(self, values: Floats) -> Floats:

@@ -32,7 +32,7 @@ DEPARTURES: Final = (16.0, 4.0, 1.0, 0.25)
 MAX_GROUPS: Final = 100
 """Limit on the groups of one axis."""
 
-LEVEL: Final = 0.90
+CONFIDENCE: Final = 0.90
 """Level of the interval of the gain, which must lie below 0 for an effect: one-sided 5 %."""
 
 
@@ -163,7 +163,7 @@ class _Search:
         before = self._loss(penalties)
         after = {penalty: self._loss({**penalties, axis: penalty}) for penalty in DEPARTURES}
         best = min(DEPARTURES, key=lambda penalty: float(after[penalty].sum()))
-        change = paired_difference(after[best], before, self.units, level=LEVEL)
+        change = paired_difference(after[best], before, self.units, confidence=CONFIDENCE)
         return {**penalties, axis: best} if change.ci_high < 0 else penalties
 
     def _loss(self, penalties: Mapping[str, float]) -> Floats:

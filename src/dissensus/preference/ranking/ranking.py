@@ -12,7 +12,7 @@ from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.ranking.strengths import ELO, MEAN, bradley_terry, elo
 from dissensus.schema.hints import format_list
 from dissensus.stats.bootstrap import draw_resamples, interval
-from dissensus.stats.result import check_level
+from dissensus.stats.result import check_confidence
 
 MAX_BOTS: Final = 500
 Bools = npt.NDArray[np.bool_]
@@ -128,7 +128,7 @@ class _Strengths(NamedTuple):
     reason: str
 
 
-def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, level: float = 0.95) -> Ranking:
+def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, confidence: float = 0.95) -> Ranking:
     r"""Rank chatbots by pairwise comparisons.
 
     .. math:: P(a \succ b) = \frac{1}{1 + 10^{(R_b - R_a) / 400}}
@@ -141,7 +141,7 @@ def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, leve
         Replicates in which raters, with all their comparisons, are drawn with replacement; 0 for no intervals.
     seed
         Seed of the bootstrap.
-    level
+    confidence
         Confidence level.
 
     Returns
@@ -168,10 +168,12 @@ def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, leve
     >>> [(row.bot, round(row.bradley_terry)) for row in rank(comparisons, bootstrap=0).rows]
     [('x', 1055), ('y', 1022), ('z', 923)]
     """
-    check_level(level)
+    check_confidence(confidence)
     wins = comparisons.wins(comparisons.weight)
     check_connected(wins > 0, comparisons.bots)
-    strengths = _estimate_strengths(comparisons, wins, bootstrap if comparisons.rater is not None else 0, seed, level)
+    strengths = _estimate_strengths(
+        comparisons, wins, bootstrap if comparisons.rater is not None else 0, seed, confidence
+    )
     predicted = _predict_elo(comparisons)
     ratings = elo(comparisons.a, comparisons.b, comparisons.outcome, comparisons.weight)
     rows = [
@@ -230,7 +232,9 @@ def _notes(comparisons: Comparisons, bootstrap: int, undefined: int) -> list[str
     return notes
 
 
-def _estimate_strengths(comparisons: Comparisons, wins: Floats, bootstrap: int, seed: int, level: float) -> _Strengths:
+def _estimate_strengths(
+    comparisons: Comparisons, wins: Floats, bootstrap: int, seed: int, confidence: float
+) -> _Strengths:
     nan = np.full(len(comparisons.bots), np.nan)
     best = undefeated_component(wins > 0)
     if best is not None:
@@ -244,7 +248,7 @@ def _estimate_strengths(comparisons: Comparisons, wins: Floats, bootstrap: int, 
     undefined = int(np.isnan(replicates[:, 0]).sum())
     if undefined == bootstrap:
         return _Strengths(observed, nan, nan, undefined, "")
-    low, high = interval(observed, replicates, level=level)
+    low, high = interval(observed, replicates, confidence=confidence)
     return _Strengths(observed, low, high, undefined, "")
 
 

@@ -93,7 +93,7 @@ def _notes(analysis: Analysis) -> Iterator[str]:
     if settings.permutations:
         yield f"Tests: {settings.permutations:,} permutations of the raters' demographic rows, seed {settings.seed}."
     if settings.bootstrap:
-        yield f"Lines: {100 * settings.level:g} % intervals, {settings.bootstrap:,} bootstrap replicates."
+        yield f"Lines: {100 * settings.confidence:g} % intervals, {settings.bootstrap:,} bootstrap replicates."
     yield "Dashed: the whole pool."
 
 

@@ -262,10 +262,11 @@ def _notes(
 ) -> Iterator[str]:
     if any(mark.ci_low is not None for block in blocks for line in block.lines for mark in line.marks.values()):
         yield (
-            f"Lines: {100 * analysis.level:g} % intervals for other red-teamers, from {analysis.bootstrap:,} draws of "
-            f"them with all their attempts, seed {analysis.seed}. The numbers below a name are {unit} and red-teamers."
+            f"Lines: {100 * analysis.confidence:g} % intervals for other red-teamers, from {analysis.bootstrap:,} "
+            f"draws of them with all their attempts, seed {analysis.seed}. "
+            f"The numbers below a name are {unit} and red-teamers."
             if cells
-            else f"Lines: {100 * analysis.level:g} % intervals for other red-teamers."
+            else f"Lines: {100 * analysis.confidence:g} % intervals for other red-teamers."
         )
     n_types, n_sizes = _count_sizes(cells)
     if n_types > MOST_TYPES or n_sizes > MOST_SIZES:

@@ -124,7 +124,8 @@ def moves(audit: FilterAudit) -> Figure:
             f"Dot: the filter, as a multiple of the median of {audit.draws:,} removals of "
             f"{format_count(len(audit.removed), 'rater')} at random"
             f"{'' if audit.within is None else f' within {format_axis(audit.within)}'}, seed "
-            f"{audit.seed}. Band: {100 * audit.level:g} % of them. p: how often they move labels as far or further.",
+            f"{audit.seed}. Band: {100 * audit.confidence:g} % of them. "
+            "p: how often they move labels as far or further.",
             *(f"Not drawn, since by the median removal nothing moves: {name}." for name in left_out),
         ),
     )

@@ -15,7 +15,7 @@ from dissensus.pipeline.analyse.attempts.reviews import add_tags, analyse_review
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import MAX_RATING, SUCCESS, Attempt, Review
 from dissensus.stats.cluster_bootstrap import draw_clusters
-from dissensus.stats.result import check_level
+from dissensus.stats.result import check_confidence
 
 SCORE, RATING = "least harmlessness score", "rating of the red-teamer"
 TOP: Final = (1, 5, 10, 20, 50, 100)
@@ -31,7 +31,7 @@ def analyse_attempts(
     success_from: int = SUCCESS,
     bootstrap: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> AttemptAnalysis:
     """Analyse red-team attempts: success and harmlessness by model, tags, red-teamers and reviews.
 
@@ -50,7 +50,7 @@ def analyse_attempts(
         intervals.
     seed
         Seed of the replicates.
-    level
+    confidence
         Confidence level.
 
     Returns
@@ -80,9 +80,9 @@ def analyse_attempts(
     if bootstrap == 1:
         raise InvalidInput("bootstrap is 1; one replicate has no spread. Give 0, or 1000 for a stable interval.")
     check_whole("seed", seed)
-    check_level(level)
+    check_confidence(confidence)
     columns = read_columns(attempts, success_from)
-    resampling = Resampling(draw_clusters(columns.n_red_teamers, bootstrap, seed), level)
+    resampling = Resampling(draw_clusters(columns.n_red_teamers, bootstrap, seed), confidence)
     default_ids = [str(number) for number in range(1, len(attempts) + 1)]
     table = match_reviews(reviews, ids or default_ids) if reviews else None
     tagged = columns if table is None else add_tags(columns, table)
@@ -96,14 +96,14 @@ def analyse_attempts(
         n_tagged=sum(tags is not None for tags in tagged.tags),
         concentration=measure_concentration(columns),
         models=tuple(
-            fit_mixed_model(name, values, columns, level=level)
+            fit_mixed_model(name, values, columns, confidence=confidence)
             for name, values in ((SCORE, columns.score), (RATING, columns.rating))
         ),
         reviewed=None if table is None else analyse_reviews(columns, table, resampling, success_from=success_from),
         success_from=success_from,
         bootstrap=bootstrap,
         seed=seed,
-        level=level,
+        confidence=confidence,
         notes=tuple(_notes(columns)),
     )
 

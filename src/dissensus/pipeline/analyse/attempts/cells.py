@@ -25,11 +25,11 @@ class Resampling:
     """Bootstrap draws of red-teamers, and the confidence level."""
 
     draws: FloatArray
-    level: float
+    confidence: float
 
     def means(self, values: FloatArray, cells: Codes, red_teamer: Codes, n_cells: int) -> tuple[BootstrapEstimate, ...]:
         """Return the mean of each cell, clustered by red-teamer."""
-        return bootstrap_means(values, cells, red_teamer, self.draws, n_cells=n_cells, level=self.level)
+        return bootstrap_means(values, cells, red_teamer, self.draws, n_cells=n_cells, confidence=self.confidence)
 
     def mean(self, values: FloatArray, red_teamer: Codes) -> BootstrapEstimate:
         """Return the mean of all values, clustered by red-teamer."""
@@ -78,7 +78,9 @@ def relate_to_rating(columns: AttemptColumns, values: FloatArray, resampling: Re
     means = resampling.means(values, rating, columns.red_teamer, MAX_RATING + 1)
     return Relation(
         levels=tuple(Level(rating=rating, mean=mean) for rating, mean in enumerate(means)),
-        spearman=rank_correlation(columns.rating, values, columns.red_teamer, resampling.draws, level=resampling.level),
+        spearman=rank_correlation(
+            columns.rating, values, columns.red_teamer, resampling.draws, confidence=resampling.confidence
+        ),
     )
 
 

@@ -18,7 +18,7 @@ def attempts_page(analysis: AttemptAnalysis) -> Page:
             f"A success is a rating of {analysis.success_from} or more by the red-teamer; harmlessness is the "
             "least score of a turn of the bot.",
             *(
-                (f"{100 * analysis.level:g} % intervals over red-teamers.",)
+                (f"{100 * analysis.confidence:g} % intervals over red-teamers.",)
                 if analysis.bootstrap
                 else ("--bootstrap 1000 gives intervals over red-teamers.",)
             ),

@@ -86,7 +86,7 @@ def attempt_map(
     success_from: int = SUCCESS,
     bootstrap: int = 1000,
     seed: int = 0,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> AttemptMap:
     """Lay out attempts by the words of the red-teamer: the description and the human turns.
 
@@ -100,7 +100,7 @@ def attempt_map(
         Thirty or more.
     regions
         Number of regions, at most one for each ten attempts.
-    success_from, bootstrap, seed, level
+    success_from, bootstrap, seed, confidence
         As for `analyse_attempts`; the seed also determines the decomposition and the regions.
 
     Returns
@@ -138,7 +138,7 @@ def attempt_map(
     red_teamers, succeeded, labels = columns.red_teamer[indices], columns.succeeded[indices], clusters.labels
     draws = draw_clusters(columns.n_red_teamers, bootstrap, seed)
     n_regions = len(clusters.centers)
-    success = bootstrap_means(succeeded, labels, red_teamers, draws, n_cells=n_regions, level=level)
+    success = bootstrap_means(succeeded, labels, red_teamers, draws, n_cells=n_regions, confidence=confidence)
     words = list(_find_typical_words(terms, indices, labels, n_regions))
     return AttemptMap(
         indices=indices,

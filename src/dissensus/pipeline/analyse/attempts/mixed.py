@@ -18,7 +18,9 @@ MOST_TERMS: Final = 80
 """Largest number of terms; with more, a table of types and sizes is more informative."""
 
 
-def fit_mixed_model(outcome: str, values: FloatArray, columns: AttemptColumns, *, level: float = 0.95) -> MixedModel:
+def fit_mixed_model(
+    outcome: str, values: FloatArray, columns: AttemptColumns, *, confidence: float = 0.95
+) -> MixedModel:
     """Fit a mixed model of an outcome: type × size of the model, description, and source of the red-teamer."""
     valid = np.isfinite(values)
     left_out: list[str] = []
@@ -43,7 +45,7 @@ def fit_mixed_model(outcome: str, values: FloatArray, columns: AttemptColumns, *
         return MixedModel(outcome=outcome, n_dropped=n_dropped, left_out=tuple(left_out), reason=str(reason))
     return MixedModel(
         outcome=outcome,
-        terms=tuple(_terms(list(design), fitted, level)),
+        terms=tuple(_terms(list(design), fitted, confidence)),
         sd_red_teamers=fitted.sd_clusters,
         sd_residual=fitted.sd_residual,
         share_of_red_teamers=fitted.share_of_clusters,
@@ -88,9 +90,9 @@ def _select_independent(design: dict[str, FloatArray], left_out: list[str]) -> I
         yield name, column
 
 
-def _terms(names: list[str], fitted: RandomIntercept, level: float) -> Iterator[Term]:
+def _terms(names: list[str], fitted: RandomIntercept, confidence: float) -> Iterator[Term]:
     normal = NormalDist()
-    z = normal.inv_cdf((1 + level) / 2)
+    z = normal.inv_cdf((1 + confidence) / 2)
     for name, estimate, error in zip(names, fitted.coefficients.tolist(), fitted.standard_errors.tolist(), strict=True):
         yield Term(
             name=name,

@@ -141,7 +141,7 @@ class AttemptAnalysis:
         Mixed models of the least harmlessness score and of the rating.
     reviewed
         Results of reviews; None without reviews.
-    success_from, bootstrap, seed, level
+    success_from, bootstrap, seed, confidence
         Options of the analysis.
     notes
         Attempts left out.
@@ -160,7 +160,7 @@ class AttemptAnalysis:
     success_from: int
     bootstrap: int
     seed: int
-    level: float
+    confidence: float
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

@@ -144,12 +144,12 @@ def _estimate(
     try:
         estimate = coefficient(_even(counts) if coefficient is fleiss_kappa else counts).estimate
     except UndefinedEstimate as reason:
-        undefined = summarise_replicates(np.nan, np.empty(0), sizes, same=False, level=resampling.level)
+        undefined = summarise_replicates(np.nan, np.empty(0), sizes, same=False, confidence=resampling.confidence)
         return replace(undefined, reason=str(reason))
     replicates = [
         _or_nan(coefficient, np.repeat(counts, _times(draw, red_teamer), axis=0)) for draw in resampling.draws
     ]
-    return summarise_replicates(estimate, np.array(replicates), sizes, same=False, level=resampling.level)
+    return summarise_replicates(estimate, np.array(replicates), sizes, same=False, confidence=resampling.confidence)
 
 
 def _even(counts: Counts) -> Counts:
