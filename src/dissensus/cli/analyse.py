@@ -14,6 +14,7 @@ from dissensus.cli.options import (
     SIGNIFICANCE,
     AgainstOption,
     BootstrapOption,
+    ByItemOption,
     ConfidenceOption,
     CrossOption,
     MinRatersOption,
@@ -38,6 +39,7 @@ def analyse(
         typer.Option(metavar="AXIS", help="Axis, such as race; repeatable.", rich_help_panel=GROUPS),
     ] = None,
     cross: CrossOption = None,
+    by_item: ByItemOption = None,
     share_of: Annotated[
         str | None,
         typer.Option(
@@ -105,6 +107,7 @@ def analyse(
             ratings,
             by=by or (),
             cross=cross or (),
+            by_item=by_item or (),
             share_of=share_of,
             against=against,
             permutations=permutations,

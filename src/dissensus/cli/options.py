@@ -85,6 +85,14 @@ BinsOption = Annotated[
         rich_help_panel=READING,
     ),
 ]
+SetsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Attribute of items with several values a cell, besides harm_type and topic; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
 KindOption = Annotated[
     Literal["long", "wide", "lewidi", "dices-350", "dices-990"] | None,
     typer.Option("--from", help="Kind of the file, if detection is wrong.", rich_help_panel=READING),
@@ -113,6 +121,14 @@ AnnotatorsOption = Annotated[
 CrossOption = Annotated[
     list[str] | None,
     typer.Option(metavar="AXIS*AXIS", help="Crossed axes, such as race*gender; repeatable.", rich_help_panel=GROUPS),
+]
+ByItemOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ATTRIBUTE",
+        help="Attribute of items, such as harm_type: statistics on the items of each value; repeatable.",
+        rich_help_panel=GROUPS,
+    ),
 ]
 AgainstOption = Annotated[
     str,

@@ -29,6 +29,7 @@ from dissensus.cli.options import (
     RaterColumnOption,
     RaterColumnsOption,
     RatersOption,
+    SetsOption,
     TextColumnOption,
 )
 from dissensus.cli.standard_input import spool
@@ -107,6 +108,7 @@ def load_ratings(
     normalise: NormaliseOption = False,
     duplicates: DuplicatesOption = "refuse",
     bins: BinsOption = None,
+    sets: SetsOption = None,
     text_column: TextColumnOption = None,
     kind: KindOption = None,
     rater_columns: RaterColumnsOption = None,
@@ -148,6 +150,7 @@ def load_ratings(
         has_label=has_label,
         duplicates=duplicates,
         bins=split_bins(bins),
+        sets=sets or (),
         kind=kind,
         rater_columns=rater_columns,
         item_columns=item_columns,

@@ -27,6 +27,7 @@ from dissensus.cli.options import (
     RaterColumnOption,
     RaterColumnsOption,
     RatersOption,
+    SetsOption,
     TextColumnOption,
 )
 from dissensus.cli.ratings_options import split_bins, split_categories
@@ -59,6 +60,7 @@ def validate(
     normalise: NormaliseOption = False,
     duplicates: DuplicatesOption = "refuse",
     bins: BinsOption = None,
+    sets: SetsOption = None,
     text_column: TextColumnOption = None,
     kind: KindOption = None,
     rater_columns: RaterColumnsOption = None,
@@ -93,6 +95,7 @@ def validate(
             has_label=has_label,
             duplicates=duplicates,
             bins=split_bins(bins),
+            sets=sets or (),
             items=items,
             raters=raters,
             text=text_column,

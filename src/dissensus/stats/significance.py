@@ -122,15 +122,54 @@ def benjamini_hochberg(p: npt.ArrayLike) -> FloatArray:
     >>> benjamini_hochberg([0.01, 0.02, 0.03, float("nan")]).tolist()
     [0.03, 0.03, 0.03, nan]
     """
-    values = np.asarray(p, dtype=np.float64)
-    if values.ndim != 1 or (values < 0).any() or (values > 1).any():
-        raise InvalidInput("p must be one-dimensional, with numbers from 0 to 1 or NaN.")
+    values = _check_family(p)
     adjusted = np.full(values.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(values))
     order = tested[np.argsort(values[tested], kind="stable")]
     scaled = values[order] * len(order) / np.arange(1, len(order) + 1)
     adjusted[order] = np.minimum(1, np.minimum.accumulate(scaled[::-1])[::-1])
     return adjusted
+
+
+def holm(p: npt.ArrayLike) -> FloatArray:
+    r"""Adjust the p-values of one family for the family-wise error rate, under any dependence (Holm 1979).
+
+    .. math:: \tilde p_{(i)} = \max_{j \le i} \min\bigl(1, (M - j + 1)\, p_{(j)}\bigr)
+
+    Parameters
+    ----------
+    p
+        P-values of the family, shape (M,). NaN means no test; it stays NaN and does not count towards M.
+
+    Returns
+    -------
+    ndarray, shape (M,)
+        Adjusted p-values.
+
+    Raises
+    ------
+    InvalidInput
+        Not one-dimensional, or a value outside 0 … 1.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.02, 0.03, float("nan")]).tolist()
+    [0.03, 0.04, 0.04, nan]
+    """
+    values = _check_family(p)
+    adjusted = np.full(values.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(values))
+    order = tested[np.argsort(values[tested], kind="stable")]
+    scaled = values[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(scaled))
+    return adjusted
+
+
+def _check_family(p: npt.ArrayLike) -> FloatArray:
+    values = np.asarray(p, dtype=np.float64)
+    if values.ndim != 1 or (values < 0).any() or (values > 1).any():
+        raise InvalidInput("p must be one-dimensional, with numbers from 0 to 1 or NaN.")
+    return values
 
 
 def max_t(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> FloatArray:

@@ -38,6 +38,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     normalise: bool = False,
     duplicates: Duplicates = "refuse",
     bins: Mapping[str, Sequence[float]] | None = None,
+    sets: Sequence[str] = (),
     kind: str | None = None,
     rater_columns: str | None = None,
     item_columns: str | None = None,
@@ -58,6 +59,9 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
         As for `Ratings.from_frame`.
     bins
         Lowest values of the intervals of numeric attributes: ``{"age": [18, 30, 45]}``; see `Ratings.with_bins`.
+    sets
+        Attributes of items whose cells hold several values, besides ``harm_type`` and ``topic``; see
+        `Ratings.with_sets`.
     kind, rater_columns, item_columns, annotators
         As for `read_long`; the kind is detected by default.
 
@@ -94,7 +98,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
         )
     ratings = replace(ratings, notes=(*loaded.notes, *ratings.notes))
     rules = check_rules(missing, normalise, duplicates)
-    ratings = _join(ratings, items, raters, item, rater, rules, bins)
+    ratings = _join(ratings, items, raters, item, rater, rules, bins, sets)
     return replace(ratings, notes=(*ratings.notes, *_suggest_bins(ratings)))
 
 
@@ -106,6 +110,7 @@ def _join(
     rater: str | None,
     rules: CleaningRules,
     bins: Mapping[str, Sequence[float]] | None,
+    sets: Sequence[str],
 ) -> Ratings:
     """Return ratings with the attributes of tables of items and raters, and with intervals."""
     if items is not None:
@@ -119,7 +124,7 @@ def _join(
             ratings = ratings.with_raters(table, rater=column, missing=rules.missing, normalise=rules.normalise)
     for axis, edges in (bins or {}).items():
         ratings = ratings.with_bins(axis, edges)
-    return ratings
+    return ratings.with_sets([sets] if isinstance(sets, str) else sets)
 
 
 def _suggest_bins(ratings: Ratings) -> Iterator[str]:
@@ -174,6 +179,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     normalise: bool = False,
     duplicates: Duplicates = "refuse",
     bins: Mapping[str, Sequence[float]] | None = None,
+    sets: Sequence[str] = (),
     kind: str | None = None,
     rater_columns: str | None = None,
     item_columns: str | None = None,
@@ -185,7 +191,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     ----------
     source
         As for `read_ratings`.
-    items, raters, bins
+    items, raters, bins, sets
         As for `read_ratings`; checked if the table itself has no errors.
     item, rater, answer, questions, rater_attributes, categories, text, has_label, missing, normalise, duplicates
         As for `read_ratings`; by default all questions are checked.
@@ -237,7 +243,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
         rules=rules,
     )
     joined: tuple[FailedCheck, ...] = ()
-    if result.ok and (items is not None or raters is not None or bins):
+    if result.ok and (items is not None or raters is not None or bins or sets):
         try:
             ratings = Ratings.from_frame(
                 loaded.frame,
@@ -252,7 +258,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
                 normalise=normalise,
                 duplicates=duplicates,
             )
-            _join(ratings, items, raters, item, rater, rules, bins)
+            _join(ratings, items, raters, item, rater, rules, bins, sets)
         except DissensusError as error:
             joined = unreadable_validation(name, error).findings
     return replace(

@@ -106,7 +106,8 @@ def gold_against_crowd(
         The same with the label of an earlier crowd, for a comparison of three.
     by
         An axis or crossed axes: the plurality of each group of raters; or an attribute of the items, such as
-        degree_of_harm: the plurality of the whole pool on the items of each kind.
+        degree_of_harm: the plurality of the whole pool on the items of each kind. An item with several topics counts
+        in the row of each.
     unsafe
         The unsafe answer, or several; all others are safe.
     ties
@@ -166,7 +167,7 @@ def gold_against_crowd(
         platinum=platinum,
         by=by,
         ties=ties,
-        notes=(note,) if n_dropped else (),
+        notes=((note,) if n_dropped else ()) + (() if by is None else ratings.describe_sets([by])),
     )
 
 

@@ -62,9 +62,10 @@ def compute_crowd_labels(
     if by is None:
         return pool_rows, sizes
     if by in ratings.items.columns:
-        kinds = ratings.items.select(ITEM_ID, group=pl.col(by)).drop_nulls()
+        members = ratings.item_members(by)
+        kinds = pl.DataFrame({ITEM_ID: ratings.items[ITEM_ID].gather(members["row"]), "group": members["value"]})
         group_rows = pool.join(kinds, on=ITEM_ID, how="inner", maintain_order="left")
-        sizes |= _count_raters_by_kind(ratings, by)
+        sizes |= _count_raters_by_kind(ratings, members)
     else:
         codes, names = ratings.group_codes(by)
         group_rows = _crowd_label(count_item_answers(ratings, question, by), ratings.scale(question), unsafe)
@@ -72,10 +73,10 @@ def compute_crowd_labels(
     return pl.concat([pool_rows, group_rows], how="diagonal"), sizes
 
 
-def _count_raters_by_kind(ratings: Ratings, by: str) -> dict[str | None, int | None]:
+def _count_raters_by_kind(ratings: Ratings, members: pl.DataFrame) -> dict[str | None, int | None]:
     """Count the raters of items of each kind; None if raters are unknown."""
-    kind = ratings.items[by].gather(ratings.answers["item"])
-    rated = pl.DataFrame({"kind": kind, "rater": ratings.answers["rater"]}).drop_nulls("kind")
+    kinds = members.select(item="row", kind="value")
+    rated = ratings.answers.select("item", "rater").join(kinds, on="item", how="inner")
     counts = rated.group_by("kind").agg(pl.col("rater").n_unique()).sort("kind")
     return {name: n if ratings.has_raters else None for name, n in counts.iter_rows()}
 

@@ -115,6 +115,23 @@ class Row:
         return "*" if self.p is not None and self.p < 0.05 else ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemRow(Row):
+    """One statistic on the items of one value of an attribute.
+
+    Parameters
+    ----------
+    attribute, value
+        The attribute of items, and its value.
+    n_items_of_value
+        Items that have the value; `n_items` are those that entered the statistic.
+    """
+
+    attribute: str
+    value: str
+    n_items_of_value: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Analysis(TabularResult):
     """Agreement within and between groups; printed as a table, in a notebook too.
@@ -125,6 +142,9 @@ class Analysis(TabularResult):
         Statistics of the whole pool.
     rows
         Statistics of each group of each axis.
+    item_rows
+        Statistics on the items of each value of the attributes of items: of the whole pool, whose `axis` is None, and
+        of each group.
     settings
         Settings that reproduce the result with the same ratings and version.
     n_raters, n_items, n_ratings
@@ -150,6 +170,7 @@ class Analysis(TabularResult):
     warnings: tuple[str, ...]
     version: str
     null: npt.NDArray[np.float64] = field(repr=False)
+    item_rows: tuple[ItemRow, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the replicates as plain values."""
@@ -165,6 +186,10 @@ class Analysis(TabularResult):
             "warnings": list(self.warnings),
             "overall": {row.metric: asdict(row) for row in self.overall},
             "rows": [asdict(row) for row in self.rows],
+            "by_item": {
+                attribute: [asdict(row) for row in self.item_rows if row.attribute == attribute]
+                for attribute in self.settings.by_item
+            },
         }
 
     def to_json(self) -> str:
@@ -172,7 +197,10 @@ class Analysis(TabularResult):
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_polars(self, *, wide: bool = False, settings: bool = False) -> pl.DataFrame:
-        """Return one line per row, the whole pool first.
+        """Return one line per row, the whole pool first, and those by attributes of items last.
+
+        Rows by attributes of items add the columns ``attribute``, ``value`` and ``n_items_of_value``, which are null
+        in the others.
 
         Parameters
         ----------
@@ -181,22 +209,24 @@ class Analysis(TabularResult):
         settings
             True for columns with the settings, sizes, notes and version, the same in each line.
         """
-        frame = pl.DataFrame([asdict(row) for row in (*self.overall, *self.rows)], schema=_ROW_SCHEMA)
+        rows = [asdict(row) for row in (*self.overall, *self.rows, *self.item_rows)]
+        frame = pl.DataFrame(rows, schema=_ITEM_ROW_SCHEMA if self.item_rows else _ROW_SCHEMA)
         if wide:
             frame = self._widen(frame)
         return frame.with_columns(pl.lit(value).alias(name) for name, value in self._constants()) if settings else frame
 
     def _widen(self, frame: pl.DataFrame) -> pl.DataFrame:
-        sizes = frame.group_by("axis", "group", maintain_order=True).agg(pl.col("n_raters").first())
+        keys = ["axis", "group", *(["attribute", "value"] if self.item_rows else [])]
+        sizes = frame.group_by(keys, maintain_order=True).agg(pl.col("n_raters").first())
         metrics = frame["metric"].unique(maintain_order=True).to_list()
         for metric in metrics:
-            column = frame.filter(pl.col("metric") == metric).select("axis", "group", pl.col("estimate").alias(metric))
-            sizes = sizes.join(column, on=["axis", "group"], how="left", nulls_equal=True, maintain_order="left")
+            column = frame.filter(pl.col("metric") == metric).select(*keys, pl.col("estimate").alias(metric))
+            sizes = sizes.join(column, on=keys, how="left", nulls_equal=True, maintain_order="left")
         return sizes
 
     def _constants(self) -> Iterator[tuple[str, Any]]:
         settings = asdict(self.settings)
-        settings["axes"] = " ".join(self.settings.axes)
+        settings |= {name: " ".join(getattr(self.settings, name)) for name in ("axes", "by_item")}
         yield from ((f"setting_{name}", value) for name, value in settings.items())
         yield from (
             ("pool_raters", self.n_raters),
@@ -234,12 +264,13 @@ class Analysis(TabularResult):
         return analysis_page(self).as_html()
 
 
-_TEXT = ("axis", "group", "against", "metric", "direction", "reason", "warning")
-_INTEGERS = ("n_raters", "n_items", "ties")
-_ROW_SCHEMA = {
+_TEXT = ("axis", "group", "against", "metric", "direction", "reason", "warning", "attribute", "value")
+_INTEGERS = ("n_raters", "n_items", "ties", "n_items_of_value")
+_ITEM_ROW_SCHEMA = {
     name: pl.String if name in _TEXT else pl.Int64 if name in _INTEGERS else pl.Float64
-    for name in Row.__dataclass_fields__
+    for name in ItemRow.__dataclass_fields__
 }
+_ROW_SCHEMA = {name: _ITEM_ROW_SCHEMA[name] for name in Row.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +373,13 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
     yield from _explain_withheld(analysis)
     if any(_small(row, analysis) for row in analysis.rows):
         yield f"{FEW} fewer than {settings.min_raters} raters: read with care."
+    few = next((row.warning for row in analysis.item_rows if _few_items(row)), None)
+    if few:
+        yield f"{FEW} beside items, {str(few).split('; ')[-1]}: intervals and tests depend on single items."
+    tested_by_item = sum(row.p is not None for row in analysis.item_rows)
+    if tested_by_item:
+        rule = ADJUSTMENTS["bh"] if settings.adjust == "bh" else "Holm"
+        yield f"By {' and '.join(settings.by_item)}: {tested_by_item} tests, a family of their own, adjusted by {rule}."
     rows = [*(row for row in analysis.overall if row.metric in WITHIN), *analysis.rows]
     reasons = dict.fromkeys(row.reason for row in rows if row.estimate is None and row.reason)
     yield from (f"{UNKNOWN} {reason}" for reason in reasons)
@@ -378,9 +416,52 @@ def analysis_summary(analysis: Analysis) -> str:
 
 def analysis_page(analysis: Analysis) -> Page:
     """Return the table as a page, with intervals below the estimates."""
-    return Page(
-        analysis_summary(analysis), tuple(map(_grid, analysis_blocks(analysis))), tuple(analysis_footnotes(analysis))
-    )
+    grids = (*map(_grid, analysis_blocks(analysis)), *item_grids(analysis))
+    return Page(analysis_summary(analysis), grids, tuple(analysis_footnotes(analysis)))
+
+
+def item_grids(analysis: Analysis) -> Iterator[Grid]:
+    """Yield a table for each attribute of items: the pool on the items of each value, then its groups."""
+    heading = _share_heading(analysis)
+    for attribute in analysis.settings.by_item:
+        of_attribute = [row for row in analysis.item_rows if row.attribute == attribute]
+        lines = [_pool_line(rows) for rows in _group_rows(of_attribute, None)]
+        yield Grid((attribute, "items", "raters", heading, "agreement", HEADINGS["irr"]), tuple(lines))
+        for axis in analysis.settings.axes:
+            by_value = _group_rows(of_attribute, axis)
+            groups = tuple(line for rows in by_value for line in _group_lines(rows))
+            head = (f"{attribute}, {axis}", "raters", heading, "difference", "distance", "between groups")
+            yield Grid(head, groups)
+
+
+def _group_rows(rows: list[ItemRow], axis: str | None) -> list[list[ItemRow]]:
+    """Return the rows of an axis, or of the pool, by value."""
+    values = dict.fromkeys(row.value for row in rows)
+    return [[row for row in rows if row.value == value and row.axis == axis] for value in values]
+
+
+def _pool_line(rows: list[ItemRow]) -> tuple[str, ...]:
+    by_metric = {row.metric: row for row in rows}
+    cells = (_text(_cell(by_metric[metric])) for metric in ("answer_share", "pairwise_agreement", "irr"))
+    first = rows[0]
+    small = FEW if _few_items(first) else ""
+    return (escape_unprintable(first.value), f"{first.n_items_of_value:,}{small}", _number(first.n_raters), *cells)
+
+
+def _group_lines(rows: list[ItemRow]) -> Iterator[tuple[str, ...]]:
+    """Yield a line of a value with the share between groups, then one of each group."""
+    between = next(row for row in rows if row.metric == "between_share")
+    share = UNKNOWN if between.estimate is None else f"{100 * between.estimate:.2f} %{between.stars}"
+    small = FEW if _few_items(between) else ""
+    yield f"{escape_unprintable(between.value)}{small}", "", "", "", "", share
+    for group in dict.fromkeys(row.group for row in rows if row.group is not None):
+        by_metric = {row.metric: row for row in rows if row.group == group}
+        cells = [_text(_cell(by_metric[name])) for name in ("answer_share", "mean_difference", "group_distance")]
+        yield f"  {escape_unprintable(group)}", _number(by_metric["answer_share"].n_raters), *cells, ""
+
+
+def _few_items(row: ItemRow) -> bool:
+    return row.warning is not None and row.warning.endswith("items")
 
 
 def _line(rows: list[Row], metrics: tuple[str, ...], analysis: Analysis) -> tuple[str, str, tuple[DisplayCell, ...]]:

@@ -21,6 +21,7 @@ class AnalysisSettings:
     question: str
     share_of: str  # Answer whose share is compared
     axes: tuple[str, ...]
+    by_item: tuple[str, ...] = ()  # Attributes of items
     against: str = REST
     permutations: int = 0
     permute_within: str | None = None

@@ -15,6 +15,11 @@ from dissensus.pipeline.analyse.comparisons import (
     build_pool_comparison,
     compare_axis,
 )
+from dissensus.pipeline.analyse.item_attributes import (
+    analyse_item_attributes,
+    resolve_item_attributes,
+    warn_of_family,
+)
 from dissensus.pipeline.analyse.permutations import compute_tests
 from dissensus.pipeline.analyse.resampling import GroupTable, Progress, ProgressTicks, compute_intervals
 from dissensus.pipeline.analyse.result import Analysis
@@ -33,6 +38,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     *,
     by: str | Sequence[str] = (),
     cross: str | Sequence[str] = (),
+    by_item: str | Sequence[str] = (),
     question: str | None = None,
     share_of: str | None = None,
     against: str = REST,
@@ -62,6 +68,9 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
         The ratings; see `read_ratings`.
     by, cross
         Axes, such as "race" or "rater_race", and crossed axes, such as "race*gender".
+    by_item
+        Attributes of items, such as "degree_of_harm" or "harm_type": agreement, the share of the answer and, with axes,
+        differences between groups on the items of each value. An item with several values counts under each.
     question
         The question to analyse, if more than one was read.
     share_of
@@ -108,7 +117,8 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     -----
     An undefined statistic is None in its row, with the reason. Raters of unknown value on an axis are left out of its
     comparisons and counted in a note. There is no interval for DSI, since a maximum of noisy values has no valid one.
-    Where the assignment of items to raters depends on the group, tests of published statistics that it would bias are
+    Tests by attributes of items are one family of their own, adjusted by Benjamini and Hochberg, or by Holm with
+    "max-t". Where the assignment of items to raters depends on the group, tests of published statistics that it would bias are
     withheld: p is None, with the reason. Against one named group, only the raters of the two groups are exchanged.
 
     Examples
@@ -125,6 +135,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
         question=question,
         share_of=resolve_answer(ratings, question, share_of),
         axes=resolve_axes(ratings, by, cross),
+        by_item=resolve_item_attributes(ratings, by_item),
         against=against,
         permutations=permutations,
         permute_within=permute_within,
@@ -154,7 +165,9 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
     design = Design(item, rater, answer, ratings.n_items, n_raters, len(categories))
     axes = [compare_axis(ratings, name, settings.against) for name in settings.axes]
     pool = build_pool_comparison(design.n_raters)
-    tick = ProgressTicks(progress, settings)
+    report = progress or (lambda _: None)
+    of_all = 1 / (1 + len(settings.by_item))
+    tick = ProgressTicks(lambda share: report(share * of_all), settings)
     permutation_seed, bootstrap_seed = np.random.SeedSequence(settings.seed).spawn(2)
     within = build_exchangeable_strata(ratings, settings.permute_within, axes)
     share_of = categories.index(settings.share_of)
@@ -175,16 +188,20 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
     if not ratings.has_raters:
         overall = (replace(row, n_raters=None) for row in overall)
     rows, null = add_significance([row for table in tables[1:] for row in build_rows(table)], tables, settings)
+    item_rows = analyse_item_attributes(
+        ratings, settings, run_analysis, lambda share: report(of_all + (1 - of_all) * share)
+    )
     return Analysis(
         overall=tuple(overall),
         rows=tuple(rows),
+        item_rows=item_rows,
         settings=settings,
         n_raters=ratings.n_raters or None,
         n_items=ratings.n_items,
         n_ratings=item.size,
         categories=categories,
-        notes=(*ratings.notes, *_notes(axes)),
-        warnings=tuple(_warnings(design, settings, axes, within)),
+        notes=tuple(dict.fromkeys((*ratings.notes, *ratings.describe_sets(settings.by_item), *_notes(axes)))),
+        warnings=(*_warnings(design, settings, axes, within), *warn_of_family(item_rows, settings)),
         version=version("dissensus"),
         null=null,
     )

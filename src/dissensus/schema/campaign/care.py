@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from dissensus.schema.item_sets import TOPICS, split_set
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Wording, empty_wording
 
 MAX_CONTACT_LENGTH: Final = 500
 """Characters of contact details."""
 MAX_TOPICS: Final = 50
-TOPIC_ATTRIBUTES: Final = ("harm_type", "topic")
-"""Item attributes that list topics, separated by commas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,4 +44,4 @@ def has_topic(attributes: Mapping[str, str], topics: Collection[str]) -> bool:
     >>> has_topic({"harm_type": "Legal, Violent"}, ["Violent"]), has_topic({"topic": "Violent/Gory"}, ["Violent"])
     (True, False)
     """
-    return any(part.strip() in topics for name in TOPIC_ATTRIBUTES for part in attributes.get(name, "").split(","))
+    return any(topic in topics for name in TOPICS for topic in split_set(attributes.get(name, "")))

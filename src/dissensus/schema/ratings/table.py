@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema import axes
 from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.item_sets import TOPICS, describe_set, list_members
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.bins import bin_attribute
 from dissensus.schema.ratings.cleaning import CleaningRules, Duplicates, check_rules
@@ -42,6 +43,8 @@ class Ratings:
         One row per item, in the order of ``item_id``: attributes as text, null where unknown.
     notes
         Remarks on how the table was read.
+    sets
+        Attributes of items whose cells hold several values; see `with_sets`.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Ratings:
     raters: pl.DataFrame
     items: pl.DataFrame
     notes: tuple[str, ...] = ()
+    sets: tuple[str, ...] = TOPICS
 
     @classmethod
     def from_frame(  # noqa: PLR0913 - options are keyword-only
@@ -272,6 +276,8 @@ class Ratings:
     def where(self, column: str, value: str) -> Self:
         """Return the ratings of items, or of raters, with a value of an attribute.
 
+        Of a set, such as the topics in ``harm_type``, the value is one of several; a whole cell is accepted as well.
+
         Raises
         ------
         NotFound
@@ -281,14 +287,61 @@ class Ratings:
         """
         name = column if column in self.items.columns else self._attribute(column)
         of_items = name in self.items.columns
-        values = (self.items if of_items else self.raters)[name].cast(pl.String)
-        mask = values.eq(str(value)).fill_null(value=False)
+        table = self.items if of_items else self.raters
+        members = list_members(table[name], is_set=of_items and name in self.sets)
+        mask = table[name].cast(pl.String).eq(str(value)).fill_null(value=False)
+        mask |= pl.int_range(table.height, eager=True).is_in(members.filter(value=str(value))["row"].implode())
         if not mask.any():
-            allowed = values.unique().drop_nulls().sort().to_list()
+            allowed = members["value"].unique().sort().to_list()
             hint = suggest(str(value), allowed[:1000])
             raise InvalidInput(f"No {name} is {format_value(value)}. Its values are {format_list(allowed, 30)}.{hint}")
         rows = mask.gather(self.answers["item" if of_items else "rater"])
-        return replace(self._filter(rows), notes=(*self.notes, f"Only ratings whose {name} is {value}."))
+        notes = (*self.notes, f"Only ratings whose {name} is {value}.", *self.describe_sets([name]))
+        return replace(self._filter(rows), notes=tuple(dict.fromkeys(notes)))
+
+    def with_sets(self, columns: Sequence[str]) -> Self:
+        """Return the same ratings with attributes of items read as sets: each cell holds several values.
+
+        ``harm_type`` and ``topic`` are sets by definition, with values separated by commas. Cells of others are JSON
+        lists, or their values are separated by the first of | ; , that occurs in the attribute.
+
+        Raises
+        ------
+        NotFound
+            No attribute of items has that name.
+        """
+        columns = tuple(self.item_attribute(column) for column in columns)
+        return replace(self, sets=tuple(dict.fromkeys((*self.sets, *columns))))
+
+    def item_attribute(self, column: str) -> str:
+        """Return the name of an attribute of items.
+
+        Raises
+        ------
+        NotFound
+            No attribute of items has that name.
+        """
+        attributes = self.items.columns[1:]
+        if column in attributes:
+            return column
+        listed = f"Attributes of items are {format_list(attributes)}." if attributes else "Items have no attributes."
+        raise NotFound(
+            f"Items have no attribute {format_value(column)}.{suggest(column, attributes)} {listed} A table with one "
+            "row per item can be joined: --items FILE (in Python: items=...)."
+        )
+
+    def item_members(self, column: str) -> pl.DataFrame:
+        """Return one line for each item and value of an attribute: the `row` of the item in `items`, and the `value`.
+
+        An item has several lines where the attribute is a set, and none where its value is unknown.
+        """
+        name = self.item_attribute(column)
+        return list_members(self.items[name], is_set=name in self.sets)
+
+    def describe_sets(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return a note on each named attribute in which an item has several values."""
+        sets = [name for name in columns if name in self.sets and name in self.items.columns]
+        return tuple(note for name in sets if (note := describe_set(self.items[name])))
 
     def select_items(self, mask: pl.Series) -> Self:
         """Return the ratings of some items, by a Boolean mask of the rows of `items`."""

@@ -1,0 +1,136 @@
+"""Analysis of the items of each value of an attribute, such as topics or degrees of harm."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.analyse.result import Analysis, ItemRow, Row
+from dissensus.pipeline.analyse.settings import AnalysisSettings
+from dissensus.schema.campaign.gold import DEGREES
+from dissensus.schema.ratings.columns import REST
+from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.result import none_if_nan
+from dissensus.stats.significance import benjamini_hochberg, holm
+
+OF_POOL: Final = ("answer_share", "pairwise_agreement", "irr")
+OF_GROUPS: Final = ("answer_share", "mean_difference", "group_distance", "between_share")
+FEW_ITEMS: Final = 20
+"""Number of items below which intervals and tests depend on single items."""
+MOST_VALUES: Final = 100
+ALPHA: Final = 0.05
+
+Run = Callable[[Ratings, AnalysisSettings], Analysis]
+
+
+def resolve_item_attributes(ratings: Ratings, attributes: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of attributes of items without repetition; refuse those with a value for almost every item."""
+    names = [attributes] if isinstance(attributes, str) else attributes
+    resolved = tuple(dict.fromkeys(ratings.item_attribute(name) for name in names))
+    for name in resolved:
+        n_values = ratings.item_members(name)["value"].n_unique()
+        if n_values > MOST_VALUES:
+            raise InvalidInput(
+                f"{name} has {n_values:,} values, and at most {MOST_VALUES} are analysed one by one. Name an attribute "
+                "with fewer values; if its cells hold several values each, name it as a set: --sets (in Python: sets=)."
+            )
+        if not n_values:
+            raise InvalidInput(f"No item has a value of {name}. Leave it out, or join a table that has it (--items).")
+    return resolved
+
+
+def analyse_item_attributes(
+    ratings: Ratings, settings: AnalysisSettings, run: Run, report: Callable[[float], None]
+) -> tuple[ItemRow, ...]:
+    """Return statistics of the pool and of groups on the items of each value, with tests adjusted in one family."""
+    parts = [part for attribute in settings.by_item for part in _list_parts(ratings, attribute)]
+    rows: list[ItemRow] = []
+    for number, (attribute, value, mask) in enumerate(parts):
+        rows += _analyse_part(ratings.select_items(mask), settings, attribute, value, run)
+        report((number + 1) / len(parts))
+    return tuple(_adjust(rows, settings))
+
+
+def _list_parts(ratings: Ratings, attribute: str) -> Iterator[tuple[str, str, pl.Series]]:
+    """Yield attribute, value and the mask of items; sets in the order of their frequency, others by name."""
+    members = ratings.item_members(attribute)
+    values = members["value"].unique().sort().to_list()
+    if set(values) <= set(DEGREES):
+        values.sort(key=DEGREES.index)
+    elif attribute in ratings.sets:
+        counts = dict(members["value"].value_counts().iter_rows())
+        values.sort(key=lambda value: -counts[value])
+    rows = pl.int_range(ratings.n_items, eager=True)
+    for value in values:
+        yield attribute, value, rows.is_in(members.filter(value=value)["row"].implode())
+
+
+def _analyse_part(
+    part: Ratings, settings: AnalysisSettings, attribute: str, value: str, run: Run
+) -> Iterator[ItemRow]:
+    """Yield the rows of one value: those of the pool, then of each axis with two groups that rated its items."""
+    reasons = {axis: _explain_incomparable(part, axis, settings.against) for axis in settings.axes}
+    axes = tuple(axis for axis, reason in reasons.items() if reason is None)
+    own = replace(
+        settings,
+        axes=axes,
+        by_item=(),
+        against=settings.against if axes else REST,
+        permutations=settings.permutations if axes else 0,
+    )
+    analysis = run(part, own)
+    for row in analysis.overall:
+        if row.metric in OF_POOL:
+            yield _of_part(row, attribute, value, part.n_items)
+    for row in analysis.rows:
+        if row.metric in OF_GROUPS:
+            yield _of_part(row, attribute, value, part.n_items)
+    for axis, reason in reasons.items():
+        if reason is not None:
+            blank = Row(
+                axis=axis, group=None, against=None, metric="between_share", estimate=None, n_raters=0, n_items=0
+            )
+            yield _of_part(replace(blank, reason=reason), attribute, value, part.n_items)
+
+
+def _explain_incomparable(part: Ratings, axis: str, against: str) -> str | None:
+    """Return the reason why groups of an axis are not compared on some items, None if they are."""
+    _, groups = part.group_codes(axis)
+    if len(groups) < 2:
+        raters = f"only {groups[0]} rated" if groups else "nobody of known group rated"
+        return f"{raters} these items, so there is nobody to compare with"
+    if against not in (REST, *groups):
+        return f"nobody of {against} rated these items"
+    return None
+
+
+def _of_part(row: Row, attribute: str, value: str, n_items: int) -> ItemRow:
+    few = f"fewer than {FEW_ITEMS} items" if n_items < FEW_ITEMS else None
+    warning = "; ".join(text for text in (row.warning, few) if text) or None
+    fields = {name: getattr(row, name) for name in Row.__dataclass_fields__} | {"warning": warning}
+    if n_items == 1 and row.ci_low is not None:
+        fields |= {"ci_low": None, "ci_high": None, "reason": "no interval: one item does not tell how items differ"}
+    return ItemRow(attribute=attribute, value=value, n_items_of_value=n_items, **fields)
+
+
+def _adjust(rows: list[ItemRow], settings: AnalysisSettings) -> Iterator[ItemRow]:
+    """Yield rows whose p-values are adjusted over all of them: raters may differ by value, which max-T does not allow."""
+    p = np.array([np.nan if row.p is None else row.p for row in rows])
+    adjusted = benjamini_hochberg(p) if settings.adjust == "bh" else holm(p)
+    for row, value in zip(rows, adjusted, strict=True):
+        yield replace(row, p_adjusted=none_if_nan(value))
+
+
+def warn_of_family(rows: Sequence[ItemRow], settings: AnalysisSettings) -> Iterator[str]:
+    """Yield a warning if no single test can remain below .05 after adjustment."""
+    n_tests = sum(row.p is not None for row in rows)
+    needed = math.ceil(2 * n_tests / ALPHA)
+    if n_tests and settings.permutations + 1 < needed:
+        yield (
+            f"{n_tests} tests by {' and '.join(settings.by_item)} are adjusted together. With "
+            f"{settings.permutations:,} permutations none of them alone can remain below .05; {needed:,} suffice."
+        )
