@@ -14,6 +14,7 @@ from dissensus.cli.options import (
     GROUPS,
     AgainstOption,
     BootstrapOption,
+    ByItemOption,
     CrossOption,
     MinRatersOption,
     PermutationsOption,
@@ -46,6 +47,7 @@ def report(
         ),
     ] = None,
     cross: CrossOption = None,
+    by_item: ByItemOption = None,
     against: AgainstOption = "rest",
     min_raters: MinRatersOption = 5,
     suppress_below: Annotated[
@@ -105,6 +107,7 @@ def report(
             ratings,
             by=by,
             cross=cross or (),
+            by_item=by_item or (),
             against=against,
             exclude_flagged=reading.keywords["exclude_flagged"],
             permutations=permutations,

@@ -8,6 +8,8 @@ from dissensus.report.figures.answers import answers as answers
 from dissensus.report.figures.answers import questions as questions
 from dissensus.report.figures.divergence import divergence as divergence
 from dissensus.report.figures.gold import gold as gold
+from dissensus.report.figures.item_attributes import item_attribute as item_attribute
+from dissensus.report.figures.item_attributes import item_gaps as item_gaps
 from dissensus.report.figures.items import degree as degree
 from dissensus.report.figures.items import topics as topics
 from dissensus.report.figures.labels import entropy as entropy

@@ -7,6 +7,7 @@ from inspect import signature
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
+from dissensus.pipeline.analyse.item_attributes import resolve_item_attributes
 from dissensus.pipeline.analyse.table import resolve_answer, resolve_axes, run_analysis
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.figure import Figure
@@ -33,6 +34,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     *,
     by: str | Sequence[str] | None = None,
     cross: str | Sequence[str] = (),
+    by_item: str | Sequence[str] = (),
     question: str | None = None,
     against: str = REST,
     exclude_flagged: bool = False,
@@ -58,7 +60,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
         The ratings, with all questions for all figures (``questions="all"``) and with attributes of their items.
     by, cross
         Axes and crossed axes; by default every attribute of raters with 2 to 12 groups, at most six of them.
-    question, against, permutations, permute_within, bootstrap, seed, min_raters
+    by_item, question, against, permutations, permute_within, bootstrap, seed, min_raters
         As for `analyse`.
     exclude_flagged
         Leave flagged raters out of everything but the counts of raters, vetting and the audit of the filter.
@@ -111,6 +113,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
         question=question,
         share_of=resolve_answer(analysed, question, None),
         axes=resolve_axes(analysed, axes, crossed),
+        by_item=resolve_item_attributes(analysed, by_item),
         against=against,
         permutations=permutations if axes or cross else 0,
         permute_within=permute_within,

@@ -15,6 +15,7 @@ from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.answers import answers, questions
 from dissensus.report.figures.divergence import divergence
 from dissensus.report.figures.gold import gold
+from dissensus.report.figures.item_attributes import item_attribute, item_gaps
 from dissensus.report.figures.items import degree, topics
 from dissensus.report.figures.labels import entropy, soft_labels
 from dissensus.report.figures.null import null
@@ -188,6 +189,10 @@ def _items(source: ReportInput) -> Section:
     parts = SectionParts()
     parts.add(lambda: topics(source.analysed))
     parts.add(lambda: degree(source.analysed))
+    for attribute in source.analysis.settings.by_item:
+        parts.add(lambda attribute=attribute: item_attribute(source.analysis, attribute))  # type: ignore[misc]
+        for groups in source.groups:
+            parts.add(lambda attribute=attribute, groups=groups: item_gaps(source.analysis, attribute, groups))  # type: ignore[misc]
     lead = "Topics of the conversations, and the degree of harm that experts gave them."
     return Section("items", "Items", lead, tuple(parts.parts), tuple(parts.absent))
 

@@ -290,8 +290,9 @@ def _restrict_analysis(analysis: Analysis, groups_by_axis: Mapping[str, Displaye
     return replace(
         analysis,
         rows=tuple(analysis.rows[index] for index in indices),
+        item_rows=(),
         null=analysis.null[:, indices],
-        settings=replace(analysis.settings, axes=axes),
+        settings=replace(analysis.settings, axes=axes, by_item=()),
     )
 
 

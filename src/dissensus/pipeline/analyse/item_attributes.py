@@ -69,9 +69,7 @@ def _list_parts(ratings: Ratings, attribute: str) -> Iterator[tuple[str, str, pl
         yield attribute, value, rows.is_in(members.filter(value=value)["row"].implode())
 
 
-def _analyse_part(
-    part: Ratings, settings: AnalysisSettings, attribute: str, value: str, run: Run
-) -> Iterator[ItemRow]:
+def _analyse_part(part: Ratings, settings: AnalysisSettings, attribute: str, value: str, run: Run) -> Iterator[ItemRow]:
     """Yield the rows of one value: those of the pool, then of each axis with two groups that rated its items."""
     reasons = {axis: _explain_incomparable(part, axis, settings.against) for axis in settings.axes}
     axes = tuple(axis for axis, reason in reasons.items() if reason is None)
@@ -118,7 +116,7 @@ def _of_part(row: Row, attribute: str, value: str, n_items: int) -> ItemRow:
 
 
 def _adjust(rows: list[ItemRow], settings: AnalysisSettings) -> Iterator[ItemRow]:
-    """Yield rows whose p-values are adjusted over all of them: raters may differ by value, which max-T does not allow."""
+    """Yield rows whose p-values are adjusted over all of them; by Holm for max-T, since raters may differ by value."""
     p = np.array([np.nan if row.p is None else row.p for row in rows])
     adjusted = benjamini_hochberg(p) if settings.adjust == "bh" else holm(p)
     for row, value in zip(rows, adjusted, strict=True):

@@ -425,11 +425,11 @@ def item_grids(analysis: Analysis) -> Iterator[Grid]:
     heading = _share_heading(analysis)
     for attribute in analysis.settings.by_item:
         of_attribute = [row for row in analysis.item_rows if row.attribute == attribute]
-        lines = [_pool_line(rows) for rows in _group_rows(of_attribute, None)]
+        lines = [_pool_line(rows) for rows in _group_rows(of_attribute, None) if rows]
         yield Grid((attribute, "items", "raters", heading, "agreement", HEADINGS["irr"]), tuple(lines))
         for axis in analysis.settings.axes:
             by_value = _group_rows(of_attribute, axis)
-            groups = tuple(line for rows in by_value for line in _group_lines(rows))
+            groups = tuple(line for rows in by_value if rows for line in _group_lines(rows))
             head = (f"{attribute}, {axis}", "raters", heading, "difference", "distance", "between groups")
             yield Grid(head, groups)
 
@@ -450,10 +450,10 @@ def _pool_line(rows: list[ItemRow]) -> tuple[str, ...]:
 
 def _group_lines(rows: list[ItemRow]) -> Iterator[tuple[str, ...]]:
     """Yield a line of a value with the share between groups, then one of each group."""
-    between = next(row for row in rows if row.metric == "between_share")
-    share = UNKNOWN if between.estimate is None else f"{100 * between.estimate:.2f} %{between.stars}"
-    small = FEW if _few_items(between) else ""
-    yield f"{escape_unprintable(between.value)}{small}", "", "", "", "", share
+    between = next((row for row in rows if row.metric == "between_share"), None)
+    share = f"{100 * between.estimate:.2f} %{between.stars}" if between and between.estimate is not None else UNKNOWN
+    small = FEW if _few_items(rows[0]) else ""
+    yield f"{escape_unprintable(rows[0].value)}{small}", "", "", "", "", share
     for group in dict.fromkeys(row.group for row in rows if row.group is not None):
         by_metric = {row.metric: row for row in rows if row.group == group}
         cells = [_text(_cell(by_metric[name])) for name in ("answer_share", "mean_difference", "group_distance")]

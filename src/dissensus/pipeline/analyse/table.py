@@ -117,9 +117,11 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     -----
     An undefined statistic is None in its row, with the reason. Raters of unknown value on an axis are left out of its
     comparisons and counted in a note. There is no interval for DSI, since a maximum of noisy values has no valid one.
-    Tests by attributes of items are one family of their own, adjusted by Benjamini and Hochberg, or by Holm with
-    "max-t". Where the assignment of items to raters depends on the group, tests of published statistics that it would bias are
+    Where the assignment of items to raters depends on the group, tests of published statistics that it would bias are
     withheld: p is None, with the reason. Against one named group, only the raters of the two groups are exchanged.
+
+    Tests by attributes of items are one family of their own, adjusted by Benjamini and Hochberg, or by Holm with
+    "max-t". Only raters of the items of a value are exchanged.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """Agreement within and between groups, with intervals and stars."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import altair as alt
 import polars as pl
@@ -12,14 +11,12 @@ from dissensus.report.figure import Figure
 from dissensus.report.figures.panels import (
     NAMES,
     build_significance_scales,
-    build_value_axis,
-    classify_significance,
+    draw_estimates,
     draw_panels,
     select_rows,
 )
 from dissensus.report.groups import DisplayedGroups, join_with_and
-from dissensus.report.layout import RowLabels, to_inline_data
-from dissensus.report.theme import MUTED, PAPER
+from dissensus.report.layout import RowLabels
 
 TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction", "n_raters", "n_items")
 # Most findings that a sentence names.
@@ -44,7 +41,7 @@ def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
     scales = build_significance_scales([row for row_by_group in drawn.values() for row in row_by_group])
 
     def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
-        return _panel(drawn[metric], pool.get(metric), names, scales)
+        return draw_estimates(drawn[metric], pool.get(metric), names, scales)
 
     return Figure(
         name=f"agreement-{groups.slug}",
@@ -95,40 +92,3 @@ def _notes(analysis: Analysis) -> Iterator[str]:
     if settings.bootstrap:
         yield f"Lines: {100 * settings.confidence:g} % intervals, {settings.bootstrap:,} bootstrap replicates."
     yield "Dashed: the whole pool."
-
-
-def _panel(
-    rows: Sequence[Row], pool: float | None, names: RowLabels, scales: tuple[alt.Scale, alt.Scale]
-) -> list[alt.Chart]:
-    points = [_point(row, y) for row, y in zip(rows, names.middles, strict=True) if row.estimate is not None]
-    ends = [value for point in points for value in (point["low"], point["high"], point["x"])]
-    ends += [] if pool is None else [pool]
-    x = build_value_axis(min(ends, default=0.0), max(ends, default=1.0))
-    color = alt.Color("status:N", scale=scales[0], legend=alt.Legend(symbolType="circle"))
-    shape = alt.Shape("status:N", scale=scales[1])
-    base = alt.Chart(to_inline_data(points))
-    marks = base.mark_point(filled=True, size=52, opacity=1, stroke=PAPER, strokeWidth=0.8)
-    return [
-        *_reference(pool, x),
-        base.mark_rule(strokeWidth=1.5).encode(names.y(), alt.X("low:Q"), color, alt.X2("high:Q")),
-        marks.encode(names.y(), x, color, shape),
-        base.mark_text(dy=-9, fontWeight="bold", baseline="middle").encode(names.y(), x, alt.Text("stars:N")),
-    ]
-
-
-def _point(row: Row, y: float) -> dict[str, Any]:
-    low, high = (row.estimate if end is None else end for end in (row.ci_low, row.ci_high))
-    return {
-        "y": y,
-        "x": row.estimate,
-        "low": low,
-        "high": high,
-        "status": classify_significance(row),
-        "stars": row.stars,
-    }
-
-
-def _reference(pool: float | None, x: alt.X) -> Iterator[alt.Chart]:
-    if pool is not None:
-        line = alt.Chart(to_inline_data([{"x": pool}])).mark_rule(color=MUTED, strokeDash=[3, 3], strokeWidth=1)
-        yield line.encode(x)

@@ -1,14 +1,22 @@
 """Panels, one per metric, over the same groups."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import floor, log10
+from typing import Any
 
 import altair as alt
 
 from dissensus.pipeline.analyse.result import Analysis, Row
 from dissensus.report.groups import DisplayedGroups, read_compared_groups
-from dissensus.report.layout import RowLabels, Spec, concat_horizontally, concat_vertically, stack_over_rows
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, PADDING, VERMILION
+from dissensus.report.layout import (
+    RowLabels,
+    Spec,
+    concat_horizontally,
+    concat_vertically,
+    stack_over_rows,
+    to_inline_data,
+)
+from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PAPER, VERMILION
 
 NAMES = {
     "irr": "IRR (alpha)",
@@ -19,7 +27,7 @@ NAMES = {
     "voting_agreement": "voting agreement",
     "gai": "GAI",
 }
-WITHIN, BETWEEN = tuple(NAMES)[:3], tuple(NAMES)[3:]
+WITHIN, BETWEEN = (dict(list(NAMES.items())[part]) for part in (slice(3), slice(3, None)))
 GAP = 14
 # Panels per row across a page, and in a column.
 ACROSS, IN_COLUMN = 4, 2
@@ -29,17 +37,19 @@ LOOKS = {UNTESTED: (INK, "circle"), NOT: (INK, "circle"), RAW: (BLUE, "square"),
 Draw = Callable[[str, RowLabels], Sequence[alt.Chart]]
 
 
-def draw_panels(names: Sequence[str], draw: Draw, width: int) -> Spec:
-    """Draw a panel per metric, those within groups above those across; `draw(metric, rows)` returns its layers."""
-    n = IN_COLUMN if width <= COLUMN_WIDTH else ACROSS
+def draw_panels(
+    names: Sequence[str], draw: Draw, width: int, *, titles: Sequence[Mapping[str, str]] = (WITHIN, BETWEEN)
+) -> Spec:
+    """Draw a panel per metric, in lines of them by their titles; `draw(metric, rows)` returns its layers."""
+    n = min(IN_COLUMN if width <= COLUMN_WIDTH else ACROSS, max(map(len, titles)))
     rows = RowLabels(names, width)
     room = round((width - rows.name_width - 2 * PADDING - (n - 1) * GAP) / n)
     lines = []
-    for metrics in (of[start : start + n] for of in (WITHIN, BETWEEN) for start in range(0, len(of), n)):
-        name_layers = [rows.draw_names(), *([[]] * (len(metrics) - 1))]
+    for line in (list(of.items())[start : start + n] for of in titles for start in range(0, len(of), n)):
+        name_layers = [rows.draw_names(), *([[]] * (len(line) - 1))]
         drawn = [
-            stack_over_rows([*name, *draw(metric, rows)], rows, width=room, title=NAMES[metric])
-            for name, metric in zip(name_layers, metrics, strict=True)
+            stack_over_rows([*name, *draw(metric, rows)], rows, width=room, title=title)
+            for name, (metric, title) in zip(name_layers, line, strict=True)
         ]
         lines.append(concat_horizontally(drawn, spacing=GAP))
     return concat_vertically(lines, spacing=GAP) | {"resolve": {"scale": {"x": "independent"}}}
@@ -77,3 +87,50 @@ def build_value_axis(low: float, high: float) -> alt.X:
         scale=alt.Scale(domain=[low, high], zero=False, nice=True, padding=6),
         axis=alt.Axis(tickCount=2, format=f".{digits}~f", labelOverlap="greedy", labelSeparation=6),
     )
+
+
+def draw_estimates(
+    rows: Sequence[Row | None],
+    reference: float | None,
+    names: RowLabels,
+    scales: tuple[alt.Scale, alt.Scale],
+    *,
+    beside: Sequence[Row] = (),
+) -> list[alt.Chart]:
+    """Return the layers of a panel: estimates with intervals and stars, and a dashed line at the reference.
+
+    The axis also covers the rows of the panels `beside`.
+    """
+    points = [_point(row, y) for row, y in zip(rows, names.middles, strict=True) if row and row.estimate is not None]
+    covered = [*points, *(_point(row, 0) for row in beside if row.estimate is not None)]
+    ends = [value for point in covered for value in (point["low"], point["high"], point["x"])]
+    ends += [] if reference is None else [reference]
+    x = build_value_axis(min(ends, default=0.0), max(ends, default=1.0))
+    color = alt.Color("status:N", scale=scales[0], legend=alt.Legend(symbolType="circle"))
+    shape = alt.Shape("status:N", scale=scales[1])
+    base = alt.Chart(to_inline_data(points))
+    marks = base.mark_point(filled=True, size=52, opacity=1, stroke=PAPER, strokeWidth=0.8)
+    return [
+        *_reference(reference, x),
+        base.mark_rule(strokeWidth=1.5).encode(names.y(), alt.X("low:Q"), color, alt.X2("high:Q")),
+        marks.encode(names.y(), x, color, shape),
+        base.mark_text(dy=-9, fontWeight="bold", baseline="middle").encode(names.y(), x, alt.Text("stars:N")),
+    ]
+
+
+def _point(row: Row, y: float) -> dict[str, Any]:
+    low, high = (row.estimate if end is None else end for end in (row.ci_low, row.ci_high))
+    return {
+        "y": y,
+        "x": row.estimate,
+        "low": low,
+        "high": high,
+        "status": classify_significance(row),
+        "stars": row.stars,
+    }
+
+
+def _reference(value: float | None, x: alt.X) -> Iterator[alt.Chart]:
+    if value is not None:
+        line = alt.Chart(to_inline_data([{"x": value}])).mark_rule(color=MUTED, strokeDash=[3, 3], strokeWidth=1)
+        yield line.encode(x)

@@ -1,0 +1,161 @@
+"""Answers, agreement and differences between groups on the items of each value of an attribute."""
+
+from collections.abc import Iterator, Sequence
+
+import altair as alt
+import polars as pl
+
+from dissensus.errors import NotFound
+from dissensus.pipeline.analyse.result import FEW, Analysis, ItemRow
+from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.report.figure import Figure
+from dissensus.report.figures.panels import build_significance_scales, draw_estimates, draw_panels
+from dissensus.report.groups import DisplayedGroups, format_axis, make_slug, read_compared_groups
+from dissensus.report.layout import RowLabels, truncate_text
+
+COLUMNS = ("value", "metric", "estimate", "ci_low", "ci_high", "n_items_of_value", "n_items", "n_raters", "warning")
+OF_GROUPS = ("value", "group", *COLUMNS[1:5], "p", "p_adjusted", *COLUMNS[5:], "reason")
+# Most rows of the figure.
+MOST = 30
+# Width of the title of a panel in pixels.
+PANEL = 118
+
+
+def item_attribute(analysis: Analysis, attribute: str) -> Figure:
+    """Draw the share of an answer and the agreement of the pool on the items of each value of an attribute.
+
+    Parameters
+    ----------
+    analysis
+        The analysis, with the attribute in `by_item`, and `bootstrap` for intervals.
+    attribute
+        The attribute of items, such as "degree_of_harm".
+    """
+    rows = [row for row in analysis.item_rows if row.attribute == attribute and row.axis is None]
+    titles = {
+        "answer_share": f"share of {escape_unprintable(analysis.settings.share_of)}",
+        "pairwise_agreement": "pairwise agreement",
+        "irr": "IRR (alpha)",
+    }
+    values = list(dict.fromkeys(row.value for row in rows))
+    drawn = {metric: [row for row in rows if row.metric == metric][:MOST] for metric in titles}
+    pool = {row.metric: row.estimate for row in analysis.overall}
+    scales = build_significance_scales(rows)
+
+    def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
+        return draw_estimates(drawn[metric], pool.get(metric), names, scales)
+
+    labels = [_label(row) for row in drawn["answer_share"]]
+    return Figure(
+        name=f"by-item-{make_slug(attribute)}",
+        title=f"Answers and agreement by {format_axis(attribute)}",
+        reading=_read(drawn["answer_share"], analysis),
+        table=pl.DataFrame([{name: getattr(row, name) for name in COLUMNS} for row in rows], infer_schema_length=None),
+        draw=lambda width: draw_panels(labels, draw, width, titles=[titles]),
+        notes=(
+            "Dashed: all items. An item with several values counts under each of them.",
+            *_notes(rows, analysis, len(values)),
+        ),
+    )
+
+
+def item_gaps(analysis: Analysis, attribute: str, groups: str | DisplayedGroups) -> Figure:
+    """Draw the differences between groups in the share of an answer, on the items of each value of an attribute.
+
+    Groups of fewer raters than may be shown are left out, with all groups of the values for which there are such.
+
+    Parameters
+    ----------
+    analysis
+        The analysis, with the attribute in `by_item`, `permutations` for stars and `bootstrap` for intervals.
+    attribute
+        The attribute of items, such as "harm_type".
+    groups
+        One of its axes, or displayed groups of one.
+
+    Raises
+    ------
+    NotFound
+        No value has two groups that may be shown.
+    """
+    groups = read_compared_groups(analysis, groups) if isinstance(groups, str) else groups
+    rows = list(_select_gaps(analysis, attribute, groups))
+    gaps = {(row.value, row.group): row for row in rows if row.metric == "mean_difference"}
+    values = list(dict.fromkeys(value for value, _ in gaps))
+    if not values:
+        raise NotFound(f"No groups of {groups.title} are compared by {format_axis(attribute)}.")
+    labels = [_label(next(row for row in rows if row.value == value)) for value in values[:MOST]]
+    scales = build_significance_scales(list(gaps.values()))
+
+    def draw(group: str, names: RowLabels) -> Sequence[alt.Chart]:
+        of_group = [gaps.get((value, group)) for value in values[:MOST]]
+        return draw_estimates(of_group, 0.0, names, scales, beside=list(gaps.values()))
+
+    titles = {group: truncate_text(groups.label(group, size=False), PANEL) for group in groups.drawn}
+    return Figure(
+        name=f"gaps-{make_slug(attribute)}-{groups.slug}",
+        axis=groups.axis,
+        title=f"Differences of {groups.title} by {format_axis(attribute)}",
+        reading=_read_gaps(rows, groups),
+        table=pl.DataFrame(
+            [{name: getattr(row, name) for name in OF_GROUPS} for row in rows], infer_schema_length=None
+        ),
+        draw=lambda width: draw_panels(labels, draw, width, titles=[titles]),
+        notes=(
+            f"Share of {escape_unprintable(analysis.settings.share_of)} in a group less that of "
+            f"{escape_unprintable(analysis.settings.against)}, on the same items. Dashed: no difference.",
+            *_notes(rows, analysis, len(values)),
+            *groups.notes,
+        ),
+    )
+
+
+def _select_gaps(analysis: Analysis, attribute: str, groups: DisplayedGroups) -> Iterator[ItemRow]:
+    """Yield the rows of displayed groups, for values on whose items each of them has enough raters."""
+    of_axis = [row for row in analysis.item_rows if (row.attribute, row.axis) == (attribute, groups.axis)]
+    small = {row.value for row in of_axis if row.group in groups.listed and (row.n_raters or 0) < groups.suppress_below}
+    for row in of_axis:
+        of_shown = not groups.hidden if row.group is None else row.group in groups.listed
+        if of_shown and row.value not in small:
+            yield row
+
+
+def _read_gaps(rows: Sequence[ItemRow], groups: DisplayedGroups) -> str:
+    tested = [row for row in rows if row.p is not None]
+    if not tested:
+        return f"Differences between groups of {groups.title} were not tested."
+    beyond = [row for row in tested if row.stars]
+    n_adjusted = sum(row.stars == "**" for row in beyond)
+    return (
+        f"Of {format_count(len(tested), 'test')} of differences and distances, {len(beyond):,} lie beyond chance at "
+        f"p < .05, {n_adjusted:,} after adjustment."
+    )
+
+
+def _label(row: ItemRow) -> str:
+    mark = "" if row.warning is None else FEW
+    return f"{escape_unprintable(row.value)}{mark}\n{format_count(row.n_items_of_value, 'item')}"
+
+
+def _read(rows: Sequence[ItemRow], analysis: Analysis) -> str:
+    known = [row for row in rows if row.estimate is not None]
+    steady = [row for row in known if row.warning is None] or known
+    if not steady:
+        return "The shares are undefined."
+    low, high = (pick(steady, key=lambda row: row.estimate or 0.0) for pick in (min, max))
+    ends = [
+        f"{format_short(row.estimate)} ({escape_unprintable(row.value)}, {format_count(row.n_items_of_value, 'item')})"
+        for row in (low, high)
+    ]
+    few = "" if len(steady) == len(known) else ", values with few items apart"
+    return f"The share of {escape_unprintable(analysis.settings.share_of)} ranges from {ends[0]} to {ends[1]}{few}."
+
+
+def _notes(rows: Sequence[ItemRow], analysis: Analysis, n_values: int) -> Iterator[str]:
+    if analysis.settings.bootstrap:
+        level, n = analysis.settings.level, analysis.settings.bootstrap
+        yield f"Lines: {100 * level:g} % intervals, {n:,} bootstrap replicates."
+    warnings = dict.fromkeys(str(row.warning) for row in rows if row.warning is not None)
+    yield from (f"{FEW} {warning}: read with care." for warning in warnings)
+    if n_values > MOST:
+        yield f"The figure shows the first {MOST} of {n_values:,} values; the table has all."
