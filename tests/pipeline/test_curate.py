@@ -416,3 +416,40 @@ def test_impossible_samples_are_refused(
     with pytest.raises(error) as raised:
         curate(pool, SamplePlan.from_dict(settings))
     assert message in str(raised.value)
+
+
+# topics are sets
+
+
+def topical(topics: Sequence[str]) -> list[Item]:
+    return [item(f"{number:03}", harm_type=cell) for number, cell in enumerate(topics)]
+
+
+def test_an_item_with_several_topics_counts_in_the_stratum_of_each() -> None:
+    corpus = topical(["Racial"] * 6 + ["Racial,Legal"] * 3 + ["Legal", "Health , Legal"])
+    selection = curate(corpus, SamplePlan(by="harm_type", allocation={"Legal": 4, "Health": 1}))
+    assert column(selection, "n_items") == {"Legal": 5, "Health": 1, "Racial": 9}
+    assert column(selection, "n_chosen")["Legal"] == 4
+    assert column(selection, "n_chosen")["Health"] == 1
+    assert "010" in ids(selection)  # the only one of Health, drawn first, is one of the four of Legal
+    assert len(ids(selection)) == 4
+    assert "several values of harm_type, which count in the stratum of each: 4" in selection.notes[-1]
+    total = str(selection).splitlines()
+    assert next(line for line in total if line.startswith("all items")).split()[2:] == ["11", "5", "5", "4"]
+
+
+def test_overlapping_strata_by_rule_give_the_size_that_is_wanted() -> None:
+    corpus = topical(["A"] * 10 + ["A,B"] * 10 + ["B,C"] * 4)
+    for allocation in ("equal", "proportional"):
+        selection = curate(corpus, SamplePlan(n=9, by="harm_type", allocation=allocation))
+        wanted, chosen = column(selection, "n_wanted"), column(selection, "n_chosen")
+        assert len(selection.sample) == 9
+        assert all(chosen[stratum] >= wanted[stratum] for stratum in "ABC")
+
+
+def test_topics_of_dices_350(real_data: Callable[[str], Path]) -> None:
+    corpus = read_items(real_data("dices-350/items.csv")).items
+    selection = curate(corpus, SamplePlan(n=50, by="harm_type"))
+    n_items = column(selection, "n_items")
+    assert (len(n_items), n_items["Racial"], n_items["Political"]) == (25, 96, 63)
+    assert len(selection.sample) == 50

@@ -12,10 +12,13 @@ from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.screening import SampleCandidate
 from dissensus.pipeline.curate.selection import OUTCOMES
 from dissensus.schema.hints import format_value
+from dissensus.schema.item_sets import TOPICS
 from dissensus.schema.records.item import Item
 
 # Most strata listed in a message.
 LISTED = 8
+# Separator of the strata of an item.
+SEVERAL = " | "
 
 _ITEMS: Mapping[str, Any] = {
     "item_id": pl.String,
@@ -29,14 +32,22 @@ _ITEMS: Mapping[str, Any] = {
 def tabulate_outcomes(pool: Sequence[SampleCandidate]) -> pl.DataFrame:
     """Return the outcome of every item."""
     rows = [
-        (candidate.item.item_id, candidate.stratum, candidate.outcome, candidate.duplicate_of, candidate.personal_data)
+        (
+            candidate.item.item_id,
+            SEVERAL.join(candidate.strata) or None,
+            candidate.outcome,
+            candidate.duplicate_of,
+            candidate.personal_data,
+        )
         for candidate in pool
     ]
     return pl.DataFrame(rows, schema=_ITEMS, orient="row")
 
 
-def count_strata(items: pl.DataFrame, targets: Mapping[str, int]) -> pl.DataFrame:
+def count_strata(pool: Sequence[SampleCandidate], targets: Mapping[str, int]) -> pl.DataFrame:
     """Return the numbers of items of each stratum: in all, excluded, left, wanted and chosen."""
+    rows = [(stratum, candidate.outcome) for candidate in pool for stratum in candidate.strata or (None,)]
+    items = pl.DataFrame(rows, schema={"stratum": pl.String, "outcome": OUTCOMES}, orient="row")
     unnamed = sorted(set(items["stratum"].drop_nulls()) - set(targets))
     missing = [None] * bool(items["stratum"].null_count())
     strata = pl.DataFrame(
@@ -98,6 +109,18 @@ def describe_shortfalls(plan: SamplePlan, strata: pl.DataFrame) -> Iterator[str]
     unnamed = strata.filter(pl.col("stratum").is_not_null() & pl.col("n_wanted").is_null())
     if unnamed.height:
         yield f"Items of strata that the allocation does not name: {unnamed['n_items'].sum():,}."
+
+
+def describe_overlaps(plan: SamplePlan, pool: Sequence[SampleCandidate]) -> Iterator[str]:
+    """Yield a note on items of several strata."""
+    several = [candidate for candidate in pool if len(candidate.strata) > 1]
+    if several:
+        sets = " and ".join(name for name in plan.by if name in TOPICS)
+        n_chosen = sum(candidate.outcome == "chosen" for candidate in several)
+        yield (
+            f"Items with several values of {sets}, which count in the stratum of each: {len(several):,}, of which "
+            f"{n_chosen:,} are chosen."
+        )
 
 
 def _describe_consequence(plan: SamplePlan, strata: pl.DataFrame) -> str:

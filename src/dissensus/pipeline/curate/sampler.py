@@ -9,6 +9,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.curate.manifest import (
     LISTED,
     count_strata,
+    describe_overlaps,
     describe_shortfalls,
     digest_items,
     tabulate_outcomes,
@@ -54,6 +55,9 @@ def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None
     seed and the id alone: further strata or items do not change other draws, and a larger sample of a stratum contains
     a smaller one.
 
+    An item with several topics in ``harm_type`` or ``topic`` belongs to the stratum of each, and counts in each once it
+    is chosen; strata are filled from the smallest to the largest, so that a large one may exceed its number.
+
     Of a group of duplicates the first by id may be drawn. Items without a value of a stratifying attribute are left
     out.
 
@@ -76,20 +80,20 @@ def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None
     candidates = screen_items(pool, plan, strata, progress=progress)
     if len(candidates) < plan.n:
         raise _too_few(plan, len(candidates), len(pool))
-    counts = Counter(candidate.stratum for candidate in candidates)
+    counts = Counter(stratum for candidate in candidates for stratum in candidate.strata)
     available = [counts[stratum] for stratum in strata]
     targets = _allocate(plan, available)
     sizes = fill_strata(targets, available) if plan.fill else list(map(min, targets, available))
-    _draw(candidates, dict(zip(strata, sizes, strict=True)), plan.seed)
+    _draw(candidates, dict(zip(strata, sizes, strict=True)), plan)
     table = tabulate_outcomes(pool)
-    strata_table = count_strata(table, dict(zip(strata, targets, strict=True)))
+    strata_table = count_strata(pool, dict(zip(strata, targets, strict=True)))
     return Selection(
         plan=plan,
         strata=strata_table,
         items=table,
         sample=tuple(candidate.item for candidate in pool if candidate.outcome == "chosen"),
         digest=digest_items([candidate.item for candidate in pool]),
-        notes=tuple(describe_shortfalls(plan, strata_table)),
+        notes=(*describe_shortfalls(plan, strata_table), *describe_overlaps(plan, pool)),
         version=version("dissensus"),
     )
 
@@ -114,7 +118,7 @@ def _check_item(item: object) -> Item:
 
 def _list_strata(pool: Sequence[SampleCandidate], plan: SamplePlan) -> list[str]:
     """Return the names of the strata of the sample, in order."""
-    names = sorted({candidate.stratum for candidate in pool if candidate.stratum is not None})
+    names = sorted({stratum for candidate in pool for stratum in candidate.strata})
     if not names:
         raise InvalidInput(f"No item has a value of each of {format_list(plan.by)}. Name fewer attributes.")
     if isinstance(plan.allocation, Mapping):
@@ -150,12 +154,27 @@ def _allocate(plan: SamplePlan, available: list[int]) -> list[int]:
     return allocate(plan.n, available)
 
 
-def _draw(candidates: Sequence[SampleCandidate], sizes: Mapping[str, int], seed: int) -> None:
-    """Set the outcomes: the first in rank of each stratum are chosen."""
-    n_drawn = Counter[str | None]()
-    for candidate in sorted(candidates, key=lambda candidate: _rank(seed, candidate.item.item_id)):
-        n_drawn[candidate.stratum] += 1
-        candidate.outcome = "chosen" if n_drawn[candidate.stratum] <= sizes[str(candidate.stratum)] else "not drawn"
+def _draw(candidates: Sequence[SampleCandidate], sizes: Mapping[str, int], plan: SamplePlan) -> None:
+    """Set the outcomes: the first in rank of each stratum are chosen, small strata before large ones.
+
+    A chosen item counts in all its strata. Where these overlap, the first in rank of all fill the sample to its size,
+    unless numbers of strata are allocated.
+    """
+    ranked = sorted(candidates, key=lambda candidate: _rank(plan.seed, candidate.item.item_id))
+    members = {stratum: [candidate for candidate in ranked if stratum in candidate.strata] for stratum in sizes}
+    for candidate in ranked:
+        candidate.outcome = "not drawn"
+    for stratum in sorted(sizes, key=lambda stratum: (len(members[stratum]), stratum)):
+        n_chosen = sum(candidate.outcome == "chosen" for candidate in members[stratum])
+        _choose(members[stratum], sizes[stratum] - n_chosen)
+    if any(len(candidate.strata) > 1 for candidate in ranked) and (plan.fill or isinstance(plan.allocation, str)):
+        _choose(ranked, sum(sizes.values()) - sum(candidate.outcome == "chosen" for candidate in ranked))
+
+
+def _choose(ranked: Sequence[SampleCandidate], n: int) -> None:
+    """Choose the first n candidates in rank that are not chosen."""
+    for candidate in [candidate for candidate in ranked if candidate.outcome != "chosen"][: max(0, n)]:
+        candidate.outcome = "chosen"
 
 
 def _rank(seed: int, item_id: str) -> bytes:

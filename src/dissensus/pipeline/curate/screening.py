@@ -1,7 +1,8 @@
 """Screens that exclude items from a sample, with reasons."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.selection import ALL_ITEMS, Outcome
 from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.item_sets import TOPICS, split_set
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.schema.records.item import Item
 from dissensus.text.near_duplicates import near_duplicates
@@ -23,32 +25,39 @@ Progress: TypeAlias = Callable[[float], None]
 
 @dataclass(slots=True)
 class SampleCandidate:
-    """An item with its stratum, and its outcome once settled."""
+    """An item with its strata, several where an attribute is a set, and its outcome once settled."""
 
     item: Item
-    stratum: str | None
+    strata: tuple[str, ...]
     outcome: Outcome | None = None
     duplicate_of: str | None = None
     personal_data: list[Kind] = field(default_factory=list)
 
 
 def list_candidates(items: Sequence[Item], by: Sequence[str]) -> list[SampleCandidate]:
-    """Return items with their strata, None where a value is missing."""
+    """Return items with their strata, none where a value is missing."""
     for name in by:
         _require(name, items)
     values_of: dict[str, tuple[str, ...]] = {}
     candidates = []
     for item in items:
-        values = tuple(item.attributes[name] for name in by if name in item.attributes)
-        stratum = (CROSSED.join(values) if by else ALL_ITEMS) if len(values) == len(by) else None
-        if stratum is not None and values_of.setdefault(stratum, values) != values:
-            raise InvalidInput(
-                f"Two strata are called {format_value(stratum)}: {format_list(values_of[stratum])}, and "
-                f"{format_list(values)}. "
-                "Rename a value."
-            )
-        candidates.append(SampleCandidate(item, stratum))
+        strata = {CROSSED.join(values) if by else ALL_ITEMS: values for values in _list_cells(item, by)}
+        for stratum, values in strata.items():
+            if values_of.setdefault(stratum, values) != values:
+                raise InvalidInput(
+                    f"Two strata are called {format_value(stratum)}: {format_list(values_of[stratum])}, and "
+                    f"{format_list(values)}. "
+                    "Rename a value."
+                )
+        candidates.append(SampleCandidate(item, tuple(strata)))
     return candidates
+
+
+def _list_cells(item: Item, by: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Return the combinations of the values of attributes; none where one is missing."""
+    cells = [(name, item.attributes[name]) for name in by if name in item.attributes]
+    values = [split_set(cell) if name in TOPICS else (cell,) for name, cell in cells]
+    return product(*values) if len(cells) == len(by) else iter(())
 
 
 def screen_items(
@@ -59,9 +68,9 @@ def screen_items(
     Personal data is screened first, so that an item is only a duplicate of one that may be drawn.
     """
     for candidate in pool:
-        if candidate.stratum is None:
+        if not candidate.strata:
             candidate.outcome = "missing value"
-        elif candidate.stratum not in strata:
+        elif not set(candidate.strata) & set(strata):
             candidate.outcome = "not asked for"
     candidates = [candidate for candidate in pool if candidate.outcome is None]
     if plan.personal_data:

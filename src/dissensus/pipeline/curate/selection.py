@@ -1,6 +1,7 @@
 """Result of curation: the sample, the outcome of every item, and their display."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -46,9 +47,9 @@ class Selection:
         value, whose ``stratum`` is null: ``n_items``, of which ``n_personal_data`` and ``n_duplicates`` were excluded,
         so that ``n_left`` could be drawn; ``n_wanted``, null for strata outside the allocation, and ``n_chosen``.
     items
-        One row for each item, in the order of their ids: ``item_id``, ``stratum``, ``outcome`` (chosen, not drawn,
-        exact duplicate, near duplicate, personal data, missing value, not asked for), the item that it is a
-        ``duplicate_of``, and the kinds of ``personal_data`` found in it.
+        One row for each item, in the order of their ids: ``item_id``, ``stratum``, several joined by |, ``outcome``
+        (chosen, not drawn, exact duplicate, near duplicate, personal data, missing value, not asked for), the item that
+        it is a ``duplicate_of``, and the kinds of ``personal_data`` found in it.
     sample
         The chosen items, in the order of their ids.
     digest
@@ -71,6 +72,19 @@ class Selection:
     def short(self) -> int:
         """Number of items by which the sample falls short of the plan."""
         return self.plan.n - len(self.sample)
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Numbers of all items as in `strata`; items of several strata count once."""
+        outcomes = Counter(self.items["outcome"])
+        return {
+            "n_items": self.items.height,
+            "n_personal_data": outcomes["personal data"],
+            "n_duplicates": outcomes["exact duplicate"] + outcomes["near duplicate"],
+            "n_left": outcomes["chosen"] + outcomes["not drawn"],
+            "n_wanted": self.plan.n,
+            "n_chosen": outcomes["chosen"],
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the texts as plain values."""
@@ -104,7 +118,7 @@ def sample_page(selection: Selection) -> Page:
     head = (escape_unprintable(" × ".join(plan.by)) or "stratum", *(HEADINGS[name] for name in columns))
     rows = selection.strata.rows(named=True) if plan.by else []
     body = [(_name_stratum(row), *(format_number(row[name]) for name in columns)) for row in rows]
-    total = [f"{selection.strata[name].sum():,}" for name in columns]
+    total = [f"{selection.totals[name]:,}" for name in columns]
     grid = Grid(head, (*body, (ALL_ITEMS, *total)))
     return Page(_summary(selection), (grid,), tuple(_notes(selection)))
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.item_sets import TOPICS, split_set
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings.column_choice import require_column
 from dissensus.schema.ratings.columns import ITEM_ID
@@ -47,9 +48,11 @@ def list_stratum_attributes(items: Sequence[Item]) -> tuple[StratumAttribute, ..
 
 
 def _summarise_attribute(name: str, items: Sequence[Item]) -> StratumAttribute:
-    counts = Counter(item.attributes[name] for item in items if name in item.attributes)
+    cells = [item.attributes[name] for item in items if name in item.attributes]
+    values = [split_set(cell) if name in TOPICS else (cell,) for cell in cells]
+    counts = Counter(value for several in values for value in several)
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return StratumAttribute(name, tuple(ordered), len(items) - counts.total())
+    return StratumAttribute(name, tuple(ordered), len(items) - sum(map(bool, values)))
 
 
 def allocate_proportionally(n: int, available: Sequence[int]) -> list[int]:

@@ -107,13 +107,8 @@ def _known_values(ratings: Ratings, name: str) -> pl.Series:
 
 def _topics(ratings: Ratings) -> tuple[pl.DataFrame, int]:
     """Return a row per topic, the most frequent first, and the number of items with a topic."""
-    items = _known_values(ratings, TOPICS).alias("topic").to_frame().with_row_index(ITEM_ID)
-    mentions_by_item = (
-        items.with_columns(pl.col("topic").str.split(","))
-        .explode("topic")
-        .with_columns(pl.col("topic").str.strip_chars())
-    )
-    mentions = mentions_by_item.filter(pl.col("topic") != "").unique()
+    _known_values(ratings, TOPICS)
+    mentions = ratings.item_members(TOPICS).select(pl.col("row").alias(ITEM_ID), topic="value")
     if mentions.is_empty():
         raise NotFound(f"No item has a topic: {TOPICS} holds commas alone. Name topics, joined by commas.")
     n_items, n = mentions[ITEM_ID].n_unique(), pl.col("n_conversations")
