@@ -39,6 +39,14 @@ ItemsOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Table with one row an item, to join to the items.", rich_help_panel=READING),
 ]
+ItemTablesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table with one row an item, to join to the items; for several files one for each, in their order.",
+        rich_help_panel=READING,
+    ),
+]
 RatersOption = Annotated[
     Path | None,
     typer.Option(
@@ -82,6 +90,14 @@ BinsOption = Annotated[
     typer.Option(
         metavar="AXIS=A,B,…",
         help="Intervals of a numeric attribute, as age=18,30,45; repeatable.",
+        rich_help_panel=READING,
+    ),
+]
+RenameOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OLD=NEW",
+        help="New name of a column; or of a value, as rater_locale:IN=India; repeatable.",
         rich_help_panel=READING,
     ),
 ]

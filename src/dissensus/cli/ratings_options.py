@@ -20,7 +20,7 @@ from dissensus.cli.options import (
     HasLabelOption,
     ItemColumnOption,
     ItemColumnsOption,
-    ItemsOption,
+    ItemTablesOption,
     KindOption,
     MissingOption,
     NoRatersOption,
@@ -29,6 +29,7 @@ from dissensus.cli.options import (
     RaterColumnOption,
     RaterColumnsOption,
     RatersOption,
+    RenameOption,
     SetsOption,
     TextColumnOption,
 )
@@ -59,17 +60,18 @@ def with_ratings_options(
     @wraps(command)
     def with_ratings(**values: Any) -> None:
         check_distinct(
-            [values[name] for name in ("ratings", "items", "raters") if values[name] is not None],
+            [*values["ratings"], *(values["items"] or ()), *([values["raters"]] if values["raters"] else ())],
             [values[name] for name in ("figure", "output") if values.get(name) is not None],
         )
-        values["ratings"] = spool(values["ratings"])
-        kind = read_record_kind(values["ratings"])
-        if kind == "red-team" and attempts is not None:
-            run = attempts.load()
-            run(values["ratings"], **_attempt_options(run, values, defaults))
-            return
-        if kind not in (None, "red-team"):
-            refuse_pairs(values["ratings"])
+        values["ratings"] = [spool(path) for path in values["ratings"]]
+        for path in values["ratings"]:
+            kind = read_record_kind(path)
+            if kind == "red-team" and attempts is not None:
+                run = attempts.load()
+                run(_require_one(values["ratings"]), **_attempt_options(run, values, defaults))
+                return
+            if kind not in (None, "red-team"):
+                refuse_pairs(path)
         reading = partial(load_ratings, **{name: values.pop(name) for name in options})
         command(reading if later else reading(), **values)
 
@@ -82,14 +84,14 @@ def with_ratings_options(
 
 def load_ratings(
     ratings: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
             metavar="RATINGS",
             help="Ratings, one a row; a wide table or a LeWiDi file: csv, tsv, jsonl, json (each also .gz), parquet, "
-            "xlsx; - reads standard input.",
+            "xlsx; - reads standard input. Several files are read as one.",
         ),
     ],
-    items: ItemsOption = None,
+    items: ItemTablesOption = None,
     raters: RatersOption = None,
     question: Annotated[
         str | None,
@@ -109,6 +111,7 @@ def load_ratings(
     duplicates: DuplicatesOption = "refuse",
     bins: BinsOption = None,
     sets: SetsOption = None,
+    rename: RenameOption = None,
     text_column: TextColumnOption = None,
     kind: KindOption = None,
     rater_columns: RaterColumnsOption = None,
@@ -135,8 +138,8 @@ def load_ratings(
     if question is not None and answer is not None and question != answer:
         raise InvalidInput(f"--question {question} and --answer {answer} name two columns; give one of them.")
     table = read_ratings(
-        ratings,
-        items=items,
+        ratings if len(ratings) > 1 else ratings[0],
+        items=items if items is None or len(items) > 1 else items[0],
         raters=raters,
         item=item,
         rater=None if no_raters else rater,
@@ -151,6 +154,7 @@ def load_ratings(
         duplicates=duplicates,
         bins=split_bins(bins),
         sets=sets or (),
+        rename=split_renames(rename),
         kind=kind,
         rater_columns=rater_columns,
         item_columns=item_columns,
@@ -190,7 +194,7 @@ def _attempt_options(
     for name, value in values.items():
         if name not in accepted and name != "ratings" and value != defaults[name]:
             raise InvalidInput(
-                f"--{name.replace('_', '-')} does not apply to red-team attempts, which {values['ratings']} holds. "
+                f"--{name.replace('_', '-')} does not apply to red-team attempts, which {values['ratings'][0]} holds. "
                 "Leave it out."
             )
     return {name: value for name, value in values.items() if name in accepted}
@@ -221,8 +225,36 @@ def split_bins(texts: Sequence[str] | None) -> dict[str, list[float]]:
     return bins
 
 
-def refuse_attempt_options(path: Path, reviews: Path | None, success_from: int | None) -> None:
+def split_renames(texts: Sequence[str] | None) -> dict[str, str | dict[str, str]]:
+    """Parse the values of --rename: OLD=NEW for a column, COLUMN:OLD=NEW for a value."""
+    renames: dict[str, str | dict[str, str]] = {}
+    for text in texts or ():
+        old, equals, new = text.rpartition("=")
+        if not equals or not old or not new:
+            raise InvalidInput(f"--rename {text!r} is not OLD=NEW, nor COLUMN:OLD=NEW for a value.")
+        column, colon, value = old.partition(":")
+        if not colon:
+            values: str | dict[str, str] = new
+        else:
+            earlier = renames.get(column, {})
+            values = {**(earlier if isinstance(earlier, dict) else {}), value: new}
+        if isinstance(renames.get(column), str) or (not colon and column in renames):
+            raise InvalidInput(f"--rename names the column {column!r} twice. Rename its values under the new name.")
+        renames[column] = values
+    return renames
+
+
+def _require_one(paths: Sequence[Path]) -> Path:
+    if len(paths) > 1:
+        raise InvalidInput(
+            f"{paths[0]} and {paths[1]} are several files, one of them of red-team attempts, which are read one at a "
+            "time. Name one file."
+        )
+    return paths[0]
+
+
+def refuse_attempt_options(paths: Sequence[Path], reviews: Path | None, success_from: int | None) -> None:
     """Refuse options on attempts for a file of ratings."""
     for name, value in (("reviews", reviews), ("success-from", success_from)):
         if value is not None:
-            raise InvalidInput(f"--{name} is about red-team attempts, and {path} holds none. Leave it out.")
+            raise InvalidInput(f"--{name} is about red-team attempts, and {paths[0]} holds none. Leave it out.")

@@ -27,10 +27,11 @@ from dissensus.cli.options import (
     RaterColumnOption,
     RaterColumnsOption,
     RatersOption,
+    RenameOption,
     SetsOption,
     TextColumnOption,
 )
-from dissensus.cli.ratings_options import split_bins, split_categories
+from dissensus.cli.ratings_options import split_bins, split_categories, split_renames
 from dissensus.cli.remedy import print_remedy
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.cli.standard_input import spool
@@ -61,6 +62,7 @@ def validate(
     duplicates: DuplicatesOption = "refuse",
     bins: BinsOption = None,
     sets: SetsOption = None,
+    rename: RenameOption = None,
     text_column: TextColumnOption = None,
     kind: KindOption = None,
     rater_columns: RaterColumnsOption = None,
@@ -96,6 +98,7 @@ def validate(
             duplicates=duplicates,
             bins=split_bins(bins),
             sets=sets or (),
+            rename=split_renames(rename),
             items=items,
             raters=raters,
             text=text_column,

@@ -1,12 +1,14 @@
 """Reader and validator of ratings."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.ratings.kinds import RatingsFileOptions
@@ -17,6 +19,8 @@ from dissensus.schema.ratings.bins import suggest_bins
 from dissensus.schema.ratings.cleaning import CleaningRules, Duplicates, check_rules
 from dissensus.schema.ratings.column_choice import ALL
 from dissensus.schema.ratings.findings import FailedCheck
+from dissensus.schema.ratings.merging import label_sources, merge_ratings
+from dissensus.schema.ratings.renames import DICES_RENAMES, Renames, rename_table, require_renames
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.ratings.validation import Validation, unreadable_validation, validate_table
 
@@ -39,6 +43,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     duplicates: Duplicates = "refuse",
     bins: Mapping[str, Sequence[float]] | None = None,
     sets: Sequence[str] = (),
+    rename: Renames | None = None,
     kind: str | None = None,
     rater_columns: str | None = None,
     item_columns: str | None = None,
@@ -50,9 +55,10 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     ----------
     source
         Path of a file; a pandas, polars or Arrow table; or a list of dicts. One row per rating, a wide table, or a
-        LeWiDi file.
+        LeWiDi file. A list of files or tables is read as one: items are told apart by file (``name:id``, attribute
+        ``item_file``), raters with one id are one rater, and questions are those that all files have.
     items
-        Path or table with one row per item, joined to `Ratings.items`.
+        Path or table with one row per item, joined to `Ratings.items`; for several files a list of one for each.
     raters
         Path or table with one row per rater, whose ``rater_*`` columns are joined to `Ratings.raters`.
     item, rater, answer, questions, rater_attributes, categories, text, has_label, missing, normalise, duplicates
@@ -62,6 +68,9 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     sets
         Attributes of items whose cells hold several values, besides ``harm_type`` and ``topic``; see
         `Ratings.with_sets`.
+    rename
+        New names of columns, ``{"worker": "rater_id"}``, and of values, ``{"rater_locale": {"IN": "India"}}``, in each
+        file that has them.
     kind, rater_columns, item_columns, annotators
         As for `read_long`; the kind is detected by default.
 
@@ -79,27 +88,88 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     """
     if isinstance(source, Ratings):
         raise InvalidInput("These ratings have been read. Give the path of a file, or a table in memory.")
+    rules = check_rules(missing, normalise, duplicates)
     options = _file_options(item, rater, answer, questions, rater_columns, item_columns, annotators)
+    read = partial(
+        Ratings.from_frame,
+        questions=questions,
+        answer=answer,
+        rater_attributes=rater_attributes,
+        categories=categories,
+        text=text,
+        has_label=has_label,
+        missing=missing,
+        normalise=normalise,
+        duplicates=duplicates,
+    )
+    sources = source if _holds_sources(source) else [source]
+    renamer = SourceRenamer(rename or {}, several=len(sources) > 1)
+    tables = items if _holds_sources(items) else None
+    if tables is not None and len(tables) != len(sources):
+        raise InvalidInput(f"{len(tables)} tables of items are given for {len(sources)}. Give one for each, in order.")
+    parts = []
+    for number, one in enumerate(sources):
+        part = _read_source(one, options, kind, renamer, read)
+        parts.append(part if tables is None else _join_items(part, tables[number], item))
+    renamer.require_all()
+    ratings = parts[0] if len(parts) == 1 else merge_ratings(parts, _label(sources))
+    ratings = _join(ratings, None if tables is not None else items, raters, item, rater, rules, bins, sets)
+    return replace(ratings, notes=(*ratings.notes, *_suggest_bins(ratings)))
+
+
+def _holds_sources(source: Any) -> bool:
+    """Return whether a source is a list of files and tables, not of dicts."""
+    return isinstance(source, list) and bool(source) and not any(isinstance(one, dict) for one in source)
+
+
+def _label(sources: Sequence[Any]) -> list[str]:
+    return label_sources([str(Path(one)) if is_path(one) else None for one in sources])
+
+
+def _read_source(
+    source: Any,
+    options: RatingsFileOptions,
+    kind: str | None,
+    renamer: "SourceRenamer",
+    read: Callable[..., Ratings],
+) -> Ratings:
+    """Return the ratings of one file or table."""
     loaded = load_source(source, options, kind=kind)
     with name_source(source):
-        ratings = Ratings.from_frame(
-            loaded.frame,
-            item=item if loaded.kind is None else names.ITEM_ID,
-            rater=rater if loaded.kind is None else names.RATER_ID,
-            questions=questions,
-            answer=answer,
-            rater_attributes=rater_attributes,
-            categories=categories,
-            text=text,
-            has_label=has_label,
-            missing=missing,
-            normalise=normalise,
-            duplicates=duplicates,
+        frame, notes = renamer.rename(loaded.frame)
+        ratings = read(
+            frame,
+            item=options.item if loaded.kind is None else names.ITEM_ID,
+            rater=options.rater if loaded.kind is None else names.RATER_ID,
         )
-    ratings = replace(ratings, notes=(*loaded.notes, *ratings.notes))
-    rules = check_rules(missing, normalise, duplicates)
-    ratings = _join(ratings, items, raters, item, rater, rules, bins, sets)
-    return replace(ratings, notes=(*ratings.notes, *_suggest_bins(ratings)))
+    return replace(ratings, notes=(*loaded.notes, *notes, *ratings.notes))
+
+
+class SourceRenamer:
+    """Renames of columns and values, applied to several tables; unused ones are refused."""
+
+    def __init__(self, renames: Renames, *, several: bool = False) -> None:
+        self._renames = renames
+        self._several = several
+        self._used: set[str] = set()
+        self._columns: set[str] = set()
+
+    def rename(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+        """Return a table with other names, and a note on names that the DICES releases spell differently."""
+        table, used = rename_table(frame, self._renames)
+        self._used |= used
+        self._columns |= {*frame.columns, *table.columns}
+        if not self._several:
+            return table, ()
+        known = {old: new for old, new in DICES_RENAMES.items() if old in table.columns and new not in table.columns}
+        notes = tuple(
+            f"The column {old} is read as {new}, its name in the other release." for old, new in known.items()
+        )
+        return table.rename(known), notes
+
+    def require_all(self) -> None:
+        """Raise for a rename that applied to no table."""
+        require_renames(self._renames, self._used, self._columns)
 
 
 def _join(
@@ -114,9 +184,7 @@ def _join(
 ) -> Ratings:
     """Return ratings with the attributes of tables of items and raters, and with intervals."""
     if items is not None:
-        table = to_frame(items)
-        with name_source(items):
-            ratings = ratings.with_items(table, item=item if item in table.columns else names.ITEM_ID)
+        ratings = _join_items(ratings, items, item)
     if raters is not None:
         table = to_frame(raters)
         with name_source(raters):
@@ -125,6 +193,12 @@ def _join(
     for axis, edges in (bins or {}).items():
         ratings = ratings.with_bins(axis, edges)
     return ratings.with_sets([sets] if isinstance(sets, str) else sets)
+
+
+def _join_items(ratings: Ratings, items: Any, item: str) -> Ratings:
+    table = to_frame(items)
+    with name_source(items):
+        return ratings.with_items(table, item=item if item in table.columns else names.ITEM_ID)
 
 
 def _suggest_bins(ratings: Ratings) -> Iterator[str]:
@@ -180,6 +254,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     duplicates: Duplicates = "refuse",
     bins: Mapping[str, Sequence[float]] | None = None,
     sets: Sequence[str] = (),
+    rename: Renames | None = None,
     kind: str | None = None,
     rater_columns: str | None = None,
     item_columns: str | None = None,
@@ -225,6 +300,9 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     try:
         options = _file_options(item, rater, answer, questions, rater_columns, item_columns, annotators)
         loaded = load_source(source, options, kind=kind, report=faults.append)
+        renamer = SourceRenamer(rename or {})
+        loaded = loaded._replace(frame=renamer.rename(loaded.frame)[0])
+        renamer.require_all()
         rules = check_rules(missing, normalise, duplicates)
     except DissensusError as error:
         unreadable = unreadable_validation(name, error)

@@ -19,7 +19,7 @@ from dissensus.stats.significance import benjamini_hochberg, holm
 
 OF_POOL: Final = ("answer_share", "pairwise_agreement", "irr")
 OF_GROUPS: Final = ("answer_share", "mean_difference", "group_distance", "between_share")
-FEW_ITEMS: Final = 20
+FEW_ITEMS: Final = 30
 """Number of items below which intervals and tests depend on single items."""
 MOST_VALUES: Final = 100
 ALPHA: Final = 0.05
