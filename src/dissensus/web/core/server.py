@@ -1,5 +1,6 @@
 """Server: listen with one or several worker processes."""
 
+import ctypes
 import gc
 import os
 import signal
@@ -28,6 +29,10 @@ SHUTDOWN_TIMEOUT_S: Final = 30
 
 WORKER_TIMEOUT_S: Final = 60
 """Time for a worker to answer the supervisor; importing the site takes longer than the default on a busy machine."""
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
+MALLOC_OPTIONS: Final = {M_ARENA_MAX: 2, M_TRIM_THRESHOLD: 128 * 1024, M_MMAP_THRESHOLD: 128 * 1024}
+"""Options of glibc. By default each of many threads gets an arena, which keeps its largest size for ever."""
 
 LOG_CONFIG: Final[dict[str, Any]] = {
     "version": 1,
@@ -130,11 +135,21 @@ def _config(settings: Settings, keys: SecretKeys) -> uvicorn.Config:
 
 
 def _create_worker_app(settings: Settings, keys: SecretKeys) -> FastAPI:
+    _set_malloc_options()
     app = create_app(settings, keys, jobs=settings.background_jobs)
     # Collections visit objects of requests alone; with all modules they would block requests for a fifth of a second.
     gc.collect()
     gc.freeze()
     return app
+
+
+def _set_malloc_options() -> None:
+    """Set the options of malloc, unless the environment does or the C library has none."""
+    if not any(name.startswith("MALLOC_") for name in os.environ):
+        with suppress(AttributeError, OSError):
+            mallopt = ctypes.CDLL(None).mallopt
+            for option, value in MALLOC_OPTIONS.items():
+                mallopt(option, value)
 
 
 def _listening(host: str, port: int) -> socket.socket:
