@@ -153,7 +153,7 @@ def _read(rows: Sequence[ItemRow], analysis: Analysis) -> str:
 
 def _notes(rows: Sequence[ItemRow], analysis: Analysis, n_values: int) -> Iterator[str]:
     if analysis.settings.bootstrap:
-        level, n = analysis.settings.level, analysis.settings.bootstrap
+        level, n = analysis.settings.confidence, analysis.settings.bootstrap
         yield f"Lines: {100 * level:g} % intervals, {n:,} bootstrap replicates."
     warnings = dict.fromkeys(str(row.warning) for row in rows if row.warning is not None)
     yield from (f"{FEW} {warning}: read with care." for warning in warnings)
