@@ -105,6 +105,7 @@ from dissensus.stats.exact import freeman_halton as freeman_halton
 from dissensus.stats.exact import odds_ratio as odds_ratio
 from dissensus.stats.result import Estimate as Estimate
 from dissensus.stats.significance import benjamini_hochberg as benjamini_hochberg
+from dissensus.stats.significance import holm as holm
 from dissensus.stats.significance import max_t as max_t
 from dissensus.stats.significance import permutation_p as permutation_p
 

@@ -29,6 +29,15 @@ def benjamini_hochberg(p: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def holm(p: Sequence[float]) -> list[float]:
+    """The smallest level at which each test is rejected: tests in order of p, each with those not yet rejected."""
+    adjusted = []
+    for p_value in p:
+        levels = [other * sum(each >= other for each in p) for other in p if other <= p_value]
+        adjusted.append(min(1.0, max(levels)))
+    return adjusted
+
+
 def max_t(observed: Sequence[float], replicates: Sequence[Sequence[float]]) -> list[float]:
     """Westfall and Young (1993), step-down: each test against the maximum over itself and all weaker ones."""
     columns = list(zip(*replicates, strict=True))

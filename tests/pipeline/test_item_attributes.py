@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,7 +18,7 @@ from dissensus.pipeline.analyse import Analysis, analyse
 from dissensus.pipeline.analyse.result import ItemRow
 from dissensus.schema.ratings.table import Ratings
 
-OPTIONS = {"permutations": 60, "bootstrap": 30, "seed": 2}
+OPTIONS: dict[str, Any] = {"permutations": 60, "bootstrap": 30, "seed": 2}
 TOPICS = ("Racial", "Legal,Racial", "Legal", "Health,Racial", "Health", "Legal")
 
 

@@ -1,16 +1,19 @@
 """Permutation p-values and their adjustment for many tests."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, rankdata
+from statsmodels.stats.multitest import multipletests
 from tests.oracles import significance as oracle
 from tests.stats.compare import close
 from tests.strategies import Floats, quick
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.significance import Method, benjamini_hochberg, max_t, permutation_p
+from dissensus.stats.significance import Method, benjamini_hochberg, holm, max_t, permutation_p
 
 METHODS: tuple[Method, ...] = ("two-sided", "grasp")
 #: few distinct values, so that ties abound
@@ -133,10 +136,22 @@ def test_one_test_needs_no_adjustment() -> None:
     assert np.isnan(benjamini_hochberg(np.array([np.nan]))).all()
 
 
+@quick
+@given(p_values)
+def test_holm_by_definition_and_by_statsmodels(p: list[float]) -> None:
+    adjusted = holm(np.array(p))
+    np.testing.assert_allclose(adjusted, oracle.holm(p), rtol=1e-12)
+    np.testing.assert_allclose(adjusted, multipletests(p, method="holm")[1], rtol=1e-12)
+    assert (adjusted >= benjamini_hochberg(np.array(p)) - 1e-15).all()
+    with_hole = holm(np.array([*p, np.nan]))
+    np.testing.assert_array_equal(with_hole, [*adjusted, np.nan])
+
+
 @pytest.mark.parametrize("p", [[-0.1, 0.5], [0.5, 1.1]], ids=str)
-def test_malformed_p(p: list[float]) -> None:
+@pytest.mark.parametrize("adjust", [benjamini_hochberg, holm])
+def test_malformed_p(adjust: Callable[[Floats], Floats], p: list[float]) -> None:
     with pytest.raises(InvalidInput):
-        benjamini_hochberg(np.array(p))
+        adjust(np.array(p))
 
 
 @pytest.mark.parametrize("seed", range(8))
