@@ -43,6 +43,7 @@ from dissensus.pipeline.aggregate import ResampledLabels as ResampledLabels
 from dissensus.pipeline.aggregate import worst_answer as worst_answer
 from dissensus.pipeline.analyse import Analysis as Analysis
 from dissensus.pipeline.analyse import GroupDivergence as GroupDivergence
+from dissensus.pipeline.analyse import ItemRow as ItemRow
 from dissensus.pipeline.analyse import PairDivergence as PairDivergence
 from dissensus.pipeline.analyse import Row as Row
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis as AttemptAnalysis

@@ -18,8 +18,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _SOURCE: Final = """ratings
-        Ratings from `read_ratings`, or what it takes: the path of a file, a pandas, polars or Arrow table, or a list of
-        dicts.
+        Ratings from `read_ratings`, or what it takes: the path of a file, a pandas, polars or Arrow table, a list of
+        dicts, or a list of files and tables, which are read as one.
 """
 _READING: Final = """    **reading
         How the ratings are read, as for `read_ratings`: `item`, `rater`, `answer`, `rater_attributes`, `categories`,

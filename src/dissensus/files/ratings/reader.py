@@ -19,7 +19,7 @@ from dissensus.schema.ratings.bins import suggest_bins
 from dissensus.schema.ratings.cleaning import CleaningRules, Duplicates, check_rules
 from dissensus.schema.ratings.column_choice import ALL
 from dissensus.schema.ratings.findings import FailedCheck
-from dissensus.schema.ratings.merging import label_sources, merge_ratings
+from dissensus.schema.ratings.merge import label_sources, merge_ratings
 from dissensus.schema.ratings.renames import DICES_RENAMES, Renames, rename_table, require_renames
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.ratings.validation import Validation, unreadable_validation, validate_table
@@ -108,8 +108,8 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     if tables is not None and len(tables) != len(sources):
         raise InvalidInput(f"{len(tables)} tables of items are given for {len(sources)}. Give one for each, in order.")
     parts = []
-    for number, one in enumerate(sources):
-        part = _read_source(one, options, kind, renamer, read)
+    for number, single in enumerate(sources):
+        part = _read_source(single, options, kind, renamer, read)
         parts.append(part if tables is None else _join_items(part, tables[number], item))
     renamer.require_all()
     ratings = parts[0] if len(parts) == 1 else merge_ratings(parts, _label(sources))
@@ -119,11 +119,11 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
 
 def _holds_sources(source: Any) -> bool:
     """Return whether a source is a list of files and tables, not of dicts."""
-    return isinstance(source, list) and bool(source) and not any(isinstance(one, dict) for one in source)
+    return isinstance(source, list) and bool(source) and not any(isinstance(entry, dict) for entry in source)
 
 
 def _label(sources: Sequence[Any]) -> list[str]:
-    return label_sources([str(Path(one)) if is_path(one) else None for one in sources])
+    return label_sources([str(Path(source)) if is_path(source) else None for source in sources])
 
 
 def _read_source(

@@ -2,8 +2,17 @@
 
 from dissensus.pipeline.analyse.divergence import group_divergence
 from dissensus.pipeline.analyse.divergence_result import GroupDivergence, PairDivergence
-from dissensus.pipeline.analyse.result import Analysis, Row
+from dissensus.pipeline.analyse.result import Analysis, ItemRow, Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.analyse.table import analyse
 
-__all__ = ["Analysis", "AnalysisSettings", "GroupDivergence", "PairDivergence", "Row", "analyse", "group_divergence"]
+__all__ = [
+    "Analysis",
+    "AnalysisSettings",
+    "GroupDivergence",
+    "ItemRow",
+    "PairDivergence",
+    "Row",
+    "analyse",
+    "group_divergence",
+]

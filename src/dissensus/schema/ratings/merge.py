@@ -110,8 +110,8 @@ def _refuse_conflicts(lines: pl.DataFrame, attribute: str) -> None:
     raters = values.filter(pl.col("n") > 1)[names.RATER_ID].sort()
     if raters.is_empty():
         return
-    told = known.filter(pl.col(names.RATER_ID) == raters[0]).rows()
-    listed = ", ".join(f"{format_value(value)} in {label}" for _, value, label in told)
+    occurrences = known.filter(pl.col(names.RATER_ID) == raters[0]).rows()
+    listed = ", ".join(f"{format_value(value)} in {label}" for _, value, label in occurrences)
     raise InvalidInput(
         f"Rater {format_value(raters[0])} has {attribute} {listed}.{count_rest(len(raters) - 1, 'such rater')} If the "
         f"values mean the same, rename one of them: --rename '{attribute}:OLD=NEW'. If the column means something else "
