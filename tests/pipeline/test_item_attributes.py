@@ -132,6 +132,9 @@ def test_counts_have_shares_by_attribute(ratings: Ratings) -> None:
 def test_refusals(ratings: Ratings) -> None:
     with pytest.raises(NotFound, match=r"Items have no attribute 'harm_tpye'\. Did you mean 'harm_type'\?"):
         analyse(ratings, by_item="harm_tpye")
+    texts = ratings.with_items(ratings.items.select("item_id", response=pl.lit("Hello")))
+    with pytest.raises(InvalidInput, match="response holds texts"):
+        analyse(texts, by_item="response")
     many = ratings.items.select("item_id", item_code=pl.col("item_id"))
     wide = Ratings.from_frame(simulate_frame(1, n_items=101)).with_items(
         pl.DataFrame({"item_id": [f"item-{i:03}" for i in range(101)], "item_code": [str(i) for i in range(101)]})

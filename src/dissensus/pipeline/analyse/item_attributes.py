@@ -12,7 +12,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.result import Analysis, ItemRow, Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.schema.campaign.gold import DEGREES
-from dissensus.schema.ratings.columns import REST
+from dissensus.schema.ratings.columns import REST, TEXTS
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.result import none_if_nan
 from dissensus.stats.significance import benjamini_hochberg, holm
@@ -32,6 +32,8 @@ def resolve_item_attributes(ratings: Ratings, attributes: str | Sequence[str]) -
     names = [attributes] if isinstance(attributes, str) else attributes
     resolved = tuple(dict.fromkeys(ratings.item_attribute(name) for name in names))
     for name in resolved:
+        if name in TEXTS:
+            raise InvalidInput(f"{name} holds texts, not values that items share. Name another attribute of items.")
         n_values = ratings.item_members(name)["value"].n_unique()
         if n_values > MOST_VALUES:
             raise InvalidInput(

@@ -47,7 +47,7 @@ class Selection:
         value, whose ``stratum`` is null: ``n_items``, of which ``n_personal_data`` and ``n_duplicates`` were excluded,
         so that ``n_left`` could be drawn; ``n_wanted``, null for strata outside the allocation, and ``n_chosen``.
     items
-        One row for each item, in the order of their ids: ``item_id``, ``stratum``, several joined by |, ``outcome``
+        One row for each item, in the order of their ids: ``item_id``, ``stratum``, several joined by ``|``, ``outcome``
         (chosen, not drawn, exact duplicate, near duplicate, personal data, missing value, not asked for), the item that
         it is a ``duplicate_of``, and the kinds of ``personal_data`` found in it.
     sample
