@@ -88,7 +88,7 @@ def test_rows_as_dicts_are_a_table() -> None:
     rows = [{"item_id": "1", "rater_id": rater, "Q_overall": answer} for rater, answer in (("a", "Yes"), ("b", "No"))]
     assert ds.read_ratings(rows).n_ratings == 2
     with pytest.raises(InvalidInput, match="or a list of dicts, not list"):
-        ds.read_ratings(["1", "a", "Yes"])
+        ds.read_ratings([["1", "a", "Yes"]])
 
 
 def test_a_wide_table_is_read_without_a_detour(tmp_path: Path) -> None:
