@@ -129,6 +129,15 @@ def test_counts_have_shares_by_attribute(ratings: Ratings) -> None:
     assert own[None, "answer_share"].n_raters is None
 
 
+def test_numbers_are_read_in_intervals(ratings: Ratings) -> None:
+    words = ratings.items.select("item_id", item_words=pl.Series([str(7 * i) for i in range(30)]))
+    binned = ratings.with_items(words).with_bins("item_words", [10, 100])
+    analysis = analyse(binned, by_item="item_words")
+    sizes = {row.value: row.n_items_of_value for row in analysis.item_rows}
+    assert list(sizes.items()) == [("under 10", 2), ("10–99", 13), ("100+", 15)]
+    assert binned.where("item_words", "under 10").n_items == 2
+
+
 def test_refusals(ratings: Ratings) -> None:
     with pytest.raises(NotFound, match=r"Items have no attribute 'harm_tpye'\. Did you mean 'harm_type'\?"):
         analyse(ratings, by_item="harm_tpye")

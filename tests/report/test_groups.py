@@ -120,3 +120,12 @@ def test_long_names_are_cut_before_layout() -> None:
     figure = agreement(analyse(Ratings.from_frame(frame), by="gender"), "gender")
     assert len(figure.render("json")) < 200_000
     assert truncate_text(name, 100).endswith("…")
+
+
+def test_a_group_of_one_rater_is_named_and_not_drawn_where_raters_agree() -> None:
+    groups = groups_of(pool(White=9, Black=1), "race")
+    assert groups.compared == ("White",)
+    assert groups.drawn == ("Black", "White")
+    assert groups.single_notes == ("Not drawn, since one rater has no agreement: Black.",)
+    alone = groups_of(pool(White=1, Black=1), "race")
+    assert (alone.compared, alone.single_notes) == (("Black", "White"), ())

@@ -89,7 +89,7 @@ BinsOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="AXIS=A,B,…",
-        help="Intervals of a numeric attribute, as age=18,30,45; repeatable.",
+        help="Intervals of a numeric attribute of raters or items, as age=18,30,45; repeatable.",
         rich_help_panel=READING,
     ),
 ]

@@ -76,6 +76,17 @@ class DisplayedGroups:
         return tuple(name for name in self.listed if name in set(largest))
 
     @property
+    def compared(self) -> tuple[str, ...]:
+        """Groups in figures of agreement: those of two raters or more, if there are such."""
+        return tuple(name for name in self.drawn if self.sizes[name] > 1) or self.drawn
+
+    @property
+    def single_notes(self) -> tuple[str, ...]:
+        """Note on groups of one rater, which figures of agreement leave out."""
+        single = [escape_unprintable(name) for name in self.drawn if name not in self.compared]
+        return (f"Not drawn, since one rater has no agreement: {', '.join(single)}.",) * bool(single)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Notes on marked, suppressed and undrawn groups."""
         notes = []

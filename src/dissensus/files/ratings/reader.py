@@ -64,7 +64,8 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     item, rater, answer, questions, rater_attributes, categories, text, has_label, missing, normalise, duplicates
         As for `Ratings.from_frame`.
     bins
-        Lowest values of the intervals of numeric attributes: ``{"age": [18, 30, 45]}``; see `Ratings.with_bins`.
+        Lowest values of the intervals of numeric attributes of raters or items: ``{"age": [18, 30, 45]}``; see
+        `Ratings.with_bins`.
     sets
         Attributes of items whose cells hold several values, besides ``harm_type`` and ``topic``; see
         `Ratings.with_sets`.

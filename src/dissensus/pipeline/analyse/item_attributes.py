@@ -38,7 +38,8 @@ def resolve_item_attributes(ratings: Ratings, attributes: str | Sequence[str]) -
         if n_values > MOST_VALUES:
             raise InvalidInput(
                 f"{name} has {n_values:,} values, and at most {MOST_VALUES} are analysed one by one. Name an attribute "
-                "with fewer values; if its cells hold several values each, name it as a set: --sets (in Python: sets=)."
+                f"with fewer values. If they are numbers, make intervals: --bins {name}=A,B,… (in Python: bins=); if "
+                "its cells hold several values each, name it as a set: --sets (in Python: sets=)."
             )
         if not n_values:
             raise InvalidInput(f"No item has a value of {name}. Leave it out, or join a table that has it (--items).")
@@ -58,10 +59,13 @@ def analyse_item_attributes(
 
 
 def _list_parts(ratings: Ratings, attribute: str) -> Iterator[tuple[str, str, pl.Series]]:
-    """Yield attribute, value and the mask of items; sets in the order of their frequency, others by name."""
+    """Yield attribute, value and the mask of items; sets by frequency, intervals in their order, others by name."""
     members = ratings.item_members(attribute)
     values = members["value"].unique().sort().to_list()
-    if set(values) <= set(DEGREES):
+    declared = ratings.items[attribute].dtype
+    if isinstance(declared, pl.Enum):
+        values.sort(key=declared.categories.to_list().index)
+    elif set(values) <= set(DEGREES):
         values.sort(key=DEGREES.index)
     elif attribute in ratings.sets:
         counts = dict(members["value"].value_counts().iter_rows())

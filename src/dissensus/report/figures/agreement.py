@@ -35,7 +35,7 @@ def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
     """
     groups, rows = select_rows(analysis, groups)
     pool = {row.metric: row.estimate for row in analysis.overall}
-    drawn = {metric: [row_by_group[name] for name in groups.drawn] for metric, row_by_group in rows.items()}
+    drawn = {metric: [row_by_group[name] for name in groups.compared] for metric, row_by_group in rows.items()}
     all_rows = [row for row_by_group in rows.values() for row in row_by_group.values()]
 
     scales = build_significance_scales([row for row_by_group in drawn.values() for row in row_by_group])
@@ -51,8 +51,8 @@ def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
         table=pl.DataFrame(
             [{name: getattr(row, name) for name in TABLE} for row in all_rows], infer_schema_length=None
         ),
-        draw=lambda width: draw_panels([groups.label(name) for name in groups.drawn], draw, width),
-        notes=(*_notes(analysis), *groups.notes),
+        draw=lambda width: draw_panels([groups.label(name) for name in groups.compared], draw, width),
+        notes=(*_notes(analysis), *groups.single_notes, *groups.notes),
     )
 
 

@@ -91,7 +91,7 @@ def item_gaps(analysis: Analysis, attribute: str, groups: str | DisplayedGroups)
         of_group = [gaps.get((value, group)) for value in values[:MOST]]
         return draw_estimates(of_group, 0.0, names, scales, beside=list(gaps.values()))
 
-    titles = {group: truncate_text(groups.label(group, size=False), PANEL) for group in groups.drawn}
+    titles = {group: truncate_text(groups.label(group, size=False), PANEL) for group in groups.compared}
     return Figure(
         name=f"gaps-{make_slug(attribute)}-{groups.slug}",
         axis=groups.axis,
@@ -105,6 +105,7 @@ def item_gaps(analysis: Analysis, attribute: str, groups: str | DisplayedGroups)
             f"Share of {escape_unprintable(analysis.settings.share_of)} in a group less that of "
             f"{escape_unprintable(analysis.settings.against)}, on the same items. Dashed: no difference.",
             *_notes(rows, analysis, len(values)),
+            *groups.single_notes,
             *groups.notes,
         ),
     )

@@ -53,7 +53,7 @@ def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
         raise UndefinedEstimate("There is no permutation distribution: the analysis was made without permutations.")
     groups, rows = select_rows(analysis, groups)
     row_index = {id(row): r for r, row in enumerate(analysis.rows)}
-    drawn = {metric: [row_by_group[name] for name in groups.drawn] for metric, row_by_group in rows.items()}
+    drawn = {metric: [row_by_group[name] for name in groups.compared] for metric, row_by_group in rows.items()}
     all_rows = [row for row_by_group in rows.values() for row in row_by_group.values()]
     scales = build_significance_scales([row for row_by_group in drawn.values() for row in row_by_group])
 
@@ -67,10 +67,11 @@ def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
         title=f"Observed by {groups.title}, over what chance gives",
         reading=describe_groups(all_rows, analysis, groups),
         table=_table(all_rows, [analysis.null[:, row_index[id(row)]] for row in all_rows]),
-        draw=lambda width: draw_panels([groups.label(name) for name in groups.drawn], draw, width),
+        draw=lambda width: draw_panels([groups.label(name) for name in groups.compared], draw, width),
         notes=(
             f"Grey: the distribution over {analysis.settings.permutations:,} permutations of the raters' demographic "
             f"rows, seed {analysis.settings.seed}, each to its own height. Line: observed.",
+            *groups.single_notes,
             *groups.notes,
         ),
     )

@@ -398,19 +398,19 @@ class Ratings:
         return replace(self, raters=raters, notes=self.notes + header_notes + notes)
 
     def with_bins(self, axis: str, edges: Sequence[float]) -> Self:
-        """Return the same ratings with a numeric attribute of raters in intervals.
+        """Return the same ratings with a numeric attribute of raters, or of items, in intervals.
 
         Parameters
         ----------
         axis
-            The attribute, such as "age" or "rater_age".
+            The attribute, such as "age" or "rater_age", or an attribute of items, such as "item_words".
         edges
             The lowest value of each interval but the first, in order: 18, 30, 45 gives under 18, 18–29, 30–44, 45+.
 
         Raises
         ------
         NotFound
-            No attribute of raters has that name.
+            No attribute has that name.
         InvalidInput
             The edges do not increase, or no value is a number.
 
@@ -418,6 +418,9 @@ class Ratings:
         -----
         Values that are not numbers, such as "Prefer not to say", stay groups of their own, after the intervals.
         """
+        if axis in self.items.columns[1:]:
+            binned, notes = bin_attribute(self.items[axis], edges)
+            return replace(self, items=self.items.with_columns(binned), notes=self.notes + notes)
         name = self.axis_name(axis)
         binned, notes = bin_attribute(self._single_axis(name), edges)
         return replace(self, raters=self.raters.with_columns(binned), notes=self.notes + notes)
