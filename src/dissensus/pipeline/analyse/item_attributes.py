@@ -83,6 +83,7 @@ def _analyse_part(part: Ratings, settings: AnalysisSettings, attribute: str, val
         settings,
         axes=axes,
         by_item=(),
+        differences=False,
         against=settings.against if axes else REST,
         permutations=settings.permutations if axes else 0,
     )
