@@ -9,7 +9,7 @@ from dissensus.stats.bootstrap import draw_resamples, two_way_interval
 
 pytestmark = pytest.mark.slow
 
-N_RATERS, N_REPLICATES, SIMULATIONS = 60, 300, 600
+N_RATERS, N_REPLICATES, SIMULATIONS = 60, 200, 600
 EVERYBODY = np.zeros(N_RATERS, dtype=np.int32)
 
 
@@ -32,6 +32,8 @@ def cover(n_items: int) -> float:
     for seed in np.random.SeedSequence(n_items).spawn(SIMULATIONS):
         yes = draw_yes(rng, n_items)
         raters, items = draw_resamples(seed.spawn(N_REPLICATES), EVERYBODY, n_items, "both")
+        assert raters is not None
+        assert items is not None
         alone = share(yes, raters, np.ones_like(items)), share(yes, np.ones_like(raters), items)
         low, high = two_way_interval(np.array([yes.mean()]), share(yes, raters, items), *alone, confidence=0.95)
         hits += int(low[0] <= truth <= high[0])
