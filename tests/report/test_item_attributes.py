@@ -64,7 +64,10 @@ def test_small_groups_are_left_out_with_all_groups_of_the_value(ratings: Ratings
 def test_a_report_has_both_figures_in_the_section_of_items(ratings: Ratings) -> None:
     report = build(ratings, by="race", by_item="degree_of_harm", permutations=0, bootstrap=0, contested=0)
     section = next(section for section in report.sections if section.name == "items")
-    assert [part.name for part in section.parts if isinstance(part, Figure)][1:] == ["by-item-degree-of-harm", "gaps-degree-of-harm-race"]
+    assert [part.name for part in section.parts if isinstance(part, Figure)][1:] == [
+        "by-item-degree-of-harm",
+        "gaps-degree-of-harm-race",
+    ]
     assert report["groups"].table is not None
     assert "attribute" not in report["groups"].table.columns
     assert "by_item=('degree_of_harm',)" in report.command
