@@ -90,7 +90,7 @@ def test_small_groups_are_marked() -> None:
     text = str(analyse(ratings, by=["race"], min_raters=8))
     assert re.search(r"^White +6†", text, re.MULTILINE)
     assert re.search(r"^Black +8 ", text, re.MULTILINE)
-    assert "† fewer than 8 raters" in text
+    assert "† fewer than 8 raters, read with care: White (6)" in text
     assert "†" not in str(analyse(ratings, by=["race"], min_raters=6))
 
 

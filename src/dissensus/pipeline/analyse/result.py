@@ -48,6 +48,8 @@ WITHIN = ("irr", "negentropy", "plurality_size")
 SIGNED = ("mean_difference", *DIFFERENCES)
 WITHHELD = "‡"
 FEW = "†"
+# Most small groups that a note names, and most characters of a name.
+NAMED, LONGEST = 12, 80
 FAMILIES = {
     "table": "the whole table",
     "metric": "each metric",
@@ -371,8 +373,13 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
         units = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
         yield f"[ ] {100 * settings.confidence:g} % intervals, {settings.bootstrap:,} bootstrap replicates of {units}."
     yield from _explain_withheld(analysis)
-    if any(_small(row, analysis) for row in analysis.rows):
-        yield f"{FEW} fewer than {settings.min_raters} raters: read with care."
+    small = [row for row in analysis.rows if row.group is not None and _small(row, analysis)]
+    if small:
+        names = [escape_unprintable(str(row.group))[:LONGEST] for row in small]
+        groups = list(dict.fromkeys(f"{name} ({row.n_raters})" for name, row in zip(names, small, strict=True)))
+        more = f" and {len(groups) - NAMED:,} more" if len(groups) > NAMED else ""
+        listed = ", ".join(groups[:NAMED]) + more
+        yield f"{FEW} fewer than {settings.min_raters} raters, read with care: {listed}."
     few = next((row.warning for row in analysis.item_rows if _few_items(row)), None)
     if few:
         yield f"{FEW} beside items, {str(few).split('; ')[-1]}: intervals and tests depend on single items."
