@@ -266,7 +266,7 @@ def validate(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     source
-        As for `read_ratings`.
+        One file or table, as for `read_ratings`.
     items, raters, bins, sets
         As for `read_ratings`; checked if the table itself has no errors.
     item, rater, answer, questions, rater_attributes, categories, text, has_label, missing, normalise, duplicates
