@@ -6,7 +6,7 @@ from tests.pipeline.tables import simulate_frame
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse import Analysis, analyse
-from dissensus.report.builder import build
+from dissensus.report.builder import build, figures_of
 from dissensus.report.figure import Figure
 from dissensus.report.figures.item_attributes import item_attribute, item_gaps
 from dissensus.report.groups import groups_of
@@ -59,6 +59,11 @@ def test_small_groups_are_left_out_with_all_groups_of_the_value(ratings: Ratings
     assert shown.table["value"].unique().to_list() == ["all"]
     with pytest.raises(NotFound, match="No groups of race are compared by item set"):
         item_gaps(analyse(uneven, by="race"), "item_set", "race")
+
+
+def test_figures_of_an_analysis_include_them(analysis: Analysis) -> None:
+    names = [figure.name for figure in figures_of(analysis)]
+    assert names[-2:] == ["by-item-degree-of-harm", "gaps-degree-of-harm-race"]
 
 
 def test_a_report_has_both_figures_in_the_section_of_items(ratings: Ratings) -> None:

@@ -1,17 +1,19 @@
 """Report of a ratings file, with the sections that it supports."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from inspect import signature
 
-from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
 from dissensus.pipeline.analyse.item_attributes import resolve_item_attributes
 from dissensus.pipeline.analyse.table import resolve_answer, resolve_axes, run_analysis
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
+from dissensus.report.figures.item_attributes import item_attribute, item_gaps
 from dissensus.report.figures.null import null
 from dissensus.report.groups import number_repeated_names
 from dissensus.report.methods import METHODS, Method
@@ -161,12 +163,23 @@ def build(  # noqa: PLR0913 - options are keyword-only
 
 
 def figures_of(analysis: Analysis) -> tuple[Figure, ...]:
-    """Return the figures of an analysis: agreement of each axis and, with permutations, the null distributions."""
+    """Return the figures of an analysis: agreement and, with permutations, null distributions of each axis.
+
+    Those by attributes of items follow.
+    """
     axes = analysis.settings.axes
     over_chance = [null(analysis, axis) for axis in axes] if analysis.settings.permutations else []
-    figures = [*(agreement(analysis, axis) for axis in axes), *over_chance]
+    figures = [*(agreement(analysis, axis) for axis in axes), *over_chance, *_draw_item_attributes(analysis)]
     names = number_repeated_names([figure.name for figure in figures])
     return tuple(replace(figure, name=name) for figure, name in zip(figures, names, strict=True))
+
+
+def _draw_item_attributes(analysis: Analysis) -> Iterator[Figure]:
+    for attribute in analysis.settings.by_item:
+        yield item_attribute(analysis, attribute)
+        for axis in analysis.settings.axes:
+            with suppress(NotFound):
+                yield item_gaps(analysis, attribute, axis)
 
 
 def _choose_axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], tuple[str, ...]]:
