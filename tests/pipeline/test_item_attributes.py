@@ -61,6 +61,7 @@ def test_an_item_with_several_topics_counts_in_each(full: Analysis) -> None:
         *("Legal", "Racial", "Health"),  # by frequency
     ]
     assert any(note.startswith("harm_type holds sets of values") for note in full.notes)
+    assert "1 of 30 items has no degree_of_harm." in full.notes
 
 
 def test_all_values_are_one_family(ratings: Ratings, full: Analysis) -> None:

@@ -130,6 +130,15 @@ def _adjust(rows: list[ItemRow], settings: AnalysisSettings) -> Iterator[ItemRow
         yield replace(row, p_adjusted=none_if_nan(value))
 
 
+def describe_attributes(ratings: Ratings, settings: AnalysisSettings) -> Iterator[str]:
+    """Yield notes on sets, and on items without a value."""
+    yield from ratings.describe_sets(settings.by_item)
+    for attribute in settings.by_item:
+        n = ratings.n_items - ratings.item_members(attribute)["row"].n_unique()
+        if n:
+            yield f"{n:,} of {ratings.n_items:,} items {'has' if n == 1 else 'have'} no {attribute}."
+
+
 def warn_of_family(rows: Sequence[ItemRow], settings: AnalysisSettings) -> Iterator[str]:
     """Yield a warning if no single test can remain below .05 after adjustment."""
     n_tests = sum(row.p is not None for row in rows)

@@ -17,6 +17,7 @@ from dissensus.pipeline.analyse.comparisons import (
 )
 from dissensus.pipeline.analyse.item_attributes import (
     analyse_item_attributes,
+    describe_attributes,
     resolve_item_attributes,
     warn_of_family,
 )
@@ -202,7 +203,7 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
         n_items=ratings.n_items,
         n_ratings=item.size,
         categories=categories,
-        notes=tuple(dict.fromkeys((*ratings.notes, *ratings.describe_sets(settings.by_item), *_notes(axes)))),
+        notes=tuple(dict.fromkeys((*ratings.notes, *describe_attributes(ratings, settings), *_notes(axes)))),
         warnings=(*_warnings(design, settings, axes, within), *warn_of_family(item_rows, settings)),
         version=version("dissensus"),
         null=null,
