@@ -100,8 +100,8 @@ benchmark-peers: $(READY)  ## load-test other tools, write benchmarks/web/result
 chaos: $(READY)  ## kill, freeze, cut and fill the site under load, write benchmarks/web/chaos.json and docs/chaos.md
 	$(BIN)/python benchmarks/web/chaos.py $(ARGS)
 
-calibration: $(READY)  ## measure coverage and size, write docs/generated/calibration.md
-	$(BIN)/python benchmarks/calibration.py $(ARGS)
+calibration: $(READY)  ## measure size and coverage by design, write docs/generated/{size,coverage}.md
+	$(BIN)/python -m benchmarks.calibration $(ARGS)
 
 reproduce: $(READY)  ## compare published values with ours, write docs/generated, figures and the gallery
 	$(BIN)/python reproduce/dices.py

@@ -1,134 +1,218 @@
-"""Measure the coverage of the intervals and the size of the tests, and write docs/generated/calibration.md.
+"""Measure the size of the tests and the coverage of the intervals of `analyse` in many designs.
 
-    make calibration
+    make calibration                             # all designs, then docs/generated/size.md and coverage.md
+    make calibration ARGS='--only "8 against 80" --simulations 5000'
+    make calibration ARGS='--simulations 0'      # the pages alone
 
-Pools are drawn from the model of `dissensus.simulate_ratings` with the shape of DICES-350: 350 items, a group and 104
-others, no difference between them. The estimand of an interval is the mean of the statistic over many such pools.
+Simulations are kept by batch in benchmarks/.calibration/, so that a run can be stopped, continued and divided among
+processes. Groups do not differ. The estimand of an interval is the mean of the statistic over all simulations.
 """
 
 import argparse
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-
-from dissensus.pipeline.simulate import draw_answers
-from dissensus.stats.bootstrap import draw_resamples, two_way_interval
-from dissensus.stats.design import METRICS, Design, statistics
-from dissensus.stats.permutation import shuffles
-from dissensus.stats.significance import permutation_p
+from tests.support.assignments import ASSIGNMENTS
+from tests.support.null_simulations import FIELDS, simulate_null
 
 Floats = npt.NDArray[np.float64]
-SIZES = (4, 9, 13, 25, 50, 104)
-REST = 104
-N_ITEMS = 350
-HEADINGS = ("IRR", "XRR", "neg.", "cross-neg.", "plurality", "voting", "GAI")
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "calibration.md"
-INSIDE, OUTSIDE = np.array([0]), np.array([-1])
+Kind = Literal["size", "coverage"]
+HERE = Path(__file__).resolve().parent
+PAGES = HERE.parent / "docs" / "generated"
+BATCH = 50
+KINDS: tuple[Kind, ...] = ("size", "coverage")
+UNBIASED = {
+    "answer_share": "share",
+    "mean_difference": "difference",
+    "pairwise_agreement": "agreement",
+    "group_distance": "distance",
+    "between_share": "between",
+}
+PUBLISHED = {
+    "irr": "IRR",
+    "xrr": "XRR",
+    "negentropy": "neg.",
+    "cross_negentropy": "cross-neg.",
+    "plurality_size": "plurality",
+    "voting_agreement": "voting",
+    "gai": "GAI",
+    "corrected_gai": "corrected GAI",
+    "dsi": "DSI",
+}
+DIFFERENCES = {
+    "pairwise_agreement_difference": "agreement",
+    "irr_difference": "IRR",
+    "negentropy_difference": "neg.",
+    "plurality_size_difference": "plurality",
+    "gai_difference": "GAI",
+}
+NO_INTERVAL = ("between_share", "dsi")
 
 
-def pool(rng: np.random.Generator, size: int) -> tuple[Design, npt.NDArray[np.int32]]:
-    """Draw the ratings of a group of the given size and of everybody else."""
-    group = np.repeat(np.array([0, 1], dtype=np.int32), [size, REST])
-    answers = draw_answers(rng, np.zeros_like(group), N_ITEMS)
-    raters, items = np.divmod(np.arange(answers.size, dtype=np.int32), N_ITEMS)
-    return Design(items, raters, answers.ravel(), N_ITEMS, group.size, 3), group
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Simulations:
+    """All simulations of a kind of one design: fields of each statistic and group, shape (simulations,)."""
+
+    fields: dict[tuple[str, int, str], Floats]
+
+    @cached_property
+    def n(self) -> int:
+        """Number of simulations."""
+        return max((len(values) for values in self.fields.values()), default=0)
+
+    def of(self, metric: str, groups: tuple[int, ...], field: str) -> Floats:
+        """Return a field of a statistic, shape (groups, simulations); that of the axis if it has no groups."""
+        rows = [self.fields[key] for g in (*groups, -1) if (key := (metric, g, field)) in self.fields]
+        return np.array(rows) if rows else np.empty((0, 0))
 
 
-def estimands(size: int, pools: int, seed: int) -> Floats:
-    """Return the mean of each statistic over many pools."""
-    rng = np.random.default_rng([seed, size, 0])
-    drawn = []
-    for _ in range(pools):
-        design, group = pool(rng, size)
-        drawn.append(statistics(design, group[None], INSIDE, OUTSIDE)[0, 0])
-    return np.asarray(np.nanmean(drawn, axis=0))
+def read(folder: Path, name: str, kind: Kind) -> Simulations:
+    """Read all batches of a design."""
+    parts: dict[tuple[str, int, str], list[Floats]] = defaultdict(list)
+    for path in sorted(folder.glob(f"{_slug(name)}.{kind}.*.npz")):
+        with np.load(path) as batch:
+            for field in FIELDS:
+                for metric, group, values in zip(batch["metrics"], batch["groups"], batch[field].T, strict=True):
+                    parts[str(metric), int(group), field].append(values)
+    return Simulations(fields={key: np.concatenate(values) for key, values in parts.items()})
 
 
-def coverage(size: int, simulations: int, replicates: int, seed: int) -> tuple[Floats, Floats]:
-    """Return the share of 95 % intervals that hold the estimand, and their median width, for each statistic."""
-    truth = estimands(size, 10 * simulations, seed)
-    rng = np.random.default_rng([seed, size, 1])
-    seeds = np.random.SeedSequence([seed, size])
-    covered, widths = [], []
-    for _ in range(simulations):
-        design, group = pool(rng, size)
-        raters, items = draw_resamples(seeds.spawn(replicates), group, N_ITEMS)
-        observed = statistics(design, group[None], INSIDE, OUTSIDE)[0, 0]
-        two_way, of_raters, of_items = (
-            statistics(design, group[None], INSIDE, OUTSIDE, rater_weight=r, item_weight=i)[:, 0]
-            for r, i in ((raters, items), (raters, None), (None, items))
-        )
-        low, high = two_way_interval(observed, two_way, of_raters, of_items)
-        covered.append((low <= truth) & (truth <= high))
-        widths.append(high - low)
-    return np.mean(covered, axis=0), np.nanmedian(widths, axis=0)
+def run(folder: Path, name: str, kind: Kind, batch: int, options: argparse.Namespace) -> None:
+    """Simulate one batch and keep it, unless another process has begun it."""
+    path = folder / f"{_slug(name)}.{kind}.{batch:04}.npz"
+    try:
+        os.close(os.open(path.with_suffix(".started"), os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    seed = (options.seed, list(ASSIGNMENTS).index(name), KINDS.index(kind), batch)
+    permutations, bootstrap = (options.permutations, 0) if kind == "size" else (0, options.replicates)
+    result = simulate_null(name, BATCH, permutations=permutations, bootstrap=bootstrap, seed=seed)
+    fields = {field: getattr(result, field) for field in FIELDS}
+    np.savez_compressed(path, metrics=np.array(result.metrics), groups=np.array(result.groups), **fields)
 
 
-def rejections(size: int, simulations: int, permutations: int, seed: int) -> tuple[Floats, Floats]:
-    """Return how often a true null is rejected at 5 %, by the two-sided and by the grasp rule."""
-    rng = np.random.default_rng([seed, size, 2])
-    seeds = np.random.SeedSequence([seed, size, 2])
-    counts = np.zeros((2, len(METRICS)))
-    for _ in range(simulations):
-        design, group = pool(rng, size)
-        drawn = shuffles(seeds.spawn(permutations), group.size)
-        observed = statistics(design, group[None], INSIDE, OUTSIDE)[0, 0]
-        null = statistics(design, group[drawn], INSIDE, OUTSIDE)[:, 0]
-        counts[0] += permutation_p(observed, null) <= 0.05
-        counts[1] += permutation_p(observed, null, method="grasp") < 0.05
-    return counts[0] / simulations, counts[1] / simulations
+def _slug(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in name)
 
 
-def table(rows: list[tuple[str, Floats]], digits: int = 1, scale: float = 100) -> str:
-    """Return a Markdown table with one column a statistic."""
-    lines = ["| raters | " + " | ".join(HEADINGS) + " |", "|--:" * 8 + "|"]
-    lines += [f"| {name} | " + " | ".join(f"{scale * v:.{digits}f}" for v in values) + " |" for name, values in rows]
+def rejections(simulations: Simulations, metric: str, groups: tuple[int, ...], field: str = "p") -> str:
+    """Return the rejections at 5 % in percent, bold beyond the goal and in italics if conservative."""
+    p = simulations.of(metric, groups, field)
+    if not np.isfinite(p).any():
+        return "–"
+    share = 100 * float((p <= 0.05 + 1e-9).mean())
+    return f"**{share:.1f}**" if share > 6 else f"*{share:.1f}*" if share < 4 else f"{share:.1f}"
+
+
+def coverage(simulations: Simulations, warned: Simulations, metric: str, groups: tuple[int, ...]) -> str:
+    """Return the coverage in percent, bold if too low, in italics if too high; § for a warning in the row."""
+    estimates, low, high = (simulations.of(metric, groups, field) for field in ("estimates", "low", "high"))
+    defined = np.isfinite(low)
+    if not defined.any():
+        return "–"
+    truth = np.nanmean(estimates, axis=1, keepdims=True)
+    share = 100 * float(((low <= truth) & (truth <= high))[defined].mean())
+    mark = " §" if warned.of(metric, groups, "warned").mean() > 0.5 else ""
+    return f"{f'**{share:.1f}**' if share < 93 else f'*{share:.1f}*' if share > 97 else f'{share:.1f}'}{mark}"
+
+
+def table(folder: Path, kind: Kind, metrics: dict[str, str], field: str = "p") -> str:
+    """Return a Markdown table with a line for each design, or for each side of an unequal one."""
+    lines = [f"| design | n | {' | '.join(metrics.values())} |", "|---|--:|" + "--:|" * len(metrics)]
+    for name, null in ASSIGNMENTS.items():
+        simulations = read(folder, name, kind)
+        if not simulations.n:
+            continue
+        warned = simulate_warnings(name) if kind == "coverage" else simulations
+        for side, groups in null.sides:
+            cells = [
+                rejections(simulations, metric, groups, field)
+                if kind == "size"
+                else coverage(simulations, warned, metric, groups)
+                for metric in metrics
+            ]
+            lines.append(f"| {name}{side and f': {side}'} | {simulations.n:,} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Run everything and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--simulations", type=int, default=600)
-    parser.add_argument("--replicates", type=int, default=400)
-    parser.add_argument("--permutations", type=int, default=199)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    covered, widths = [], []
-    for size in SIZES:
-        shares, width = coverage(size, options.simulations, options.replicates, options.seed)
-        covered.append((str(size), shares))
-        widths.append((str(size), width))
-        print(size, shares.round(3), flush=True)
-    tests = []
-    for size in (9, 25, 50):
-        two_sided, grasp = rejections(size, 2 * options.simulations, options.permutations, options.seed)
-        tests += [(f"{size} two-sided", two_sided), (f"{size} grasp", grasp)]
-        print(size, two_sided.round(3), grasp.round(3), flush=True)
-    error = 100 * np.sqrt(0.95 * 0.05 / options.simulations)
-    test_error = 100 * np.sqrt(0.95 * 0.05 / (2 * options.simulations))
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(
-        f"""% Made by `make calibration`; do not edit.
+def simulate_warnings(name: str) -> Simulations:
+    """Return a few simulations with the warnings that rows have now."""
+    result = simulate_null(name, 9, bootstrap=2)
+    rows = zip(result.metrics, result.groups, result.warned.T, strict=True)
+    return Simulations(fields={(metric, group, "warned"): values for metric, group, values in rows})
 
-Share of 95 % two-way intervals that hold the estimand, in percent, over {options.simulations} simulated pools of a
-group and {REST} other raters × {N_ITEMS} items, with {options.replicates} bootstrap replicates each
-(Monte Carlo standard error {error:.1f} points):
 
-{table(covered)}
-
-Median width of these intervals:
-
-{table(widths, digits=3, scale=1)}
-
-Rejections of a true null at 5 %, in percent, over {2 * options.simulations} simulated pools with {options.permutations}
-permutations each (standard error {test_error:.1f} points):
-
-{table(tests)}
-""",
-        encoding="utf-8",
+def write_size(folder: Path, options: argparse.Namespace) -> None:
+    """Write the page of the tests."""
+    of_analyse, naive, of_differences = (
+        table(folder, "size", metrics, field)
+        for metrics, field in (
+            ({**UNBIASED, **PUBLISHED}, "p"),
+            ({name: PUBLISHED[name] for name in list(PUBLISHED)[:7]}, "naive_p"),
+            (DIFFERENCES, "p"),
+        )
     )
+    text = f"""% Made by `make calibration`; do not edit.
+
+Rejections of a true null at 5 %, in percent, over n simulations with {options.permutations} permutations each (standard
+error 1.0 points for n = 500, 0.5 for n = 2,000). **Bold**: above 6 %. *Italics*: conservative, below 4 %. A withheld
+test counts as not rejected; – means no test.
+
+{of_analyse}
+
+Differences of a group from the rest:
+
+{of_differences}
+
+Published statistics, tested without regard to the assignment; `analyse` withholds these tests:
+
+{naive}
+"""
+    (PAGES / "size.md").write_text(text, encoding="utf-8")
+
+
+def write_coverage(folder: Path, options: argparse.Namespace) -> None:
+    """Write the page of the intervals."""
+    metrics = {name: heading for name, heading in {**UNBIASED, **PUBLISHED}.items() if name not in NO_INTERVAL}
+    text = f"""% Made by `make calibration`; do not edit.
+
+Share of 95 % two-way intervals that hold the estimand, in percent, over n simulations with {options.replicates}
+bootstrap replicates each (standard error 1.0 points for n = 500, 0.5 for n = 2,000). **Bold**: below 93 %. *Italics*:
+above 97 %. §: the row of `analyse` has a warning.
+
+{table(folder, "coverage", metrics)}
+
+Differences of a group from the rest:
+
+{table(folder, "coverage", DIFFERENCES)}
+"""
+    (PAGES / "coverage.md").write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Run what is missing and write the pages."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--only", action="append", choices=list(ASSIGNMENTS), help="a design; all by default")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="both by default")
+    parser.add_argument("--simulations", type=int, default=2000)
+    parser.add_argument("--permutations", type=int, default=199)
+    parser.add_argument("--replicates", type=int, default=299)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", type=Path, default=HERE / ".calibration")
+    options = parser.parse_args()
+    options.folder.mkdir(exist_ok=True)
+    for batch in range(options.simulations // BATCH):
+        for name in options.only or ASSIGNMENTS:
+            for kind in options.kind or KINDS:
+                run(options.folder, name, kind, batch, options)
+    write_size(options.folder, options)
+    write_coverage(options.folder, options)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ class NullDesign:
     strata
         Shares of each group in each stratum of raters, shape (G, S); raters rate the items of their stratum and are
         exchanged within it. None for no strata.
+    parts
+        Names of groups that differ in size or load, with their codes; empty if all groups are alike.
     """
 
     sizes: tuple[int, ...]
@@ -42,6 +44,12 @@ class NullDesign:
     cuts: tuple[float, ...] = tuple(CUTS)
     careless: float = 0.0
     strata: tuple[tuple[float, ...], ...] | None = None
+    parts: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+    @property
+    def sides(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Groups that are alike, with their name; one without a name if all are."""
+        return self.parts or (("", tuple(range(len(self.sizes)))),)
 
 
 def _random(*shares: float) -> Callable[[np.random.Generator, Codes, int], Mask]:
@@ -67,7 +75,9 @@ def _quota(n_each: int, n_shared: int = N_ITEMS) -> Callable[[np.random.Generato
 
 
 _EVEN: Final = (30, 30, 30)
+_HEAVY: Final = (("the heavier", (0,)), ("the others", (1, 2)))
 _RARE: Final = (1.881,)
+_TENTH: Final = (1.282,)
 _FIVE: Final = (-0.842, -0.253, 0.253, 0.842)
 
 ASSIGNMENTS: Final[dict[str, NullDesign]] = {
@@ -75,19 +85,26 @@ ASSIGNMENTS: Final[dict[str, NullDesign]] = {
     "random sparse": NullDesign(sizes=_EVEN, assign=_random(0.2, 0.2, 0.2)),
     "quota, 4 of each group": NullDesign(sizes=_EVEN, assign=_quota(4)),
     "quota, 2 of each group": NullDesign(sizes=_EVEN, assign=_quota(2)),
-    "loads 55 and 15 %": NullDesign(sizes=_EVEN, assign=_random(0.55, 0.15, 0.15)),
-    "loads 30 and 20 %": NullDesign(sizes=_EVEN, assign=_random(0.3, 0.2, 0.2)),
+    "loads 55 and 15 %": NullDesign(sizes=_EVEN, assign=_random(0.55, 0.15, 0.15), parts=_HEAVY),
+    "loads 30 and 20 %": NullDesign(sizes=_EVEN, assign=_random(0.3, 0.2, 0.2), parts=_HEAVY),
     "nested": NullDesign(sizes=_EVEN, assign=_quota(4, 0)),
     "nested locales": NullDesign(sizes=(45, 45), assign=_random(0.6, 0.6), strata=((0.6, 0.3, 0.1), (0.2, 0.3, 0.5))),
     "a third of items shared": NullDesign(sizes=_EVEN, assign=_quota(4, N_ITEMS // 3)),
-    "8 against 80": NullDesign(sizes=(8, 80), assign=_random(1, 1)),
-    "8 against 80, sparse": NullDesign(sizes=(8, 80), assign=_random(0.4, 0.4)),
+    "8 against 80": NullDesign(sizes=(8, 80), assign=_random(1, 1), parts=(("the 8", (0,)), ("the 80", (1,)))),
+    "8 against 80, sparse": NullDesign(
+        sizes=(8, 80), assign=_random(0.4, 0.4), parts=(("the 8", (0,)), ("the 80", (1,)))
+    ),
     "30 items": NullDesign(sizes=(20, 20, 20), assign=_random(1, 1, 1), n_items=30),
     "3 % Yes": NullDesign(sizes=(20, 20, 20), assign=_random(1, 1, 1), cuts=_RARE),
     "3 % Yes, sparse": NullDesign(sizes=_EVEN, assign=_random(0.2, 0.2, 0.2), cuts=_RARE),
     "a fifth careless": NullDesign(sizes=(20, 20, 20), assign=_random(1, 1, 1), careless=0.2),
     "five answers": NullDesign(sizes=(20, 20, 20), assign=_random(1, 1, 1), cuts=_FIVE),
     "five answers, sparse": NullDesign(sizes=_EVEN, assign=_random(0.2, 0.2, 0.2), cuts=_FIVE),
+    "10 % Yes": NullDesign(sizes=(20, 20, 20), assign=_random(1, 1, 1), cuts=_TENTH),
+    "60 items": NullDesign(sizes=(20, 20, 20), assign=_random(1, 1, 1), n_items=60),
+    "4 against 80": NullDesign(sizes=(4, 80), assign=_random(1, 1), parts=(("the 4", (0,)), ("the 80", (1,)))),
+    "13 against 80": NullDesign(sizes=(13, 80), assign=_random(1, 1), parts=(("the 13", (0,)), ("the 80", (1,)))),
+    "25 against 80": NullDesign(sizes=(25, 80), assign=_random(1, 1), parts=(("the 25", (0,)), ("the 80", (1,)))),
 }
 
 

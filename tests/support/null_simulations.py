@@ -9,14 +9,16 @@ from tests.support.assignments import draw_stratified_null
 from dissensus.pipeline.analyse.columns import COLUMNS, DIFFERENCES, PUBLISHED
 from dissensus.pipeline.analyse.comparisons import AxisComparison
 from dissensus.pipeline.analyse.permutations import compute_tests
-from dissensus.pipeline.analyse.resampling import GroupTable, ProgressTicks, compute_intervals
+from dissensus.pipeline.analyse.resampling import ProgressTicks, compute_intervals
 from dissensus.pipeline.analyse.result import Row
-from dissensus.pipeline.analyse.rows import build_rows, compute_between_share, compute_estimates
+from dissensus.pipeline.analyse.rows import build_rows
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.analyse.significance import add_significance
+from dissensus.pipeline.analyse.table import estimate_axis
 from dissensus.stats.significance import permutation_p
 
 Floats = NDArray[np.float64]
+FIELDS = ("estimates", "low", "high", "warned", "p", "naive_p")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,8 +73,7 @@ def _simulate(
     inside = np.arange(int(group.max()) + 1, dtype=np.int32)
     axis = AxisComparison("rater_group", group, tuple(map(str, inside)), inside, np.full_like(inside, -1))
     answer, tick, columns = design.n_categories - 1, ProgressTicks(None, settings), (*COLUMNS, *DIFFERENCES)
-    estimates = compute_estimates(design, axis, answer, columns)
-    table = GroupTable(axis, estimates, compute_between_share(design, axis), columns=columns)
+    table = estimate_axis(design, axis, answer, columns)
     if settings.bootstrap:
         intervals = compute_intervals(design, table, seeds.spawn(settings.bootstrap), settings, answer, tick)
         table = replace(table, intervals=intervals)

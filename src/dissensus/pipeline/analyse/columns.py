@@ -16,6 +16,22 @@ COMPARED: Final = ("pairwise_agreement", "irr", "negentropy", "plurality_size", 
 
 DIFFERENCES: Final = tuple(f"{metric}_difference" for metric in COMPARED)
 
+OF_GROUP: Final = ("answer_share", "pairwise_agreement", "irr", "negentropy", "plurality_size")
+"""Statistics of a group alone."""
+
+SMALL_SAMPLE: Final = (
+    "answer_share",
+    "mean_difference",
+    "pairwise_agreement",
+    "xrr",
+    "cross_negentropy",
+    "plurality_size",
+    "voting_agreement",
+    "pairwise_agreement_difference",
+    "plurality_size_difference",
+)
+"""Statistics whose intervals have a small-sample factor; those of others are wide enough in small groups without."""
+
 AXIS_COLUMNS: Final = ("between_share", "dsi")
 """Statistics of an axis."""
 

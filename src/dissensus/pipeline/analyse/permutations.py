@@ -173,7 +173,8 @@ def _withhold(
     """Return the reasons why tests that depend on the assignment are withheld, in the order of the columns."""
     comparisons, seed, columns = (block.inside, block.outside), np.random.SeedSequence(entropy), table.columns
     effect = assignment_effect(design, block.codes, permuted, *comparisons, seed=seed)
-    names, shuffled = METRICS, effect.shuffled
+    names: tuple[str, ...] = METRICS
+    shuffled = effect.shuffled
     if columns != COLUMNS:
         names = (*names, *DIFFERENCES[1:])
         exchanged = statistics(*exchange_ratings(design, block.codes, seed=seed), *join_reversed(*comparisons))

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, UNBIASED
+from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, OF_GROUP, SMALL_SAMPLE, UNBIASED
 from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
+from dissensus.pipeline.analyse.coverage import IntervalDesign
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
 from dissensus.stats.design import METRICS, Design, chunks, statistics
@@ -44,6 +45,7 @@ class GroupTable:
     intervals: Floats | None = None
     tests: AxisTests | None = None
     columns: tuple[str, ...] = COLUMNS
+    designs: tuple[IntervalDesign, ...] = ()
 
 
 class ProgressTicks:
@@ -91,11 +93,30 @@ def compute_intervals(
     replicates = {name: np.concatenate(arrays) for name, arrays in parts.items() if arrays}
     if settings.resample == "both":
         ends = two_way_interval(
-            observed, replicates["both"], replicates["raters"], replicates["items"], confidence=settings.confidence
+            observed,
+            replicates["both"],
+            replicates["raters"],
+            replicates["items"],
+            confidence=settings.confidence,
+            n_raters=_count_raters(axis, table.columns),
+            n_items=np.where([column in SMALL_SAMPLE for column in table.columns], design.n_items, np.inf),
         )
     else:
         ends = interval(observed, replicates[settings.resample], confidence=settings.confidence)
     return np.stack(ends)
+
+
+def _count_raters(axis: AxisComparison, columns: tuple[str, ...]) -> Floats:
+    """Return the raters of the smaller side of each statistic, shape (C, M); infinite without small-sample factor."""
+    total = axis.sizes.sum()
+    result = np.full((len(axis.inside), len(columns)), np.inf)
+    for c, (g, h) in enumerate(zip(axis.inside, axis.outside, strict=True)):
+        within = axis.sizes[g]
+        across = min(within, total - within if h < 0 else axis.sizes[h])
+        for m, column in enumerate(columns):
+            if column in SMALL_SAMPLE:
+                result[c, m] = within if column in OF_GROUP else across
+    return result
 
 
 def compute_columns(
@@ -110,11 +131,13 @@ def compute_columns(
     item_weight: Codes | None = None,
 ) -> tuple[Floats, GroupStatistics]:
     """Return the statistics of each comparison in the order of the columns, shape (B, C, M), and the unbiased ones."""
-    weights = {"rater_weight": rater_weight, "item_weight": item_weight}
-    unbiased = group_statistics(design, group, inside, outside, answer=answer, **weights)
+    unbiased = group_statistics(
+        design, group, inside, outside, answer=answer, rater_weight=rater_weight, item_weight=item_weight
+    )
+    compute = partial(statistics, design, group, rater_weight=rater_weight, item_weight=item_weight)
     if columns == COLUMNS:
-        return order_columns(statistics(design, group, inside, outside, **weights), unbiased), unbiased
-    published = statistics(design, group, *join_reversed(inside, outside), **weights)
+        return order_columns(compute(inside, outside), unbiased), unbiased
+    published = compute(*join_reversed(inside, outside))
     first, _ = np.split(published, 2, axis=1)
     differences = subtract_reversed(published)
     agreement = unbiased.agreement_difference[..., None]

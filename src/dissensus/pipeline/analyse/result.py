@@ -11,6 +11,7 @@ import polars as pl
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES
+from dissensus.pipeline.analyse.coverage import WIDE
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 from dissensus.schema.axes import resolve_axis
@@ -18,17 +19,6 @@ from dissensus.schema.hints import format_list
 from dissensus.schema.tabular_result import TabularResult
 
 SCHEMA_VERSION = 1
-# Smallest number of raters at which 95 % intervals of simulated pools have at least 93 % coverage; smaller pools fall
-# below or were not simulated. See docs/generated/calibration.md, made by `make calibration`.
-CALIBRATED_FROM = {
-    "irr": 9,
-    "xrr": 13,
-    "negentropy": 9,
-    "cross_negentropy": 25,
-    "plurality_size": 50,
-    "voting_agreement": 9,
-    "gai": 9,
-}
 
 HEADINGS = {
     "irr": "IRR",
@@ -47,6 +37,7 @@ DIFFERENCE_HEADINGS = {
 WITHIN = ("irr", "negentropy", "plurality_size")
 SIGNED = ("mean_difference", *DIFFERENCES)
 WITHHELD = "‡"
+WARNED = "§"
 FEW = "†"
 # Most small groups that a note names, and most characters of a name.
 NAMED, LONGEST = 12, 80
@@ -390,14 +381,25 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
     rows = [*(row for row in analysis.overall if row.metric in WITHIN), *analysis.rows]
     reasons = dict.fromkeys(row.reason for row in rows if row.estimate is None and row.reason)
     yield from (f"{UNKNOWN} {reason}" for reason in reasons)
-    narrow = dict.fromkeys(row.metric for row in (*analysis.overall, *analysis.rows) if row.warning)
-    if narrow:
-        least = ", ".join(
-            f"{CALIBRATED_FROM[metric]} for {HEADINGS[metric]}" for metric in HEADINGS if metric in narrow
-        )
-        yield f"Note: intervals are too narrow with fewer raters than {least}."
+    yield from _explain_warnings(analysis)
     yield from (f"Note: {note}" for note in analysis.notes)
     yield from (f"Warning: {warning}" for warning in analysis.warnings)
+
+
+def _explain_warnings(analysis: Analysis) -> Iterator[str]:
+    """Yield the warnings of rows, each with the statistics that have it."""
+    metrics: dict[str, dict[str, None]] = {}
+    for row in (*analysis.overall, *analysis.rows):
+        if row.warning is not None:
+            metrics.setdefault(row.warning, {})[_name_metric(row.metric)] = None
+    for warning, names in metrics.items():
+        yield f"{'Note:' if warning == WIDE else WARNED} {warning}: {', '.join(names)}."
+
+
+def _name_metric(metric: str) -> str:
+    if metric in DIFFERENCE_HEADINGS:
+        return f"difference of {DIFFERENCE_HEADINGS[metric]}"
+    return {**HEADINGS, **CORRECTED_HEADINGS, "answer_share": "share", "mean_difference": "difference"}[metric]
 
 
 def _explain_withheld(analysis: Analysis) -> Iterator[str]:
@@ -493,13 +495,15 @@ def _number(n: int | None, unknown: str = UNKNOWN) -> str:
 def _cell(row: Row) -> DisplayCell:
     if row.estimate is None:
         return DisplayCell(UNKNOWN)
+    mark = "" if row.warning in {None, WIDE} else WARNED
     interval = (
         ""
         if row.ci_low is None or row.ci_high is None
-        else f"[{format_short(row.ci_low)}, {format_short(row.ci_high)}]"
+        else f"[{format_short(row.ci_low)}, {format_short(row.ci_high)}]{mark}"
     )
     sign = "+" if row.metric in SIGNED else ""
-    return DisplayCell(f"{row.estimate:{sign}.3f}", WITHHELD if _withheld(row) else row.stars, interval)
+    stars = (WITHHELD if _withheld(row) else row.stars) + ("" if interval else mark)
+    return DisplayCell(f"{row.estimate:{sign}.3f}", stars, interval)
 
 
 def _withheld(row: Row) -> bool:

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES
+from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES, OF_GROUP
 from dissensus.pipeline.analyse.comparisons import AxisComparison
+from dissensus.pipeline.analyse.coverage import IntervalDesign, warn_of_coverage
 from dissensus.pipeline.analyse.resampling import Floats, GroupTable
-from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Row
+from dissensus.pipeline.analyse.result import Row
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.association import gai
 from dissensus.stats.cohesion import negentropy, plurality_size
@@ -34,7 +35,6 @@ WITHIN: dict[str, Callable[..., Estimate]] = {
     "negentropy": negentropy,
     "plurality_size": plurality_size,
 }
-OF_GROUP = ("answer_share", *WITHIN)
 ACROSS: dict[str, Callable[..., Estimate]] = {
     "group_distance": group_distance,
     "xrr": xrr,
@@ -44,6 +44,10 @@ ACROSS: dict[str, Callable[..., Estimate]] = {
 }
 
 Counts = npt.NDArray[np.int32]
+
+DEPENDENT = tuple(name for name in DIFFERENCES if not name.startswith("pairwise"))
+"""Differences of statistics that depend on the number of raters."""
+MAX_RATIO = 1.1
 
 ALONE = ("negentropy", "plurality_size")
 """Statistics that a single rater would have at their maximum."""
@@ -113,7 +117,8 @@ def build_rows(table: GroupTable) -> Iterator[Row]:
     for c, estimates in enumerate(table.estimates):
         for m, metric in enumerate(table.columns):
             ends = None if table.intervals is None else table.intervals[:, c, m]
-            yield _row(axis, c, metric, estimates.get(metric), ends)
+            row = _row(axis, c, metric, estimates.get(metric), ends)
+            yield replace(row, warning=_warn(row, table.designs[c]))
     yield _between(table)
     yield _dsi(table)
 
@@ -137,8 +142,6 @@ def _row(
     if isinstance(estimate, UndefinedEstimate):
         return replace(blank, reason=str(estimate))
     low, high = (None, None) if ends is None else (none_if_nan(ends[0]), none_if_nan(ends[1]))
-    enough = CALIBRATED_FROM.get(metric, 0)
-    few = low is not None and n_raters < enough
     return replace(
         blank,
         estimate=estimate.estimate,
@@ -146,9 +149,21 @@ def _row(
         ties=estimate.ties,
         ci_low=low,
         ci_high=high,
-        warning=f"intervals of {metric} are too narrow with fewer than {enough} raters" if few else None,
         reason="every bootstrap replicate is undefined" if ends is not None and low is None else None,
     )
+
+
+def _warn(row: Row, design: IntervalDesign) -> str | None:
+    """Return the caveats about a row."""
+    coverage = None if row.ci_low is None else warn_of_coverage(row.metric, design)
+    return "; ".join(filter(None, (coverage, _warn_of_sizes(row, design)))) or None
+
+
+def _warn_of_sizes(row: Row, design: IntervalDesign) -> str | None:
+    ratio = design.n_raters / max(1, design.n_others)
+    if row.metric not in DEPENDENT or row.estimate is None or 1 / MAX_RATIO <= ratio <= MAX_RATIO:
+        return None
+    return "groups of different size differ by chance: compare with null_mean"
 
 
 def _between(table: GroupTable) -> Row:

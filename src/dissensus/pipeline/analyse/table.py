@@ -15,6 +15,7 @@ from dissensus.pipeline.analyse.comparisons import (
     build_pool_comparison,
     compare_axis,
 )
+from dissensus.pipeline.analyse.coverage import describe_interval_designs
 from dissensus.pipeline.analyse.item_attributes import (
     analyse_item_attributes,
     describe_attributes,
@@ -175,7 +176,7 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
     within = build_exchangeable_strata(ratings, settings.permute_within, axes)
     share_of = categories.index(settings.share_of)
     tables = [
-        _estimate_axis(design, axis, share_of, (*COLUMNS, *DIFFERENCES) if compares else COLUMNS)
+        estimate_axis(design, axis, share_of, (*COLUMNS, *DIFFERENCES) if compares else COLUMNS)
         for axis, compares in ((pool, False), *((axis, settings.differences) for axis in axes))
     ]
     if settings.bootstrap:
@@ -210,9 +211,15 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
     )
 
 
-def _estimate_axis(design: Design, axis: AxisComparison, answer: int, columns: tuple[str, ...]) -> GroupTable:
-    estimates = compute_estimates(design, axis, answer, columns)
-    return GroupTable(axis, estimates, compute_between_share(design, axis), columns=columns)
+def estimate_axis(design: Design, axis: AxisComparison, answer: int, columns: tuple[str, ...]) -> GroupTable:
+    """Return the estimates of an axis, without intervals and tests."""
+    return GroupTable(
+        axis,
+        compute_estimates(design, axis, answer, columns),
+        compute_between_share(design, axis),
+        columns=columns,
+        designs=describe_interval_designs(design, axis),
+    )
 
 
 def _refuse_rater_options(ratings: Ratings, settings: AnalysisSettings) -> None:
