@@ -60,7 +60,7 @@ def simulate_null(
         estimates=collect("estimate"),
         low=collect("ci_low"),
         high=collect("ci_high"),
-        warned=np.array([[row.warning is not None for row in of_one] for of_one, _ in drawn], dtype=np.float64),
+        warned=np.array([[_warns_of_interval(row) for row in of_one] for of_one, _ in drawn], dtype=np.float64),
         p=collect("p"),
         naive_p=np.array([naive for _, naive in drawn]),
     )
@@ -85,3 +85,7 @@ def _simulate(
     tested, _ = add_significance(rows, [table, table], settings)
     naive = permutation_p(table.tests.tested, table.tests.null_tested)
     return tested, np.where([row.metric in PUBLISHED for row in rows], naive, np.nan)
+
+
+def _warns_of_interval(row: Row) -> bool:
+    return "interval" in (row.warning or "")

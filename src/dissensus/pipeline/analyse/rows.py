@@ -45,8 +45,10 @@ ACROSS: dict[str, Callable[..., Estimate]] = {
 
 Counts = npt.NDArray[np.int32]
 
-DEPENDENT = tuple(name for name in DIFFERENCES if not name.startswith("pairwise"))
+DEPENDENT = ("negentropy_difference", "plurality_size_difference")
 """Differences of statistics that depend on the number of raters."""
+CHANCE_CORRECTED, ENOUGH = ("irr_difference", "gai_difference"), 25
+"""Differences of statistics that depend on it with fewer raters than this."""
 MAX_RATIO = 1.1
 
 ALONE = ("negentropy", "plurality_size")
@@ -160,8 +162,9 @@ def _warn(row: Row, design: IntervalDesign) -> str | None:
 
 
 def _warn_of_sizes(row: Row, design: IntervalDesign) -> str | None:
-    ratio = design.n_raters / max(1, design.n_others)
-    if row.metric not in DEPENDENT or row.estimate is None or 1 / MAX_RATIO <= ratio <= MAX_RATIO:
+    smaller, larger = sorted((design.n_raters, design.n_others))
+    depends = row.metric in DEPENDENT or (row.metric in CHANCE_CORRECTED and smaller < ENOUGH)
+    if not depends or row.estimate is None or larger <= MAX_RATIO * smaller:
         return None
     return "groups of different size differ by chance: compare with null_mean"
 
