@@ -4,12 +4,11 @@
     make calibration ARGS='--only "8 against 80" --simulations 5000'
     make calibration ARGS='--simulations 0'      # the pages alone
 
-Simulations are kept by batch in benchmarks/.calibration/, so that a run can be stopped, continued and divided among
-processes. Groups do not differ. The estimand of an interval is the mean of the statistic over all simulations.
+Simulations are kept by batch in benchmarks/.calibration/, so that a run can be stopped, continued and, by design or
+kind, divided among processes. Groups do not differ. The estimand of an interval is the mean of the statistic over all simulations.
 """
 
 import argparse
-import os
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,11 +83,9 @@ def read(folder: Path, name: str, kind: Kind) -> Simulations:
 
 
 def run(folder: Path, name: str, kind: Kind, batch: int, options: argparse.Namespace) -> None:
-    """Simulate one batch and keep it, unless another process has begun it."""
+    """Simulate one batch and keep it, unless it is there."""
     path = folder / f"{_slug(name)}.{kind}.{batch:04}.npz"
-    try:
-        os.close(os.open(path.with_suffix(".started"), os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
+    if path.exists():
         return
     seed = (options.seed, list(ASSIGNMENTS).index(name), KINDS.index(kind), batch)
     permutations, bootstrap = (options.permutations, 0) if kind == "size" else (0, options.replicates)
@@ -211,8 +208,9 @@ def main() -> None:
         for name in options.only or ASSIGNMENTS:
             for kind in options.kind or KINDS:
                 run(options.folder, name, kind, batch, options)
-    write_size(options.folder, options)
-    write_coverage(options.folder, options)
+    if not options.only:
+        write_size(options.folder, options)
+        write_coverage(options.folder, options)
 
 
 if __name__ == "__main__":

@@ -205,6 +205,17 @@ def test_two_way_interval_of_a_mean_has_the_variance_of_owen() -> None:
     assert (high - low) / 2 == pytest.approx(1.96 * expected, rel=0.08)
 
 
+def test_the_small_sample_factor_is_that_of_a_t_interval() -> None:
+    """Raters alone vary: sqrt(8 / 7) times t / z, with t of 7 degrees of freedom 2.3646 and of 28 degrees 2.0484."""
+    raters, items = replicates(0), np.zeros(400)
+    observed = np.array(0.0)
+    low, high = two_way_interval(observed, raters + items, raters, items)
+    for n, t in ((8, 2.3646), (29, 2.0484), (np.inf, 1.95996)):
+        lower, upper = two_way_interval(observed, raters + items, raters, items, n_raters=n, n_items=100)
+        factor = np.sqrt(1 if n == np.inf else n / (n - 1)) * t / 1.95996
+        np.testing.assert_allclose([lower, upper], factor * np.array([low, high]), rtol=0.001)
+
+
 def test_undefined_replicates_are_left_out() -> None:
     null = replicates(0)
     holes = np.concatenate([null, np.full(50, np.nan)])

@@ -211,3 +211,18 @@ def test_one_row_serves_all_replicates() -> None:
     result = statistics(of.design, of.group[None], of.inside, of.outside, rater_weight=raters, item_weight=items)
     for b in range(5):
         assert_same(result[b], observed(of, rater_weight=raters[b : b + 1], item_weight=items[b : b + 1]))
+
+
+@given(cases(), st.sampled_from(["bits", "lists"]), st.integers(0, 2**32 - 1))
+@quick
+def test_everybody_else_as_a_group_is_that_of_two_groups(of: Case, which: Kernel, seed: int) -> None:
+    weight = np.random.default_rng(seed).integers(0, 3, (1, of.design.n_raters)).astype(np.int32)
+    weights = {} if which == "bits" else {"rater_weight": weight}
+    for g in range(int(of.group.max()) + 1):
+        others = np.where(of.group < 0, -1, np.where(of.group == g, 1, 0)).astype(np.int32)
+        if not (others == 0).any() or not (others == 1).any():
+            continue
+        with kernel(which):
+            rest = statistics(of.design, of.group[None], np.array([-1]), np.array([g]), **weights)
+            two = statistics(of.design, others[None], np.array([0]), np.array([1]), **weights)
+        np.testing.assert_allclose(rest, two, atol=TOLERANCE)

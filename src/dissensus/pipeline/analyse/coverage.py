@@ -1,6 +1,6 @@
 """Warnings of intervals whose coverage was measured to be too low or too high in designs of a kind.
 
-The limits follow docs/generated/calibration-matrix.md, made by `make calibration`.
+The limits follow docs/generated/coverage.md, made by `make calibration`.
 """
 
 from collections.abc import Iterator
@@ -43,25 +43,13 @@ WIDE_IF_SPARSE: Final = ("negentropy", "plurality_size", "gai", "corrected_gai",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalDesign:
-    """Numbers on which the coverage of the intervals of a comparison depends.
-
-    Parameters
-    ----------
-    n_raters, n_others
-        Raters of the group, and those compared with.
-    n_items
-        Items that were rated.
-    minority
-        Share of the answers other than the most frequent one.
-    density
-        Share of the items that a rater rated, on average.
-    """
+    """Numbers on which the coverage of the intervals of a comparison depends."""
 
     n_raters: int
-    n_others: int
+    n_others: int  # Raters compared with
     n_items: int
-    minority: float
-    density: float
+    minority: float  # Share of the answers other than the most frequent one
+    density: float  # Share of the items that a rater rated, on average
 
 
 def describe_interval_designs(design: Design, axis: AxisComparison) -> tuple[IntervalDesign, ...]:
@@ -81,14 +69,7 @@ def describe_interval_designs(design: Design, axis: AxisComparison) -> tuple[Int
 
 
 def warn_of_coverage(metric: str, design: IntervalDesign) -> str | None:
-    """Return a warning if intervals of a statistic do not cover as often as they claim in such a design.
-
-    Examples
-    --------
-    >>> design = IntervalDesign(n_raters=8, n_others=80, n_items=350, minority=0.4, density=1.0)
-    >>> warn_of_coverage("gai", design)
-    'interval too narrow: fewer than 9 raters'
-    """
+    """Return a warning if intervals of a statistic do not cover as often as they claim in such a design."""
     reasons = list(_too_narrow(metric, design))
     if reasons:
         return f"interval too narrow: {', '.join(reasons)}"
