@@ -5,7 +5,8 @@
     make calibration ARGS='--simulations 0'      # the pages alone
 
 Simulations are kept by batch in benchmarks/.calibration/, so that a run can be stopped, continued and, by design or
-kind, divided among processes. Groups do not differ. The estimand of an interval is the mean of the statistic over all simulations.
+kind, divided among processes. Groups do not differ. The estimand of an interval is the mean of the statistic over all
+simulations.
 """
 
 import argparse

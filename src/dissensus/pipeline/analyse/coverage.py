@@ -14,31 +14,47 @@ from dissensus.pipeline.analyse.comparisons import AxisComparison
 from dissensus.stats.design import Design
 
 FEWEST_RATERS: Final = {
-    "answer_share": 13,
-    "mean_difference": 13,
-    "pairwise_agreement": 13,
-    "irr": 9,
-    "xrr": 13,
-    "negentropy": 9,
-    "cross_negentropy": 25,
-    "plurality_size": 25,
-    "voting_agreement": 9,
-    "gai": 9,
-    "corrected_gai": 9,
-    "pairwise_agreement_difference": 13,
-    "irr_difference": 9,
-    "negentropy_difference": 9,
-    "plurality_size_difference": 13,
-    "gai_difference": 9,
+    "answer_share": 9,
+    "mean_difference": 9,
+    "pairwise_agreement": 15,
+    "cross_negentropy": 30,
+    "plurality_size": 30,
+    "gai": 25,
+    "corrected_gai": 25,
+    "pairwise_agreement_difference": 15,
 }
-"""Raters of the smaller side from which on 95 % intervals covered at least 93 %."""
+"""Raters from which on 95 % intervals covered about 93 % or more."""
+
+OF_OWN: Final = (*OF_GROUP, "cross_negentropy")
+OF_OTHERS: Final = ("gai", "corrected_gai")
+"""Statistics for which the raters of the group count, or those compared with; for all others it is the smaller side."""
 
 FEWEST_ITEMS: Final = {"irr": 100, "xrr": 100, "voting_agreement": 100}
 RARE: Final = 0.15
-COVERS_IF_RARE: Final = ("mean_difference", "group_distance", "irr", "gai", "corrected_gai", "irr_difference")
+NARROW_IF_RARE: Final = (
+    "answer_share",
+    "pairwise_agreement",
+    "xrr",
+    "negentropy",
+    "cross_negentropy",
+    "plurality_size",
+    "voting_agreement",
+    "pairwise_agreement_difference",
+    "negentropy_difference",
+    "plurality_size_difference",
+)
 SPARSE: Final = 0.5
+NARROW_IF_SPARSE: Final = ("voting_agreement",)
+WIDE_IF_SPARSE: Final = ("gai", "corrected_gai")
+MANY_ANSWERS: Final = 5
+WIDE_IF_MANY_ANSWERS: Final = (
+    "negentropy",
+    "plurality_size",
+    "negentropy_difference",
+    "plurality_size_difference",
+)
+WIDE_IF_RARE: Final = ("gai", "irr_difference", "gai_difference")
 WIDE: Final = "interval wider than needed"
-WIDE_IF_SPARSE: Final = ("negentropy", "plurality_size", "gai", "corrected_gai", "negentropy_difference")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +66,7 @@ class IntervalDesign:
     n_items: int
     minority: float  # Share of the answers other than the most frequent one
     density: float  # Share of the items that a rater rated, on average
+    n_answers: int
 
 
 def describe_interval_designs(design: Design, axis: AxisComparison) -> tuple[IntervalDesign, ...]:
@@ -63,7 +80,14 @@ def describe_interval_designs(design: Design, axis: AxisComparison) -> tuple[Int
         n = int(axis.sizes[g])
         others = total - n if h < 0 else int(axis.sizes[h])
         designs.append(
-            IntervalDesign(n_raters=n, n_others=others, n_items=design.n_items, minority=minority, density=density)
+            IntervalDesign(
+                n_raters=n,
+                n_others=others,
+                n_items=design.n_items,
+                minority=minority,
+                density=density,
+                n_answers=design.n_categories,
+            )
         )
     return tuple(designs)
 
@@ -73,16 +97,28 @@ def warn_of_coverage(metric: str, design: IntervalDesign) -> str | None:
     reasons = list(_too_narrow(metric, design))
     if reasons:
         return f"interval too narrow: {', '.join(reasons)}"
-    if metric == "group_distance" or (metric in WIDE_IF_SPARSE and design.density < SPARSE):
-        return WIDE
-    return None
+    return WIDE if _is_wide(metric, design) else None
 
 
 def _too_narrow(metric: str, design: IntervalDesign) -> Iterator[str]:
-    smaller = design.n_raters if metric in OF_GROUP else min(design.n_raters, design.n_others)
-    if smaller < FEWEST_RATERS.get(metric, 0):
-        yield f"fewer than {FEWEST_RATERS[metric]} raters"
+    if metric in OF_OWN:
+        n_raters = design.n_raters
+    else:
+        n_raters = design.n_others if metric in OF_OTHERS else min(design.n_raters, design.n_others)
+    if n_raters < FEWEST_RATERS.get(metric, 0):
+        yield f"fewer than {FEWEST_RATERS[metric]} raters{' to compare with' if metric in OF_OTHERS else ''}"
     if design.n_items < FEWEST_ITEMS.get(metric, 0):
         yield f"fewer than {FEWEST_ITEMS[metric]} items"
-    if design.minority < RARE and metric not in COVERS_IF_RARE:
+    if design.minority < RARE and metric in NARROW_IF_RARE:
         yield f"{100 * (1 - design.minority):.0f} % of the answers are the same"
+    if design.density < SPARSE and metric in NARROW_IF_SPARSE:
+        yield "few ratings per item"
+
+
+def _is_wide(metric: str, design: IntervalDesign) -> bool:
+    return (
+        metric == "group_distance"
+        or (metric in WIDE_IF_SPARSE and design.density < SPARSE)
+        or (metric in WIDE_IF_RARE and design.minority < RARE)
+        or (metric in WIDE_IF_MANY_ANSWERS and design.n_answers >= MANY_ANSWERS)
+    )

@@ -166,7 +166,7 @@ def _warn_of_sizes(row: Row, design: IntervalDesign) -> str | None:
     depends = row.metric in DEPENDENT or (row.metric in CHANCE_CORRECTED and smaller < ENOUGH)
     if not depends or row.estimate is None or larger <= MAX_RATIO * smaller:
         return None
-    return "groups of different size differ by chance: compare with null_mean"
+    return "groups of different size differ by chance: compare with null_mean (JSON, CSV)"
 
 
 def _between(table: GroupTable) -> Row:
