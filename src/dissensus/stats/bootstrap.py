@@ -58,7 +58,7 @@ def _stream(seed: np.random.SeedSequence, key: int) -> np.random.Generator:
 
 
 def interval(
-    observed: FloatArray, replicates: FloatArray, *, confidence: float = 0.95
+    observed: FloatArray, replicates: FloatArray, *, confidence: float = 0.95, n: npt.ArrayLike = np.inf
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return the recentred percentile interval of each estimate, for resampling of raters alone or items alone.
 
@@ -72,6 +72,8 @@ def interval(
         Bootstrap replicates, shape (B, …).
     confidence
         Confidence level.
+    n
+        Number of units that were resampled, for the small-sample factor of :func:`two_way_interval`; infinite for none.
 
     Returns
     -------
@@ -91,7 +93,8 @@ def interval(
     (0.31, 0.69)
     """
     center, defined = _means(replicates)
-    return _percentiles(observed, np.where(defined, replicates - center, 0.0), defined, confidence)
+    factor = _small_sample_factor(np.ones(()), np.asarray(n, float), np.asarray(np.inf), confidence)
+    return _percentiles(observed, np.where(defined, replicates - center, 0.0) * factor, defined, confidence)
 
 
 def two_way_interval(

@@ -91,18 +91,14 @@ def compute_intervals(
         tick(len(chunk))
     observed = run()[0]
     replicates = {name: np.concatenate(arrays) for name, arrays in parts.items() if arrays}
+    n_raters = _count_raters(axis, table.columns)
+    n_items = np.where([column in SMALL_SAMPLE for column in table.columns], design.n_items, np.inf)
     if settings.resample == "both":
-        ends = two_way_interval(
-            observed,
-            replicates["both"],
-            replicates["raters"],
-            replicates["items"],
-            confidence=settings.confidence,
-            n_raters=_count_raters(axis, table.columns),
-            n_items=np.where([column in SMALL_SAMPLE for column in table.columns], design.n_items, np.inf),
-        )
+        drawn = (replicates[name] for name in ("both", "raters", "items"))
+        ends = two_way_interval(observed, *drawn, confidence=settings.confidence, n_raters=n_raters, n_items=n_items)
     else:
-        ends = interval(observed, replicates[settings.resample], confidence=settings.confidence)
+        n = n_raters if settings.resample == "raters" else n_items
+        ends = interval(observed, replicates[settings.resample], confidence=settings.confidence, n=n)
     return np.stack(ends)
 
 

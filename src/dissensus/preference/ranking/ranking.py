@@ -248,7 +248,8 @@ def _estimate_strengths(
     undefined = int(np.isnan(replicates[:, 0]).sum())
     if undefined == bootstrap:
         return _Strengths(observed, nan, nan, undefined, "")
-    low, high = interval(observed, replicates, confidence=confidence)
+    n_raters = np.unique(comparisons.rater).size
+    low, high = interval(observed, replicates, confidence=confidence, n=n_raters)
     return _Strengths(observed, low, high, undefined, "")
 
 
