@@ -102,6 +102,8 @@ def _slug(name: str) -> str:
 def rejections(simulations: Simulations, metric: str, groups: tuple[int, ...], field: str = "p") -> str:
     """Return the rejections at 5 % in percent, bold beyond the goal and in italics if conservative."""
     p = simulations.of(metric, groups, field)
+    if field == "naive_p":
+        p = np.where(np.isnan(p), simulations.of(metric, groups, "p"), p)
     if not np.isfinite(p).any():
         return "–"
     share = 100 * float((p <= 0.05 + 1e-9).mean())
@@ -152,7 +154,7 @@ def write_size(folder: Path, options: argparse.Namespace) -> None:
         table(folder, "size", metrics, field)
         for metrics, field in (
             ({**UNBIASED, **PUBLISHED}, "p"),
-            ({name: PUBLISHED[name] for name in list(PUBLISHED)[:7]}, "naive_p"),
+            ({"group_distance": "distance"} | {name: PUBLISHED[name] for name in list(PUBLISHED)[:7]}, "naive_p"),
             (DIFFERENCES, "p"),
         )
     )
@@ -168,7 +170,7 @@ Differences of a group from the rest:
 
 {of_differences}
 
-Published statistics, tested without regard to the assignment; `analyse` withholds these tests:
+Distance and published statistics, tested without regard to the assignment, as `analyse` does not:
 
 {naive}
 """

@@ -15,7 +15,7 @@ from dissensus.pipeline.analyse.rows import build_rows
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.analyse.significance import add_significance
 from dissensus.pipeline.analyse.table import estimate_axis
-from dissensus.stats.significance import permutation_p
+from dissensus.stats.significance import permutation_p, upper_p
 
 Floats = NDArray[np.float64]
 FIELDS = ("estimates", "low", "high", "warned", "p", "naive_p")
@@ -32,7 +32,7 @@ class NullSimulations:
     high: Floats
     warned: Floats  # 1 for a row with a warning
     p: Floats  # NaN for a withheld test
-    naive_p: Floats  # Of published statistics, withheld or not
+    naive_p: Floats  # Of published statistics and distance, withheld or not
 
 
 def simulate_null(
@@ -83,8 +83,9 @@ def _simulate(
     if table.tests is None:
         return rows, np.full(len(rows), np.nan)
     tested, _ = add_significance(rows, [table, table], settings)
-    naive = permutation_p(table.tests.tested, table.tests.null_tested)
-    return tested, np.where([row.metric in PUBLISHED for row in rows], naive, np.nan)
+    replicates = table.tests.tested, table.tests.null_tested
+    naive = np.where([row.metric == "group_distance" for row in rows], upper_p(*replicates), permutation_p(*replicates))
+    return tested, np.where([row.metric in (*PUBLISHED, "group_distance") for row in rows], naive, np.nan)
 
 
 def _warns_of_interval(row: Row) -> bool:
