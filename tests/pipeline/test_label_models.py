@@ -2,12 +2,15 @@
 
 import sys
 import warnings
+from importlib.metadata import version
 from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import polars as pl
 import pytest
+from crowdkit.aggregation import GLAD
 from tests.oracles import labels as oracles
 from tests.pipeline.tables import ratings_of
 
@@ -20,6 +23,7 @@ from dissensus.schema.ratings.table import Ratings
 
 SCALE = ["No", "Unsure", "Yes"]
 METHODS = get_args(Method)
+SOFTWARE = {"dawid-skene": "crowd-kit", "mace": "crowd-kit", "glad": "dissensus"}
 Codes = npt.NDArray[np.int64]
 
 
@@ -138,6 +142,39 @@ def test_glad_finds_able_raters_contrary_ones_and_difficult_items() -> None:
     assert model.log_likelihood < 0
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_glad_equals_crowd_kit_run_on() -> None:
+    """crowd-kit stops here after two steps, as soon as its expected log-likelihood falls."""
+    ratings, _ = simulate_labels(7, [0.9, 0.8, 0.6, 0.5, 0.1, 0.7])
+    model = label_model(ratings, "Q_overall", method="glad")
+    item, rater, answer = ratings.codes("Q_overall")
+    frame = pd.DataFrame({"task": item, "worker": rater, "label": answer})
+    stopped = GLAD().fit(frame)
+    run_on = GLAD(n_iter=12, tol=-np.inf).fit(frame)
+    by_default, expected = (fit.probas_.loc[range(ratings.n_items), range(3)].to_numpy() for fit in (stopped, run_on))
+    assert model.converged
+    assert probabilities(model) == pytest.approx(expected, abs=2e-3)
+    assert model.raters["ability"].to_list() == pytest.approx(run_on.alphas_[range(6)].to_list(), abs=2e-3)
+    easy = np.exp(run_on.betas_[range(ratings.n_items)])
+    assert (1 / model.labels["difficulty"]).to_list() == pytest.approx(easy.to_list(), rel=2e-3)
+    assert len(stopped.loss_history_) == 2
+    assert np.abs(probabilities(model) - by_default).max() > 0.05
+    assert (probabilities(model).argmax(axis=1) != by_default.argmax(axis=1)).sum() == 1
+
+
+def test_no_step_of_glad_lowers_the_posterior_density() -> None:
+    ratings, _ = simulate_labels(7, [0.9, 0.8, 0.6, 0.5, 0.1, 0.7])
+    fits = [label_model(ratings, "Q_overall", method="glad", iterations=n) for n in (*range(1, 12), 60)]
+    assert [fit.converged for fit in fits] == [False] * 11 + [True]
+    density = [
+        (fit.log_likelihood or 0)
+        - ((fit.raters["ability"] - 1) ** 2).sum() / 2
+        - ((-fit.labels["difficulty"].log() - 1) ** 2).sum() / 2
+        for fit in fits
+    ]
+    assert (np.diff(density) > 0).all()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_names_do_not_matter(method: Method) -> None:
     """The order of raters changes the start of MACE and not its result."""
@@ -184,7 +221,8 @@ def test_shape_of_the_tables(method: Method) -> None:
     assert model.raters["n_ratings"].unique().to_list() == [2]
     columns = {"dawid-skene": ["truth", *SCALE], "mace": ["competence", *SCALE], "glad": ["ability"]}
     assert model.raters.columns == ["rater_id", "n_ratings", *columns[method]]
-    assert (model.method, model.question, model.version[:2]) == (method, "Q_overall", "1.")
+    assert (model.method, model.question) == (method, "Q_overall")
+    assert (model.software, model.version) == (software := SOFTWARE[method], version(software))
 
 
 @pytest.mark.parametrize("method", ["dawid-skene", "glad"])
@@ -232,6 +270,7 @@ def test_without_crowd_kit_the_error_names_the_extra(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "crowdkit.aggregation", None)
     with pytest.raises(Unavailable, match=r"pip install 'dissensus\[crowd\]'"):
         label_model(ratings_of({"a": "NYU", "b": "NYY"}, {}), "Q_overall")
+    assert label_model(ratings_of({"a": "NYU", "b": "NYY"}, {}), "Q_overall", method="glad").converged
 
 
 def test_warnings_about_the_numbers_become_notes() -> None:

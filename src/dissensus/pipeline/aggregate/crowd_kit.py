@@ -1,4 +1,4 @@
-"""Adapter to crowd-kit's Dawid–Skene, MACE and GLAD."""
+"""Adapter to crowd-kit's Dawid–Skene and MACE."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -78,7 +78,7 @@ def fit_dawid_skene(answers: LabelMatrix, iterations: int, _seed: int) -> LabelM
     probability = _probability(model, n_items, n_answers)
     with np.errstate(divide="ignore"):
         prior, rating = np.log(model.priors_[range(n_answers)].to_numpy()), np.log(confusion)
-    next_probability, log_likelihood = _expectation(answers.item, prior, rating[answers.rater, :, answers.answer])
+    next_probability, log_likelihood = expect_truth(answers.item, prior, rating[answers.rater, :, answers.answer])
     return LabelModelFit(
         probability=probability,
         answer_probability=confusion,
@@ -115,26 +115,7 @@ def fit_mace(answers: LabelMatrix, iterations: int, seed: int) -> LabelModelFit:
     )
 
 
-def fit_glad(answers: LabelMatrix, iterations: int, _seed: int) -> LabelModelFit:
-    """Fit an ability for each rater and a difficulty for each item; deterministic."""
-    model = _crowdkit().GLAD(n_iter=iterations).fit(_frame(answers))
-    n_items, n_raters, n_answers = (int(codes.max()) + 1 for codes in answers)
-    ability, ease = model.alphas_[range(n_raters)].to_numpy(), np.exp(model.betas_[range(n_items)].to_numpy())
-    logit = ability[answers.rater] * ease[answers.item]
-    right, wrong = -np.logaddexp(0, -logit), -np.logaddexp(0, logit) - np.log(n_answers - 1)
-    rating = np.where(answers.answer[:, None] == np.arange(n_answers), right[:, None], wrong[:, None])
-    _, log_likelihood = _expectation(answers.item, np.full(n_answers, -np.log(n_answers)), rating)
-    return LabelModelFit(
-        probability=_probability(model, n_items, n_answers),
-        rater_parameters={"ability": ability},
-        item_parameters={"difficulty": 1 / ease},
-        iterations=len(model.loss_history_),
-        converged=len(model.loss_history_) < iterations,
-        log_likelihood=log_likelihood,
-    )
-
-
-def _expectation(item: Codes, prior: Floats, rating: Floats) -> tuple[Floats, float]:
+def expect_truth(item: Codes, prior: Floats, rating: Floats) -> tuple[Floats, float]:
     """Return the probability of each true answer, and the log-likelihood.
 
     `rating` is the log-probability of each rating given each true answer, shape (N, K); `prior` that of each answer.
@@ -166,7 +147,7 @@ def _crowdkit() -> Any:
         return import_module("crowdkit.aggregation")
     except ImportError as error:
         raise Unavailable(
-            f"Dawid–Skene, MACE and GLAD come from crowd-kit, which cannot be imported ({error}). Install it with: "
+            f"Dawid–Skene and MACE come from crowd-kit, which cannot be imported ({error}). Install it with: "
             "pip install 'dissensus[crowd]'"
         ) from None
 

@@ -14,10 +14,10 @@ from dissensus.pipeline.aggregate.crowd_kit import (
     LabelMatrix,
     LabelModelFit,
     fit_dawid_skene,
-    fit_glad,
     fit_label_model,
     fit_mace,
 )
+from dissensus.pipeline.aggregate.glad import fit_glad
 from dissensus.pipeline.aggregate.labels import check_name_clashes
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
@@ -26,7 +26,7 @@ Method = Literal["dawid-skene", "mace", "glad"]
 FITS: dict[str, tuple[Callable[..., LabelModelFit], int]] = {
     "dawid-skene": (fit_dawid_skene, 100),
     "mace": (fit_mace, 50),
-    "glad": (fit_glad, 100),
+    "glad": (fit_glad, 5000),
 }
 # Probabilities within this distance of the largest are tied; they differ by rounding or by the random start of MACE.
 TIED = 1e-5
@@ -48,23 +48,23 @@ class LabelModel:
         answer, and the probability of each answer otherwise; for GLAD ``ability``, negative for raters who tend to err.
     method, question
         Options of the fit.
-    version
-        Version of crowd-kit.
+    software, version
+        Distribution that fitted the model, crowd-kit or dissensus, and its version.
     iterations
         Number of steps.
     converged
-        True if another step would change nothing, or for GLAD if it stopped before its last step; None for MACE, which
-        does not report it.
+        True if another step would change nothing; None for MACE, which does not report it.
     log_likelihood
         Natural log-likelihood of the answers; None for MACE, a variational fit.
     notes
-        Items left out, and warnings of crowd-kit.
+        Items left out, and warnings of the fit.
     """
 
     labels: pl.DataFrame
     raters: pl.DataFrame
     method: Method
     question: str
+    software: str
     version: str
     iterations: int
     converged: bool | None
@@ -89,10 +89,11 @@ def label_model(
     seed: int = 0,
     iterations: int | None = None,
 ) -> LabelModel:
-    """Fit a model of one true answer per item, through crowd-kit (``pip install 'dissensus[crowd]'``).
+    """Fit a model of one true answer per item.
 
-    These models treat disagreement as error: raters who differ from the others lose weight. If raters differ because
-    their views do, this silences minorities; see the documentation before you use these labels.
+    Dawid–Skene and MACE are fitted by crowd-kit (``pip install 'dissensus[crowd]'``), GLAD by Dissensus. These models
+    treat disagreement as error: raters who differ from the others lose weight. If raters differ because their views do,
+    this silences minorities; see the documentation before you use these labels.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def label_model(
     seed
         Seed of the random start of MACE; the other two are deterministic.
     iterations
-        Steps of the algorithm; by default 100, for MACE 50. GLAD stops earlier if it has converged.
+        Steps of the algorithm; by default 100, for MACE 50, for GLAD 5,000. GLAD stops when it has converged.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def label_model(
     Raises
     ------
     Unavailable
-        crowd-kit is not installed.
+        crowd-kit is not installed, and the method is not GLAD.
     InvalidInput
         An unknown method, an invalid seed or number of steps, or ratings without raters.
     UndefinedEstimate
@@ -154,6 +155,7 @@ def label_model(
     answered = ratings.select_question(question)
     answers, used = _answers(answered, question)
     model, messages = fit_label_model(fit, answers, steps, seed)
+    software = "dissensus" if method == "glad" else "crowd-kit"
     n_dropped = ratings.n_items - answered.n_items
     note = f"{n_dropped:,} of {ratings.n_items:,} items have no answer to {question} and get no label."
     return LabelModel(
@@ -161,7 +163,8 @@ def label_model(
         raters=_raters(answered, answers, model, question, used),
         method=method,
         question=question,
-        version=version("crowd-kit"),
+        software=software,
+        version=version(software),
         iterations=model.iterations,
         converged=model.converged,
         log_likelihood=model.log_likelihood,

@@ -1,0 +1,95 @@
+"""GLAD: abilities of raters and difficulties of items, by a generalised EM algorithm."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.pipeline.aggregate.crowd_kit import Codes, Floats, LabelMatrix, LabelModelFit, expect_truth
+
+# Largest change of a probability, of an ability or of the logarithm of an ease in the last step of a converged fit.
+CONVERGED = 1e-6
+# Means of the normal priors, of variance 1, on abilities and on logarithms of eases: those of crowd-kit.
+PRIOR_MEAN = 1.0
+HALVINGS = 30
+
+
+class Parameters(NamedTuple):
+    """Ability of each rater, shape (R,), and logarithm of the ease of each item, shape (I,)."""
+
+    ability: Floats
+    log_ease: Floats
+
+
+def fit_glad(answers: LabelMatrix, iterations: int, _seed: int) -> LabelModelFit:
+    """Fit an ability for each rater and a difficulty for each item; deterministic.
+
+    Each step updates the probabilities, then all abilities, then all eases by a damped Newton step, so the posterior
+    density of the parameters never falls.
+    """
+    n_items, n_raters, n_answers = (int(codes.max()) + 1 for codes in answers)
+    parameters = Parameters(np.full(n_raters, PRIOR_MEAN), np.full(n_items, PRIOR_MEAN))
+    probability, log_likelihood = _expect(answers, parameters, n_answers)
+    converged, step = False, 0
+    while not converged and step < iterations:
+        step += 1
+        updated = _maximise(answers, parameters, probability[answers.item, answers.answer])
+        next_probability, log_likelihood = _expect(answers, updated, n_answers)
+        changes = (*(new - old for new, old in zip(updated, parameters, strict=True)), next_probability - probability)
+        converged = max(float(np.abs(change).max()) for change in changes) < CONVERGED
+        parameters, probability = updated, next_probability
+    return LabelModelFit(
+        probability=probability,
+        rater_parameters={"ability": parameters.ability},
+        item_parameters={"difficulty": np.exp(-parameters.log_ease)},
+        iterations=step,
+        converged=converged,
+        log_likelihood=log_likelihood,
+    )
+
+
+def _expect(answers: LabelMatrix, parameters: Parameters, n_answers: int) -> tuple[Floats, float]:
+    """Return the probability of each true answer, shape (I, K), and the log-likelihood."""
+    logit = parameters.ability[answers.rater] * np.exp(parameters.log_ease)[answers.item]
+    right, wrong = -np.logaddexp(0, -logit), -np.logaddexp(0, logit) - np.log(n_answers - 1)
+    rating = np.where(answers.answer[:, None] == np.arange(n_answers), right[:, None], wrong[:, None])
+    return expect_truth(answers.item, np.full(n_answers, -np.log(n_answers)), rating)
+
+
+def _maximise(answers: LabelMatrix, parameters: Parameters, right: Floats) -> Parameters:
+    """Raise the expected log posterior density, with the probability of each rating to be right, shape (N,)."""
+    ability, log_ease = parameters
+    ease = np.exp(log_ease)[answers.item]
+    ability = _step(ability, answers.rater, right, lambda values: (values[answers.rater] * ease, ease))
+
+    def of_items(values: Floats) -> tuple[Floats, Floats]:
+        logit = ability[answers.rater] * np.exp(values)[answers.item]
+        return logit, logit
+
+    return Parameters(ability, _step(log_ease, answers.item, right, of_items))
+
+
+def _step(values: Floats, owner: Codes, right: Floats, link: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
+    """Return the values after a step of Fisher scoring, halved for each value until its objective does not fall.
+
+    `owner` is the value of each rating, and `link` returns the logit of each rating and its derivative.
+    """
+    logit, slope = link(values)
+    chance = 0.5 * (1 + np.tanh(logit / 2))
+    gradient = np.bincount(owner, (right - chance) * slope, len(values)) - (values - PRIOR_MEAN)
+    information = np.bincount(owner, chance * (1 - chance) * slope**2, len(values)) + 1
+    objective, step = _objective(values, owner, right, logit), gradient / information
+    for _ in range(HALVINGS):
+        falls = _objective(values + step, owner, right, link(values + step)[0]) < objective
+        if not falls.any():
+            break
+        step = np.where(falls, step / 2, step)
+    else:
+        step = np.where(falls, 0.0, step)
+    return values + step
+
+
+def _objective(values: Floats, owner: Codes, right: Floats, logit: Floats) -> Floats:
+    """Return the expected log posterior density of each value, up to a constant."""
+    expected = -right * np.logaddexp(0, -logit) - (1 - right) * np.logaddexp(0, logit)
+    return np.bincount(owner, expected, len(values)) - (values - PRIOR_MEAN) ** 2 / 2
