@@ -16,6 +16,8 @@ from tests.support.paths import ROOT
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.vet import AxisRemoval, FilterAudit, LabelMove, audit_filter
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.design import Design
+from dissensus.stats.removal import moves
 from dissensus.stats.significance import benjamini_hochberg
 
 
@@ -107,8 +109,49 @@ def test_removing_dissenting_raters_moves_labels_further_than_chance() -> None:
     audit = audit_filter(ratings, raters=["b0", "b1", "b2", "b3"], draws=199)
     assert (move(audit, MEAN).p or 1) < 0.02
     within = audit_filter(ratings, raters=["b0", "b1", "b2", "b3"], draws=19, within="race")
-    assert move(within, MEAN).p == 1  # there is only one way to remove as many of each group
     assert within.within == "rater_race"
+    # There is only one way to remove as many of each group.
+    assert (move(within, MEAN).p, move(within, MEAN).null_median) == (None, None)
+    assert within.reason == (
+        "4 of 4 removed raters have no match: nobody who is kept of the same race has a number of ratings within 10 % of "
+        "theirs"
+    )
+    assert f"Label shifts are not compared with random removals: {within.reason}." in str(within)
+    assert json.loads(within.to_json())["moves"][0]["reason"] == within.reason
+
+
+def test_random_removals_take_raters_with_like_numbers_of_ratings() -> None:
+    """Four of eight busy raters are removed. They answer like the others, and took six times as many ratings."""
+    rng = np.random.default_rng(5)
+    answers = {f"a{r:02}": "".join(rng.permutation(list("NYNY" + 56 * "."))) for r in range(60)}
+    answers |= {f"b{r}": "".join(rng.permutation(list("NY" * 12 + 36 * "."))) for r in range(8)}
+    ratings = ratings_of(answers, {})
+    audit = audit_filter(ratings, raters=["b0", "b1", "b2", "b3"], draws=199)
+    result = move(audit, MEAN)
+    assert result.p is not None
+    assert result.null_low is not None
+    assert result.p > 0.2
+    design = Design(*ratings.codes("Q_overall"), ratings.n_items, ratings.n_raters, 3)
+    any_four = np.argsort(rng.random((199, 68)), axis=1) < 4
+    assert np.mean(moves(design, any_four)[:, 0] < result.null_low) > 0.95
+
+
+def test_a_removed_rater_without_a_match_is_named_in_a_note() -> None:
+    answers = {f"r{r}": "NYNYNYNYNY" if r % 2 else "YNYNYNYNYN" for r in range(12)} | {"few": "NY........"}
+    audit = audit_filter(ratings_of(answers, {}), raters=["r0", "r1", "few"], draws=19)
+    assert audit.reason is None
+    assert any("1 of 3 removed raters have no match, and are removed in every draw" in note for note in audit.notes)
+
+
+def test_removed_raters_of_the_same_items_are_not_compared_with_raters_at_random() -> None:
+    """Ten raters rate the first half of the items, and ten the second; four of the first ten are removed."""
+    answers = {f"a{r}": "NYYNY" * 4 + "." * 20 for r in range(10)} | {f"b{r}": "." * 20 + "NYNNY" * 4 for r in range(10)}
+    ratings = ratings_of(answers, {"rater_locale": ["a"] * 10 + ["b"] * 10})
+    removed = ["a0", "a1", "a2", "a3"]
+    audit = audit_filter(ratings, raters=removed, draws=99)
+    assert audit.reason is not None
+    assert audit.reason.startswith("the removed raters share other items than raters at random")
+    assert audit_filter(ratings, raters=removed, draws=99, within="locale").reason is None
 
 
 def test_flags_of_the_file_or_named_raters() -> None:

@@ -11,7 +11,8 @@ from tests.stats.compare import close
 from tests.strategies import quick
 
 from dissensus.stats import removal
-from dissensus.stats.removal import MOVES, label_shift, moves
+from dissensus.stats.design import Design
+from dissensus.stats.removal import LOAD_RATIO, MOVES, expected_shift, label_shift, load_strata, moves
 from dissensus.stats.significance import upper_p
 
 
@@ -73,3 +74,40 @@ def test_one_sided_p_counts_ties_and_is_never_zero() -> None:
         assert float(upper_p(observed, null)) == p
     assert float(upper_p(0.3, [math.nan, 0.1])) == 2 / 3
     assert math.isnan(upper_p(math.nan, null))
+
+
+@quick
+@given(cases())
+def test_the_expected_shift_equals_that_computed_by_hand(sample: Case) -> None:
+    removed = np.random.default_rng(2).random((3, sample.design.n_raters)) < 0.4
+    for value, is_removed in zip(expected_shift(sample.design, removed), removed, strict=True):
+        terms = []
+        for item in range(sample.design.n_items):
+            raters = [r for i, r, _ in sample.rated_by_hand if i == item]
+            m, k = len(raters), sum(bool(is_removed[r]) for r in raters)
+            if k < m:
+                terms.append(k / ((m - k) * (m - 1)) if m > 1 else 0)
+        assert math.isnan(value) if not terms else value == close(sum(terms) / len(terms))
+
+
+def test_the_expected_shift_is_the_variance_of_a_share_after_random_removals() -> None:
+    """Of 12 answers, 5 of which are Yes, 4 are removed."""
+    answers = np.repeat([0, 1], [7, 5])
+    design = Design(np.zeros(12, dtype=int), np.arange(12), answers, 1, 12, 2)
+    removed = np.argsort(np.random.default_rng(0).random((40000, 12)), axis=1) < 4
+    shares = np.array([answers[~row].mean() for row in removed])
+    assert expected_shift(design, removed[:1])[0] * 35 / 144 == pytest.approx(shares.var(), rel=0.03)
+
+
+def test_strata_of_equal_loads_are_one() -> None:
+    assert load_strata([350] * 5).tolist() == [0] * 5
+    assert load_strata([350] * 4, within=np.array([1, 0, -1, 0])).tolist() == [2, 1, 0, 1]
+
+
+def test_loads_of_a_stratum_are_alike() -> None:
+    loads = np.random.default_rng(0).integers(1, 400, size=300)
+    strata = load_strata(loads)
+    for stratum in range(strata.max() + 1):
+        own = loads[strata == stratum]
+        assert own.max() <= LOAD_RATIO * own.min()
+    assert (np.diff(strata[np.argsort(loads)]) >= 0).all()

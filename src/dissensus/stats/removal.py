@@ -1,18 +1,23 @@
-"""Label shifts after the removal of raters."""
+"""Label shifts after the removal of raters, and strata of raters with like numbers of ratings."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats.design import Design
 from dissensus.stats.divergence import jensen_shannon, total_variation
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, IntArray
 
 Bools = npt.NDArray[np.bool_]
 
 MOVES = ("mean_total_variation", "mean_jensen_shannon", "changed", "disjoint")
 """Columns of the result of `moves`, in order."""
+
+LOAD_RATIO: Final = 1.1
+"""Largest ratio of the numbers of ratings of two raters of a stratum; see `load_strata`."""
 
 # Size of the arrays of one block of items.
 _BLOCK_BYTES = 1 << 24
@@ -99,9 +104,60 @@ def moves(design: Design, removed: Bools) -> FloatArray:
     Counts of removed answers are a matrix product: removed raters (B, R) times answers (R, items × K). It is computed
     in blocks of items, which bounds the memory and excludes raters without ratings in the block.
     """
+    sums, n_rated = np.zeros((len(removed), len(MOVES))), np.zeros(len(removed))
+    for before, n_removed in _count_removed(design, removed):
+        shift = label_shift(before, before - n_removed)
+        n_rated += (~np.isnan(shift.total_variation)).sum(axis=-1)
+        sums[:, 0] += np.nansum(shift.total_variation, axis=-1)
+        sums[:, 1] += np.nansum(shift.jensen_shannon, axis=-1)
+        sums[:, 2] += shift.changed.sum(axis=-1)
+        sums[:, 3] += shift.disjoint.sum(axis=-1)
+    sums[:, :2] = _mean(sums[:, :2], n_rated[:, None])
+    return sums
+
+
+def expected_shift(design: Design, removed: Bools) -> FloatArray:
+    r"""Return the mean squared shift of the labels that is due to the number of ratings removed from each item alone.
+
+    .. math:: \frac{1}{I} \sum_i \frac{k_i}{(m_i - k_i)(m_i - 1)}
+
+    is the variance of the soft label after removing :math:`k_i` of :math:`m_i` ratings of item i at random, up to the
+    variance of the answers. Random removals whose value differs from that of a filter shift labels by another extent,
+    even if the removed raters answer like the others.
+
+    Parameters
+    ----------
+    design
+        The ratings.
+    removed
+        Sets of raters, shape (B, R); True if the rater is removed.
+
+    Returns
+    -------
+    ndarray, shape (B,)
+        0 or more; the mean is over items that still have a rating, NaN if there are none.
+
+    Examples
+    --------
+    Two raters rate one item, and two another: removing one of each item shifts both labels.
+
+    >>> design = Design(np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3]), np.array([0, 1, 0, 1]), 2, 4, 2)
+    >>> expected_shift(design, np.array([[True, False, True, False], [True, True, False, False]]))
+    array([1., 0.])
+    """
+    total, n_rated = np.zeros(len(removed)), np.zeros(len(removed))
+    for before, n_removed in _count_removed(design, removed):
+        m, k = before.sum(axis=-1), n_removed.sum(axis=-1)
+        rated = k < m
+        n_rated += rated.sum(axis=-1)
+        total += (k / np.maximum((m - k) * (m - 1), 1) * rated).sum(axis=-1)
+    return _mean(total, n_rated)
+
+
+def _count_removed(design: Design, removed: Bools) -> Iterator[tuple[npt.NDArray[np.int32], FloatArray]]:
+    """Yield the answers to each item of a block, shape (items, K), and those of removed raters, shape (B, items, K)."""
     starts, raters, answers = design.by_item
     before = design.counts()
-    sums, n_rated = np.zeros((len(removed), len(MOVES))), np.zeros(len(removed))
     row_bytes = 8 * design.n_categories * max(len(removed), design.n_raters)
     for low in range(0, design.n_items, step := max(1, _BLOCK_BYTES // row_bytes)):
         high = min(low + step, design.n_items)
@@ -109,18 +165,47 @@ def moves(design: Design, removed: Bools) -> FloatArray:
         item = np.repeat(np.arange(high - low), np.diff(starts[low : high + 1]))
         indicator = np.zeros((block_raters.size, high - low, design.n_categories), dtype=np.float32)
         indicator[row, item, answers[starts[low] : starts[high]]] = 1
-        n_removed = np.tensordot(removed[:, block_raters].astype(np.float32), indicator, 1)
-        after = before[low:high] - n_removed
-        shift = label_shift(before[low:high], after)
-        n_rated += (~np.isnan(shift.total_variation)).sum(axis=-1)
-        sums[:, 0] += np.nansum(shift.total_variation, axis=-1)
-        sums[:, 1] += np.nansum(shift.jensen_shannon, axis=-1)
-        sums[:, 2] += shift.changed.sum(axis=-1)
-        sums[:, 3] += shift.disjoint.sum(axis=-1)
-    sums[:, :2] = np.divide(
-        sums[:, :2], n_rated[:, None], out=np.full((len(removed), 2), np.nan), where=n_rated[:, None] > 0
-    )
-    return sums
+        yield before[low:high], np.tensordot(removed[:, block_raters].astype(np.float32), indicator, 1)
+
+
+def _mean(total: FloatArray, n: FloatArray) -> FloatArray:
+    return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+
+
+def load_strata(loads: npt.ArrayLike, within: IntArray | None = None) -> npt.NDArray[np.int64]:
+    """Group raters by their number of ratings.
+
+    In ascending order, a stratum begins at the first load that is more than `LOAD_RATIO` times the least of the stratum
+    before. Labels shift further the more ratings are removed, so random removals are compared with an observed one only
+    if they take raters of like loads.
+
+    Parameters
+    ----------
+    loads
+        Number of ratings of each rater, shape (R,), 1 or more.
+    within
+        Another stratum of each rater, shape (R,), negative if unknown; it is crossed with those of the loads.
+
+    Returns
+    -------
+    ndarray, shape (R,)
+        Stratum of each rater, 0 … S-1, ordered by `within`, then by load; raters of equal load share one.
+
+    Examples
+    --------
+    >>> load_strata([10, 60, 11, 62, 12, 10])
+    array([0, 2, 0, 2, 1, 0])
+    """
+    own = np.asarray(loads)
+    levels, level = np.unique(own, return_inverse=True)
+    starts: list[int] = []
+    for value in levels.tolist():
+        if not starts or value > LOAD_RATIO * starts[-1]:
+            starts.append(value)
+    stratum = np.searchsorted(starts, levels, side="right")[level]
+    if within is not None:
+        stratum = (np.asarray(within).astype(np.int64) + 1) * (len(starts) + 1) + stratum
+    return np.unique(stratum, return_inverse=True)[1].astype(np.int64)
 
 
 def _shares(counts: npt.NDArray[np.floating]) -> FloatArray:

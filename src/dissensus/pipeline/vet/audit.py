@@ -1,9 +1,10 @@
-"""Audit of a rater filter: removal by group, label shifts, and random removals for comparison."""
+"""Audit of a rater filter: removal by group, label shifts, and matched random removals for comparison."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +21,15 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Design
 from dissensus.stats.exact import freeman_halton, odds_ratio
 from dissensus.stats.permutation import shuffles
-from dissensus.stats.removal import MOVES, label_shift, moves
+from dissensus.stats.removal import LOAD_RATIO, MOVES, expected_shift, label_shift, load_strata, moves
 from dissensus.stats.result import check_confidence, none_if_nan
 from dissensus.stats.significance import benjamini_hochberg, upper_p
 
 Bools = npt.NDArray[np.bool_]
+# Least share of the removed raters with a match for a test: random removals of fewer hardly differ from the filter.
+LEAST_MATCHED = 0.5
+# Largest difference of the expected shift from that of random removals: relative, and in their standard deviations.
+MAX_UNLIKE, MAX_Z = 0.05, 1.96
 
 
 def audit_filter(
@@ -41,7 +46,8 @@ def audit_filter(
     """Audit a filter of raters: its removals by group, its label shifts, and those of random removals.
 
     Tests whether removal is independent of each demographic (`freeman_halton`, `odds_ratio`), measures the shift of the
-    label of each item (`label_shift`), and compares the shifts with those of removing as many raters at random.
+    label of each item (`label_shift`), and compares the shifts with those of removing as many raters at random, matched
+    by their numbers of ratings.
 
     Parameters
     ----------
@@ -76,10 +82,13 @@ def audit_filter(
 
     Notes
     -----
-    The null hypothesis of the draws is that raters are exchangeable, within the groups of `within` if given; raters of
-    unknown group are exchanged among themselves. Raters of unknown group on an axis are excluded from its test. An axis
+    The null hypothesis of the draws is that raters with like numbers of ratings are exchangeable (`load_strata`), within
+    the groups of `within` if given; raters of unknown group are exchanged among themselves. A removed rater without a
+    kept one of the same stratum is removed in every draw, with a note; if these are more than half, or if
+    random removals take other numbers of ratings of the items (`expected_shift`), shifts are not tested, and the reason
+    is reported. Raters of unknown group on an axis are excluded from its test. An axis
     is not tested if it has a single group, or if all or none of the raters of known group are removed; the reason is
-    reported. If raters rate different items, removing as many raters does not remove as many ratings.
+    reported.
 
     Examples
     --------
@@ -107,13 +116,15 @@ def audit_filter(
     scale = ratings.scale(question)
     design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(scale))
     items = _items(ratings, design, removed, scale)
+    strata = load_strata(np.bincount(design.raters, minlength=design.n_raters), _within(ratings, within))
+    unmatched = removed & ~np.isin(strata, strata[~removed])
+    random_removals = removed[shuffles(np.random.SeedSequence(seed).spawn(draws), removed.size, strata)]
+    reason = _explain_unmatched(unmatched, removed, within) or _explain_unlike(design, removed, random_removals)
     return FilterAudit(
         removed=tuple(ratings.raters[RATER_ID].filter(pl.Series(removed))),
         source="the file" if raters is None else "the caller",
         axes=_adjust([_audit_axis(ratings, axis, removed, seed, confidence) for axis in resolve_axes(ratings, by)]),
-        moves=tuple(
-            _summarise_moves(design, removed, _draw_removals(ratings, removed, draws, within, seed), confidence)
-        ),
+        moves=tuple(_summarise_moves(design, removed, random_removals[: 0 if reason else draws], confidence, reason)),
         items=items,
         question=question,
         n_raters=ratings.n_raters,
@@ -122,7 +133,7 @@ def audit_filter(
         within=None if within is None else ratings.axis_name(within),
         seed=seed,
         confidence=confidence,
-        notes=(*ratings.notes, *_notes(ratings, items)),
+        notes=(*ratings.notes, *_notes(ratings, items), *([] if reason else _note_unmatched(unmatched, removed))),
         version=version("dissensus"),
     )
 
@@ -262,15 +273,52 @@ def _most_frequent(counts: npt.NDArray[np.int32], scale: tuple[str, ...]) -> pl.
     return pl.Series([[scale[k] for k in np.flatnonzero(row)] for row in tops], dtype=pl.List(pl.String))
 
 
-def _draw_removals(ratings: Ratings, removed: Bools, draws: int, within: str | None, seed: int) -> Bools:
-    """Draw sets of as many raters to remove, optionally within the groups of an axis, shape (B, R)."""
-    strata = None if within is None else ratings.group_codes(within)[0]
-    if strata is not None and (strata < 0).all():
-        raise InvalidInput(f"No rater has a known {ratings.axis_name(str(within))}, so none can be removed within it.")
-    return np.asarray(removed[shuffles(np.random.SeedSequence(seed).spawn(draws), removed.size, strata)])
+def _within(ratings: Ratings, within: str | None) -> npt.NDArray[np.integer[Any]] | None:
+    if within is None:
+        return None
+    codes, _ = ratings.group_codes(within)
+    if (codes < 0).all():
+        raise InvalidInput(f"No rater has a known {ratings.axis_name(within)}, so none can be removed within it.")
+    return codes
 
 
-def _summarise_moves(design: Design, removed: Bools, random_removals: Bools, confidence: float) -> list[LabelMove]:
+def _explain_unmatched(unmatched: Bools, removed: Bools, within: str | None) -> str | None:
+    """Return the reason if too few removed raters have a match for a test."""
+    if (removed & ~unmatched).sum() >= LEAST_MATCHED * removed.sum():
+        return None
+    same_group = "" if within is None else f" of the same {within}"
+    return (
+        f"{unmatched.sum():,} of {removed.sum():,} removed raters have no match: nobody who is kept{same_group} has a "
+        f"number of ratings within {100 * LOAD_RATIO - 100:.0f} % of theirs"
+    )
+
+
+def _explain_unlike(design: Design, removed: Bools, random_removals: Bools) -> str | None:
+    """Return the reason if random removals take other numbers of ratings of the items than the filter."""
+    if not len(random_removals):
+        return None
+    observed, null = expected_shift(design, removed[None])[0], expected_shift(design, random_removals)
+    gap = abs(observed - null.mean())
+    if gap <= MAX_UNLIKE * null.mean() or gap <= MAX_Z * null.std():
+        return None
+    return (
+        "the removed raters share other items than raters at random, so that labels shift by another extent even if all "
+        "answer alike; draw within the attribute that determined the items (--within AXIS), if there is one"
+    )
+
+
+def _note_unmatched(unmatched: Bools, removed: Bools) -> list[str]:
+    if not unmatched.any():
+        return []
+    return [
+        f"{unmatched.sum():,} of {removed.sum():,} removed raters have no match, and are removed in every draw: nobody "
+        f"who is kept has a number of ratings within {100 * LOAD_RATIO - 100:.0f} % of theirs."
+    ]
+
+
+def _summarise_moves(
+    design: Design, removed: Bools, random_removals: Bools, confidence: float, reason: str | None
+) -> list[LabelMove]:
     observed, null = moves(design, removed[None])[0], moves(design, random_removals)
     if not len(random_removals):
         summaries = np.full((4, len(MOVES)), np.nan)
@@ -285,6 +333,7 @@ def _summarise_moves(design: Design, removed: Bools, random_removals: Bools, con
             null_median=none_if_nan(median),
             null_low=none_if_nan(low),
             null_high=none_if_nan(high),
+            reason=reason,
         )
         for measure, value, (p, median, low, high) in zip(MOVES, observed, summaries.T, strict=True)
     ]

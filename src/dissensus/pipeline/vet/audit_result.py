@@ -55,15 +55,16 @@ class AxisRemoval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelMove:
-    """Label shift over all items, compared with random removals of as many raters."""
+    """Label shift over all items, compared with random removals of as many raters with like numbers of ratings."""
 
     measure: str  # mean_total_variation, mean_jensen_shannon, changed or disjoint; see `label_shift`
     observed: float | None  # None if no item has a rating left
-    p: float | None  # One-sided p-value for larger shifts than by chance; None without draws
-    # Median and central range, at the confidence level of the audit, of the random removals; None without draws
+    p: float | None  # One-sided p-value for larger shifts than by chance; None without draws, or withheld
+    # Median and central range, at the confidence of the audit, of the random removals; None without draws, or withheld
     null_median: float | None
     null_low: float | None
     null_high: float | None
+    reason: str | None = None  # Reason for a withheld test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,6 +109,11 @@ class FilterAudit:
     confidence: float
     notes: tuple[str, ...] = field(repr=False)
     version: str
+
+    @property
+    def reason(self) -> str | None:
+        """Reason if the comparison with random removals is withheld."""
+        return self.moves[0].reason
 
     def largest(self, measure: str) -> tuple[str, float] | None:
         """Return the item with the largest total_variation or jensen_shannon, and its value; the first of ties."""
@@ -195,7 +201,8 @@ def _moves(audit: FilterAudit) -> Grid:
     for move in audit.moves:
         wording, digits = MEASURES[move.measure]
         cells = [_number(value, digits) for value in (move.observed, move.null_median)]
-        spread = f"{_number(move.null_low, digits)} to {_number(move.null_high, digits)}" if audit.draws else UNKNOWN
+        known = move.null_low is not None
+        spread = f"{_number(move.null_low, digits)} to {_number(move.null_high, digits)}" if known else UNKNOWN
         lines.append((wording, *cells, spread, format_short(move.p, 3)))
     return Grid(("label shifts", "filter", "at random", percent, "p"), tuple(lines), _describe_largest(audit))
 
@@ -213,11 +220,13 @@ def _describe_largest(audit: FilterAudit) -> str:
 
 
 def _audit_notes(audit: FilterAudit) -> Iterator[str]:
-    if audit.draws:
+    if audit.reason:
+        yield f"Label shifts are not compared with random removals: {escape_unprintable(audit.reason)}."
+    elif audit.draws:
         within = f" within the groups of {audit.within}" if audit.within else ""
         yield (
-            f"At random: {audit.draws:,} times {len(audit.removed):,} raters{within}, seed {audit.seed}; median. "
-            "p: share of random removals with shifts as large or larger."
+            f"At random: {audit.draws:,} times {len(audit.removed):,} raters with like numbers of ratings{within}, "
+            f"seed {audit.seed}; median. p: share of random removals with shifts as large or larger."
         )
     if any(group.reason for axis in audit.axes for group in axis.groups):
         reasons = list(dict.fromkeys(f"{g.group}, {g.reason}" for axis in audit.axes for g in axis.groups if g.reason))

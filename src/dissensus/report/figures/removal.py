@@ -104,6 +104,8 @@ def moves(audit: FilterAudit) -> Figure:
     UndefinedEstimate
         There are no random removals, or they do not move labels.
     """
+    if audit.reason:
+        raise UndefinedEstimate(f"Label shifts are not compared with random removals: {audit.reason}.")
     if not audit.draws:
         raise UndefinedEstimate("There is nothing to compare with: the audit was made without random removals.")
     drawn = [move for move in audit.moves if move.observed is not None and move.null_median]
@@ -122,7 +124,7 @@ def moves(audit: FilterAudit) -> Figure:
         draw=lambda width: _draw_moves(drawn, width),
         notes=(
             f"Dot: the filter, as a multiple of the median of {audit.draws:,} removals of "
-            f"{format_count(len(audit.removed), 'rater')} at random"
+            f"{format_count(len(audit.removed), 'rater')} with like numbers of ratings at random"
             f"{'' if audit.within is None else f' within {format_axis(audit.within)}'}, seed "
             f"{audit.seed}. Band: {100 * audit.confidence:g} % of them. "
             "p: how often they move labels as far or further.",
