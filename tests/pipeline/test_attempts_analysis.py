@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import t as student_t
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.files.attempts.tables import read_attempts
@@ -17,6 +18,7 @@ from dissensus.pipeline.analyse.attempts.cells import MOST_CELLS
 from dissensus.pipeline.analyse.attempts.columns import read_columns
 from dissensus.pipeline.analyse.attempts.result import AttemptCell
 from dissensus.pipeline.simulate import simulate_attempts
+from dissensus.report.figures.mixed_model import mixed_model
 from dissensus.schema.records.attempt import Attempt, Review
 from dissensus.stats.agreement import krippendorff_alpha_long
 
@@ -103,7 +105,14 @@ def test_the_mixed_model_recovers_coefficients(published: tuple[Attempt, ...], a
     model = analyse_attempts(simulated, bootstrap=0).models[0]
     terms = {term.name: term for term in model.terms}
     for name, value in truth.items():
-        assert abs(terms[name].estimate - value) < 3.5 * terms[name].standard_error
+        term = terms[name]
+        assert term.standard_error is not None
+        assert term.df is not None
+        assert abs(term.estimate - value) < 3.5 * term.standard_error
+        assert 4 < term.df < 40
+        half = student_t.ppf(0.975, term.df) * term.standard_error
+        assert (term.ci_low, term.ci_high) == (pytest.approx(term.estimate - half), pytest.approx(term.estimate + half))
+        assert term.p == pytest.approx(2 * student_t.sf(abs(term.estimate) / term.standard_error, term.df), rel=1e-5)
     assert model.sd_red_teamers == pytest.approx(2, rel=0.3)
     assert model.sd_residual == pytest.approx(1, rel=0.05)
     assert model.left_out == ("came by Upwork: unknown for all attempts",)
@@ -296,6 +305,26 @@ def test_the_seed_decides_and_the_result_is_json(small_sample: tuple[Attempt, ..
     assert plain["concentration"]["top"][0]["k"] == 1
     four = analyse_attempts(small_sample, bootstrap=0, success_from=4).success[0].mean.estimate
     assert four == np.mean([attempt.rating == 4 for attempt in small_sample])
+
+
+def test_a_term_that_few_red_teamers_determine_has_no_interval(small_sample: tuple[Attempt, ...]) -> None:
+    even = [
+        replace(
+            attempt,
+            red_team_member_id=number % 30,
+            model_type="rlhf" if number % 30 < 2 and number % 4 else "plain lm",
+            num_params="52B",
+        )
+        for number, attempt in enumerate(small_sample)
+    ]
+    analysis = analyse_attempts(even, bootstrap=0)
+    (term,) = (term for term in analysis.models[1].terms if term.name == "rlhf")
+    assert term.reason == "too few red-teamers determine it: fewer than 4 degrees of freedom"
+    assert (term.standard_error, term.df, term.ci_low, term.ci_high, term.p) == (None,) * 5
+    assert term.reason in str(analysis)
+    (row,) = (row for row in mixed_model(analysis.models[1]).table.to_dicts() if row["term"] == "rlhf")
+    assert (row["p"], row["reason"]) == (None, term.reason)
+    assert any(note.startswith("No interval of rlhf: too few") for note in mixed_model(analysis.models[1]).notes)
 
 
 def test_a_map_puts_like_attempts_together(small_sample: tuple[Attempt, ...]) -> None:

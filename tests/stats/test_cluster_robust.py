@@ -14,6 +14,8 @@ from dissensus.stats.cluster_robust import (
     clustered_share,
     estimate_clustered_variance,
     paired_difference,
+    t_quantile,
+    t_test_p,
 )
 
 Matrix = npt.NDArray[np.float64]
@@ -171,3 +173,12 @@ def test_intervals_have_their_nominal_coverage(n_clusters: int) -> None:
         assert result.ci_high is not None
         n_covered += result.ci_low <= 2 <= result.ci_high
     assert 0.92 <= n_covered / draws <= 0.98
+
+
+@pytest.mark.parametrize("df", [2.5, 4, 9.3, 60, 4000])
+def test_p_values_and_quantiles_of_t_are_those_of_scipy(df: float) -> None:
+    for t in (0.0, 0.3, -1.9, 4.0, 30.0):
+        assert t_test_p(t, df) == pytest.approx(2 * student_t.sf(abs(t), df), rel=1e-5, abs=1e-300)
+    for level in (0.5, 0.9, 0.99):
+        assert t_quantile(level, df) == pytest.approx(student_t.ppf((1 + level) / 2, df), rel=1e-6)
+        assert t_test_p(t_quantile(level, df), df) == pytest.approx(1 - level, rel=1e-5)

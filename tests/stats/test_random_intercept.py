@@ -7,7 +7,7 @@ import pytest
 from statsmodels.regression.mixed_linear_model import MixedLM
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.random_intercept import random_intercept
+from dissensus.stats.random_intercept import RandomIntercept, random_intercept
 
 TRUTH = np.array([1.0, 0.5, -0.3])
 
@@ -63,6 +63,62 @@ def test_intervals_cover_the_simulated_coefficients() -> None:
         result = random_intercept(*simulate(0.7, n=300, seed=seed))
         n_covered += np.abs(result.coefficients - TRUTH) <= 1.96 * result.standard_errors
     assert (n_covered / 200 > 0.9).all()
+
+
+def robust_errors(
+    design: np.ndarray, outcome: np.ndarray, cluster: np.ndarray, model: RandomIntercept
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return CR2 errors and Satterthwaite degrees of freedom from whole matrices (Bell and McCaffrey 2002)."""
+    ratio = model.sd_clusters**2 / model.sd_residual**2
+    values, vectors = np.linalg.eigh(np.eye(len(cluster)) + ratio * (cluster[:, None] == cluster))
+    scale = (vectors / np.sqrt(values)) @ vectors.T
+    x, e = scale @ design, scale @ (outcome - design @ model.coefficients)
+    inverse = np.linalg.inv(x.T @ x)
+    annihilator = np.eye(len(e)) - x @ inverse @ x.T
+    rows = [np.flatnonzero(cluster == g) for g in np.unique(cluster)]
+    maps = []
+    for own in rows:
+        values, vectors = np.linalg.eigh(annihilator[np.ix_(own, own)])
+        root = np.where(values > 1e-9, 1 / np.sqrt(np.maximum(values, 1e-9)), 0)
+        maps.append(inverse @ x[own].T @ (vectors * root) @ vectors.T)
+    variance = sum(np.outer(part @ e[own], part @ e[own]) for own, part in zip(rows, maps, strict=True))
+    df = []
+    for column in range(design.shape[1]):
+        contrasts = np.array([annihilator[:, own] @ part[column] for own, part in zip(rows, maps, strict=True)])
+        products = contrasts @ contrasts.T
+        df.append(np.trace(products) ** 2 / (products**2).sum())
+    return np.sqrt(np.diag(variance)), np.array(df)
+
+
+@pytest.mark.parametrize("sd", [0.0, 0.8])
+def test_robust_errors_equal_those_of_whole_matrices(sd: float) -> None:
+    design, outcome, cluster = simulate(sd, n=120, clusters=9, seed=2)
+    design[:, 2] = cluster % 2
+    result = random_intercept(design, outcome, cluster)
+    errors, df = robust_errors(design, outcome, cluster, result)
+    assert result.robust_errors == pytest.approx(errors)
+    assert result.df == pytest.approx(df)
+    assert (result.df < len(np.unique(cluster)) - 1).all()
+
+
+def test_a_coefficient_of_a_single_cluster_has_no_robust_error() -> None:
+    design, outcome, cluster = simulate(0.5, n=120, clusters=9, seed=2)
+    design[:, 2] = cluster == 1
+    result = random_intercept(design, outcome, cluster)
+    assert np.isnan(result.robust_errors).tolist() == [False, False, True]
+    assert np.isnan(result.df).tolist() == [False, False, True]
+    assert np.isfinite(result.standard_errors).all()
+
+
+def test_robust_errors_are_wider_where_effects_differ_between_clusters() -> None:
+    design, outcome, cluster = simulate(0.7, n=2000)
+    slopes = np.random.default_rng(4).normal(size=40)[cluster]
+    alike, differing = (
+        random_intercept(design, outcome + sd * slopes * design[:, 1], cluster) for sd in (0.0, 0.8)
+    )
+    assert alike.robust_errors[1] == pytest.approx(alike.standard_errors[1], rel=0.4)
+    assert differing.robust_errors[1] > 3 * differing.standard_errors[1]
+    assert differing.robust_errors[2] == pytest.approx(differing.standard_errors[2], rel=0.4)
 
 
 def test_without_differences_between_clusters_estimates_are_least_squares() -> None:

@@ -120,7 +120,7 @@ def clustered_mean(
     spread = estimate_clustered_variance(x - mean, cluster, w)
     if spread is None:
         return Mean(mean, None, None, len(x), *counts)
-    half = _t_quantile(confidence, spread.df) * spread.variance**0.5
+    half = t_quantile(confidence, spread.df) * spread.variance**0.5
     return Mean(mean, mean - half, mean + half, len(x), *counts)
 
 
@@ -204,14 +204,31 @@ def _one_way_variance(residuals: Floats, cluster: Integers, weights: Floats) -> 
     return ClusteredVariance(variance, trace**2 / trace_of_square)
 
 
-def _t_quantile(confidence: float, df: float) -> float:
-    r"""Return t with :math:`P(|T| \le t)` = confidence for Student's T with df >= 1 degrees of freedom.
+def t_quantile(confidence: float, df: float) -> float:
+    r"""Return t with :math:`P(|T| \le t)` = confidence for Student's T.
 
     The probability is an integral of :math:`\cos^{df - 1}` from 0 to :math:`\theta = \arctan(t / \sqrt{df})`. It is
     concave in :math:`\theta`, so that Newton's steps from the normal quantile never pass the root.
+
+    Parameters
+    ----------
+    level
+        Probability, above 0 and below 1.
+    df
+        Degrees of freedom, 1 or more.
+
+    Returns
+    -------
+    float
+        0 or more.
+
+    Examples
+    --------
+    >>> round(t_quantile(0.95, 9), 4)
+    2.2622
     """
     nodes, weights = np.polynomial.legendre.leggauss(48)
-    scale = 2 / math.sqrt(math.pi) * math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2))
+    scale = _t_scale(df)
     theta = math.atan(NormalDist().inv_cdf((1 + confidence) / 2) / math.sqrt(df))
     for _ in range(100):
         probability = scale * theta / 2 * float(weights @ np.cos(theta * (1 + nodes) / 2) ** (df - 1))
@@ -220,6 +237,38 @@ def _t_quantile(confidence: float, df: float) -> float:
         if abs(step) <= 1e-14 * theta:
             break
     return math.sqrt(df) * math.tan(theta)
+
+
+def t_test_p(t: float, df: float) -> float:
+    r"""Return the two-sided p-value :math:`P(|T| \ge |t|)` for Student's T.
+
+    Parameters
+    ----------
+    t
+        The statistic.
+    df
+        Degrees of freedom, 1 or more.
+
+    Returns
+    -------
+    float
+        0 to 1.
+
+    Examples
+    --------
+    >>> round(t_test_p(-2.2622, 9), 4)
+    0.05
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(48)
+    low = math.atan(abs(t) / math.sqrt(df))
+    # Beyond this angle the integrand is below e^-40 of its largest value.
+    high = min(math.pi / 2, math.sqrt(low**2 + 80 / max(df - 1, 1e-9)))
+    half = (high - low) / 2
+    return min(1.0, _t_scale(df) * half * float(weights @ np.cos(low + half * (1 + nodes)) ** (df - 1)))
+
+
+def _t_scale(df: float) -> float:
+    return 2 / math.sqrt(math.pi) * math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2))
 
 
 def clustered_share(
@@ -275,7 +324,7 @@ def clustered_share(
     p, counts = float(np.average(y, weights=w)), _count_clusters(cluster)
     spread = estimate_clustered_variance(y - p, cluster, w)
     if spread is not None and spread.variance > 1e-18 and 0 < p < 1:
-        low, high = _wilson(p, p * (1 - p) / spread.variance, _t_quantile(confidence, spread.df))
+        low, high = _wilson(p, p * (1 - p) / spread.variance, t_quantile(confidence, spread.df))
     else:
         several = [n for n in counts if n is not None and n > 1]
         low, high = _wilson(p, float(min(several, default=1)), NormalDist().inv_cdf((1 + confidence) / 2))

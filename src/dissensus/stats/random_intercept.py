@@ -27,7 +27,10 @@ class RandomIntercept:
     Parameters
     ----------
     coefficients, standard_errors
-        Coefficient and standard error of each column of the design, shape (P,).
+        Coefficient and standard error of each column of the design, shape (P,), if the model holds.
+    robust_errors, df
+        Cluster-robust standard errors and the degrees of freedom of their t distributions, shape (P,); they hold too if
+        effects differ between clusters. NaN where a single cluster determines the coefficient.
     sd_clusters, sd_residual
         Standard deviations of the random intercepts and of the residuals.
     log_likelihood
@@ -38,6 +41,8 @@ class RandomIntercept:
 
     coefficients: FloatArray
     standard_errors: FloatArray
+    robust_errors: FloatArray
+    df: FloatArray
     sd_clusters: float
     sd_residual: float
     log_likelihood: float
@@ -59,6 +64,13 @@ class _Totals(NamedTuple):
     x: FloatArray
     y: FloatArray
     size: FloatArray
+
+
+class _RobustErrors(NamedTuple):
+    """Standard errors and degrees of freedom, shape (P,) each."""
+
+    errors: FloatArray
+    df: FloatArray
 
 
 class _Solution(NamedTuple):
@@ -83,6 +95,14 @@ def random_intercept(design: npt.ArrayLike, outcome: npt.ArrayLike, clusters: np
     is minimised over :math:`\lambda` on a grid of :math:`\ln \lambda`, refined by golden section, and compared with
     :math:`\lambda = 0` (Laird and Ware 1982; Bates et al. 2015, section 3).
 
+    Robust standard errors are CR2 of the model scaled by :math:`V^{-1/2}`, with rows :math:`X_g` of cluster g, residuals
+    :math:`e_g`, and :math:`H_g = X_g M X_g^\top`, :math:`M = (X^\top X)^{-1}`:
+
+    .. math:: \hat v = M \Bigl( \sum_g X_g^\top (I - H_g)^{-1/2} e_g e_g^\top (I - H_g)^{-1/2} X_g \Bigr) M
+
+    which is unbiased if the model holds, and consistent if effects differ between clusters. Their degrees of freedom
+    are Satterthwaite's, for each coefficient (Bell and McCaffrey 2002; Pustejovsky and Tipton 2018).
+
     Parameters
     ----------
     design
@@ -95,7 +115,7 @@ def random_intercept(design: npt.ArrayLike, outcome: npt.ArrayLike, clusters: np
     Returns
     -------
     RandomIntercept
-        Standard errors treat :math:`\lambda` as known, as is usual.
+        All standard errors treat :math:`\lambda` as known, as is usual.
 
     Raises
     ------
@@ -109,6 +129,10 @@ def random_intercept(design: npt.ArrayLike, outcome: npt.ArrayLike, clusters: np
     ----------
     Laird, N. M. and Ware, J. H. (1982). Random-effects models for longitudinal data. Biometrics 38.
     Bates, D. et al. (2015). Fitting linear mixed-effects models using lme4. Journal of Statistical Software 67.
+    Bell, R. M. and McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression with multi-stage
+    samples. Survey Methodology 28.
+    Pustejovsky, J. E. and Tipton, E. (2018). Small-sample methods for cluster-robust variance estimation and hypothesis
+    testing in fixed effects models. Journal of Business and Economic Statistics 36.
 
     Examples
     --------
@@ -134,9 +158,12 @@ def random_intercept(design: npt.ArrayLike, outcome: npt.ArrayLike, clusters: np
     ratio = float(np.exp(log_ratio)) if refined.criterion < without.criterion - 1e-9 else 0.0
     solution = refined if ratio else without
     n, p = x.shape
+    robust = _robust_errors(x, residuals - x @ solution.coefficients, cluster, ratio)
     return RandomIntercept(
         coefficients=start + solution.coefficients,
         standard_errors=np.sqrt(solution.variance * np.diag(solution.inverse)),
+        robust_errors=robust.errors,
+        df=robust.df,
         sd_clusters=float(np.sqrt(ratio * solution.variance)),
         sd_residual=float(np.sqrt(solution.variance)),
         log_likelihood=-(solution.criterion + (n - p) * (1 + np.log(2 * np.pi))) / 2,
@@ -207,3 +234,42 @@ def _refine(totals: _Totals, middle: float) -> float:
         else:
             low = first
     return float((low + high) / 2)
+
+
+def _robust_errors(x: FloatArray, residuals: FloatArray, cluster: npt.NDArray[np.intp], ratio: float) -> _RobustErrors:
+    """Return cluster-robust errors of the model scaled by the inverse root of V, which shrinks means of clusters."""
+    size = np.bincount(cluster).astype(np.float64)
+    shrinkage = (1 - 1 / np.sqrt(1 + ratio * size)) / size
+    order = np.argsort(cluster, kind="stable")
+    starts = np.cumsum(size).astype(np.intp) - size.astype(np.intp)
+    sums = np.add.reduceat(x[order], starts), np.add.reduceat(residuals[order], starts)
+    scaled = x - (shrinkage[:, None] * sums[0])[cluster]
+    error = residuals - (shrinkage * sums[1])[cluster]
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    root = vectors / np.sqrt(values)  # so that design = scaled @ root has orthonormal columns
+    design = scaled @ root
+    p = x.shape[1]
+    scores, roots = np.empty((len(size), p)), np.empty((len(size), p, p))
+    inside, lost = np.empty((len(size), p, p)), np.zeros(p)
+    for g, (low, n) in enumerate(zip(starts, size.astype(np.intp), strict=True)):
+        rows = order[low : low + n]
+        leverage, directions = np.linalg.eigh(design[rows].T @ design[rows])
+        # A direction that the cluster alone determines has a leverage of 1 and no residual.
+        fixed = leverage >= 1 - 1e-9
+        free = np.where(fixed, np.inf, 1 - leverage)
+        lost += ((root @ directions[:, fixed]) ** 2).sum(axis=1)
+        scores[g] = directions @ ((directions.T @ (design[rows].T @ error[rows])) / np.sqrt(free))
+        roots[g] = (directions * (leverage / np.sqrt(free))) @ directions.T
+        inside[g] = (directions * (leverage / free)) @ directions.T
+    variance = ((root @ scores.T) ** 2).sum(axis=1)
+    # In the scaled model the numerator is a sum over clusters of squares of contrasts a'e with these covariances.
+    own = np.einsum("pj,gjk,pk->pg", root, inside, root)
+    crossed = np.einsum("gjk,pk->pgj", roots, root)
+    diagonal = own - (crossed**2).sum(axis=2)
+    gram = np.einsum("pgj,pgk->pjk", crossed, crossed)
+    square = (own**2).sum(axis=1) - 2 * (own * (crossed**2).sum(axis=2)).sum(axis=1) + (gram**2).sum(axis=(1, 2))
+    trace = diagonal.sum(axis=1)
+    known = (trace > 0) & (lost <= 1e-6 * (root**2).sum(axis=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = np.where(known, trace**2 / square, np.nan)
+    return _RobustErrors(np.where(known, np.sqrt(variance), np.nan), df)

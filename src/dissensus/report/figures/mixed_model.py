@@ -27,7 +27,7 @@ def mixed_model(model: MixedModel) -> Figure:
         for term in terms
     )
     blocks = [MeanRows("", lines)]
-    beyond = [escape_unprintable(term.name) for term in terms if term.ci_low > 0 or term.ci_high < 0]
+    beyond = [escape_unprintable(term.name) for term in terms if (term.ci_low or 0) > 0 or (term.ci_high or 0) < 0]
     statement = f"Beyond 0 are {join_with_and(beyond)}" if beyond else "No coefficient is beyond 0"
     share = 100 * (model.share_of_red_teamers or 0.0)
     return Figure(
@@ -40,12 +40,15 @@ def mixed_model(model: MixedModel) -> Figure:
                     "term": term.name,
                     "estimate": term.estimate,
                     "standard_error": term.standard_error,
+                    "df": term.df,
                     "ci_low": term.ci_low,
                     "ci_high": term.ci_high,
                     "p": term.p,
+                    "reason": term.reason,
                 }
                 for term in model.terms
-            ]
+            ],
+            infer_schema_length=None,
         ),
         draw=lambda width: draw_means(blocks, width, ScaleStyle(reference=0)),
         notes=tuple(_model_notes(model)),
@@ -70,8 +73,11 @@ def _model_notes(model: MixedModel) -> Iterator[str]:
         "Coefficients are differences "
         "from the first type and the first size, at whose intercept the outcome is "
         f"{format_short(base.estimate)}; crossed ones are interactions of type and size. "
-        "Intervals are Wald's, and p-values are not adjusted."
+        "Intervals are cluster-robust by red-teamer, and p-values are not adjusted."
     )
+    for reason in dict.fromkeys(term.reason for term in model.terms if term.reason):
+        names = join_with_and([escape_unprintable(term.name) for term in model.terms if term.reason == reason])
+        yield f"No interval of {names}: {reason}."
     yield (
         f"Standard deviation of red-teamers {format_short(model.sd_red_teamers, 3)}, of what is left "
         f"{format_short(model.sd_residual, 3)}."

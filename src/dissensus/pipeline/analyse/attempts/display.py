@@ -40,11 +40,14 @@ def _grids(analysis: AttemptAnalysis) -> Iterator[Grid]:
             (
                 escape_unprintable(term.name),
                 format_short(term.estimate),
-                f"{format_short(term.ci_low)} to {format_short(term.ci_high)}",
+                UNKNOWN if term.reason else f"{format_short(term.ci_low)} to {format_short(term.ci_high)}",
+                format_short(term.p, 3),
             )
             for term in model.terms
         )
-        yield Grid((f"mixed model: {model.outcome}", "coefficient", "interval"), rows, model.reason)
+        reasons = dict.fromkeys(f"{UNKNOWN} {term.reason}" for term in model.terms if term.reason)
+        head = (f"mixed model: {model.outcome}", "coefficient", "interval", "p")
+        yield Grid(head, rows, "; ".join([model.reason] * bool(model.reason) + list(reasons)))
     if analysis.tags:
         yield Grid(
             ("tag", "attempts", "of reviewed", "of successful"),

@@ -1,7 +1,6 @@
 """Mixed models of attempt outcomes."""
 
 from collections.abc import Iterator
-from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -10,12 +9,16 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.columns import AttemptColumns
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
 from dissensus.stats.cluster_bootstrap import MIN_CLUSTERS
+from dissensus.stats.cluster_robust import t_quantile, t_test_p
 from dissensus.stats.random_intercept import RandomIntercept, random_intercept
 from dissensus.stats.result import FloatArray
 
 INTERCEPT, DESCRIPTION, UPWORK, CROSSED = "intercept", "harmlessness of the description", "came by Upwork", " × "
 MOST_TERMS: Final = 80
 """Largest number of terms; with more, a table of types and sizes is more informative."""
+
+LEAST_DF: Final = 4
+"""Degrees of freedom below which the test of a term does not hold its size (Tipton 2015)."""
 
 
 def fit_mixed_model(
@@ -91,14 +94,22 @@ def _select_independent(design: dict[str, FloatArray], left_out: list[str]) -> I
 
 
 def _terms(names: list[str], fitted: RandomIntercept, confidence: float) -> Iterator[Term]:
-    normal = NormalDist()
-    z = normal.inv_cdf((1 + confidence) / 2)
-    for name, estimate, error in zip(names, fitted.coefficients.tolist(), fitted.standard_errors.tolist(), strict=True):
+    columns = (fitted.coefficients.tolist(), fitted.robust_errors.tolist(), fitted.df.tolist())
+    for name, estimate, error, df in zip(names, *columns, strict=True):
+        if not df >= LEAST_DF:  # NaN too
+            yield Term(
+                name=name,
+                estimate=estimate,
+                reason=f"too few red-teamers determine it: fewer than {LEAST_DF} degrees of freedom",
+            )
+            continue
+        half = t_quantile(confidence, df) * error
         yield Term(
             name=name,
             estimate=estimate,
             standard_error=error,
-            ci_low=estimate - z * error,
-            ci_high=estimate + z * error,
-            p=2 * normal.cdf(-abs(estimate / error)),
+            df=df,
+            ci_low=estimate - half,
+            ci_high=estimate + half,
+            p=t_test_p(estimate / error, df),
         )

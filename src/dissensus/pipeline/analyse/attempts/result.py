@@ -73,10 +73,14 @@ class Term:
 
     name: str
     estimate: float
-    standard_error: float
-    ci_low: float
-    ci_high: float
-    p: float
+    # Cluster-robust standard error and degrees of freedom, interval and p-value; None if too few red-teamers determine
+    # the coefficient
+    standard_error: float | None = None
+    df: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    p: float | None = None
+    reason: str | None = None  # Reason for a missing interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
