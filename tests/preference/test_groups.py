@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from tests.oracles.preferences import group_effects
 from tests.preference.people import People, auroc, examples_of, people
+from tests.support.model_sizes import draw_minority
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.preference.data.examples import RATER
+from dissensus.preference.data.examples import RATER, Examples
 from dissensus.preference.data.pairs import Pair, answers
 from dissensus.preference.data.sparse import FeatureRows
 from dissensus.preference.evaluation.diagnostics import compute_diagnostics
-from dissensus.preference.fit.groups import GroupFeatures, fit_groups, principal_directions
+from dissensus.preference.fit.groups import GroupFeatures, choose_groups, fit_groups, principal_directions
 from dissensus.preference.fit.logistic import PairChoices
 from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.groups import Groups
@@ -202,3 +203,9 @@ def test_unknown_groups_have_no_effects(split: People, model: Groups) -> None:
     assert model.margins(nobody).tolist() == pytest.approx(model.population.margins(nobody).tolist())
     half = tuple(replace(pair, groups=()) if number % 2 else pair for number, pair in enumerate(split.votes))
     assert np.isfinite(train_groups(half).margins(split.fresh)).all()
+
+
+def test_a_minority_of_a_tenth_has_effects() -> None:
+    """Four of forty raters; over all raters the gain is not significant."""
+    chosen = choose_groups(Examples.from_pairs(draw_minority(3)), features=(("words",),))
+    assert "rater_view" in chosen.penalties

@@ -212,7 +212,7 @@ def t_quantile(confidence: float, df: float) -> float:
 
     Parameters
     ----------
-    level
+    confidence
         Probability, above 0 and below 1.
     df
         Degrees of freedom, 1 or more.

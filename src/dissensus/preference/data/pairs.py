@@ -166,8 +166,10 @@ def pair_clusters(pairs: Sequence[Pair]) -> Integers:
     return np.array([dialogue, rater], dtype=np.int64)
 
 
-def folds(dialogue: Integers, count: int, *, seed: int = 0) -> Integers:
+def folds(dialogue: Integers, count: int, *, seed: int = 0, strata: Integers | None = None) -> Integers:
     """Return the fold of each pair: dialogues stay together, and folds have nearly equal numbers of dialogues.
+
+    With `strata`, the stratum of each pair, dialogues of each stratum are spread evenly over the folds.
 
     Examples
     --------
@@ -183,7 +185,11 @@ def folds(dialogue: Integers, count: int, *, seed: int = 0) -> Integers:
             f"There are {len(distinct):,} dialogues (first human turns that differ) and {count} folds. Pairs of one "
             "dialogue stay together, so give more pairs, or fewer folds."
         )
-    return np.asarray((np.random.default_rng(seed).permutation(len(distinct)) % count)[number])
+    order = np.random.default_rng(seed).permutation(len(distinct))
+    if strata is not None:
+        _, first = np.unique(dialogue, return_index=True)
+        order[np.lexsort((order, strata[first]))] = np.arange(len(distinct))
+    return np.asarray((order % count)[number])
 
 
 def digest(pairs: Sequence[Pair]) -> str:

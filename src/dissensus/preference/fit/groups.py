@@ -24,7 +24,7 @@ from dissensus.preference.fit.linear import (
     inner_folds,
 )
 from dissensus.preference.models.groups import GroupEffectTable, Groups, group_indices
-from dissensus.stats.cluster_robust import paired_difference
+from dissensus.stats.cluster_robust import clustered_mean
 
 DEPARTURES: Final = (16.0, 4.0, 1.0, 0.25)
 """Penalties on the effects of groups or raters, as multiples of the penalty on the population weights."""
@@ -32,9 +32,11 @@ DEPARTURES: Final = (16.0, 4.0, 1.0, 0.25)
 MAX_GROUPS: Final = 100
 """Limit on the groups of one axis."""
 
-CONFIDENCE: Final = 0.90
-"""Level of the interval of the gain, which must lie below 0 for an effect: one-sided 5 %."""
+SIZE: Final = 0.05
+"""Largest probability that an axis has effects by mistake."""
 
+RATER_FOLDS: Final = 6
+"""Largest number of folds of raters: of a group of four, all but one are in training."""
 
 RANK: Final = 16
 """Directions in which effects of raters may lie."""
@@ -95,8 +97,8 @@ def choose_groups(
     """Choose settings and the axes with effects by cross-validation.
 
     Axes are tried in turn, raters last; an axis has effects if they lower the held-out loss significantly. Effects of
-    groups are tested on held-out raters, clustered by rater; those of raters on held-out dialogues, clustered by
-    dialogue. With fewer than `INNER` known raters, groups and raters cannot be separated: groups have no effects.
+    groups are tested on held-out raters of each group, clustered by rater, and the largest gain decides; those of raters
+    on held-out dialogues, clustered by dialogue. With fewer than `INNER` known raters, groups and raters cannot be separated: groups have no effects.
     """
     for axis, labels in examples.labels.items():
         if axis != RATER and len(_names(labels)) > MAX_GROUPS:
@@ -111,27 +113,25 @@ def choose_groups(
         )
     population = choose_settings(examples, features=features, seed=seed, progress=progress)
     penalties: dict[str, float] = {}
-    for units, axes in _searches(examples):
-        folds = _folds(examples, population, seed, units, of_raters=RATER in axes)
-        search = _Search(examples, population, units, list(folds))
-        for axis in axes:
+    for units, axis in _searches(examples):
+        search = _Search(examples, population, units, list(_folds(examples, population, seed, units, axis)))
+        if axis is not None:
             penalties = search.try_axis(axis, penalties)
     # The last search holds out dialogues, as the evaluation does
     odds = search.predict(penalties)
     return ChosenGroups(population, penalties, fit_temperature(odds, examples.choices))
 
 
-def _searches(examples: Examples) -> Iterator[tuple[Integers, list[str]]]:
-    """Yield held-out units, and the axes that are tested on them."""
+def _searches(examples: Examples) -> Iterator[tuple[Integers, str | None]]:
+    """Yield held-out units, and the axis that is tested on them."""
     axes = [axis for axis, labels in examples.labels.items() if len(_names(labels)) > 1]
     groups = [axis for axis in axes if axis != RATER]
     raters = _number_raters(examples)
     if raters is None:
-        yield examples.dialogue, groups
-        return
-    if len(np.unique(raters)) >= INNER:
-        yield raters, groups
-    yield examples.dialogue, [axis for axis in axes if axis == RATER]
+        yield from ((examples.dialogue, axis) for axis in groups)
+    elif len(np.unique(raters)) >= INNER:
+        yield from ((raters, axis) for axis in groups)
+    yield examples.dialogue, RATER if RATER in axes else None
 
 
 def _number_raters(examples: Examples) -> Integers | None:
@@ -159,12 +159,31 @@ class _Search:
         return odds
 
     def try_axis(self, axis: str, penalties: dict[str, float]) -> dict[str, float]:
-        """Add the best penalty of an axis if its effects lower the loss significantly."""
+        """Add the best penalty of an axis if its effects lower the loss of a group significantly.
+
+        Gains are judged by group, and not over all: effects of a tenth of the raters hardly move the mean of all.
+        """
         before = self._loss(penalties)
-        after = {penalty: self._loss({**penalties, axis: penalty}) for penalty in DEPARTURES}
-        best = min(DEPARTURES, key=lambda penalty: float(after[penalty].sum()))
-        change = paired_difference(after[best], before, self.units, confidence=CONFIDENCE)
-        return {**penalties, axis: best} if change.ci_high < 0 else penalties
+        gains = {penalty: before - self._loss({**penalties, axis: penalty}) for penalty in DEPARTURES}
+        members = self._members(axis)
+        best = max(DEPARTURES, key=lambda penalty: float(sum(gains[penalty][rows].mean() for rows in members)))
+        # Groups are of different raters, so that Šidák's level is exact for the largest of their gains
+        confidence = 2 * (1 - SIZE) ** (1 / max(1, len(members))) - 1
+        useful = any(self._is_significant(gains[best][rows], self.units[rows], confidence) for rows in members)
+        return {**penalties, axis: best} if useful else penalties
+
+    def _members(self, axis: str) -> list[Integers]:
+        """Return the pairs of each group that is tested; raters are tested together."""
+        labels = self.examples.labels[axis]
+        if axis == RATER:
+            return [np.arange(len(labels))]
+        indices = group_indices(_names(labels), labels)
+        return [np.flatnonzero(indices == group) for group in range(indices.max() + 1)]
+
+    @staticmethod
+    def _is_significant(gain: Floats, units: Integers, confidence: float) -> bool:
+        low = clustered_mean(gain, units, confidence=confidence).ci_low
+        return low is not None and low > 0
 
     def _loss(self, penalties: Mapping[str, float]) -> Floats:
         """Return the loss of each pair, at the best temperature."""
@@ -239,11 +258,16 @@ def _columns(effects: GroupEffectTable, pairs: GroupFeatures, axis: str, scale: 
 
 
 def _folds(
-    examples: Examples, population: ChosenSettings, seed: int, units: Integers, *, of_raters: bool
+    examples: Examples, population: ChosenSettings, seed: int, units: Integers, axis: str | None
 ) -> Iterator[tuple[GroupFeatures, tuple[Examples, FeatureRows], Integers]]:
-    for training, held_out, index in inner_folds(examples, seed, units=units):
+    """Yield training and held-out pairs of each fold; raters of each group of the axis are spread over the folds."""
+    strata, count = None, INNER
+    if axis is not None and units is not examples.dialogue:
+        strata = group_indices(_names(examples.labels[axis]), examples.labels[axis])
+        count = min(RATER_FOLDS, len(np.unique(units)))
+    for training, held_out, index in inner_folds(examples, seed, units=units, strata=strata, count=count):
         vocabularies = training.learn_vocabularies(population.settings.features)
-        features = GroupFeatures.from_examples(training, vocabularies, of_raters=of_raters)
+        features = GroupFeatures.from_examples(training, vocabularies, of_raters=axis == RATER)
         yield features, (held_out, held_out.differences(vocabularies)), index
 
 

@@ -65,11 +65,16 @@ def choose_settings(
 
 
 def inner_folds(
-    examples: Examples, seed: int, *, units: Integers | None = None
+    examples: Examples,
+    seed: int,
+    *,
+    units: Integers | None = None,
+    strata: Integers | None = None,
+    count: int = INNER,
 ) -> Iterator[tuple[Examples, Examples, Integers]]:
-    """Yield training examples, held-out examples and held-out indices for each of `INNER` folds of the units."""
-    fold = folds(examples.dialogue if units is None else units, INNER, seed=seed + 1)
-    for number in range(INNER):
+    """Yield training examples, held-out examples and held-out indices for each fold of the units."""
+    fold = folds(examples.dialogue if units is None else units, count, seed=seed + 1, strata=strata)
+    for number in range(count):
         index = np.flatnonzero(fold == number)
         yield examples.take(np.flatnonzero(fold != number)), examples.take(index), index
 
