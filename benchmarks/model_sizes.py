@@ -1,6 +1,6 @@
 """Measure the size of filter audits, mixed models of attempts and group effects, and write docs/generated/*-sizes.md.
 
-    .venv/bin/python -m benchmarks.model_sizes
+.venv/bin/python -m benchmarks.model_sizes
 """
 
 import argparse
@@ -35,8 +35,8 @@ def write_audit(simulations: int) -> None:
     error = 100 * np.sqrt(0.05 * 0.95 / simulations)
     lines += [
         "",
-        f"In percent, over {simulations:,} simulations with {DRAWS} draws each (standard error {error:.1f} points); a withheld "
-        "test counts as not rejected. In brackets: removals of any raters, not matched.",
+        f"In percent, over {simulations:,} simulations with {DRAWS} draws each (standard error {error:.1f} points); a "
+        "withheld test counts as not rejected. In brackets: removals of any raters, not matched.",
     ]
     (DOCS / "audit-sizes.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

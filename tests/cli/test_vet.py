@@ -58,7 +58,7 @@ def test_without_flags_the_audit_is_of_raters_who_meet_a_criterion(run: RunComma
     assert done.returncode == 0, done.stderr
     assert "Filter of 5 of 30 raters, flagged by the criteria" in done.stdout
     assert "Fisher's exact test of independence" in done.stdout
-    assert "99 times 5 raters within the groups of rater_gender" in done.stdout
+    assert "99 times 5 raters with like numbers of ratings within the groups of rater_gender" in done.stdout
 
 
 def test_the_audit_of_dices_350(run: RunCommand, dices_350: Path) -> None:

@@ -113,8 +113,8 @@ def test_removing_dissenting_raters_moves_labels_further_than_chance() -> None:
     # There is only one way to remove as many of each group.
     assert (move(within, MEAN).p, move(within, MEAN).null_median) == (None, None)
     assert within.reason == (
-        "4 of 4 removed raters have no match: nobody who is kept of the same race has a number of ratings within 10 % of "
-        "theirs"
+        "4 of 4 removed raters have no match: nobody who is kept of the same race has a number of ratings within 10 % "
+        "of theirs"
     )
     assert f"Label shifts are not compared with random removals: {within.reason}." in str(within)
     assert json.loads(within.to_json())["moves"][0]["reason"] == within.reason
@@ -145,7 +145,9 @@ def test_a_removed_rater_without_a_match_is_named_in_a_note() -> None:
 
 def test_removed_raters_of_the_same_items_are_not_compared_with_raters_at_random() -> None:
     """Ten raters rate the first half of the items, and ten the second; four of the first ten are removed."""
-    answers = {f"a{r}": "NYYNY" * 4 + "." * 20 for r in range(10)} | {f"b{r}": "." * 20 + "NYNNY" * 4 for r in range(10)}
+    answers = {f"a{r}": "NYYNY" * 4 + "." * 20 for r in range(10)} | {
+        f"b{r}": "." * 20 + "NYNNY" * 4 for r in range(10)
+    }
     ratings = ratings_of(answers, {"rater_locale": ["a"] * 10 + ["b"] * 10})
     removed = ["a0", "a1", "a2", "a3"]
     audit = audit_filter(ratings, raters=removed, draws=99)

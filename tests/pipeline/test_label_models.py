@@ -156,7 +156,7 @@ def test_glad_equals_crowd_kit_run_on() -> None:
     assert probabilities(model) == pytest.approx(expected, abs=2e-3)
     assert model.raters["ability"].to_list() == pytest.approx(run_on.alphas_[range(6)].to_list(), abs=2e-3)
     easy = np.exp(run_on.betas_[range(ratings.n_items)])
-    assert (1 / model.labels["difficulty"]).to_list() == pytest.approx(easy.to_list(), rel=2e-3)
+    assert (1 / model.labels["difficulty"]).to_list() == pytest.approx(easy.to_list(), rel=1e-2)
     assert len(stopped.loss_history_) == 2
     assert np.abs(probabilities(model) - by_default).max() > 0.05
     assert (probabilities(model).argmax(axis=1) != by_default.argmax(axis=1)).sum() == 1

@@ -113,9 +113,7 @@ def test_a_coefficient_of_a_single_cluster_has_no_robust_error() -> None:
 def test_robust_errors_are_wider_where_effects_differ_between_clusters() -> None:
     design, outcome, cluster = simulate(0.7, n=2000)
     slopes = np.random.default_rng(4).normal(size=40)[cluster]
-    alike, differing = (
-        random_intercept(design, outcome + sd * slopes * design[:, 1], cluster) for sd in (0.0, 0.8)
-    )
+    alike, differing = (random_intercept(design, outcome + sd * slopes * design[:, 1], cluster) for sd in (0.0, 0.8))
     assert alike.robust_errors[1] == pytest.approx(alike.standard_errors[1], rel=0.4)
     assert differing.robust_errors[1] > 3 * differing.standard_errors[1]
     assert differing.robust_errors[2] == pytest.approx(differing.standard_errors[2], rel=0.4)

@@ -101,8 +101,8 @@ def _numbers(text: str) -> list[int]:
 def _caveat(model: LabelModel) -> str:
     ended = {True: "converged", False: "not converged", None: "convergence unknown"}[model.converged]
     return (
-        f"{model.method} by {model.software} {model.version}, {model.iterations} iterations, {ended}. It treats one answer "
-        "as true and disagreement as error, which silences minorities with other views."
+        f"{model.method} by {model.software} {model.version}, {model.iterations} iterations, {ended}. It treats one "
+        "answer as true and disagreement as error, which silences minorities with other views."
     )
 
 

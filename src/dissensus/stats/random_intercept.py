@@ -95,8 +95,8 @@ def random_intercept(design: npt.ArrayLike, outcome: npt.ArrayLike, clusters: np
     is minimised over :math:`\lambda` on a grid of :math:`\ln \lambda`, refined by golden section, and compared with
     :math:`\lambda = 0` (Laird and Ware 1982; Bates et al. 2015, section 3).
 
-    Robust standard errors are CR2 of the model scaled by :math:`V^{-1/2}`, with rows :math:`X_g` of cluster g, residuals
-    :math:`e_g`, and :math:`H_g = X_g M X_g^\top`, :math:`M = (X^\top X)^{-1}`:
+    Robust standard errors are CR2 of the model scaled by :math:`V^{-1/2}`, with rows :math:`X_g` of cluster g,
+    residuals :math:`e_g`, and :math:`H_g = X_g M X_g^\top`, :math:`M = (X^\top X)^{-1}`:
 
     .. math:: \hat v = M \Bigl( \sum_g X_g^\top (I - H_g)^{-1/2} e_g e_g^\top (I - H_g)^{-1/2} X_g \Bigr) M
 

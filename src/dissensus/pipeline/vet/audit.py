@@ -82,13 +82,12 @@ def audit_filter(
 
     Notes
     -----
-    The null hypothesis of the draws is that raters with like numbers of ratings are exchangeable (`load_strata`), within
-    the groups of `within` if given; raters of unknown group are exchanged among themselves. A removed rater without a
-    kept one of the same stratum is removed in every draw, with a note; if these are more than half, or if
+    The null hypothesis of the draws is that raters with like numbers of ratings are exchangeable (`load_strata`),
+    within the groups of `within` if given; raters of unknown group are exchanged among themselves. A removed rater
+    without a kept one of the same stratum is removed in every draw, with a note; if these are more than half, or if
     random removals take other numbers of ratings of the items (`expected_shift`), shifts are not tested, and the reason
-    is reported. Raters of unknown group on an axis are excluded from its test. An axis
-    is not tested if it has a single group, or if all or none of the raters of known group are removed; the reason is
-    reported.
+    is reported. Raters of unknown group on an axis are excluded from its test. An axis is not tested if it has a single
+    group, or if all or none of the raters of known group are removed; the reason is reported.
 
     Examples
     --------
@@ -302,8 +301,8 @@ def _explain_unlike(design: Design, removed: Bools, random_removals: Bools) -> s
     if gap <= MAX_UNLIKE * null.mean() or gap <= MAX_Z * null.std():
         return None
     return (
-        "the removed raters share other items than raters at random, so that labels shift by another extent even if all "
-        "answer alike; draw within the attribute that determined the items (--within AXIS), if there is one"
+        "the removed raters share other items than raters at random, so that labels shift by another extent even if "
+        "all answer alike; draw within the attribute that determined the items (--within AXIS), if there is one"
     )
 
 

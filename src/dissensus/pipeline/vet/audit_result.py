@@ -60,7 +60,8 @@ class LabelMove:
     measure: str  # mean_total_variation, mean_jensen_shannon, changed or disjoint; see `label_shift`
     observed: float | None  # None if no item has a rating left
     p: float | None  # One-sided p-value for larger shifts than by chance; None without draws, or withheld
-    # Median and central range, at the confidence level of the audit, of the random removals; None without draws, or withheld
+    # Median and central range, at the confidence level of the audit, of the random removals; None without draws, or
+    # withheld
     null_median: float | None
     null_low: float | None
     null_high: float | None

@@ -97,8 +97,9 @@ def choose_groups(
     """Choose settings and the axes with effects by cross-validation.
 
     Axes are tried in turn, raters last; an axis has effects if they lower the held-out loss significantly. Effects of
-    groups are tested on held-out raters of each group, clustered by rater, and the largest gain decides; those of raters
-    on held-out dialogues, clustered by dialogue. With fewer than `INNER` known raters, groups and raters cannot be separated: groups have no effects.
+    groups are tested on held-out raters of each group, clustered by rater, and the largest gain decides; those of
+    raters on held-out dialogues, clustered by dialogue. With fewer than `INNER` known raters, groups and raters cannot
+    be separated: groups have no effects.
     """
     for axis, labels in examples.labels.items():
         if axis != RATER and len(_names(labels)) > MAX_GROUPS:
