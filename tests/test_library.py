@@ -19,6 +19,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "soft_labels": (ds.soft_labels, {"by": "country"}),
     "plurality": (ds.plurality, {"by": ["country"]}),
     "group_divergence": (ds.group_divergence, {"by": ["country"]}),
+    "rater_curve": (ds.rater_curve, {"raters_per_group": [2, 4], "by": "country", "draws": 5}),
     "resampled_labels": (ds.resampled_labels, {"question": "label", "raters_per_item": 2}),
     "vet": (ds.vet, {}),
 }

@@ -34,6 +34,7 @@ from dissensus.library import group_divergence as group_divergence
 from dissensus.library import label_model as label_model
 from dissensus.library import overall_answers as overall_answers
 from dissensus.library import plurality as plurality
+from dissensus.library import rater_curve as rater_curve
 from dissensus.library import resampled_labels as resampled_labels
 from dissensus.library import soft_labels as soft_labels
 from dissensus.library import vet as vet
@@ -45,6 +46,7 @@ from dissensus.pipeline.analyse import Analysis as Analysis
 from dissensus.pipeline.analyse import GroupDivergence as GroupDivergence
 from dissensus.pipeline.analyse import ItemRow as ItemRow
 from dissensus.pipeline.analyse import PairDivergence as PairDivergence
+from dissensus.pipeline.analyse import RaterCurve as RaterCurve
 from dissensus.pipeline.analyse import Row as Row
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis as AttemptAnalysis
 from dissensus.pipeline.analyse.attempts import AttemptMap as AttemptMap

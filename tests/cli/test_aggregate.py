@@ -136,6 +136,15 @@ def test_overall_answers_by_the_dices_rule(run: RunCommand, tmp_path: Path) -> N
     assert "leave out --question" in refused.stderr
 
 
+def test_statistics_with_fewer_raters_of_each_group(run: RunCommand, ratings_csv: Path) -> None:
+    done = run("aggregate", ratings_csv, "--by", "race", "--raters-per-group", "2,4", "--format", "json")
+    result = json.loads(done.stdout)
+    assert (result["axis"], result["draws"], result["share_of"]) == ("rater_race", 200, "Yes")
+    assert {row["raters_per_group"] for row in result["curve"]} == {2, 4}
+    table = run("aggregate", ratings_csv, "--by", "race", "--raters-per-group", "2").stdout
+    assert "between_share" in table
+
+
 def test_labels_by_a_model(run: RunCommand, ratings_csv: Path) -> None:
     done = run("aggregate", ratings_csv, "--rule", "mace", "--seed", "3", "--format", "json")
     result = json.loads(done.stdout)
@@ -155,6 +164,9 @@ def test_labels_by_a_model(run: RunCommand, ratings_csv: Path) -> None:
         (("--rule", "dices"), "dices-350 would also need 'Q2_harmful_content_"),
         (("--raters-per-item", "3;5"), "--raters-per-item is '3;5'; write whole numbers, as 1,3,5"),
         (("--raters-per-item", "500"), "500 raters per item cannot be drawn"),
+        (("--raters-per-group", "3"), "add --by AXIS, and leave out --raters-per-item"),
+        (("--raters-per-group", "3;5", "--by", "race"), "--raters-per-group is '3;5'; write whole numbers, as 1,3,5"),
+        (("--raters-per-group", "500", "--by", "race"), "500 raters per group cannot be drawn"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -15,6 +15,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline import aggregate as stage
 from dissensus.pipeline.aggregate import LabelModel
 from dissensus.pipeline.aggregate.models import Method
+from dissensus.pipeline.analyse import rater_curve
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -47,22 +48,32 @@ def aggregate(
         str | None,
         typer.Option(metavar="N[,N…]", help="Resample labels with N raters per item."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of mace.")] = 0,
+    raters_per_group: Annotated[
+        str | None,
+        typer.Option(metavar="N[,N…]", help="Agreement and differences of groups with N raters of each group of --by."),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of mace, and of draws of raters per group.")] = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
     """Aggregate the answers of raters into labels of items, of the whole pool or of each group.
 
-    With --raters-per-item the table shows how far labels change, and --format csv has the labels.
+    With --raters-per-item the table shows how far labels change, and --format csv has the labels. With
+    --raters-per-group it shows the mean and the central 95 % of 200 draws of raters.
 
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """
-    _refuse(rule, by, raters_per_item)
+    _refuse(rule, by, raters_per_item, raters_per_group)
     table = ratings(all_questions=rule is Rule.DICES)
     question, kind = table.questions[0], result_writer.choose_format(format, output)
     notes = table.notes
-    if raters_per_item is not None:
-        result = stage.resampled_labels(table, question, _numbers(raters_per_item), by=by)
+    if raters_per_group is not None and by is not None:
+        curve = rater_curve(
+            table, _numbers("--raters-per-group", raters_per_group), by=by, question=question, seed=seed
+        )
+        text = curve.to_json() if kind is Format.JSON else _text(curve.curve, kind)
+    elif raters_per_item is not None:
+        result = stage.resampled_labels(table, question, _numbers("--raters-per-item", raters_per_item), by=by)
         text = (
             result.to_json()
             if kind is Format.JSON
@@ -82,8 +93,13 @@ def aggregate(
     result_writer.write_text(text, output)
 
 
-def _refuse(rule: Rule, by: str | None, raters_per_item: str | None) -> None:
-    for option, value in (("--by", by), ("--raters-per-item", raters_per_item)):
+def _refuse(rule: Rule, by: str | None, raters_per_item: str | None, raters_per_group: str | None) -> None:
+    if raters_per_group is not None and (by is None or raters_per_item is not None):
+        raise InvalidInput(
+            "--raters-per-group draws raters of each group of an axis: add --by AXIS, and leave out --raters-per-item."
+        )
+    options = (("--by", by), ("--raters-per-item", raters_per_item), ("--raters-per-group", raters_per_group))
+    for option, value in options:
         if value is not None and rule not in (Rule.SOFT, Rule.PLURALITY):
             raise InvalidInput(
                 f"{option} applies to soft labels and pluralities, not to --rule {rule}. Leave it out, or keep one "
@@ -91,11 +107,11 @@ def _refuse(rule: Rule, by: str | None, raters_per_item: str | None) -> None:
             )
 
 
-def _numbers(text: str) -> list[int]:
+def _numbers(option: str, text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise InvalidInput(f"--raters-per-item is {text!r}; write whole numbers, as 1,3,5.") from None
+        raise InvalidInput(f"{option} is {text!r}; write whole numbers, as 1,3,5.") from None
 
 
 def _caveat(model: LabelModel) -> str:

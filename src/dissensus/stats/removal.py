@@ -169,7 +169,7 @@ def _count_removed(design: Design, removed: Bools) -> Iterator[tuple[npt.NDArray
 
 
 def _mean(total: FloatArray, n: FloatArray) -> FloatArray:
-    return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+    return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
 
 
 def load_strata(loads: npt.ArrayLike, within: IntArray | None = None) -> npt.NDArray[np.int64]:

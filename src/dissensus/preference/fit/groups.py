@@ -114,10 +114,10 @@ def choose_groups(
         )
     population = choose_settings(examples, features=features, seed=seed, progress=progress)
     penalties: dict[str, float] = {}
-    for units, axis in _searches(examples):
-        search = _Search(examples, population, units, list(_folds(examples, population, seed, units, axis)))
-        if axis is not None:
-            penalties = search.try_axis(axis, penalties)
+    for units, tested in _searches(examples):
+        search = _Search(examples, population, units, list(_folds(examples, population, seed, units, tested)))
+        if tested is not None:
+            penalties = search.try_axis(tested, penalties)
     # The last search holds out dialogues, as the evaluation does
     odds = search.predict(penalties)
     return ChosenGroups(population, penalties, fit_temperature(odds, examples.choices))
