@@ -26,7 +26,7 @@ from dissensus.stats.groups.estimates import (
     mean_difference,
     pairwise_agreement,
 )
-from dissensus.stats.groups.statistics import GroupStatistics, group_statistics
+from dissensus.stats.groups.statistics import GroupStatistics, group_statistics, resample_statistics
 
 Floats = NDArray[np.float64]
 tables = st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=5)
@@ -146,9 +146,10 @@ def test_copies_of_a_rater_form_no_pair(of: Case, seed: int) -> None:
     rng = np.random.default_rng(seed)
     raters = rng.integers(0, 3, of.design.n_raters).astype(np.int32)
     items = rng.integers(0, 3, of.design.n_items).astype(np.int32)
-    result = group_statistics(
-        of.design, of.group[None], of.inside, of.outside, answer=0, rater_weight=raters[None], item_weight=items[None]
+    replicates = resample_statistics(
+        of.design, of.group, of.inside, of.outside, answer=0, rater_weight=raters[None], item_weight=items[None]
     )
+    result = replicates["both"]
     for c, g in enumerate(of.inside):
         copies = [
             ((i, copy), r, k)

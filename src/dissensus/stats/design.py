@@ -61,6 +61,17 @@ class Design:
         """The largest number of ratings of an item."""
         return int(np.bincount(self.items, minlength=1).max()) if self.items.size else 0
 
+    @cached_property
+    def same_answers(self) -> FloatArray:
+        """Number of items on which two raters gave the same answer, (R, R)."""
+        matrix = np.full((self.n_raters, self.n_items), -1, np.int16)
+        matrix[self.raters, self.items] = self.answers
+        same = np.zeros((self.n_raters, self.n_raters), np.float32)
+        for k in range(self.n_categories):
+            chosen = (matrix == k).astype(np.float32)
+            same += chosen @ chosen.T
+        return same.astype(np.float64)
+
     def counts(self, group: Codes | None = None) -> npt.NDArray[np.int32]:
         """Count answers by item: (I, K) for all raters, (G, I, K) for group codes (R,), which are negative for none."""
         if group is None:

@@ -18,7 +18,7 @@ from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import METRICS, Codes, Design, statistics
-from dissensus.stats.groups.statistics import group_statistics
+from dissensus.stats.groups.statistics import resample_statistics
 from dissensus.stats.result import FloatArray, check_confidence
 
 COMPARED = ("mean_difference", "group_distance")
@@ -223,7 +223,7 @@ def _compute(design: Design, codes: Codes, weight: npt.NDArray[np.int32], answer
     pool = np.where(codes >= 0, 0, -1)[None]
     alpha = statistics(design, pool, np.array([0]), np.array([-1]), rater_weight=weight)[:, 0, METRICS.index("irr")]
     inside, outside = _comparisons(int(codes.max()) + 1)
-    groups = group_statistics(design, codes[None], inside, outside, answer=answer, rater_weight=weight)
+    groups = resample_statistics(design, codes, inside, outside, answer=answer, rater_weight=weight)["raters"]
     return np.column_stack([alpha, groups.between_share, *(groups.of(metric) for metric in COMPARED)])
 
 

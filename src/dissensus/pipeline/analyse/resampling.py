@@ -1,8 +1,9 @@
 """Bootstrap and permutation replicates of every group."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from dissensus.pipeline.analyse.coverage import IntervalDesign
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
 from dissensus.stats.design import METRICS, Design, chunks, statistics
-from dissensus.stats.groups.statistics import GroupStatistics, group_statistics
+from dissensus.stats.groups.statistics import GroupStatistics, group_statistics, resample_statistics
 from dissensus.stats.result import ZERO, Estimate
 
 Floats = npt.NDArray[np.float64]
@@ -75,21 +76,19 @@ def compute_intervals(
     axis = table.axis
     group = axis.codes[None]
     compute = partial(compute_columns, design, group, axis.inside, axis.outside, answer, table.columns)
-
-    def run(**weights: Codes | None) -> Floats:
-        return compute(**weights)[0]
-
+    resample = partial(resample_statistics, design, axis.codes, axis.inside, axis.outside, answer=answer)
     parts: dict[str, list[Floats]] = {"both": [], "raters": [], "items": []}
     for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(axis.inside))):
         raters, items = draw_resamples([seeds[b] for b in chunk], axis.codes, design.n_items, settings.resample)
-        if settings.resample == "both":
-            parts["both"].append(run(rater_weight=raters, item_weight=items))
-        if settings.resample != "items":
-            parts["raters"].append(run(rater_weight=raters))
-        if settings.resample != "raters":
-            parts["items"].append(run(item_weight=items))
+        weights: dict[str, dict[str, Codes | None]] = {
+            "both": {"rater_weight": raters, "item_weight": items},
+            "raters": {"rater_weight": raters},
+            "items": {"item_weight": items},
+        }
+        for name, unbiased in resample(rater_weight=raters, item_weight=items).items():
+            parts[name].append(compute(unbiased=unbiased, weights=weights[name])[0])
         tick(len(chunk))
-    observed = run()[0]
+    observed = compute()[0][0]
     replicates = {name: np.concatenate(arrays) for name, arrays in parts.items() if arrays}
     n_raters = _count_raters(axis, table.columns)
     n_items = np.where([column in SMALL_SAMPLE for column in table.columns], design.n_items, np.inf)
@@ -123,14 +122,17 @@ def compute_columns(
     answer: int,
     columns: tuple[str, ...],
     *,
-    rater_weight: Codes | None = None,
-    item_weight: Codes | None = None,
+    unbiased: GroupStatistics | None = None,
+    weights: Mapping[str, Codes | None] = MappingProxyType({}),
 ) -> tuple[Floats, GroupStatistics]:
-    """Return the statistics of each comparison in the order of the columns, shape (B, C, M), and the unbiased ones."""
-    unbiased = group_statistics(
-        design, group, inside, outside, answer=answer, rater_weight=rater_weight, item_weight=item_weight
-    )
+    """Return the statistics of each comparison in the order of the columns, shape (B, C, M), and the unbiased ones.
+
+    Those of bootstrap replicates are given with their weights.
+    """
+    rater_weight, item_weight = weights.get("rater_weight"), weights.get("item_weight")
     compute = partial(statistics, design, group, rater_weight=rater_weight, item_weight=item_weight)
+    if unbiased is None:
+        unbiased = group_statistics(design, group, inside, outside, answer=answer)
     if columns == COLUMNS:
         return order_columns(compute(inside, outside), unbiased), unbiased
     published = compute(*join_reversed(inside, outside))

@@ -1,7 +1,8 @@
 """Compiled loops for statistics that are unbiased in the number of ratings, for many replicates of many groups.
 
-`fill_items` walks the ratings of each item, for any design and for weighted raters and items. `fill_complete` needs
-only the agreement of every two raters, for designs in which every rater rated every item. `shuffle_within_items`
+`fill_items` walks the ratings of each item, for any design. `fill_complete` needs only the agreement of every two
+raters, for designs in which every rater rated every item. `fill_resamples` and `fill_item_resamples` are for weighted
+raters and items in fixed groups. `shuffle_within_items`
 exchanges the groups of the ratings of each item. All are in this file because numba's cache only notices changes in the
 file of the kernel itself.
 """
@@ -36,20 +37,18 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def fill_items(  # type: ignore[no-untyped-def]
-    sums, pairs, total, starts, raters, answers, group, rater_weight, item_weight, inside, outside, answer, errors
+    sums, pairs, total, starts, raters, answers, group, inside, outside, answer
 ):
     """Fill one row of sums for each comparison, and for each pair of groups, of each replicate.
 
-    sums (B, C, N_SUMS); pairs (B, P, N_PAIR_SUMS); total (B,): squared error of the sum of all pair distances. group (B
-    or 1, R), rater_weight (B or 1, R) and item_weight (B or 1, I): an array of one row is used for all replicates.
-    inside, outside (C,): a negative outside means all other groups. answer: the answer whose share is compared. errors:
-    whether to sum squared errors, for weights of one.
+    sums (B, C, N_SUMS); pairs (B, P, N_PAIR_SUMS); total (B,): squared error of the sum of all pair distances. group
+    (B, R). inside, outside (C,): a negative outside means all other groups. answer: the answer whose share is compared.
     """
     n_groups = group.max() + 1
     n_categories = max(answers.max() + 1 if answers.size else 1, answer + 1)
     n_raters, n_comparisons = group.shape[1], inside.size
     counts = np.zeros((n_groups + 1, n_categories))
-    m, squares, agreement = np.zeros(n_groups + 1), np.zeros(n_groups + 1), np.zeros(n_groups + 1)
+    m, over, squares, agreement = np.zeros((4, n_groups + 1))
     rest = np.zeros(n_categories)
     # A rating changes the scores of its rater by a row that depends on its item, group and answer alone: scores in each
     # comparison, then the excess of agreement with the own group over that with each group.
@@ -57,20 +56,15 @@ def fill_items(  # type: ignore[no-untyped-def]
     row, scores = np.zeros((n_groups, n_categories, width)), np.zeros((n_raters, width))
     inner = np.zeros((n_categories, n_comparisons * _N_SCORES))
     outer = np.zeros((n_categories, n_comparisons * _N_SCORES))
-    own = np.zeros((n_raters, n_categories))
+    own, ones = np.zeros((n_raters, n_categories)), np.ones(n_raters)
     for b in range(sums.shape[0]):
-        group_b = group[b % group.shape[0]]
-        rater_weight_b = rater_weight[b % rater_weight.shape[0]]
-        item_weight_b = item_weight[b % item_weight.shape[0]]
+        group_b = group[b]
         scores[:] = 0.0
         own[:] = 0.0
         for i in range(starts.size - 1):
-            w = item_weight_b[i]
-            if w == 0:
-                continue
             low, high = starts[i], starts[i + 1]
-            _count_item(counts, squares, low, high, raters, answers, group_b, rater_weight_b)
-            _agree(agreement, m, counts, squares)
+            _count_item(counts, squares, low, high, raters, answers, group_b)
+            _agree(agreement, m, over, counts, squares)
             for c in range(n_comparisons):
                 _add_item(
                     sums[b, c],
@@ -80,71 +74,69 @@ def fill_items(  # type: ignore[no-untyped-def]
                     rest,
                     counts,
                     m,
+                    over,
                     squares,
                     agreement,
                     inside[c],
                     outside[c],
                     answer,
-                    w,
-                    errors,
+                    True,
                 )
-            if errors:
-                _set_rows(row, inner, outer, inside, outside)
-            _add_pairs(pairs[b], row, n_comparisons * _N_SCORES, counts, m, squares, agreement, w, errors)
+            _set_rows(row, inner, outer, inside, outside)
+            _add_pairs(pairs[b], row, n_comparisons * _N_SCORES, counts, m, over, squares, agreement, True)
             for t in range(low, high):
                 r, y = raters[t], answers[t]
                 q = group_b[r]
                 if q >= 0:
                     if m[q] * m[q] > squares[q]:
-                        own[r, y] += w
-                    if errors:
-                        for k in range(width):
-                            scores[r, k] += row[q, y, k]
-        _finish(sums[b], scores, own, group_b, rater_weight_b, inside, outside)
+                        own[r, y] += 1.0
+                    for k in range(width):
+                        scores[r, k] += row[q, y, k]
+        _finish(sums[b], scores, own, group_b, ones, inside, outside)
         total[b] = _finish_pairs(pairs[b], scores[:, n_comparisons * _N_SCORES :], group_b)
 
 
 @compiled(error_model="numpy")
-def _count_item(counts, squares, low, high, raters, answers, group, rater_weight):  # type: ignore[no-untyped-def]
-    """Count the answers of each group, the last being all groups, and the squared weights of its raters."""
+def _count_item(counts, squares, low, high, raters, answers, group):  # type: ignore[no-untyped-def]
+    """Count the answers of each group, the last being all groups, and its raters."""
     counts[:] = 0.0
     squares[:] = 0.0
     for t in range(low, high):
         g = group[raters[t]]
         if g >= 0:
-            w = rater_weight[raters[t]]
-            counts[g, answers[t]] += w
-            squares[g] += w * w
-            counts[-1, answers[t]] += w
-            squares[-1] += w * w
+            counts[g, answers[t]] += 1.0
+            squares[g] += 1.0
+            counts[-1, answers[t]] += 1.0
+            squares[-1] += 1.0
 
 
 @compiled(error_model="numpy")
-def _agree(agreement, m, counts, squares):  # type: ignore[no-untyped-def]
-    """Compute the number of ratings and the agreement of distinct raters of each group."""
+def _agree(agreement, m, over, counts, squares):  # type: ignore[no-untyped-def]
+    """Compute the number of ratings, its inverse and the agreement of distinct raters of each group."""
     for g in range(m.size):
         total = same = 0.0
         for k in range(counts.shape[1]):
             total += counts[g, k]
             same += counts[g, k] * counts[g, k]
         m[g] = total
+        over[g] = 1.0 / total if total > 0.0 else 0.0
         pairs = total * total - squares[g]
         agreement[g] = 1.0 - (total * total - same) / pairs if pairs > 0.0 else 0.0
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
-def _add_item(sums, inner, outer, c, rest, counts, m, squares, agreement, g, h, answer, w, errors):  # type: ignore[no-untyped-def]
+def _add_item(sums, inner, outer, c, rest, counts, m, over, squares, agreement, g, h, answer, errors):  # type: ignore[no-untyped-def]
     """Add an item to a comparison, and set what it changes in the scores of raters; `rest` is scratch."""
     n_categories = counts.shape[1]
     chosen, m_g, m_h, same, cross, pooled = counts[g, answer], m[g], 0.0, 0.0, 0.0, 0.0
-    sums[GIVEN] += w * chosen
-    sums[RATINGS] += w * m_g
+    sums[GIVEN] += chosen
+    sums[RATINGS] += m_g
     pairable = m_g * m_g > squares[g]
     if pairable:
-        sums[AGREEMENT] += w * agreement[g]
-        sums[PAIRABLE] += w
-        sums[DISAGREEMENT] += w * m_g * (1.0 - agreement[g])
-        sums[PAIRABLE_RATINGS] += w * m_g
+        sums[AGREEMENT] += agreement[g]
+        sums[PAIRABLE] += 1.0
+        sums[DISAGREEMENT] += m_g * (1.0 - agreement[g])
+        sums[PAIRABLE_RATINGS] += m_g
     for k in range(n_categories):
         other = counts[h, k] if h >= 0 else counts[-1, k] - counts[g, k]
         rest[k] = other
@@ -157,18 +149,19 @@ def _add_item(sums, inner, outer, c, rest, counts, m, squares, agreement, g, h, 
     rated, paired = m_g > 0.0 and m_h > 0.0, pairable and pairs_h > 0.0
     x = y = over_g = over_h = 0.0
     if rated:
-        over_g, over_h, x = 1.0 / m_g, 1.0 / m_h, m_g / both
+        over_both, over_g, over_h = 1.0 / both, over[g], over[h] if h >= 0 else 1.0 / m_h
+        x = m_g * over_both
         weight = x * m_h
-        y = (chosen + rest[answer]) / both
-        sums[DIFFERENCE] += w * weight * (chosen * over_g - rest[answer] * over_h)
-        sums[WEIGHT] += w * weight
+        y = (chosen + rest[answer]) * over_both
+        sums[DIFFERENCE] += weight * (chosen * over_g - rest[answer] * over_h)
+        sums[WEIGHT] += weight
     if paired:
-        agreement_h = 1.0 - (m_h * m_h - same) / pairs_h
+        agreement_h = agreement[h] if h >= 0 else 1.0 - (m_h * m_h - same) / pairs_h
         pooled = 1.0 - (both * both - pooled) / (both * both - squares[g] - square_h)
-        sums[DISTANCE] += w * (0.5 * agreement[g] + 0.5 * agreement_h - cross * over_g * over_h)
-        sums[EXCESS] += w * (agreement[g] - pooled)
-        sums[EXCESS_OTHER] += w * (agreement_h - pooled)
-        sums[BOTH] += w
+        sums[DISTANCE] += 0.5 * agreement[g] + 0.5 * agreement_h - cross * over_g * over_h
+        sums[EXCESS] += agreement[g] - pooled
+        sums[EXCESS_OTHER] += agreement_h - pooled
+        sums[BOTH] += 1.0
     if errors:
         centre = pooled if paired else 0.0
         near_g, near_h = (1.0 / (m_g - 1.0), 1.0 / (m_h - 1.0)) if paired else (0.0, 0.0)
@@ -208,7 +201,7 @@ def _set_rows(row, inner, outer, inside, outside):  # type: ignore[no-untyped-de
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
-def _add_pairs(pairs, row, low, counts, m, squares, agreement, w, errors):  # type: ignore[no-untyped-def]
+def _add_pairs(pairs, row, low, counts, m, over, squares, agreement, errors):  # type: ignore[no-untyped-def]
     """Add an item to each pair of groups, in the order of the upper triangle."""
     pair = 0
     n_groups, n_categories = m.size - 1, counts.shape[1]
@@ -218,18 +211,18 @@ def _add_pairs(pairs, row, low, counts, m, squares, agreement, w, errors):  # ty
         if m[g] * m[g] <= squares[g]:
             pair += n_groups - 1 - g
             continue
-        over_g, near_g = 1.0 / m[g], 1.0 / (m[g] - 1.0)
+        over_g = over[g]
         for h in range(g + 1, n_groups):
             if m[h] * m[h] > squares[h]:
-                over_h, cross = 1.0 / m[h], 0.0
+                over_h, cross = over[h], 0.0
                 for k in range(n_categories):
                     cross += counts[g, k] * counts[h, k]
                 cross *= over_g * over_h
-                pairs[pair, PAIR_DISTANCE] += w * (0.5 * agreement[g] + 0.5 * agreement[h] - cross)
-                pairs[pair, PAIR_BETWEEN] += w * (1.0 - cross)
-                pairs[pair, PAIR_ITEMS] += w
+                pairs[pair, PAIR_DISTANCE] += 0.5 * agreement[g] + 0.5 * agreement[h] - cross
+                pairs[pair, PAIR_BETWEEN] += 1.0 - cross
+                pairs[pair, PAIR_ITEMS] += 1.0
                 if errors:
-                    near_h = 1.0 / (m[h] - 1.0)
+                    near_g, near_h = 1.0 / (m[g] - 1.0), 1.0 / (m[h] - 1.0)
                     for k in range(n_categories):
                         a, b = counts[g, k], counts[h, k]
                         row[g, k, low + h] = ((a - 1.0) * near_g - b * over_h) * over_g
@@ -297,6 +290,125 @@ def _finish_pairs(pairs, apart, group):  # type: ignore[no-untyped-def]
                     score += apart[r, h] / pairs[pair, PAIR_ITEMS]
         total += score * score
     return total
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def fill_resamples(  # type: ignore[no-untyped-def]
+    sums, pairs, item_runs, runs, run_group, run_answer, raters, own_runs, own_items, group, rater_weight, item_weight,
+    inside, outside, answer
+):  # fmt: skip
+    """Fill the rows of `fill_items` for bootstrap weights: first with weighted items, then with each item once.
+
+    sums (B, 2, C, N_SUMS); pairs (B, 2, P, N_PAIR_SUMS). A run is the raters of an item who are of one group and gave
+    one answer: item_runs (I + 1,) is the first run of each item, runs (N + 1,) the first of the raters of each run.
+    own_runs (R K + 1,): first of the items on which a rater gave an answer. group (R,). rater_weight (B, R).
+    item_weight (B or 1, I). Squared errors are not filled.
+    """
+    n_groups, n_categories = group.max() + 1, (own_runs.size - 1) // group.size
+    counts, rest = np.zeros((n_groups + 1, n_categories)), np.zeros(n_categories)
+    m, over, squares, agreement = np.zeros((4, n_groups + 1))
+    part, pair_part = np.zeros(sums.shape[2:]), np.zeros(pairs.shape[2:])
+    row, own = np.zeros((1, 0, 0)), np.zeros((group.size, n_categories))
+    scores = np.zeros((group.size, inside.size * _N_SCORES))
+    weights = np.zeros((2, n_groups, item_weight.shape[1]))
+    for b in range(sums.shape[0]):
+        weight = rater_weight[b].astype(np.float64)
+        item_weight_b = item_weight[b % item_weight.shape[0]]
+        for i in range(item_runs.size - 1):
+            _count_runs(counts, squares, item_runs[i], item_runs[i + 1], runs, run_group, run_answer, raters, weight)
+            _evaluate_item(part, pair_part, row, rest, counts, m, over, squares, agreement, inside, outside, answer)
+            _add_weighted(sums[b, 0], pairs[b, 0], part, pair_part, item_weight_b[i])
+            _add_weighted(sums[b, 1], pairs[b, 1], part, pair_part, 1.0)
+            for g in range(n_groups):
+                pairable = m[g] * m[g] > squares[g]
+                weights[0, g, i] = item_weight_b[i] if pairable else 0.0
+                weights[1, g, i] = 1.0 if pairable else 0.0
+        for v in range(2):
+            _count_own(own, own_runs, own_items, group, weights[v])
+            _finish(sums[b, v], scores, own, group, weight, inside, outside)
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def fill_item_resamples(  # type: ignore[no-untyped-def]
+    sums, pairs, item_runs, runs, run_group, run_answer, raters, own_runs, own_items, group, item_weight, inside,
+    outside, answer
+):  # fmt: skip
+    """Fill the rows of `fill_resamples` for weighted items alone, sums (B, C, N_SUMS): each item is evaluated once."""
+    n_groups, n_categories = group.max() + 1, (own_runs.size - 1) // group.size
+    counts, rest = np.zeros((n_groups + 1, n_categories)), np.zeros(n_categories)
+    m, over, squares, agreement = np.zeros((4, n_groups + 1))
+    part, pair_part = np.zeros(sums.shape[1:]), np.zeros(pairs.shape[1:])
+    row, own = np.zeros((1, 0, 0)), np.zeros((group.size, n_categories))
+    scores = np.zeros((group.size, inside.size * _N_SCORES))
+    ones = np.ones(group.size)
+    pairable, weights = np.zeros((n_groups, item_weight.shape[1])), np.zeros((n_groups, item_weight.shape[1]))
+    for i in range(item_runs.size - 1):
+        _count_runs(counts, squares, item_runs[i], item_runs[i + 1], runs, run_group, run_answer, raters, ones)
+        _evaluate_item(part, pair_part, row, rest, counts, m, over, squares, agreement, inside, outside, answer)
+        for g in range(n_groups):
+            pairable[g, i] = 1.0 if m[g] * m[g] > squares[g] else 0.0
+        for b in range(sums.shape[0]):
+            if item_weight[b, i]:
+                _add_weighted(sums[b], pairs[b], part, pair_part, item_weight[b, i])
+    for b in range(sums.shape[0]):
+        for g in range(n_groups):
+            for i in range(item_weight.shape[1]):
+                weights[g, i] = pairable[g, i] * item_weight[b, i]
+        _count_own(own, own_runs, own_items, group, weights)
+        _finish(sums[b], scores, own, group, ones, inside, outside)
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def _count_runs(counts, squares, low, high, runs, run_group, run_answer, raters, weight):  # type: ignore[no-untyped-def]
+    """Count weighted answers as `_count_item` does, from runs of raters."""
+    counts[:] = 0.0
+    squares[:] = 0.0
+    for u in range(low, high):
+        g, k, total, square = run_group[u], run_answer[u], 0.0, 0.0
+        for t in range(runs[u], runs[u + 1]):
+            w = weight[raters[t]]
+            total += w
+            square += w * w
+        counts[g, k] = total
+        counts[-1, k] += total
+        squares[g] += square
+        squares[-1] += square
+
+
+@compiled(error_model="numpy")
+def _evaluate_item(part, pair_part, row, rest, counts, m, over, squares, agreement, inside, outside, answer):  # type: ignore[no-untyped-def]
+    """Set what an item adds to the sums of all comparisons and pairs of groups."""
+    part[:] = 0.0
+    pair_part[:] = 0.0
+    _agree(agreement, m, over, counts, squares)
+    for c in range(inside.size):
+        _add_item(
+            part[c], row[0], row[0], c, rest, counts, m, over, squares, agreement, inside[c], outside[c], answer, False
+        )
+    _add_pairs(pair_part, row, 0, counts, m, over, squares, agreement, False)
+
+
+@compiled(fastmath=_FAST)
+def _add_weighted(sums, pairs, part, pair_part, w):  # type: ignore[no-untyped-def]
+    for c in range(part.shape[0]):
+        for k in range(part.shape[1]):
+            sums[c, k] += w * part[c, k]
+    for p in range(pair_part.shape[0]):
+        for k in range(pair_part.shape[1]):
+            pairs[p, k] += w * pair_part[p, k]
+
+
+@compiled(fastmath=_FAST)
+def _count_own(own, own_runs, own_items, group, weights):  # type: ignore[no-untyped-def]
+    """Count the answers of each rater on the weighted items, weights (G, I)."""
+    n_categories = own.shape[1]
+    for r in range(group.size):
+        for k in range(n_categories):
+            total = 0.0
+            if group[r] >= 0:
+                for t in range(own_runs[r * n_categories + k], own_runs[r * n_categories + k + 1]):
+                    total += weights[group[r], own_items[t]]
+            own[r, k] = total
 
 
 @compiled()

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
+from dissensus.stats.bootstrap import Resample
 from dissensus.stats.design import Codes, Design, run_in_threads
 from dissensus.stats.groups import kernels
 from dissensus.stats.result import ZERO, FloatArray
@@ -26,7 +27,7 @@ class GroupStatistics:
     agreement_difference
         Difference of the pairwise agreements of the two groups over the items with two raters of each, shape (B, C).
     difference_t, agreement_t, distance_t
-        Studentised `mean_difference`, `agreement_difference` and `group_distance`, shape (B, C); NaN for weighted
+        Studentised `mean_difference`, `agreement_difference` and `group_distance`, shape (B, C); NaN for bootstrap
         replicates.
     between_share, between_t
         Decomposition over all pairs of groups, and the studentised sum of their distances, shape (B,).
@@ -56,8 +57,6 @@ def group_statistics(
     outside: Codes,
     *,
     answer: int,
-    rater_weight: Codes | None = None,
-    item_weight: Codes | None = None,
 ) -> GroupStatistics:
     r"""Return the unbiased statistics of each comparison in each replicate.
 
@@ -83,7 +82,7 @@ def group_statistics(
     ----------
     design
         The ratings.
-    group, inside, outside, rater_weight, item_weight
+    group, inside, outside
         As for `statistics` in `dissensus.stats.design`.
     answer
         Code of the answer whose share is compared.
@@ -100,7 +99,7 @@ def group_statistics(
 
     Notes
     -----
-    Two copies of one rater in a bootstrap replicate do not form a pair. Standard errors are clustered by rater: squared
+    Standard errors are clustered by rater: squared
     sums of the scores of each rater, times n/(n - 1) in each group. In a complete design `difference_t` is Welch's t of
     the rater means. Where every rater rated every item, replicates follow from the agreement of every two raters.
 
@@ -118,39 +117,138 @@ def group_statistics(
     >>> result.of("pairwise_agreement").item(), result.of("group_distance").item(), result.of("mean_difference").item()
     (1.0, 0.0, 0.5)
     """
-    if max(inside.max(initial=-1), outside.max(initial=-1)) > group.max(initial=-1):
-        raise InvalidInput("A comparison uses a group without raters. Leave it out.")
-    if not 0 <= answer < design.n_categories:
-        raise InvalidInput(f"answer is {answer}; give a code from 0 to {design.n_categories - 1}.")
-    weights = [w for w in (rater_weight, item_weight) if w is not None]
-    n_groups = int(group.max(initial=-1)) + 1
-    n_replicates = len(weights[0]) if weights else len(group)
-    sums = np.zeros((n_replicates, len(inside), kernels.N_SUMS))
-    pairs = np.zeros((n_replicates, n_groups * (n_groups - 1) // 2, kernels.N_PAIR_SUMS))
+    _check_codes(design, group, inside, outside, answer)
+    n_replicates = len(group)
+    sums, pairs = _empty_sums(group, inside, n_replicates)
     total = np.zeros(n_replicates)
     inside, outside = inside.astype(np.int64), outside.astype(np.int64)
-    complete = None if weights else _complete_part(design, group[0] >= 0, answer)
+    complete = _complete_part(design, group[0] >= 0, answer)
     if complete is not None:
 
         def fill(part: slice) -> None:
             kernels.fill_complete(sums[part], pairs[part], total[part], *complete, group[part], inside, outside)
 
     else:
-        arrays = (
-            group.astype(np.int32, copy=False),
-            np.ones((1, design.n_raters), np.int32) if rater_weight is None else rater_weight,
-            np.ones((1, design.n_items), np.int32) if item_weight is None else item_weight,
-        )
-        lists = design.by_item
+        groups, lists = group.astype(np.int32, copy=False), design.by_item
 
         def fill(part: slice) -> None:
-            parts = [a if len(a) == 1 else a[part] for a in arrays]
-            kernels.fill_items(
-                sums[part], pairs[part], total[part], *lists, *parts, inside, outside, answer, not weights
-            )
+            kernels.fill_items(sums[part], pairs[part], total[part], *lists, groups[part], inside, outside, answer)
 
     run_in_threads(fill, n_replicates)
     return _summarise(sums, pairs, total)
+
+
+def resample_statistics(
+    design: Design,
+    group: Codes,
+    inside: Codes,
+    outside: Codes,
+    *,
+    answer: int,
+    rater_weight: Codes | None = None,
+    item_weight: Codes | None = None,
+) -> dict[Resample, GroupStatistics]:
+    """Return the statistics of `group_statistics` in bootstrap replicates, without their studentised forms.
+
+    Parameters
+    ----------
+    design, inside, outside, answer
+        As for `group_statistics`.
+    group
+        Group of each rater, shape (R,); negative for raters without a group.
+    rater_weight, item_weight
+        Number of times that each rater and each item enters each replicate, shapes (B, R) and (B, I).
+
+    Returns
+    -------
+    dict
+        Replicates of "raters" and of "items" alone, as far as their weights are given, and of "both" if both are.
+
+    Raises
+    ------
+    InvalidInput
+        As for `group_statistics`.
+
+    Notes
+    -----
+    Two copies of one rater do not form a pair. One walk through the ratings serves "raters" and "both", which share the
+    drawn raters, and another one all replicates of "items".
+
+    Examples
+    --------
+    The first of two items alone, drawn twice:
+
+    >>> design = Design(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([1, 1, 0, 1]), 2, 2, 2)
+    >>> replicates = resample_statistics(
+    ...     design, np.array([0, 0]), np.array([0]), np.array([-1]), answer=1, item_weight=np.array([[2, 0]])
+    ... )
+    >>> replicates["items"].of("pairwise_agreement").item()
+    1.0
+    """
+    _check_codes(design, group, inside, outside, answer)
+    group, inside, outside = group.astype(np.int32), inside.astype(np.int64), outside.astype(np.int64)
+    runs = _list_runs(design, group)
+    replicates: dict[Resample, GroupStatistics] = {}
+    if rater_weight is not None:
+        n_replicates = len(rater_weight)
+        weights = np.ones((1, design.n_items), np.int32) if item_weight is None else item_weight
+        sums, pairs = (np.stack([array, array], axis=1) for array in _empty_sums(group, inside, n_replicates))
+
+        def fill(part: slice) -> None:
+            drawn = weights if len(weights) == 1 else weights[part]
+            kernels.fill_resamples(
+                sums[part], pairs[part], *runs, group, rater_weight[part], drawn, inside, outside, answer
+            )
+
+        run_in_threads(fill, n_replicates)
+        replicates |= {"both": _summarise(sums[:, 0], pairs[:, 0])} if item_weight is not None else {}
+        replicates["raters"] = _summarise(sums[:, 1], pairs[:, 1])
+    if item_weight is not None:
+        sums, pairs = _empty_sums(group, inside, len(item_weight))
+
+        def fill_items(part: slice) -> None:
+            kernels.fill_item_resamples(
+                sums[part], pairs[part], *runs, group, item_weight[part], inside, outside, answer
+            )
+
+        run_in_threads(fill_items, len(item_weight))
+        replicates["items"] = _summarise(sums, pairs)
+    return replicates
+
+
+def _check_codes(design: Design, group: Codes, inside: Codes, outside: Codes, answer: int) -> None:
+    if max(inside.max(initial=-1), outside.max(initial=-1)) > group.max(initial=-1):
+        raise InvalidInput("A comparison uses a group without raters. Leave it out.")
+    if not 0 <= answer < design.n_categories:
+        raise InvalidInput(f"answer is {answer}; give a code from 0 to {design.n_categories - 1}.")
+
+
+def _empty_sums(group: Codes, inside: Codes, n_replicates: int) -> tuple[FloatArray, FloatArray]:
+    n_groups = int(group.max(initial=-1)) + 1
+    sums = np.zeros((n_replicates, len(inside), kernels.N_SUMS))
+    return sums, np.zeros((n_replicates, n_groups * (n_groups - 1) // 2, kernels.N_PAIR_SUMS))
+
+
+def _list_runs(design: Design, group: Codes) -> tuple[Codes, ...]:
+    """Return the ratings sorted by item, group and answer, and by rater and answer, as `fill_resamples` reads them."""
+    grouped = group[design.raters] >= 0
+    items, raters, answers = (array[grouped] for array in (design.items, design.raters, design.answers))
+    order = np.lexsort((answers, group[raters], items))
+    cells = np.stack([items[order], group[raters[order]], answers[order]]).astype(np.int64)
+    first = np.flatnonzero(np.diff(cells, axis=1, prepend=-1).any(axis=0))
+    of_item = np.searchsorted(cells[0, first], np.arange(design.n_items + 1))
+    n_own = design.n_raters * design.n_categories
+    own = raters.astype(np.int64) * design.n_categories + answers
+    own_runs = np.concatenate([[0], np.bincount(own, minlength=n_own).cumsum()])
+    return (
+        of_item,
+        np.append(first, len(order)),
+        cells[1, first],
+        cells[2, first],
+        raters[order].astype(np.int32),
+        own_runs,
+        items[np.argsort(own, kind="stable")].astype(np.int32),
+    )
 
 
 def _complete_part(
@@ -163,16 +261,17 @@ def _complete_part(
     # Beyond this the matrix of raters costs more than the walk through the ratings.
     if not n_items or (n_rated[n_rated > 0] != n_raters).any() or n_raters > 8 * n_items:
         return None
-    matrix = np.full((design.n_raters, design.n_items), -1, np.int16)
-    matrix[design.raters[used_ratings], design.items[used_ratings]] = design.answers[used_ratings]
-    used = matrix[:, n_rated > 0]
-    marks = [(used == k).astype(np.float64) for k in range(design.n_categories)]
-    own = np.stack([mark.sum(axis=1) for mark in marks], axis=1)
-    same = sum((mark @ mark.T for mark in marks), np.zeros((design.n_raters, design.n_raters)))
-    return np.asarray(same), np.ascontiguousarray(own[:, answer]), own, n_items
+    own = np.zeros((design.n_raters, design.n_categories))
+    np.add.at(own, (design.raters, design.answers), 1)
+    return design.same_answers, np.ascontiguousarray(own[:, answer]), own, n_items
 
 
-def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray) -> GroupStatistics:
+def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray | None = None) -> GroupStatistics:
+    """Return statistics of sums; without the squares of the share between groups, nothing is studentised."""
+    if squares is None:
+        squares = np.full(len(sums), np.nan)
+        sums[..., [kernels.DIFFERENCE_SQUARES, kernels.EXCESS_SQUARES, kernels.DISTANCE_SQUARES]] = np.nan
+        pairs[..., kernels.PAIR_SQUARES] = np.nan
     part = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = part[kernels.DIFFERENCE] / part[kernels.WEIGHT]
