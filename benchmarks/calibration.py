@@ -11,8 +11,8 @@ simulations.
 
 import argparse
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -61,10 +61,9 @@ class Simulations:
 
     fields: dict[tuple[str, int, str], Floats]
 
-    @cached_property
-    def n(self) -> int:
-        """Number of simulations."""
-        return max((len(values) for values in self.fields.values()), default=0)
+    def count(self, metrics: Iterable[str]) -> int:
+        """Return the number of simulations of these statistics."""
+        return max((len(values) for key, values in self.fields.items() if key[0] in metrics), default=0)
 
     def of(self, metric: str, groups: tuple[int, ...], field: str) -> Floats:
         """Return a field of a statistic, shape (groups, simulations); that of the axis if it has no groups."""
@@ -106,7 +105,7 @@ def rejections(simulations: Simulations, metric: str, groups: tuple[int, ...], f
         p = np.where(np.isnan(p), simulations.of(metric, groups, "p"), p)
     if not np.isfinite(p).any():
         return "–"
-    share = 100 * float((p <= 0.05 + 1e-9).mean())
+    share = round(100 * float((p <= 0.05 + 1e-9).mean()), 1)
     return f"**{share:.1f}**" if share > 6 else f"*{share:.1f}*" if share < 4 else f"{share:.1f}"
 
 
@@ -117,8 +116,8 @@ def coverage(simulations: Simulations, warned: Simulations, metric: str, groups:
     if not defined.any():
         return "–"
     truth = np.nanmean(estimates, axis=1, keepdims=True)
-    share = 100 * float(((low <= truth) & (truth <= high))[defined].mean())
-    mark = " §" if warned.of(metric, groups, "warned").mean() > 0.5 else ""
+    share = round(100 * float(((low <= truth) & (truth <= high))[defined].mean()), 1)
+    mark = " §" if warned.of(metric, groups, "warned").any() else ""
     return f"{f'**{share:.1f}**' if share < 93 else f'*{share:.1f}*' if share > 97 else f'{share:.1f}'}{mark}"
 
 
@@ -127,7 +126,8 @@ def table(folder: Path, kind: Kind, metrics: dict[str, str], field: str = "p") -
     lines = [f"| design | n | {' | '.join(metrics.values())} |", "|---|--:|" + "--:|" * len(metrics)]
     for name, null in ASSIGNMENTS.items():
         simulations = read(folder, name, kind)
-        if not simulations.n:
+        n = simulations.count(metrics)
+        if not n:
             continue
         warned = simulate_warnings(name) if kind == "coverage" else simulations
         for side, groups in null.sides:
@@ -137,7 +137,7 @@ def table(folder: Path, kind: Kind, metrics: dict[str, str], field: str = "p") -
                 else coverage(simulations, warned, metric, groups)
                 for metric in metrics
             ]
-            lines.append(f"| {name}{side and f': {side}'} | {simulations.n:,} | {' | '.join(cells)} |")
+            lines.append(f"| {name}{side and f': {side}'} | {n:,} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

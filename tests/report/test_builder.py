@@ -55,7 +55,7 @@ def test_a_complete_campaign_has_every_section() -> None:
 
 def test_numbers_are_those_of_the_analysis(ratings: Ratings) -> None:
     report = quick(ratings, by="race")
-    expected = analyse(ratings, by="race", permutations=20, bootstrap=5)
+    expected = analyse(ratings, by="race", permutations=20, bootstrap=5, differences=True)
     assert report["agreement-race"].table is not None
     assert report.analysis.to_json() == expected.to_json()
     sizes = {size.name: size.value for size in report.sizes}
@@ -200,7 +200,7 @@ def test_suppression_leaves_out_dsi(ratings: Ratings) -> None:
     unsuppressed, suppressed = (quick(ratings, by=[], cross="race*gender", suppress_below=below) for below in (0, 4))
     captions = [[grid.caption for grid in report["groups"].grids] for report in (unsuppressed, suppressed)]  # type: ignore[union-attr]
     assert captions[0][2].startswith("DSI ")
-    assert captions[1] == ["", "", ""]
+    assert captions[1] == ["", "", "", ""]
     assert "dsi" not in suppressed["groups"].table.drop_nulls("axis")["metric"].to_list()  # type: ignore[union-attr]
     assert "Adjusted over all tests, those of groups left out too." in suppressed["groups"].notes
 

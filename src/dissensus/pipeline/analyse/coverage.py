@@ -29,7 +29,7 @@ OF_OWN: Final = (*OF_GROUP, "cross_negentropy")
 OF_OTHERS: Final = ("gai", "corrected_gai")
 """Statistics for which the raters of the group count, or those compared with; for all others it is the smaller side."""
 
-FEWEST_ITEMS: Final = {"irr": 100, "xrr": 100, "voting_agreement": 100}
+FEWEST_ITEMS: Final = {"irr": 100, "xrr": 100, "negentropy": 60, "voting_agreement": 100}
 RARE: Final = 0.15
 NARROW_IF_RARE: Final = (
     "answer_share",
@@ -44,7 +44,7 @@ NARROW_IF_RARE: Final = (
     "plurality_size_difference",
 )
 SPARSE: Final = 0.5
-NARROW_IF_SPARSE: Final = ("voting_agreement",)
+NARROW_IF_SPARSE: Final = ("pairwise_agreement", "voting_agreement")
 WIDE_IF_SPARSE: Final = ("gai", "corrected_gai")
 MANY_ANSWERS: Final = 5
 WIDE_IF_MANY_ANSWERS: Final = (
