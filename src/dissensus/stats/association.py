@@ -6,10 +6,17 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.crossgroup import xrr
+from dissensus.stats.distance import Distance, Level
 from dissensus.stats.result import ZERO, Estimate
 
 
-def gai(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
+def gai(
+    counts_x: npt.ArrayLike,
+    counts_y: npt.ArrayLike,
+    *,
+    level: Level | Distance = "nominal",
+    values: npt.ArrayLike | None = None,
+) -> Estimate:
     r"""Estimate the group association index of group x against group y.
 
     .. math:: \mathrm{GAI} = \alpha_x / \kappa_x(x, y)
@@ -20,6 +27,8 @@ def gai(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
     ----------
     counts_x, counts_y
         Raters of each group who gave each answer to each item, shape (I, K).
+    level, values
+        As for `xrr`.
 
     Returns
     -------
@@ -42,13 +51,14 @@ def gai(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
     >>> round(float(gai(y, z)), 10)
     0.7768595041
     """
-    within, across = krippendorff_alpha(counts_x), xrr(counts_x, counts_y)
+    within = krippendorff_alpha(counts_x, level=level, values=values)
+    across = xrr(counts_x, counts_y, level=level, values=values)
     if across.estimate <= ZERO:
         raise UndefinedEstimate(f"GAI is undefined: XRR is {across.estimate:.4f}, and it must be positive.")
     return Estimate(
         estimate=within.estimate / across.estimate,
         method="gai",
-        level="nominal",
+        level=across.level,
         n_items=across.n_items,
         n_dropped=across.n_dropped,
         n_ratings=across.n_ratings,

@@ -35,8 +35,8 @@ def xrr(
     counts_x, counts_y
         Raters of each group who gave each answer to each item, shape (I, K), the same items in the same order.
     level
-        Nominal, interval (squared difference), or a function; ordinal and ratio distances are not defined for this
-        coefficient.
+        Nominal, interval (squared difference), or a function. Ordinal is the squared difference of mid-ranks among the
+        answers of both groups to the shared items, which is Krippendorff's; the paper has none.
     values
         The number each category stands for, shape (K,); 0 … K-1 by default.
 
@@ -50,7 +50,7 @@ def xrr(
     UndefinedEstimate
         No shared item, or both groups always gave the same answer.
     InvalidInput
-        Counts of different shape, or an ordinal or ratio level.
+        Counts of different shape, or a ratio level.
 
     Notes
     -----
@@ -69,8 +69,10 @@ def xrr(
     >>> round(float(xrr(x, y)), 10)
     0.1818181818
     """
-    if level in ("ordinal", "ratio"):
-        raise InvalidInput(f"level is {level!r}; XRR is defined for nominal and interval answers, or give a function.")
+    if level == "ratio":
+        raise InvalidInput(
+            "level is 'ratio'; XRR is defined for nominal, ordinal and interval answers, or give a function."
+        )
     x, y, n_dropped = check_pair(counts_x, counts_y)
     if len(x) == 0:
         raise UndefinedEstimate(f"XRR is undefined: {NO_SHARED_ITEM}.")

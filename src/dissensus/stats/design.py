@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels
+from dissensus.stats.groups.scale import OrderedScale
 from dissensus.stats.result import FloatArray
 
 METRICS = kernels.METRICS
@@ -36,6 +37,8 @@ class Design:
         at most once.
     n_items, n_raters, n_categories
         I, R and K.
+    scale
+        Numbers of ordered answers; None at the nominal level.
     """
 
     items: Codes
@@ -44,6 +47,7 @@ class Design:
     n_items: int
     n_raters: int
     n_categories: int
+    scale: OrderedScale | None = None
 
     @cached_property
     def by_item(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int16]]:
@@ -63,9 +67,13 @@ class Design:
 
     @cached_property
     def same_answers(self) -> FloatArray:
-        """Number of items on which two raters gave the same answer, (R, R)."""
+        """Number of items on which two raters gave the same answer, or sum of the likeness of ordered ones, (R, R)."""
         matrix = np.full((self.n_raters, self.n_items), -1, np.int16)
         matrix[self.raters, self.items] = self.answers
+        if self.scale is not None:
+            marks = [(k, (matrix == k).astype(np.float64)) for k in range(self.n_categories)]
+            alike = [np.where(matrix >= 0, row[matrix], 0.0) for row in self.scale.likeness]
+            return np.asarray(sum(mark @ alike[k].T for k, mark in marks))
         same = np.zeros((self.n_raters, self.n_raters), np.float32)
         for k in range(self.n_categories):
             chosen = (matrix == k).astype(np.float32)
@@ -129,6 +137,20 @@ def statistics(
     InvalidInput
         A comparison uses a code beyond the largest group code.
     """
+    weights = {"rater_weight": rater_weight, "item_weight": item_weight}
+    return kernels.metrics(sum_ratings(design, group, inside, outside, **weights), design.n_categories)
+
+
+def sum_ratings(
+    design: Design,
+    group: Codes,
+    inside: Codes,
+    outside: Codes,
+    *,
+    rater_weight: Codes | None = None,
+    item_weight: Codes | None = None,
+) -> FloatArray:
+    """Return the sums of `dissensus.stats.kernels` of each comparison in each replicate; arguments as `statistics`."""
     if max(inside.max(initial=-1), outside.max(initial=-1)) > group.max(initial=-1):
         # The kernels would read beyond their arrays.
         raise InvalidInput("A comparison uses a group without raters. Leave it out.")
@@ -153,7 +175,7 @@ def statistics(
             kernels.fill_lists(sums[part], *lists, *parts, inside, outside, *logs)
 
     run_in_threads(fill, n_replicates)
-    return kernels.metrics(sums, design.n_categories)
+    return sums
 
 
 def chunks(n_replicates: int, row_bytes: int) -> Iterator[range]:

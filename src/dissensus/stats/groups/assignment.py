@@ -6,8 +6,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.stats.design import Codes, Design, statistics
+from dissensus.stats.design import Codes, Design
 from dissensus.stats.groups import kernels
+from dissensus.stats.groups.statistics import published_statistics
 from dissensus.stats.result import FloatArray
 
 MAX_SHIFT: Final = 0.25
@@ -121,7 +122,7 @@ def assignment_effect(
         permuted_ratings=centre[..., 0],
         unequal=(beyond & (gap > MAX_LOAD * centre))[..., 0].any(axis=1),
         systematic=beyond.any(axis=(1, 2)),
-        shuffled=statistics(*exchange_ratings(design, group, seed=seed, shuffles=shuffles), inside, outside),
+        shuffled=published_statistics(*exchange_ratings(design, group, seed=seed, shuffles=shuffles), inside, outside),
     )
 
 
@@ -214,7 +215,13 @@ def exchange_ratings(
     n_exchanges = min(shuffles, max(20, MAX_EXCHANGED // max(1, n_ratings)))
     items = np.repeat(np.arange(design.n_items, dtype=np.int32), np.diff(starts))[grouped]
     single = Design(
-        items, np.arange(n_ratings, dtype=np.int32), answers[grouped], design.n_items, n_ratings, design.n_categories
+        items,
+        np.arange(n_ratings, dtype=np.int32),
+        answers[grouped],
+        design.n_items,
+        n_ratings,
+        design.n_categories,
+        design.scale,
     )
     exchanged = np.tile(group[raters[grouped]].astype(np.int32), (n_exchanges, 1))
     bounds = np.searchsorted(items, np.arange(design.n_items + 1)).astype(np.int64)

@@ -1,14 +1,17 @@
 """Estimates from counts whose expectation does not depend on the number of ratings, and GAI over distinct raters."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import check_counts
+from dissensus.stats.counts import as_floats, check_counts
 from dissensus.stats.crossgroup import xrr
 from dissensus.stats.design import Codes, Design
+from dissensus.stats.distance import Level, check_values
+from dissensus.stats.groups.scale import mid_ranks
 from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.result import ZERO, Estimate, FloatArray
 
@@ -83,15 +86,130 @@ def mean_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, answer: in
     """
     x, y = (_check_answer(check_counts(counts), answer) for counts in (counts_x, counts_y))
     m, n = x.sum(axis=1), y.sum(axis=1)
+    chosen = np.eye(x.shape[1])[answer]
+    return _estimate_difference(x @ chosen, y @ chosen, m, n)
+
+
+def answer_mean(counts: npt.ArrayLike, values: npt.ArrayLike) -> Estimate:
+    r"""Estimate the mean of the ratings of a group.
+
+    .. math:: \frac{\sum_i \sum_k v_k c_{ik}}{\sum_i m_i}
+
+    Parameters
+    ----------
+    counts
+        Raters who gave each answer to each item, shape (I, K).
+    values
+        Number v of each answer, shape (K,).
+
+    Returns
+    -------
+    Estimate
+        Items without ratings are dropped and counted.
+
+    Raises
+    ------
+    UndefinedEstimate
+        No item has a rating.
+
+    Examples
+    --------
+    >>> float(answer_mean([[1, 3], [0, 0], [2, 2]], [1, 5]))
+    3.5
+    """
+    table = check_counts(counts)
+    m = table.sum(axis=1)
+    if not m.any():
+        raise UndefinedEstimate("The mean is undefined: no item has a rating.")
+    total = (table @ check_values(values, table.shape[1])).sum()
+    return _estimate(float(total / m.sum()), "answer_mean", m > 0, m)
+
+
+def answer_mean_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, values: npt.ArrayLike) -> Estimate:
+    """Estimate the difference between two groups in the mean of their ratings, on the same items.
+
+    The formula of `mean_difference`, with the means of the numbers of the answers.
+
+    Parameters
+    ----------
+    counts_x, counts_y
+        Raters of each group who gave each answer to each item, shape (I, K).
+    values
+        Number of each answer, shape (K,).
+
+    Returns
+    -------
+    Estimate
+        In the unit of `values`. Items that only one group rated are dropped and counted. In a complete design it is the
+        difference of the two `answer_mean`.
+
+    Raises
+    ------
+    UndefinedEstimate
+        No item was rated by both groups.
+
+    Examples
+    --------
+    >>> round(float(answer_mean_difference([[1, 3], [4, 0]], [[1, 1], [1, 0]], [1, 5])), 4)
+    0.625
+    """
+    x, y = check_counts(counts_x), check_counts(counts_y)
+    numbers = check_values(values, x.shape[1])
+    return _estimate_difference(x @ numbers, y @ numbers, x.sum(axis=1), y.sum(axis=1))
+
+
+def superiority(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
+    r"""Estimate the probability that a rater of one group gives an item a higher answer than one of another group.
+
+    .. math:: \hat\theta = \frac{\sum_i w_i \hat\theta_i}{\sum_i w_i}, \qquad
+              \hat\theta_i = P(X_i > Y_i) + \tfrac12 P(X_i = Y_i), \qquad
+              w_i = \frac{m_{gi} m_{hi}}{m_{gi} + m_{hi}}
+
+    over the items that both groups rated: the Mann-Whitney statistic within items. It uses the order of the answers
+    alone, and Cliff's delta is :math:`2 \hat\theta - 1`.
+
+    Parameters
+    ----------
+    counts_x, counts_y
+        Raters of each group who gave each answer to each item, answers in order, shape (I, K).
+
+    Returns
+    -------
+    Estimate
+        Range 0 to 1; .5 if neither group gives higher answers.
+
+    Raises
+    ------
+    UndefinedEstimate
+        No item was rated by both groups.
+
+    References
+    ----------
+    Brunner, E. and Munzel, U. (2000). The nonparametric Behrens-Fisher problem. Biometrical Journal 42.
+
+    Examples
+    --------
+    >>> float(superiority([[0, 1, 1]], [[1, 1, 0]]))
+    0.875
+    """
+    x, y = check_counts(counts_x), check_counts(counts_y)
+    pooled, m, n = x + y, x.sum(axis=1), y.sum(axis=1)
+    ridit = mid_ranks(pooled) / np.maximum(m + n, 1)[:, None]
+    difference = _estimate_difference((x * ridit).sum(axis=1), (y * ridit).sum(axis=1), m, n)
+    return replace(difference, estimate=0.5 + difference.estimate, method="superiority")
+
+
+def _estimate_difference(total_x: FloatArray, total_y: FloatArray, m: Counts, n: Counts) -> Estimate:
+    """Return the weighted difference of means, from the totals and numbers of ratings of each item."""
     shared = (m > 0) & (n > 0)
     if not shared.any():
         raise UndefinedEstimate("The difference is undefined: no item was rated by both groups.")
-    p, q = x[shared, answer] / m[shared], y[shared, answer] / n[shared]
+    gap = total_x[shared] / m[shared] - total_y[shared] / n[shared]
     weight = m[shared] * n[shared] / (m + n)[shared]
-    return _estimate(float((weight * (p - q)).sum() / weight.sum()), "mean_difference", shared, m + n)
+    return _estimate(float((weight * gap).sum() / weight.sum()), "mean_difference", shared, m + n)
 
 
-def pairwise_agreement(counts: npt.ArrayLike) -> Estimate:
+def pairwise_agreement(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = None) -> Estimate:
     r"""Estimate the probability that two raters of a group give the same answer to an item.
 
     .. math:: \frac{1}{I} \sum_i \sum_k \frac{c_{ik} (c_{ik} - 1)}{m_i (m_i - 1)}
@@ -103,6 +221,8 @@ def pairwise_agreement(counts: npt.ArrayLike) -> Estimate:
     ----------
     counts
         Raters who gave each answer to each item, shape (I, K).
+    likeness
+        One less the distance of each two answers, shape (K, K), for ordered answers; see `build_ordered_scale`.
 
     Returns
     -------
@@ -123,10 +243,13 @@ def pairwise_agreement(counts: npt.ArrayLike) -> Estimate:
     m = table.sum(axis=1)
     if not (m > 1).any():
         raise UndefinedEstimate("Pairwise agreement is undefined: no item has two ratings of the group.")
-    return _estimate(float(_agreement(table[m > 1]).mean()), "pairwise_agreement", m > 1, m)
+    agreement = _agreement(table[m > 1], _check_likeness(likeness, table.shape[1]))
+    return _estimate(float(agreement.mean()), "pairwise_agreement", m > 1, m)
 
 
-def agreement_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
+def agreement_difference(
+    counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, *, likeness: npt.ArrayLike | None = None
+) -> Estimate:
     r"""Estimate the difference of the pairwise agreement of two groups, on the same items.
 
     .. math:: \frac{1}{I} \sum_i (W_{gi} - W_{hi})
@@ -137,6 +260,8 @@ def agreement_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Es
     ----------
     counts_x, counts_y
         Raters of each group who gave each answer to each item, shape (I, K).
+    likeness
+        One less the distance of each two answers, shape (K, K), for ordered answers; see `build_ordered_scale`.
 
     Returns
     -------
@@ -159,11 +284,14 @@ def agreement_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Es
     both = (m > 1) & (n > 1)
     if not both.any():
         raise UndefinedEstimate("The difference is undefined: no item has two ratings of each of both groups.")
-    gap = float((_agreement(x[both]) - _agreement(y[both])).mean())
+    alike = _check_likeness(likeness, x.shape[1])
+    gap = float((_agreement(x[both], alike) - _agreement(y[both], alike)).mean())
     return _estimate(gap, "pairwise_agreement_difference", both, m + n)
 
 
-def group_distance(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
+def group_distance(
+    counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, *, likeness: npt.ArrayLike | None = None
+) -> Estimate:
     r"""Estimate the distance between two groups: agreement within them beyond agreement between them.
 
     .. math:: \frac{1}{I} \sum_i \Bigl[\tfrac12 W_{gi} + \tfrac12 W_{hi} - B_{ghi}\Bigr], \qquad
@@ -177,6 +305,8 @@ def group_distance(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate
     ----------
     counts_x, counts_y
         Raters of each group who gave each answer to each item, shape (I, K).
+    likeness
+        One less the distance of each two answers, shape (K, K), for ordered answers; see `build_ordered_scale`.
 
     Returns
     -------
@@ -198,11 +328,11 @@ def group_distance(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate
     both = (m > 1) & (n > 1)
     if not both.any():
         raise UndefinedEstimate("Group distance is undefined: no item has two ratings of each of both groups.")
-    distance, _ = _distances(x[both], y[both])
+    distance, _ = _distances(x[both], y[both], _check_likeness(likeness, x.shape[1]))
     return _estimate(float(distance.mean()), "group_distance", both, m + n)
 
 
-def between_share(counts: npt.ArrayLike) -> Estimate:
+def between_share(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = None) -> Estimate:
     r"""Estimate the share of the disagreement between raters of different groups that is due to their groups.
 
     .. math:: \frac{\sum_{g<h} \bar D_{gh}}{\sum_{g<h} (1 - \bar B_{gh})}
@@ -215,6 +345,8 @@ def between_share(counts: npt.ArrayLike) -> Estimate:
     ----------
     counts
         Raters of each group who gave each answer to each item, shape (G, I, K).
+    likeness
+        One less the distance of each two answers, shape (K, K), for ordered answers; see `build_ordered_scale`.
 
     Returns
     -------
@@ -235,11 +367,12 @@ def between_share(counts: npt.ArrayLike) -> Estimate:
     """
     tables = [check_counts(table) for table in np.asarray(counts)]
     pairable = np.array([table.sum(axis=1) > 1 for table in tables])
+    alike = _check_likeness(likeness, np.shape(counts)[-1])
     distances, disagreements, used = [], [], np.zeros(pairable.shape[1], dtype=bool)
     for g, h in combinations(range(len(tables)), 2):
         both = pairable[g] & pairable[h]
         if both.any():
-            distance, across = _distances(tables[g][both], tables[h][both])
+            distance, across = _distances(tables[g][both], tables[h][both], alike)
             distances.append(distance.mean())
             disagreements.append(1 - across.mean())
             used |= both
@@ -263,7 +396,7 @@ def corrected_gai(design: Design, group: Codes, inside: int, outside: int) -> Es
     Parameters
     ----------
     design
-        The ratings.
+        The ratings; alpha and XRR are at the level of `Design.scale`.
     group
         Group of each rater, shape (R,).
     inside, outside
@@ -285,7 +418,10 @@ def corrected_gai(design: Design, group: Codes, inside: int, outside: int) -> Es
     1.0
     """
     counts = design.counts(group)
-    across = xrr(counts[inside], counts[outside] if outside >= 0 else counts.sum(axis=0) - counts[inside])
+    level: Level = "nominal" if design.scale is None else design.scale.level
+    values = None if design.scale is None else design.scale.values
+    reference = counts[outside] if outside >= 0 else counts.sum(axis=0) - counts[inside]
+    across = xrr(counts[inside], reference, level=level, values=values)
     result = group_statistics(design, group[None], np.array([inside]), np.array([outside]), answer=0)
     alpha = float(result.of("distinct_alpha")[0, 0])
     if np.isnan(alpha) or across.estimate <= ZERO:
@@ -300,15 +436,28 @@ def _check_answer(table: Counts, answer: int) -> Counts:
     return table
 
 
-def _agreement(table: Counts) -> FloatArray:
+def _check_likeness(likeness: npt.ArrayLike | None, n_categories: int) -> FloatArray:
+    """Return the likeness of answers; only the same answer is alike by default."""
+    if likeness is None:
+        return np.eye(n_categories)
+    alike = as_floats(likeness, "likeness")
+    if alike.shape != (n_categories, n_categories) or (alike != alike.T).any() or (np.diagonal(alike) != 1).any():
+        raise InvalidInput(
+            f"likeness needs a symmetric {n_categories} × {n_categories} matrix with ones on its diagonal; see "
+            "build_ordered_scale."
+        )
+    return alike
+
+
+def _agreement(table: Counts, alike: FloatArray) -> FloatArray:
     m = table.sum(axis=1)
-    return np.asarray((table * (table - 1)).sum(axis=1) / (m * (m - 1)))
+    return np.asarray((((table @ alike) * table).sum(axis=1) - m) / (m * (m - 1)))
 
 
-def _distances(x: Counts, y: Counts) -> tuple[FloatArray, FloatArray]:
+def _distances(x: Counts, y: Counts, alike: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the distance and the agreement between groups of each item."""
-    across = (x * y).sum(axis=1) / (x.sum(axis=1) * y.sum(axis=1))
-    return (_agreement(x) + _agreement(y)) / 2 - across, across
+    across = ((x @ alike) * y).sum(axis=1) / (x.sum(axis=1) * y.sum(axis=1))
+    return (_agreement(x, alike) + _agreement(y, alike)) / 2 - across, across
 
 
 def _estimate(value: float, method: str, used: npt.NDArray[np.bool_], m: Counts) -> Estimate:

@@ -37,19 +37,24 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def fill_items(  # type: ignore[no-untyped-def]
-    sums, pairs, total, starts, raters, answers, group, inside, outside, answer
+    sums, pairs, total, starts, raters, answers, group, inside, outside, worth, alike
 ):
     """Fill one row of sums for each comparison, and for each pair of groups, of each replicate.
 
     sums (B, C, N_SUMS); pairs (B, P, N_PAIR_SUMS); total (B,): squared error of the sum of all pair distances. group
-    (B, R). inside, outside (C,): a negative outside means all other groups. answer: the answer whose share is compared.
+    (B, R). inside, outside (C,): a negative outside means all other groups. worth (K,): value of each answer, whose
+    means are compared; 1 for one answer if its share is. alike (K, K): likeness of answers, or None where only the same
+    answer agrees.
     """
     n_groups = group.max() + 1
-    n_categories = max(answers.max() + 1 if answers.size else 1, answer + 1)
+    n_categories = worth.size
     n_raters, n_comparisons = group.shape[1], inside.size
     counts = np.zeros((n_groups + 1, n_categories))
+    # Times that an answer was given, each other answer counting by its likeness.
+    like = counts if alike is None else np.zeros((n_groups + 1, n_categories))
     m, over, squares, agreement = np.zeros((4, n_groups + 1))
     rest = np.zeros(n_categories)
+    rest_like = rest if alike is None else np.zeros(n_categories)
     # A rating changes the scores of its rater by a row that depends on its item, group and answer alone: scores in each
     # comparison, then the excess of agreement with the own group over that with each group.
     width = n_comparisons * _N_SCORES + n_groups
@@ -64,7 +69,9 @@ def fill_items(  # type: ignore[no-untyped-def]
         for i in range(starts.size - 1):
             low, high = starts[i], starts[i + 1]
             _count_item(counts, squares, low, high, raters, answers, group_b)
-            _agree(agreement, m, over, counts, squares)
+            if alike is not None:
+                _weigh(like, counts, alike)
+            _agree(agreement, m, over, counts, like, squares)
             for c in range(n_comparisons):
                 _add_item(
                     sums[b, c],
@@ -72,18 +79,21 @@ def fill_items(  # type: ignore[no-untyped-def]
                     outer,
                     c,
                     rest,
+                    rest_like,
                     counts,
+                    like,
+                    alike,
                     m,
                     over,
                     squares,
                     agreement,
                     inside[c],
                     outside[c],
-                    answer,
+                    worth,
                     True,
                 )
             _set_rows(row, inner, outer, inside, outside)
-            _add_pairs(pairs[b], row, n_comparisons * _N_SCORES, counts, m, over, squares, agreement, True)
+            _add_pairs(pairs[b], row, n_comparisons * _N_SCORES, counts, like, m, over, squares, agreement, True)
             for t in range(low, high):
                 r, y = raters[t], answers[t]
                 q = group_b[r]
@@ -111,13 +121,24 @@ def _count_item(counts, squares, low, high, raters, answers, group):  # type: ig
 
 
 @compiled(error_model="numpy")
-def _agree(agreement, m, over, counts, squares):  # type: ignore[no-untyped-def]
+def _weigh(like, counts, alike):  # type: ignore[no-untyped-def]
+    """Weigh the counts of all answers by their likeness to each answer."""
+    for g in range(counts.shape[0]):
+        for k in range(counts.shape[1]):
+            total = 0.0
+            for other in range(counts.shape[1]):
+                total += alike[k, other] * counts[g, other]
+            like[g, k] = total
+
+
+@compiled(error_model="numpy")
+def _agree(agreement, m, over, counts, like, squares):  # type: ignore[no-untyped-def]
     """Compute the number of ratings, its inverse and the agreement of distinct raters of each group."""
     for g in range(m.size):
         total = same = 0.0
         for k in range(counts.shape[1]):
             total += counts[g, k]
-            same += counts[g, k] * counts[g, k]
+            same += counts[g, k] * like[g, k]
         m[g] = total
         over[g] = 1.0 / total if total > 0.0 else 0.0
         pairs = total * total - squares[g]
@@ -125,10 +146,14 @@ def _agree(agreement, m, over, counts, squares):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
-def _add_item(sums, inner, outer, c, rest, counts, m, over, squares, agreement, g, h, answer, errors):  # type: ignore[no-untyped-def]
-    """Add an item to a comparison, and set what it changes in the scores of raters; `rest` is scratch."""
+def _add_item(  # type: ignore[no-untyped-def]
+    sums, inner, outer, c, rest, rest_like, counts, like, alike, m, over, squares, agreement, g, h, worth, errors
+):
+    """Add an item to a comparison, and set what it changes in the scores of raters; `rest`, `rest_like` are scratch."""
     n_categories = counts.shape[1]
-    chosen, m_g, m_h, same, cross, pooled = counts[g, answer], m[g], 0.0, 0.0, 0.0, 0.0
+    chosen, chosen_h, m_g, m_h, same, cross, pooled = 0.0, 0.0, m[g], 0.0, 0.0, 0.0, 0.0
+    for k in range(n_categories):
+        chosen += worth[k] * counts[g, k]
     sums[GIVEN] += chosen
     sums[RATINGS] += m_g
     pairable = m_g * m_g > squares[g]
@@ -140,10 +165,18 @@ def _add_item(sums, inner, outer, c, rest, counts, m, over, squares, agreement, 
     for k in range(n_categories):
         other = counts[h, k] if h >= 0 else counts[-1, k] - counts[g, k]
         rest[k] = other
+        chosen_h += worth[k] * other
         m_h += other
-        same += other * other
-        cross += counts[g, k] * other
-        pooled += (counts[g, k] + other) ** 2
+        if alike is None:
+            same += other * other
+            cross += counts[g, k] * other
+            pooled += (counts[g, k] + other) ** 2
+        else:
+            other_like = like[h, k] if h >= 0 else like[-1, k] - like[g, k]
+            rest_like[k] = other_like
+            same += other * other_like
+            cross += counts[g, k] * other_like
+            pooled += (counts[g, k] + other) * (like[g, k] + other_like)
     square_h = squares[h] if h >= 0 else squares[-1] - squares[g]
     both, pairs_h = m_g + m_h, m_h * m_h - square_h
     rated, paired = m_g > 0.0 and m_h > 0.0, pairable and pairs_h > 0.0
@@ -152,8 +185,8 @@ def _add_item(sums, inner, outer, c, rest, counts, m, over, squares, agreement, 
         over_both, over_g, over_h = 1.0 / both, over[g], over[h] if h >= 0 else 1.0 / m_h
         x = m_g * over_both
         weight = x * m_h
-        y = (chosen + rest[answer]) * over_both
-        sums[DIFFERENCE] += weight * (chosen * over_g - rest[answer] * over_h)
+        y = (chosen + chosen_h) * over_both
+        sums[DIFFERENCE] += weight * (chosen * over_g - chosen_h * over_h)
         sums[WEIGHT] += weight
     if paired:
         agreement_h = agreement[h] if h >= 0 else 1.0 - (m_h * m_h - same) / pairs_h
@@ -167,8 +200,8 @@ def _add_item(sums, inner, outer, c, rest, counts, m, over, squares, agreement, 
         near_g, near_h = (1.0 / (m_g - 1.0), 1.0 / (m_h - 1.0)) if paired else (0.0, 0.0)
         low = c * _N_SCORES
         for k in range(n_categories):
-            e = (1.0 if k == answer else 0.0) - y
-            mine, others = counts[g, k], rest[k]
+            e = worth[k] - y
+            mine, others = like[g, k], rest_like[k]
             _set_scores(inner[k], low, 1.0 - x, e, mine, others, over_g, over_h, near_g, centre, rated, paired)
             _set_scores(outer[k], low, -x, e, others, mine, over_h, over_g, near_h, centre, rated, paired)
 
@@ -201,7 +234,7 @@ def _set_rows(row, inner, outer, inside, outside):  # type: ignore[no-untyped-de
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
-def _add_pairs(pairs, row, low, counts, m, over, squares, agreement, errors):  # type: ignore[no-untyped-def]
+def _add_pairs(pairs, row, low, counts, like, m, over, squares, agreement, errors):  # type: ignore[no-untyped-def]
     """Add an item to each pair of groups, in the order of the upper triangle."""
     pair = 0
     n_groups, n_categories = m.size - 1, counts.shape[1]
@@ -216,7 +249,7 @@ def _add_pairs(pairs, row, low, counts, m, over, squares, agreement, errors):  #
             if m[h] * m[h] > squares[h]:
                 over_h, cross = over[h], 0.0
                 for k in range(n_categories):
-                    cross += counts[g, k] * counts[h, k]
+                    cross += counts[g, k] * like[h, k]
                 cross *= over_g * over_h
                 pairs[pair, PAIR_DISTANCE] += 0.5 * agreement[g] + 0.5 * agreement[h] - cross
                 pairs[pair, PAIR_BETWEEN] += 1.0 - cross
@@ -224,7 +257,7 @@ def _add_pairs(pairs, row, low, counts, m, over, squares, agreement, errors):  #
                 if errors:
                     near_g, near_h = 1.0 / (m[g] - 1.0), 1.0 / (m[h] - 1.0)
                     for k in range(n_categories):
-                        a, b = counts[g, k], counts[h, k]
+                        a, b = like[g, k], like[h, k]
                         row[g, k, low + h] = ((a - 1.0) * near_g - b * over_h) * over_g
                         row[h, k, low + g] = ((b - 1.0) * near_h - a * over_g) * over_h
             pair += 1
@@ -295,7 +328,7 @@ def _finish_pairs(pairs, apart, group):  # type: ignore[no-untyped-def]
 @compiled(fastmath=_FAST, error_model="numpy")
 def fill_resamples(  # type: ignore[no-untyped-def]
     sums, pairs, item_runs, runs, run_group, run_answer, raters, own_runs, own_items, group, rater_weight, item_weight,
-    inside, outside, answer
+    inside, outside, worth, alike
 ):  # fmt: skip
     """Fill the rows of `fill_items` for bootstrap weights: first with weighted items, then with each item once.
 
@@ -305,7 +338,8 @@ def fill_resamples(  # type: ignore[no-untyped-def]
     item_weight (B or 1, I). Squared errors are not filled.
     """
     n_groups, n_categories = group.max() + 1, (own_runs.size - 1) // group.size
-    counts, rest = np.zeros((n_groups + 1, n_categories)), np.zeros(n_categories)
+    counts, rest = np.zeros((n_groups + 1, n_categories)), np.zeros((2, n_categories))
+    like = counts if alike is None else np.zeros((n_groups + 1, n_categories))
     m, over, squares, agreement = np.zeros((4, n_groups + 1))
     part, pair_part = np.zeros(sums.shape[2:]), np.zeros(pairs.shape[2:])
     row, own = np.zeros((1, 0, 0)), np.zeros((group.size, n_categories))
@@ -316,7 +350,9 @@ def fill_resamples(  # type: ignore[no-untyped-def]
         item_weight_b = item_weight[b % item_weight.shape[0]]
         for i in range(item_runs.size - 1):
             _count_runs(counts, squares, item_runs[i], item_runs[i + 1], runs, run_group, run_answer, raters, weight)
-            _evaluate_item(part, pair_part, row, rest, counts, m, over, squares, agreement, inside, outside, answer)
+            _evaluate_item(
+                part, pair_part, row, rest, counts, like, alike, m, over, squares, agreement, inside, outside, worth
+            )
             _add_weighted(sums[b, 0], pairs[b, 0], part, pair_part, item_weight_b[i])
             _add_weighted(sums[b, 1], pairs[b, 1], part, pair_part, 1.0)
             for g in range(n_groups):
@@ -331,11 +367,12 @@ def fill_resamples(  # type: ignore[no-untyped-def]
 @compiled(fastmath=_FAST, error_model="numpy")
 def fill_item_resamples(  # type: ignore[no-untyped-def]
     sums, pairs, item_runs, runs, run_group, run_answer, raters, own_runs, own_items, group, item_weight, inside,
-    outside, answer
+    outside, worth, alike
 ):  # fmt: skip
     """Fill the rows of `fill_resamples` for weighted items alone, sums (B, C, N_SUMS): each item is evaluated once."""
     n_groups, n_categories = group.max() + 1, (own_runs.size - 1) // group.size
-    counts, rest = np.zeros((n_groups + 1, n_categories)), np.zeros(n_categories)
+    counts, rest = np.zeros((n_groups + 1, n_categories)), np.zeros((2, n_categories))
+    like = counts if alike is None else np.zeros((n_groups + 1, n_categories))
     m, over, squares, agreement = np.zeros((4, n_groups + 1))
     part, pair_part = np.zeros(sums.shape[1:]), np.zeros(pairs.shape[1:])
     row, own = np.zeros((1, 0, 0)), np.zeros((group.size, n_categories))
@@ -344,7 +381,9 @@ def fill_item_resamples(  # type: ignore[no-untyped-def]
     pairable, weights = np.zeros((n_groups, item_weight.shape[1])), np.zeros((n_groups, item_weight.shape[1]))
     for i in range(item_runs.size - 1):
         _count_runs(counts, squares, item_runs[i], item_runs[i + 1], runs, run_group, run_answer, raters, ones)
-        _evaluate_item(part, pair_part, row, rest, counts, m, over, squares, agreement, inside, outside, answer)
+        _evaluate_item(
+            part, pair_part, row, rest, counts, like, alike, m, over, squares, agreement, inside, outside, worth
+        )
         for g in range(n_groups):
             pairable[g, i] = 1.0 if m[g] * m[g] > squares[g] else 0.0
         for b in range(sums.shape[0]):
@@ -376,16 +415,36 @@ def _count_runs(counts, squares, low, high, runs, run_group, run_answer, raters,
 
 
 @compiled(error_model="numpy")
-def _evaluate_item(part, pair_part, row, rest, counts, m, over, squares, agreement, inside, outside, answer):  # type: ignore[no-untyped-def]
+def _evaluate_item(  # type: ignore[no-untyped-def]
+    part, pair_part, row, rest, counts, like, alike, m, over, squares, agreement, inside, outside, worth
+):
     """Set what an item adds to the sums of all comparisons and pairs of groups."""
     part[:] = 0.0
     pair_part[:] = 0.0
-    _agree(agreement, m, over, counts, squares)
+    if alike is not None:
+        _weigh(like, counts, alike)
+    _agree(agreement, m, over, counts, like, squares)
     for c in range(inside.size):
         _add_item(
-            part[c], row[0], row[0], c, rest, counts, m, over, squares, agreement, inside[c], outside[c], answer, False
+            part[c],
+            row[0],
+            row[0],
+            c,
+            rest[0],
+            rest[1],
+            counts,
+            like,
+            alike,
+            m,
+            over,
+            squares,
+            agreement,
+            inside[c],
+            outside[c],
+            worth,
+            False,
         )
-    _add_pairs(pair_part, row, 0, counts, m, over, squares, agreement, False)
+    _add_pairs(pair_part, row, 0, counts, like, m, over, squares, agreement, False)
 
 
 @compiled(fastmath=_FAST)
@@ -415,8 +474,8 @@ def _count_own(own, own_runs, own_items, group, weights):  # type: ignore[no-unt
 def fill_complete(sums, pairs, total, same, chosen, own, n_items, group, inside, outside):  # type: ignore[no-untyped-def]
     """Fill the rows of `fill_items`, with squared errors, if every rater with a group rated every item.
 
-    same (R, R): number of items on which two raters gave the same answer. chosen (R,): times that a rater gave the
-    compared answer. own (R, K): answers of a rater. n_items: number of items.
+    same (R, R): likeness of the answers of two raters, summed over items. chosen (R,): worth of the answers of a rater.
+    own (R, K): answers of a rater. n_items: number of items.
     """
     n_groups = group.max() + 1
     n_raters, n_categories = own.shape

@@ -1,19 +1,28 @@
 """Statistics of groups over many replicates, unbiased in the number of ratings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats.bootstrap import Resample
-from dissensus.stats.design import Codes, Design, run_in_threads
+from dissensus.stats.design import Codes, Design, run_in_threads, statistics
 from dissensus.stats.groups import kernels
+from dissensus.stats.groups.ordered import ordered_metrics, ordered_statistics
 from dissensus.stats.result import ZERO, FloatArray
 
 _ROUNDING = 1e-9
-STATISTICS = ("answer_share", "mean_difference", "pairwise_agreement", "group_distance", "distinct_alpha")
-"""Statistics of each comparison, in order."""
+STATISTICS = (
+    "answer_share",
+    "mean_difference",
+    "pairwise_agreement",
+    "group_distance",
+    "distinct_alpha",
+    "superiority",
+)
+"""Statistics of each comparison, in order; of ordered answers the first is the mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -23,12 +32,12 @@ class GroupStatistics:
     Parameters
     ----------
     values
-        Shape (B, C, 5), in the order of `STATISTICS`.
+        Shape (B, C, 6), in the order of `STATISTICS`.
     agreement_difference
         Difference of the pairwise agreements of the two groups over the items with two raters of each, shape (B, C).
-    difference_t, agreement_t, distance_t
-        Studentised `mean_difference`, `agreement_difference` and `group_distance`, shape (B, C); NaN for bootstrap
-        replicates.
+    difference_t, agreement_t, distance_t, superiority_t
+        Studentised `mean_difference`, `agreement_difference`, `group_distance` and superiority, shape (B, C); NaN for
+        bootstrap replicates, and superiority of nominal answers.
     between_share, between_t
         Decomposition over all pairs of groups, and the studentised sum of their distances, shape (B,).
     pair_distance, pair_t
@@ -40,6 +49,7 @@ class GroupStatistics:
     difference_t: FloatArray
     agreement_t: FloatArray
     distance_t: FloatArray
+    superiority_t: FloatArray
     between_share: FloatArray
     between_t: FloatArray
     pair_distance: FloatArray
@@ -77,6 +87,12 @@ def group_statistics(
 
     with the share :math:`\bar y_{gi}` of an answer: the coefficient of the group in a regression with an intercept for
     each item. `distinct_alpha` is Krippendorff's alpha with an expected disagreement over ratings of distinct raters.
+
+    Of ordered answers (`Design.scale`), :math:`\bar y_{gi}` is the mean of their numbers, and two raters agree by the
+    likeness :math:`A` of their answers,
+    :math:`W_{gi} = \sum_{ck} A_{ck} c_{gic} (c_{gik} - [c = k]) / (m_{gi} (m_{gi} - 1))`, and :math:`B` likewise:
+    :math:`D_{ghi}` is then half the energy distance of the two distributions, over the range of the scale. See
+    `ordered_statistics` for alpha and superiority.
 
     Parameters
     ----------
@@ -122,20 +138,68 @@ def group_statistics(
     sums, pairs = _empty_sums(group, inside, n_replicates)
     total = np.zeros(n_replicates)
     inside, outside = inside.astype(np.int64), outside.astype(np.int64)
-    complete = _complete_part(design, group[0] >= 0, answer)
+    worth, alike = _worth(design, answer)
+    complete = _complete_part(design, group[0] >= 0, worth)
     if complete is not None:
 
         def fill(part: slice) -> None:
             kernels.fill_complete(sums[part], pairs[part], total[part], *complete, group[part], inside, outside)
 
     else:
+        compared = inside, outside, worth, alike
         groups, lists = group.astype(np.int32, copy=False), design.by_item
 
         def fill(part: slice) -> None:
-            kernels.fill_items(sums[part], pairs[part], total[part], *lists, groups[part], inside, outside, answer)
+            kernels.fill_items(sums[part], pairs[part], total[part], *lists, groups[part], *compared)
 
     run_in_threads(fill, n_replicates)
-    return _summarise(sums, pairs, total)
+    return _add_ordered(_summarise(sums, pairs, total), design, group, inside, outside)
+
+
+def published_statistics(
+    design: Design,
+    group: Codes,
+    inside: Codes,
+    outside: Codes,
+    *,
+    rater_weight: Codes | None = None,
+    item_weight: Codes | None = None,
+) -> FloatArray:
+    """Return the statistics of `METRICS`, with alpha, XRR and GAI at the level of the answers, shape (B, C, 7).
+
+    Negentropy, cross-negentropy, plurality size and voting agreement are nominal. Arguments as for `statistics`.
+    """
+    weights = {"rater_weight": rater_weight, "item_weight": item_weight}
+    published = statistics(design, group, inside, outside, **weights)
+    if design.scale is None:
+        return published
+    return ordered_metrics(published, ordered_statistics(design, design.scale, group, inside, outside, **weights))
+
+
+def _worth(design: Design, answer: int) -> tuple[FloatArray, FloatArray | None]:
+    """Return the values whose means are compared, from 0 to 1, and the likeness of answers, None if nominal."""
+    if design.scale is None:
+        return np.eye(design.n_categories)[answer], None
+    return design.scale.shares, design.scale.likeness
+
+
+def _add_ordered(
+    result: GroupStatistics, design: Design, group: Codes, inside: Codes, outside: Codes, **weights: Codes | None
+) -> GroupStatistics:
+    """Return means in the numbers of ordered answers, with alpha over distinct raters and superiority."""
+    scale = design.scale
+    if scale is None:
+        return result
+    ordered = ordered_statistics(design, scale, group, inside, outside, **weights)
+    values = result.values.copy()
+    for name, value in (
+        ("answer_share", scale.values[0] + scale.span * result.of("answer_share")),
+        ("mean_difference", scale.span * result.of("mean_difference")),
+        ("distinct_alpha", ordered.distinct_alpha),
+        ("superiority", ordered.superiority),
+    ):
+        values[..., STATISTICS.index(name)] = value
+    return replace(result, values=values, superiority_t=ordered.superiority_t)
 
 
 def resample_statistics(
@@ -187,7 +251,8 @@ def resample_statistics(
     """
     _check_codes(design, group, inside, outside, answer)
     group, inside, outside = group.astype(np.int32), inside.astype(np.int64), outside.astype(np.int64)
-    runs = _list_runs(design, group)
+    runs, compared = _list_runs(design, group), (inside, outside, *_worth(design, answer))
+    add_ordered = partial(_add_ordered, design=design, group=group[None], inside=inside, outside=outside)
     replicates: dict[Resample, GroupStatistics] = {}
     if rater_weight is not None:
         n_replicates = len(rater_weight)
@@ -196,23 +261,21 @@ def resample_statistics(
 
         def fill(part: slice) -> None:
             drawn = weights if len(weights) == 1 else weights[part]
-            kernels.fill_resamples(
-                sums[part], pairs[part], *runs, group, rater_weight[part], drawn, inside, outside, answer
-            )
+            kernels.fill_resamples(sums[part], pairs[part], *runs, group, rater_weight[part], drawn, *compared)
 
         run_in_threads(fill, n_replicates)
-        replicates |= {"both": _summarise(sums[:, 0], pairs[:, 0])} if item_weight is not None else {}
-        replicates["raters"] = _summarise(sums[:, 1], pairs[:, 1])
+        if item_weight is not None:
+            both = _summarise(sums[:, 0], pairs[:, 0])
+            replicates["both"] = add_ordered(both, rater_weight=rater_weight, item_weight=item_weight)
+        replicates["raters"] = add_ordered(_summarise(sums[:, 1], pairs[:, 1]), rater_weight=rater_weight)
     if item_weight is not None:
         sums, pairs = _empty_sums(group, inside, len(item_weight))
 
         def fill_items(part: slice) -> None:
-            kernels.fill_item_resamples(
-                sums[part], pairs[part], *runs, group, item_weight[part], inside, outside, answer
-            )
+            kernels.fill_item_resamples(sums[part], pairs[part], *runs, group, item_weight[part], *compared)
 
         run_in_threads(fill_items, len(item_weight))
-        replicates["items"] = _summarise(sums, pairs)
+        replicates["items"] = add_ordered(_summarise(sums, pairs), item_weight=item_weight)
     return replicates
 
 
@@ -252,7 +315,7 @@ def _list_runs(design: Design, group: Codes) -> tuple[Codes, ...]:
 
 
 def _complete_part(
-    design: Design, grouped: npt.NDArray[np.bool_], answer: int
+    design: Design, grouped: npt.NDArray[np.bool_], worth: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, int] | None:
     """Return the arrays of `fill_complete`, or None if some rater with a group left out an item."""
     used_ratings = grouped[design.raters]
@@ -263,7 +326,7 @@ def _complete_part(
         return None
     own = np.zeros((design.n_raters, design.n_categories))
     np.add.at(own, (design.raters, design.answers), 1)
-    return design.same_answers, np.ascontiguousarray(own[:, answer]), own, n_items
+    return design.same_answers, own @ worth, own, n_items
 
 
 def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray | None = None) -> GroupStatistics:
@@ -283,6 +346,7 @@ def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray | None =
             part[kernels.AGREEMENT] / part[kernels.PAIRABLE],
             part[kernels.DISTANCE] / part[kernels.BOTH],
             1 - part[kernels.DISAGREEMENT] / part[kernels.PAIRABLE_RATINGS] / expected,
+            np.full(difference.shape, np.nan),
         ]
         items = np.where(pairs[..., kernels.PAIR_ITEMS] > 0, pairs[..., kernels.PAIR_ITEMS], np.nan)
         distance, between = pairs[..., kernels.PAIR_DISTANCE] / items, pairs[..., kernels.PAIR_BETWEEN] / items
@@ -297,6 +361,7 @@ def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray | None =
             ),
             agreement_t=_studentise(gap, part[kernels.EXCESS_SQUARES], both > 0),
             distance_t=_studentise(part[kernels.DISTANCE], part[kernels.DISTANCE_SQUARES], both > 0),
+            superiority_t=np.full(difference.shape, np.nan),
             between_share=share,
             between_t=_studentise(np.nansum(distance, axis=-1), squares, total > 0),
             pair_distance=distance,
