@@ -6,15 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.support.assignments import draw_stratified_null
 
-from dissensus.pipeline.analyse.columns import COLUMNS, DIFFERENCES, PUBLISHED
+from dissensus.pipeline.analyse.columns import PUBLISHED
 from dissensus.pipeline.analyse.comparisons import AxisComparison
+from dissensus.pipeline.analyse.level import Level, build_scale
 from dissensus.pipeline.analyse.permutations import compute_tests
 from dissensus.pipeline.analyse.resampling import ProgressTicks, compute_intervals
 from dissensus.pipeline.analyse.result import Row
 from dissensus.pipeline.analyse.rows import build_rows
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.analyse.significance import add_significance
-from dissensus.pipeline.analyse.table import estimate_axis
+from dissensus.pipeline.analyse.table import estimate_axis, list_columns
 from dissensus.stats.significance import permutation_p, upper_p
 
 Floats = NDArray[np.float64]
@@ -36,14 +37,21 @@ class NullSimulations:
 
 
 def simulate_null(
-    name: str, simulations: int, *, permutations: int = 0, bootstrap: int = 0, seed: tuple[int, ...] = (1,)
+    name: str,
+    simulations: int,
+    *,
+    level: Level = "nominal",
+    permutations: int = 0,
+    bootstrap: int = 0,
+    seed: tuple[int, ...] = (1,),
 ) -> NullSimulations:
     """Analyse simulated ratings of a design as `analyse` does."""
     rng, seeds = np.random.default_rng([*seed, 1]), np.random.SeedSequence([*seed, 2])
     settings = AnalysisSettings(
         question="Q",
-        share_of="Yes",
+        share_of="Yes" if level == "nominal" else None,
         axes=("rater_group",),
+        level=level,
         permutations=permutations,
         bootstrap=bootstrap,
         differences=True,
@@ -72,7 +80,9 @@ def _simulate(
     design, group, strata = draw_stratified_null(rng, name)
     inside = np.arange(int(group.max()) + 1, dtype=np.int32)
     axis = AxisComparison("rater_group", group, tuple(map(str, inside)), inside, np.full_like(inside, -1))
-    answer, tick, columns = design.n_categories - 1, ProgressTicks(None, settings), (*COLUMNS, *DIFFERENCES)
+    scale = build_scale(settings.level, [str(k) for k in range(design.n_categories)], design.answers)
+    design = replace(design, scale=scale)
+    answer, tick, columns = design.n_categories - 1, ProgressTicks(None, settings), list_columns(settings)
     table = estimate_axis(design, axis, answer, columns)
     if settings.bootstrap:
         intervals = compute_intervals(design, table, seeds.spawn(settings.bootstrap), settings, answer, tick)

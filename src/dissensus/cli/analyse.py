@@ -17,6 +17,7 @@ from dissensus.cli.options import (
     ByItemOption,
     ConfidenceOption,
     CrossOption,
+    LevelOption,
     MinRatersOption,
     PermutationsOption,
     PermuteWithinOption,
@@ -46,6 +47,7 @@ def analyse(
             metavar="ANSWER", help="Answer whose share is compared; the last by default.", rich_help_panel=GROUPS
         ),
     ] = None,
+    level: LevelOption = "nominal",
     against: AgainstOption = "rest",
     differences: Annotated[
         bool,
@@ -109,6 +111,7 @@ def analyse(
             cross=cross or (),
             by_item=by_item or (),
             share_of=share_of,
+            level=level,
             against=against,
             permutations=permutations,
             permute_within=permute_within,

@@ -146,6 +146,12 @@ ByItemOption = Annotated[
         rich_help_panel=GROUPS,
     ),
 ]
+LevelOption = Annotated[
+    Literal["nominal", "ordinal", "interval"],
+    typer.Option(
+        help="Level of measurement of the answers; nominal: their order does not count.", rich_help_panel=GROUPS
+    ),
+]
 AgainstOption = Annotated[
     str,
     typer.Option(metavar="rest|GROUP", help="Compare with everybody else, or with one group.", rich_help_panel=GROUPS),

@@ -16,6 +16,7 @@ from dissensus.cli.options import (
     BootstrapOption,
     ByItemOption,
     CrossOption,
+    LevelOption,
     MinRatersOption,
     PermutationsOption,
     PermuteWithinOption,
@@ -48,6 +49,7 @@ def report(
     ] = None,
     cross: CrossOption = None,
     by_item: ByItemOption = None,
+    level: LevelOption = "nominal",
     against: AgainstOption = "rest",
     min_raters: MinRatersOption = 5,
     suppress_below: Annotated[
@@ -108,6 +110,7 @@ def report(
             by=by,
             cross=cross or (),
             by_item=by_item or (),
+            level=level,
             against=against,
             exclude_flagged=reading.keywords["exclude_flagged"],
             permutations=permutations,

@@ -9,6 +9,7 @@ from inspect import signature
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
 from dissensus.pipeline.analyse.item_attributes import resolve_item_attributes
+from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.table import resolve_answer, resolve_axes, run_analysis
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.figure import Figure
@@ -38,6 +39,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     cross: str | Sequence[str] = (),
     by_item: str | Sequence[str] = (),
     question: str | None = None,
+    level: Level = "nominal",
     against: str = REST,
     exclude_flagged: bool = False,
     permutations: int = 1000,
@@ -62,7 +64,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
         The ratings, with all questions for all figures (``questions="all"``) and with attributes of their items.
     by, cross
         Axes and crossed axes; by default every attribute of raters with 2 to 12 groups, at most six of them.
-    by_item, question, against, permutations, permute_within, bootstrap, seed, min_raters
+    by_item, question, level, against, permutations, permute_within, bootstrap, seed, min_raters
         As for `analyse`.
     exclude_flagged
         Leave flagged raters out of everything but the counts of raters, vetting and the audit of the filter.
@@ -113,7 +115,8 @@ def build(  # noqa: PLR0913 - options are keyword-only
     crossed = cross if analysed.has_raters else ()
     settings = AnalysisSettings(
         question=question,
-        share_of=resolve_answer(analysed, question, None),
+        share_of=resolve_answer(analysed, question, None, level),
+        level=level,
         axes=resolve_axes(analysed, axes, crossed),
         by_item=resolve_item_attributes(analysed, by_item),
         against=against,

@@ -49,6 +49,16 @@ METHODS = (
         ("groups",),
     ),
     Method(
+        "Level of measurement",
+        r"\delta^2_{ck} = \left( u_c - u_k \right)^2, \quad A_{ck} = 1 - \frac{\left| u_c - u_k \right|}"
+        r"{\max u - \min u}",
+        "The formulas count answers as the same or not: nominal. Of ordinal and interval answers IRR, XRR and GAI take "
+        "the squared difference of mid-ranks or of numbers, u, and agreement and distance the likeness A. Negentropy, "
+        "plurality size, voting agreement and total variation remain nominal.",
+        KRIPPENDORFF,
+        ("agreement",),
+    ),
+    Method(
         "Negentropy",
         r"\frac{1}{I} \sum_i \left( \ln K + \sum_k p_{ik} \ln p_{ik} \right)",
         "How far a group's answers are from an even spread: 0 to ln K. Larger in small groups.",

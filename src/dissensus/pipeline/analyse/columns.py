@@ -11,17 +11,22 @@ CORRECTED: Final = "corrected_gai"
 COLUMNS: Final = (*UNBIASED, *METRICS, CORRECTED)
 """Statistics of each comparison."""
 
+ORDERED_COLUMNS: Final = ("answer_mean", *COLUMNS[1:], "superiority")
+"""Statistics of each comparison of ordered answers."""
+
 COMPARED: Final = ("pairwise_agreement", "irr", "negentropy", "plurality_size", "gai")
 """Statistics whose difference is computed on request: of a group, less that of the group compared with."""
 
 DIFFERENCES: Final = tuple(f"{metric}_difference" for metric in COMPARED)
 
-OF_GROUP: Final = ("answer_share", "pairwise_agreement", "irr", "negentropy", "plurality_size")
+OF_GROUP: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr", "negentropy", "plurality_size")
 """Statistics of a group alone."""
 
 SMALL_SAMPLE: Final = (
     "answer_share",
+    "answer_mean",
     "mean_difference",
+    "superiority",
     "pairwise_agreement",
     "xrr",
     "cross_negentropy",

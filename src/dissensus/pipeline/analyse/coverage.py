@@ -15,7 +15,9 @@ from dissensus.stats.design import Design
 
 FEWEST_RATERS: Final = {
     "answer_share": 9,
+    "answer_mean": 9,
     "mean_difference": 9,
+    "superiority": 9,
     "pairwise_agreement": 15,
     "cross_negentropy": 30,
     "plurality_size": 30,

@@ -17,8 +17,8 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.result import none_if_nan
 from dissensus.stats.significance import benjamini_hochberg, holm
 
-OF_POOL: Final = ("answer_share", "pairwise_agreement", "irr")
-OF_GROUPS: Final = ("answer_share", "mean_difference", "group_distance", "between_share")
+OF_POOL: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr")
+OF_GROUPS: Final = ("answer_share", "answer_mean", "mean_difference", "superiority", "group_distance", "between_share")
 FEW_ITEMS: Final = 30
 """Number of items below which intervals and tests depend on single items."""
 MOST_VALUES: Final = 100

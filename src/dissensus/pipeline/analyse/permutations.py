@@ -17,7 +17,7 @@ from dissensus.pipeline.analyse.resampling import (
     join_reversed,
     subtract_reversed,
 )
-from dissensus.stats.design import METRICS, Design, chunks, statistics
+from dissensus.stats.design import METRICS, Design, chunks
 from dissensus.stats.groups.assignment import (
     MAX_SHIFT,
     SHUFFLES,
@@ -27,6 +27,7 @@ from dissensus.stats.groups.assignment import (
     is_complete,
     null_shift,
 )
+from dissensus.stats.groups.statistics import published_statistics
 from dissensus.stats.permutation import shuffles
 
 INSTEAD: Final = "pairwise_agreement and mean_difference are tested in any assignment"
@@ -146,8 +147,9 @@ def _draw(
     # In a complete design the distance itself has the same distribution in all permutations.
     if not complete:
         tested[..., 3] = unbiased.distance_t
-    if columns != COLUMNS:
-        tested[..., columns.index(DIFFERENCES[0])] = unbiased.agreement_t
+    for name, studentised in (("superiority", unbiased.superiority_t), (DIFFERENCES[0], unbiased.agreement_t)):
+        if name in columns:
+            tested[..., columns.index(name)] = studentised
     between = unbiased.between_share if complete else unbiased.between_t
     return _append_axis(values, unbiased.between_share), _append_axis(tested, between)
 
@@ -174,9 +176,11 @@ def _withhold(
     effect = assignment_effect(design, block.codes, permuted, *comparisons, seed=seed)
     names: tuple[str, ...] = METRICS
     shuffled = effect.shuffled
-    if columns != COLUMNS:
+    if DIFFERENCES[0] in columns:
         names = (*names, *DIFFERENCES[1:])
-        exchanged = statistics(*exchange_ratings(design, block.codes, seed=seed), *join_reversed(*comparisons))
+        exchanged = published_statistics(
+            *exchange_ratings(design, block.codes, seed=seed), *join_reversed(*comparisons)
+        )
         shuffled = np.concatenate([shuffled, subtract_reversed(exchanged)], axis=-1)
     null = null_values[:, :-2].reshape(len(null_values), len(block.inside), len(columns))
     shift = null_shift(shuffled, null[..., [columns.index(name) for name in names]])

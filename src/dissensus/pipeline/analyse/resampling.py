@@ -9,13 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, OF_GROUP, SMALL_SAMPLE, UNBIASED
+from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES, OF_GROUP, SMALL_SAMPLE, UNBIASED
 from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
 from dissensus.pipeline.analyse.coverage import IntervalDesign
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
-from dissensus.stats.design import METRICS, Design, chunks, statistics
-from dissensus.stats.groups.statistics import GroupStatistics, group_statistics, resample_statistics
+from dissensus.stats.design import METRICS, Design, chunks
+from dissensus.stats.groups.statistics import (
+    GroupStatistics,
+    group_statistics,
+    published_statistics,
+    resample_statistics,
+)
 from dissensus.stats.result import ZERO, Estimate
 
 Floats = npt.NDArray[np.float64]
@@ -130,16 +135,17 @@ def compute_columns(
     Those of bootstrap replicates are given with their weights.
     """
     rater_weight, item_weight = weights.get("rater_weight"), weights.get("item_weight")
-    compute = partial(statistics, design, group, rater_weight=rater_weight, item_weight=item_weight)
+    compute = partial(published_statistics, design, group, rater_weight=rater_weight, item_weight=item_weight)
     if unbiased is None:
         unbiased = group_statistics(design, group, inside, outside, answer=answer)
-    if columns == COLUMNS:
-        return order_columns(compute(inside, outside), unbiased), unbiased
+    superiority = [unbiased.of("superiority")[..., None]] if "superiority" in columns else []
+    if DIFFERENCES[0] not in columns:
+        first = order_columns(compute(inside, outside), unbiased)
+        return np.concatenate([first, *superiority], axis=-1) if superiority else first, unbiased
     published = compute(*join_reversed(inside, outside))
     first, _ = np.split(published, 2, axis=1)
-    differences = subtract_reversed(published)
-    agreement = unbiased.agreement_difference[..., None]
-    return np.concatenate([order_columns(first, unbiased), agreement, differences], axis=-1), unbiased
+    differences = [unbiased.agreement_difference[..., None], subtract_reversed(published)]
+    return np.concatenate([order_columns(first, unbiased), *superiority, *differences], axis=-1), unbiased
 
 
 def join_reversed(inside: Codes, outside: Codes) -> tuple[Codes, Codes]:

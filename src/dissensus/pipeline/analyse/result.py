@@ -30,6 +30,12 @@ HEADINGS = {
     "gai": "GAI",
 }
 CORRECTED_HEADINGS = {"pairwise_agreement": "agreement", "group_distance": "distance", "corrected_gai": "corrected GAI"}
+LOCATION_HEADINGS = {
+    "answer_share": "share",
+    "answer_mean": "mean",
+    "mean_difference": "difference",
+    "superiority": "superiority",
+}
 DIFFERENCE_HEADINGS = {
     name: {"pairwise_agreement": "agreement", **HEADINGS}[metric]
     for name, metric in zip(DIFFERENCES, COMPARED, strict=True)
@@ -61,7 +67,8 @@ class Row:
     against
         Reference group: "rest" or another group; None for statistics within a group.
     metric
-        answer_share, mean_difference, pairwise_agreement, group_distance; irr, xrr, negentropy, cross_negentropy,
+        answer_share (of ordered answers answer_mean, and superiority), mean_difference, pairwise_agreement,
+        group_distance; irr, xrr, negentropy, cross_negentropy,
         plurality_size, voting_agreement, gai, corrected_gai; of an axis between_share and dsi. With `differences` also
         pairwise_agreement_difference, irr_difference, negentropy_difference, plurality_size_difference and
         gai_difference: the value of the group less that of the group compared with.
@@ -288,9 +295,11 @@ class DisplayBlock:
 def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
     """Yield a block for the whole pool, then for each axis one of unbiased and one of published statistics."""
     pool = {row.metric: row for row in analysis.overall}
-    metrics = ("answer_share", "pairwise_agreement", *WITHIN)
+    locations = location_headings(analysis)
+    location = next(iter(locations))
+    metrics = (location, "pairwise_agreement", *WITHIN)
     cells = tuple(_cell(pool[metric]) for metric in metrics)
-    headings = (_share_heading(analysis), "agreement", *(HEADINGS[metric] for metric in WITHIN))
+    headings = (locations[location], "agreement", *(HEADINGS[metric] for metric in WITHIN))
     yield DisplayBlock("whole pool", headings, (("everybody", _number(analysis.n_raters), cells),))
     for axis in analysis.settings.axes:
         rows = [row for row in analysis.rows if row.axis == axis]
@@ -298,17 +307,12 @@ def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
         lines = [[row for row in rows if row.group == group] for group in groups]
         of_axis = {row.metric: row for row in rows if row.group is None}
         against = "" if analysis.settings.against == "rest" else f" against {analysis.settings.against}"
-        unbiased = ("answer_share", "mean_difference", *CORRECTED_HEADINGS)
+        unbiased = {**locations, **CORRECTED_HEADINGS}
         chance = any(row.metric == "gai" and row.null_mean is not None for row in rows)
         yield DisplayBlock(
             axis + against,
-            (
-                _share_heading(analysis),
-                "difference",
-                *CORRECTED_HEADINGS.values(),
-                *(["GAI by chance"] if chance else []),
-            ),
-            tuple(_unbiased_line(line, unbiased, analysis, chance=chance) for line in lines),
+            (*unbiased.values(), *(["GAI by chance"] if chance else [])),
+            tuple(_unbiased_line(line, tuple(unbiased), analysis, chance=chance) for line in lines),
             _between_caption(of_axis.get("between_share")),
         )
         yield DisplayBlock(
@@ -325,8 +329,12 @@ def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
             )
 
 
-def _share_heading(analysis: Analysis) -> str:
-    return f"share of {escape_unprintable(analysis.settings.share_of)}"
+def location_headings(analysis: Analysis) -> dict[str, str]:
+    """Return the statistics of how high a group answers, with their headings."""
+    if analysis.settings.share_of is None:
+        return {"answer_mean": "mean", "mean_difference": "difference", "superiority": "superiority"}
+    share = f"share of {escape_unprintable(analysis.settings.share_of)}"
+    return {"answer_share": share, "mean_difference": "difference"}
 
 
 def _between_caption(row: Row | None) -> str:
@@ -399,7 +407,7 @@ def _explain_warnings(analysis: Analysis) -> Iterator[str]:
 def _name_metric(metric: str) -> str:
     if metric in DIFFERENCE_HEADINGS:
         return f"difference of {DIFFERENCE_HEADINGS[metric]}"
-    return {**HEADINGS, **CORRECTED_HEADINGS, "answer_share": "share", "mean_difference": "difference"}[metric]
+    return {**HEADINGS, **CORRECTED_HEADINGS, **LOCATION_HEADINGS}[metric]
 
 
 def _explain_withheld(analysis: Analysis) -> Iterator[str]:
@@ -411,7 +419,7 @@ def _explain_withheld(analysis: Analysis) -> Iterator[str]:
             more = f", and {len(reasons) - 1} more" if len(reasons) > 1 else ""
             yield (
                 f"{WITHHELD} {axis}: {len(rows)} tests withheld, since the assignment of items to raters depends on "
-                f"the group ({reasons[0]}{more}). Agreement and the difference of shares are tested in any assignment."
+                f"the group ({reasons[0]}{more}). Agreement and the difference are tested in any assignment."
             )
 
 
@@ -431,14 +439,14 @@ def analysis_page(analysis: Analysis) -> Page:
 
 def item_grids(analysis: Analysis) -> Iterator[Grid]:
     """Yield a table for each attribute of items: the pool on the items of each value, then its groups."""
-    heading = _share_heading(analysis)
+    location, heading = next(iter(location_headings(analysis).items()))
     for attribute in analysis.settings.by_item:
         of_attribute = [row for row in analysis.item_rows if row.attribute == attribute]
-        lines = [_pool_line(rows) for rows in _group_rows(of_attribute, None) if rows]
+        lines = [_pool_line(rows, location) for rows in _group_rows(of_attribute, None) if rows]
         yield Grid((attribute, "items", "raters", heading, "agreement", HEADINGS["irr"]), tuple(lines))
         for axis in analysis.settings.axes:
             by_value = _group_rows(of_attribute, axis)
-            groups = tuple(line for rows in by_value if rows for line in _group_lines(rows))
+            groups = tuple(line for rows in by_value if rows for line in _group_lines(rows, location))
             head = (f"{attribute}, {axis}", "raters", heading, "difference", "distance", "between groups")
             yield Grid(head, groups)
 
@@ -449,15 +457,15 @@ def _group_rows(rows: list[ItemRow], axis: str | None) -> list[list[ItemRow]]:
     return [[row for row in rows if row.value == value and row.axis == axis] for value in values]
 
 
-def _pool_line(rows: list[ItemRow]) -> tuple[str, ...]:
+def _pool_line(rows: list[ItemRow], location: str) -> tuple[str, ...]:
     by_metric = {row.metric: row for row in rows}
-    cells = (_text(_cell(by_metric[metric])) for metric in ("answer_share", "pairwise_agreement", "irr"))
+    cells = (_text(_cell(by_metric[metric])) for metric in (location, "pairwise_agreement", "irr"))
     first = rows[0]
     small = FEW if _few_items(first) else ""
     return (escape_unprintable(first.value), f"{first.n_items_of_value:,}{small}", _number(first.n_raters), *cells)
 
 
-def _group_lines(rows: list[ItemRow]) -> Iterator[tuple[str, ...]]:
+def _group_lines(rows: list[ItemRow], location: str) -> Iterator[tuple[str, ...]]:
     """Yield a line of a value with the share between groups, then one of each group."""
     between = next((row for row in rows if row.metric == "between_share"), None)
     share = f"{100 * between.estimate:.2f} %{between.stars}" if between and between.estimate is not None else UNKNOWN
@@ -465,8 +473,8 @@ def _group_lines(rows: list[ItemRow]) -> Iterator[tuple[str, ...]]:
     yield f"{escape_unprintable(rows[0].value)}{small}", "", "", "", "", share
     for group in dict.fromkeys(row.group for row in rows if row.group is not None):
         by_metric = {row.metric: row for row in rows if row.group == group}
-        cells = [_text(_cell(by_metric[name])) for name in ("answer_share", "mean_difference", "group_distance")]
-        yield f"  {escape_unprintable(group)}", _number(by_metric["answer_share"].n_raters), *cells, ""
+        cells = [_text(_cell(by_metric[name])) for name in (location, "mean_difference", "group_distance")]
+        yield f"  {escape_unprintable(group)}", _number(by_metric[location].n_raters), *cells, ""
 
 
 def _few_items(row: ItemRow) -> bool:

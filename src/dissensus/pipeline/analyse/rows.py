@@ -20,30 +20,20 @@ from dissensus.stats.crossgroup import cross_negentropy, voting_agreement, xrr
 from dissensus.stats.design import Design
 from dissensus.stats.groups.estimates import (
     agreement_difference,
+    answer_mean,
+    answer_mean_difference,
     answer_share,
     between_share,
     corrected_gai,
     group_distance,
     mean_difference,
     pairwise_agreement,
+    superiority,
 )
 from dissensus.stats.result import Estimate, none_if_nan
 
-WITHIN: dict[str, Callable[..., Estimate]] = {
-    "pairwise_agreement": pairwise_agreement,
-    "irr": krippendorff_alpha,
-    "negentropy": negentropy,
-    "plurality_size": plurality_size,
-}
-ACROSS: dict[str, Callable[..., Estimate]] = {
-    "group_distance": group_distance,
-    "xrr": xrr,
-    "cross_negentropy": cross_negentropy,
-    "voting_agreement": voting_agreement,
-    "gai": gai,
-}
-
 Counts = npt.NDArray[np.int32]
+Estimator = Callable[..., Estimate]
 
 DEPENDENT = ("negentropy_difference", "plurality_size_difference")
 """Differences of statistics that depend on the number of raters."""
@@ -60,37 +50,76 @@ def compute_estimates(
     design: Design, axis: AxisComparison, answer: int, columns: tuple[str, ...] = COLUMNS
 ) -> list[dict[str, Estimate | UndefinedEstimate]]:
     """Return the estimates of each comparison, or the errors of undefined ones."""
-    counts = design.counts(axis.codes)
+    counts, within, across = design.counts(axis.codes), _within(design, answer), _across(design, answer)
     total = counts.sum(axis=0)
     estimates = []
     for g, h in zip(axis.inside, axis.outside, strict=True):
         reference = total - counts[g] if h < 0 else counts[h]
-        values = {name: _estimate_or_error(function, counts[g]) for name, function in WITHIN.items()}
+        values = {name: _estimate_or_error(function, counts[g]) for name, function in within.items()}
         if axis.sizes[g] == 1:
             values |= dict.fromkeys(ALONE, UndefinedEstimate(ONE_RATER))
-        values["answer_share"] = _estimate_or_error(partial(answer_share, answer=answer), counts[g])
         if axis.name is not None and g != h:
-            values |= {name: _estimate_or_error(function, counts[g], reference) for name, function in ACROSS.items()}
-            difference = partial(mean_difference, answer=answer)
-            values["mean_difference"] = _estimate_or_error(difference, counts[g], reference)
+            values |= {name: _estimate_or_error(function, counts[g], reference) for name, function in across.items()}
             values["corrected_gai"] = _estimate_or_error(partial(corrected_gai, design, axis.codes, int(g), int(h)))
-            if columns != COLUMNS:
-                values |= _differences(counts[g], reference, values)
+            if DIFFERENCES[0] in columns:
+                values |= _differences(counts[g], reference, values, within, across)
         estimates.append(values)
     return estimates
 
 
+def _within(design: Design, answer: int) -> dict[str, Estimator]:
+    """Return the estimators of a group alone, at the level of the answers."""
+    scale = design.scale
+    nominal: dict[str, Estimator] = {"negentropy": negentropy, "plurality_size": plurality_size}
+    if scale is None:
+        return nominal | {
+            "answer_share": partial(answer_share, answer=answer),
+            "pairwise_agreement": pairwise_agreement,
+            "irr": krippendorff_alpha,
+        }
+    return nominal | {
+        "answer_mean": partial(answer_mean, values=scale.values),
+        "pairwise_agreement": partial(pairwise_agreement, likeness=scale.likeness),
+        "irr": partial(krippendorff_alpha, level=scale.level, values=scale.values),
+    }
+
+
+def _across(design: Design, answer: int) -> dict[str, Estimator]:
+    """Return the estimators of a group and the one compared with, at the level of the answers."""
+    scale = design.scale
+    nominal: dict[str, Estimator] = {"cross_negentropy": cross_negentropy, "voting_agreement": voting_agreement}
+    if scale is None:
+        return nominal | {
+            "mean_difference": partial(mean_difference, answer=answer),
+            "group_distance": group_distance,
+            "xrr": xrr,
+            "gai": gai,
+            "pairwise_agreement_difference": agreement_difference,
+        }
+    return nominal | {
+        "mean_difference": partial(answer_mean_difference, values=scale.values),
+        "superiority": superiority,
+        "group_distance": partial(group_distance, likeness=scale.likeness),
+        "xrr": partial(xrr, level=scale.level, values=scale.values),
+        "gai": partial(gai, level=scale.level, values=scale.values),
+        "pairwise_agreement_difference": partial(agreement_difference, likeness=scale.likeness),
+    }
+
+
 def _differences(
-    counts: Counts, reference: Counts, values: dict[str, Estimate | UndefinedEstimate]
+    counts: Counts,
+    reference: Counts,
+    values: dict[str, Estimate | UndefinedEstimate],
+    within: dict[str, Estimator],
+    across: dict[str, Estimator],
 ) -> dict[str, Estimate | UndefinedEstimate]:
     """Return the differences of the statistics of a group from those of the group compared with."""
     result: dict[str, Estimate | UndefinedEstimate] = {}
     for metric, name in zip(COMPARED, DIFFERENCES, strict=True):
-        if metric == "pairwise_agreement":
-            result[name] = _estimate_or_error(agreement_difference, counts, reference)
+        if name in across:
             continue
-        arguments = (reference,) if metric in WITHIN else (reference, counts)
-        first, second = values[metric], _estimate_or_error({**WITHIN, **ACROSS}[metric], *arguments)
+        arguments = (reference,) if metric in within else (reference, counts)
+        first, second = values[metric], _estimate_or_error({**within, **across}[metric], *arguments)
         undefined = [value for value in (first, second) if isinstance(value, UndefinedEstimate)]
         if isinstance(first, Estimate) and isinstance(second, Estimate):
             result[name] = replace(first, estimate=first.estimate - second.estimate, method=name, ties=None)
@@ -103,7 +132,8 @@ def compute_between_share(design: Design, axis: AxisComparison) -> Estimate | Un
     """Return the share of disagreement between the groups of an axis, or the error if it is undefined."""
     if axis.name is None:
         return UndefinedEstimate("compares groups; name an axis")
-    return _estimate_or_error(between_share, design.counts(axis.codes))
+    likeness = None if design.scale is None else design.scale.likeness
+    return _estimate_or_error(partial(between_share, likeness=likeness), design.counts(axis.codes))
 
 
 def _estimate_or_error(function: Callable[..., Estimate], *counts: Counts) -> Estimate | UndefinedEstimate:

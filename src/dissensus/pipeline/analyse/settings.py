@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.analyse.level import Level
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import REST
 from dissensus.stats.bootstrap import Resample
@@ -19,9 +20,10 @@ class AnalysisSettings:
     """Settings that determine an analysis, apart from the ratings; see `analyse`."""
 
     question: str
-    share_of: str  # Answer whose share is compared
+    share_of: str | None  # Answer whose share is compared; None where means are
     axes: tuple[str, ...]
     by_item: tuple[str, ...] = ()  # Attributes of items
+    level: Level = "nominal"
     against: str = REST
     permutations: int = 0
     permute_within: str | None = None
@@ -36,7 +38,13 @@ class AnalysisSettings:
     differences: bool = False
 
     def __post_init__(self) -> None:
-        for name, allowed in (("method", Method), ("adjust", Adjust), ("family", Family), ("resample", Resample)):
+        for name, allowed in (
+            ("level", Level),
+            ("method", Method),
+            ("adjust", Adjust),
+            ("family", Family),
+            ("resample", Resample),
+        ):
             if getattr(self, name) not in get_args(allowed):
                 choices = ", ".join(get_args(allowed))
                 raise InvalidInput(f"{name} is {getattr(self, name)!r}; choose one of {choices}.")

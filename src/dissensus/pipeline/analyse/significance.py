@@ -81,7 +81,7 @@ def _families(rows: list[Row], family: Family) -> list[list[int]]:
 def _clear_test(row: Row, reason: str | None) -> Row:
     if row.estimate is None:
         return row
-    if row.metric == "answer_share":
+    if row.metric in ("answer_share", "answer_mean"):
         return replace(row, reason="tested as mean_difference")
     return replace(row, reason=reason or "every permutation replicate is undefined")
 

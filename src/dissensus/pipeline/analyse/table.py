@@ -7,7 +7,7 @@ from importlib.metadata import version
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.analyse.columns import COLUMNS, DIFFERENCES
+from dissensus.pipeline.analyse.columns import COLUMNS, DIFFERENCES, ORDERED_COLUMNS
 from dissensus.pipeline.analyse.comparisons import (
     AxisComparison,
     Codes,
@@ -22,6 +22,7 @@ from dissensus.pipeline.analyse.item_attributes import (
     resolve_item_attributes,
     warn_of_family,
 )
+from dissensus.pipeline.analyse.level import Level, build_scale, describe_level
 from dissensus.pipeline.analyse.permutations import compute_tests
 from dissensus.pipeline.analyse.resampling import GroupTable, Progress, ProgressTicks, compute_intervals
 from dissensus.pipeline.analyse.result import Analysis
@@ -43,6 +44,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     by_item: str | Sequence[str] = (),
     question: str | None = None,
     share_of: str | None = None,
+    level: Level = "nominal",
     against: str = REST,
     permutations: int = 0,
     permute_within: str | None = None,
@@ -77,6 +79,10 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
         The question to analyse, if more than one was read.
     share_of
         Answer whose share is compared between groups; the last one of the scale by default.
+    level
+        Level of measurement. "nominal": answers are the same or not. "ordinal" and "interval": their order or their
+        numbers count in alpha, XRR, GAI, pairwise agreement and distance, and groups are compared by the mean
+        (`answer_mean`, `mean_difference`) and by the probability that one gives a higher answer (`superiority`).
     against
         Compare each group with "rest", everybody else on the axis, or with one named group.
     permutations
@@ -137,7 +143,8 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     question = ratings.resolve_question(question)
     settings = AnalysisSettings(
         question=question,
-        share_of=resolve_answer(ratings, question, share_of),
+        share_of=resolve_answer(ratings, question, share_of, level),
+        level=level,
         axes=resolve_axes(ratings, by, cross),
         by_item=resolve_item_attributes(ratings, by_item),
         against=against,
@@ -165,8 +172,9 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
     ratings = ratings.select_question(settings.question)
     item, rater, answer = ratings.codes(settings.question)
     categories = ratings.scale(settings.question)
+    scale = build_scale(settings.level, categories, answer)
     n_raters = ratings.n_raters if ratings.has_raters else item.size
-    design = Design(item, rater, answer, ratings.n_items, n_raters, len(categories))
+    design = Design(item, rater, answer, ratings.n_items, n_raters, len(categories), scale)
     axes = [compare_axis(ratings, name, settings.against) for name in settings.axes]
     pool = build_pool_comparison(design.n_raters)
     report = progress or (lambda _: None)
@@ -174,10 +182,10 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
     tick = ProgressTicks(lambda share: report(share * of_all), settings)
     permutation_seed, bootstrap_seed = np.random.SeedSequence(settings.seed).spawn(2)
     within = build_exchangeable_strata(ratings, settings.permute_within, axes)
-    share_of = categories.index(settings.share_of)
+    share_of = 0 if settings.share_of is None else categories.index(settings.share_of)
     tables = [
-        estimate_axis(design, axis, share_of, (*COLUMNS, *DIFFERENCES) if compares else COLUMNS)
-        for axis, compares in ((pool, False), *((axis, settings.differences) for axis in axes))
+        estimate_axis(design, pool, share_of, list_columns(replace(settings, differences=False))),
+        *(estimate_axis(design, axis, share_of, list_columns(settings)) for axis in axes),
     ]
     if settings.bootstrap:
         seeds = bootstrap_seed.spawn(settings.bootstrap)
@@ -204,11 +212,17 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
         n_items=ratings.n_items,
         n_ratings=item.size,
         categories=categories,
-        notes=tuple(dict.fromkeys((*ratings.notes, *describe_attributes(ratings, settings), *_notes(axes)))),
+        notes=tuple(dict.fromkeys((*ratings.notes, *_notes(ratings, settings, axes)))),
         warnings=(*_warnings(design, settings, axes, within), *warn_of_family(item_rows, settings)),
         version=version("dissensus"),
         null=null,
     )
+
+
+def list_columns(settings: AnalysisSettings) -> tuple[str, ...]:
+    """Return the statistics of each comparison, in the order of their rows."""
+    columns = COLUMNS if settings.level == "nominal" else ORDERED_COLUMNS
+    return (*columns, *DIFFERENCES) if settings.differences else columns
 
 
 def estimate_axis(design: Design, axis: AxisComparison, answer: int, columns: tuple[str, ...]) -> GroupTable:
@@ -236,9 +250,16 @@ def resolve_axes(ratings: Ratings, *axes: str | Sequence[str]) -> tuple[str, ...
     return tuple({frozenset(name.split("*")): name for name in reversed(names)}.values())[::-1]
 
 
-def resolve_answer(ratings: Ratings, question: str, answer: str | None) -> str:
-    """Return the answer whose share is compared, the last one by default."""
+def resolve_answer(ratings: Ratings, question: str, answer: str | None, level: Level = "nominal") -> str | None:
+    """Return the answer whose share is compared, the last one by default; None for ordered answers."""
     scale = ratings.scale(question)
+    if level != "nominal":
+        if answer is not None:
+            raise InvalidInput(
+                f"share_of is {answer!r} and level is {level!r}: ordered answers are compared by their mean. Leave out "
+                "one of them."
+            )
+        return None
     if answer is None:
         return scale[-1]
     if answer not in scale:
@@ -246,7 +267,9 @@ def resolve_answer(ratings: Ratings, question: str, answer: str | None) -> str:
     return answer
 
 
-def _notes(axes: list[AxisComparison]) -> Iterator[str]:
+def _notes(ratings: Ratings, settings: AnalysisSettings, axes: list[AxisComparison]) -> Iterator[str]:
+    yield from describe_level(settings.level, ratings.scale(settings.question))
+    yield from describe_attributes(ratings, settings)
     for axis in axes:
         if axis.n_unknown:
             raters = "1 rater" if axis.n_unknown == 1 else f"{axis.n_unknown} raters"

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound
-from dissensus.pipeline.analyse.result import FEW, Analysis, ItemRow
+from dissensus.pipeline.analyse.result import FEW, Analysis, ItemRow, location_headings
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.panels import build_significance_scales, draw_estimates, draw_panels
@@ -22,7 +22,7 @@ PANEL = 118
 
 
 def item_attribute(analysis: Analysis, attribute: str) -> Figure:
-    """Draw the share of an answer and the agreement of the pool on the items of each value of an attribute.
+    """Draw share or mean of the answers, and agreement, of the pool on the items of each value of an attribute.
 
     Parameters
     ----------
@@ -32,8 +32,9 @@ def item_attribute(analysis: Analysis, attribute: str) -> Figure:
         The attribute of items, such as "degree_of_harm".
     """
     rows = [row for row in analysis.item_rows if row.attribute == attribute and row.axis is None]
+    location, heading = next(iter(location_headings(analysis).items()))
     titles = {
-        "answer_share": f"share of {escape_unprintable(analysis.settings.share_of)}",
+        location: heading,
         "pairwise_agreement": "pairwise agreement",
         "irr": "IRR (alpha)",
     }
@@ -45,11 +46,11 @@ def item_attribute(analysis: Analysis, attribute: str) -> Figure:
     def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
         return draw_estimates(drawn[metric], pool.get(metric), names, scales)
 
-    labels = [_label(row) for row in drawn["answer_share"]]
+    labels = [_label(row) for row in drawn[location]]
     return Figure(
         name=f"by-item-{make_slug(attribute)}",
         title=f"Answers and agreement by {format_axis(attribute)}",
-        reading=_read(drawn["answer_share"], analysis),
+        reading=_read(drawn[location], heading),
         table=pl.DataFrame([{name: getattr(row, name) for name in COLUMNS} for row in rows], infer_schema_length=None),
         draw=lambda width: draw_panels(labels, draw, width, titles=[titles]),
         notes=(
@@ -60,7 +61,7 @@ def item_attribute(analysis: Analysis, attribute: str) -> Figure:
 
 
 def item_gaps(analysis: Analysis, attribute: str, groups: str | DisplayedGroups) -> Figure:
-    """Draw the differences between groups in the share of an answer, on the items of each value of an attribute.
+    """Draw the differences of share or mean between groups, on the items of each value of an attribute.
 
     Groups of fewer raters than may be shown are left out, with all groups of the values for which there are such.
 
@@ -91,6 +92,7 @@ def item_gaps(analysis: Analysis, attribute: str, groups: str | DisplayedGroups)
         of_group = [gaps.get((value, group)) for value in values[:MOST]]
         return draw_estimates(of_group, 0.0, names, scales, beside=list(gaps.values()))
 
+    heading = next(iter(location_headings(analysis).values()))
     titles = {group: truncate_text(groups.label(group, size=False), PANEL) for group in groups.compared}
     return Figure(
         name=f"gaps-{make_slug(attribute)}-{groups.slug}",
@@ -102,7 +104,7 @@ def item_gaps(analysis: Analysis, attribute: str, groups: str | DisplayedGroups)
         ),
         draw=lambda width: draw_panels(labels, draw, width, titles=[titles]),
         notes=(
-            f"Share of {escape_unprintable(analysis.settings.share_of)} in a group less that of "
+            f"{heading[0].upper()}{heading[1:]} in a group less that of "
             f"{escape_unprintable(analysis.settings.against)}, on the same items. Dashed: no difference.",
             *_notes(rows, analysis, len(values)),
             *groups.single_notes,
@@ -138,18 +140,18 @@ def _label(row: ItemRow) -> str:
     return f"{escape_unprintable(row.value)}{mark}\n{format_count(row.n_items_of_value, 'item')}"
 
 
-def _read(rows: Sequence[ItemRow], analysis: Analysis) -> str:
+def _read(rows: Sequence[ItemRow], heading: str) -> str:
     known = [row for row in rows if row.estimate is not None]
     steady = [row for row in known if row.warning is None] or known
     if not steady:
-        return "The shares are undefined."
+        return f"The {heading} is undefined."
     low, high = (pick(steady, key=lambda row: row.estimate or 0.0) for pick in (min, max))
     ends = [
         f"{format_short(row.estimate)} ({escape_unprintable(row.value)}, {format_count(row.n_items_of_value, 'item')})"
         for row in (low, high)
     ]
     few = "" if len(steady) == len(known) else ", values with few items apart"
-    return f"The share of {escape_unprintable(analysis.settings.share_of)} ranges from {ends[0]} to {ends[1]}{few}."
+    return f"The {heading} ranges from {ends[0]} to {ends[1]}{few}."
 
 
 def _notes(rows: Sequence[ItemRow], analysis: Analysis, n_values: int) -> Iterator[str]:
