@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
 from dissensus.pipeline.analyse.item_attributes import resolve_item_attributes
 from dissensus.pipeline.analyse.level import Level
-from dissensus.pipeline.analyse.table import resolve_answer, resolve_axes, run_analysis
+from dissensus.pipeline.analyse.table import resolve_share, resolve_axes, run_analysis
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
@@ -115,7 +115,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     crossed = cross if analysed.has_raters else ()
     settings = AnalysisSettings(
         question=question,
-        share_of=resolve_answer(analysed, question, None, level),
+        share_of=resolve_share(analysed, question, None, level),
         level=level,
         axes=resolve_axes(analysed, axes, crossed),
         by_item=resolve_item_attributes(analysed, by_item),

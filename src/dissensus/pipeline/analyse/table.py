@@ -143,7 +143,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     question = ratings.resolve_question(question)
     settings = AnalysisSettings(
         question=question,
-        share_of=resolve_answer(ratings, question, share_of, level),
+        share_of=resolve_share(ratings, question, share_of, level),
         level=level,
         axes=resolve_axes(ratings, by, cross),
         by_item=resolve_item_attributes(ratings, by_item),
@@ -250,21 +250,26 @@ def resolve_axes(ratings: Ratings, *axes: str | Sequence[str]) -> tuple[str, ...
     return tuple({frozenset(name.split("*")): name for name in reversed(names)}.values())[::-1]
 
 
-def resolve_answer(ratings: Ratings, question: str, answer: str | None, level: Level = "nominal") -> str | None:
-    """Return the answer whose share is compared, the last one by default; None for ordered answers."""
+def resolve_answer(ratings: Ratings, question: str, answer: str | None) -> str:
+    """Return the answer whose share is compared, the last one by default."""
     scale = ratings.scale(question)
-    if level != "nominal":
-        if answer is not None:
-            raise InvalidInput(
-                f"share_of is {answer!r} and level is {level!r}: ordered answers are compared by their mean. Leave out "
-                "one of them."
-            )
-        return None
     if answer is None:
         return scale[-1]
     if answer not in scale:
         raise InvalidInput(f"{answer!r} is not an answer to {question}. Its answers are {', '.join(scale)}.")
     return answer
+
+
+def resolve_share(ratings: Ratings, question: str, answer: str | None, level: Level) -> str | None:
+    """Return the answer whose share is compared at a level of measurement; None where means are."""
+    if level == "nominal":
+        return resolve_answer(ratings, question, answer)
+    if answer is not None:
+        raise InvalidInput(
+            f"share_of is {answer!r} and level is {level!r}: ordered answers are compared by their mean. Leave out one "
+            "of them."
+        )
+    return None
 
 
 def _notes(ratings: Ratings, settings: AnalysisSettings, axes: list[AxisComparison]) -> Iterator[str]:
