@@ -18,7 +18,7 @@ def test_a_filter_that_ignores_answers_is_rejected_at_most_as_often_as_stated(na
     naive, audited, withheld = audit_sizes(name, 300, 99)
     assert (audited <= 0.06 + MARGIN).all()
     if name == "six times the ratings":
-        assert (naive[:2] > 0.8).all()
+        assert (naive[:2] > 0.5).all()
     assert (withheld > 0.7) == (name == FILTERS[-1])
 
 
