@@ -34,7 +34,12 @@ from dissensus.stats.groups.estimates import (
 )
 from dissensus.stats.groups.ordered import ordered_statistics
 from dissensus.stats.groups.scale import OrderedLevel, build_ordered_scale
-from dissensus.stats.groups.statistics import GroupStatistics, group_statistics, published_statistics
+from dissensus.stats.groups.statistics import (
+    GroupStatistics,
+    group_statistics,
+    published_statistics,
+    resample_statistics,
+)
 
 Floats = NDArray[np.float64]
 VALUES = (-2.0, 0.0, 1.0, 5.0)
@@ -283,6 +288,21 @@ def test_complete_designs_have_the_values_of_the_walk_through_ratings(
     slow = run()
     for name in ("values", *FIELDS):
         np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), rtol=1e-8, atol=1e-10, err_msg=name)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_replicates_that_draw_everything_once_or_twice(level: OrderedLevel) -> None:
+    of = sparse(9)
+    design = ordered(of, level)
+    expected = group_statistics(design, of.group[None], of.inside, of.outside, answer=0)
+    raters, items = np.ones((1, 20), np.int32), np.full((1, 14), 2, np.int32)
+    arguments = design, of.group, of.inside, of.outside
+    drawn = resample_statistics(*arguments, answer=0, rater_weight=raters, item_weight=items)
+    for replicate in drawn.values():
+        for name in ("answer_share", "mean_difference", "pairwise_agreement", "group_distance", "superiority"):
+            np.testing.assert_allclose(replicate.of(name), expected.of(name), err_msg=name)
+        np.testing.assert_allclose(replicate.between_share, expected.between_share)
+    np.testing.assert_allclose(drawn["raters"].of("distinct_alpha"), expected.of("distinct_alpha"))
 
 
 def test_corrected_gai_is_at_the_level_of_the_answers() -> None:
