@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
 from dissensus.pipeline.analyse.item_attributes import resolve_item_attributes
 from dissensus.pipeline.analyse.level import Level
-from dissensus.pipeline.analyse.table import resolve_share, resolve_axes, run_analysis
+from dissensus.pipeline.analyse.table import resolve_axes, resolve_share, run_analysis
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
