@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 from dissensus.stats.bootstrap import Resample
 from dissensus.stats.design import Codes, Design, run_in_threads, statistics
 from dissensus.stats.groups import kernels
-from dissensus.stats.groups.ordered import ordered_metrics, ordered_statistics
+from dissensus.stats.groups.scale_statistics import ordered_metrics, ordered_statistics
 from dissensus.stats.result import ZERO, FloatArray
 
 _ROUNDING = 1e-9

@@ -6,7 +6,7 @@ import numpy as np
 
 from dissensus.stats import kernels
 from dissensus.stats.design import METRICS, Codes, Design, run_in_threads, sum_ratings
-from dissensus.stats.groups import ordered_kernels
+from dissensus.stats.groups import scale_kernels
 from dissensus.stats.groups.scale import OrderedScale, mid_ranks
 from dissensus.stats.result import ZERO, FloatArray
 
@@ -83,7 +83,7 @@ def ordered_statistics(
     blocks = first[..., kernels.N_FIXED :].reshape(*first.shape[:-1], kernels.N_BLOCKS, design.n_categories)
     marginals, shared_in, shared_out, _ = np.moveaxis(blocks, -2, 0)
     own, shared = _points(scale, marginals), _points(scale, shared_in + shared_out)
-    sums = np.zeros((*first.shape[:2], ordered_kernels.N_SUMS))
+    sums = np.zeros((*first.shape[:2], scale_kernels.N_SUMS))
     arrays = (
         group,
         np.ones((1, design.n_raters), np.int32) if rater_weight is None else rater_weight,
@@ -94,24 +94,24 @@ def ordered_statistics(
 
     def fill(part: slice) -> None:
         parts = [a if len(a) == 1 else a[part] for a in arrays]
-        ordered_kernels.fill_ordered(sums[part], *lists, *parts, *sides, own[part], shared[part], errors)
+        scale_kernels.fill_ordered(sums[part], *lists, *parts, *sides, own[part], shared[part], errors)
 
     run_in_threads(fill, len(first))
     row = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        n, observed = fixed[kernels.IN_M], row[ordered_kernels.WITHIN] / fixed[kernels.IN_M]
+        n, observed = fixed[kernels.IN_M], row[scale_kernels.WITHIN] / fixed[kernels.IN_M]
         spread = 2 * (n * (marginals * own**2).sum(axis=-1) - (marginals * own).sum(axis=-1) ** 2)
         expected = _nan_unless_positive(spread / (n * n - fixed[kernels.IN_SQUARES]))
-        distinct = n * n - row[ordered_kernels.SELF_PAIRS]
-        by_chance = np.where(distinct > 0, (spread - row[ordered_kernels.SELF_SPREAD]) / distinct, np.nan)
+        distinct = n * n - row[scale_kernels.SELF_PAIRS]
+        by_chance = np.where(distinct > 0, (spread - row[scale_kernels.SELF_SPREAD]) / distinct, np.nan)
         p, q = (side / side.sum(axis=-1, keepdims=True) for side in (shared_in, shared_out))
         across = (p * shared**2 + q * shared**2).sum(axis=-1) - 2 * (p * shared).sum(axis=-1) * (q * shared).sum(
             axis=-1
         )
-        between = row[ordered_kernels.ACROSS] / (fixed[kernels.BOTH_IN] + fixed[kernels.BOTH_OUT])
-        gap, squares = row[ordered_kernels.SUPERIORITY], row[ordered_kernels.SUPERIORITY_SQUARES]
+        between = row[scale_kernels.ACROSS] / (fixed[kernels.BOTH_IN] + fixed[kernels.BOTH_OUT])
+        gap, squares = row[scale_kernels.SUPERIORITY], row[scale_kernels.SUPERIORITY_SQUARES]
         gap = np.where(np.abs(gap) < 1e-9, 0.0, gap)
-        weight = row[ordered_kernels.WEIGHT]
+        weight = row[scale_kernels.WEIGHT]
         return OrderedStatistics(
             alpha=1 - observed / expected,
             xrr=1 - between / _nan_unless_positive(across),

@@ -32,8 +32,8 @@ from dissensus.stats.groups.estimates import (
     pairwise_agreement,
     superiority,
 )
-from dissensus.stats.groups.ordered import ordered_statistics
 from dissensus.stats.groups.scale import OrderedLevel, build_ordered_scale
+from dissensus.stats.groups.scale_statistics import ordered_statistics
 from dissensus.stats.groups.statistics import (
     GroupStatistics,
     group_statistics,
