@@ -91,7 +91,7 @@ def test_the_exit_code_of_the_process(script: RunCommand, run: RunCommand, words
         ("analyse", "ratings.csv", "--method", "one-sided"),
         ("analyse", "ratings.csv", "--format", "xml"),
         ("aggregate", "ratings.csv", "--rule", "mean"),
-        ("analyse", "ratings.csv", "more.csv"),
+        ("curate", "items.csv", "more.csv"),
     ],
     ids=" ".join,
 )
