@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dissensus.pipeline.analyse.item_attributes import FEW_ITEMS
+from dissensus.pipeline.analyse.coverage import FEWEST_ITEMS_OF_VALUE
 from dissensus.stats.bootstrap import draw_resamples, two_way_interval
 
 pytestmark = pytest.mark.slow
@@ -42,5 +42,5 @@ def cover(n_items: int) -> float:
 
 def test_intervals_cover_from_the_number_of_items_that_is_not_warned_of() -> None:
     """600 simulations: standard error .009 at .95."""
-    assert cover(FEW_ITEMS) >= 0.93
+    assert cover(FEWEST_ITEMS_OF_VALUE) >= 0.93
     assert cover(5) < 0.91

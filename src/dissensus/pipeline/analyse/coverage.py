@@ -31,6 +31,9 @@ OF_OWN: Final = (*OF_GROUP, "cross_negentropy")
 OF_OTHERS: Final = ("gai", "corrected_gai")
 """Statistics for which the raters of the group count, or those compared with; for all others it is the smaller side."""
 
+FEWEST_ITEMS_OF_VALUE: Final = 30
+"""Number of items of one value below which intervals and tests depend on single items."""
+
 FEWEST_ITEMS: Final = {"irr": 100, "xrr": 100, "negentropy": 60, "voting_agreement": 100}
 RARE: Final = 0.15
 NARROW_IF_RARE: Final = (

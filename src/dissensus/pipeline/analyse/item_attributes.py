@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.analyse.coverage import FEWEST_ITEMS_OF_VALUE
 from dissensus.pipeline.analyse.result import Analysis, ItemRow, Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.schema.campaign.gold import DEGREES
@@ -19,8 +20,6 @@ from dissensus.stats.significance import benjamini_hochberg, holm
 
 OF_POOL: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr")
 OF_GROUPS: Final = ("answer_share", "answer_mean", "mean_difference", "superiority", "group_distance", "between_share")
-FEW_ITEMS: Final = 30
-"""Number of items below which intervals and tests depend on single items."""
 MOST_VALUES: Final = 100
 ALPHA: Final = 0.05
 
@@ -114,7 +113,7 @@ def _explain_incomparable(part: Ratings, axis: str, against: str) -> str | None:
 
 
 def _of_part(row: Row, attribute: str, value: str, n_items: int) -> ItemRow:
-    few = f"fewer than {FEW_ITEMS} items" if n_items < FEW_ITEMS else None
+    few = f"fewer than {FEWEST_ITEMS_OF_VALUE} items" if n_items < FEWEST_ITEMS_OF_VALUE else None
     warning = "; ".join(text for text in (row.warning, few) if text) or None
     fields = {name: getattr(row, name) for name in Row.__dataclass_fields__} | {"warning": warning}
     if n_items == 1 and row.ci_low is not None:

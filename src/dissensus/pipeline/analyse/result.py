@@ -11,7 +11,7 @@ import polars as pl
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES
-from dissensus.pipeline.analyse.coverage import WIDE
+from dissensus.pipeline.analyse.coverage import FEWEST_ITEMS_OF_VALUE, WIDE
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 from dissensus.schema.axes import resolve_axis
@@ -130,6 +130,11 @@ class ItemRow(Row):
     attribute: str
     value: str
     n_items_of_value: int
+
+    @property
+    def has_few_items(self) -> bool:
+        """Whether intervals and tests depend on single items."""
+        return self.n_items_of_value < FEWEST_ITEMS_OF_VALUE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -379,9 +384,10 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
         more = f" and {len(groups) - NAMED:,} more" if len(groups) > NAMED else ""
         listed = ", ".join(groups[:NAMED]) + more
         yield f"{FEW} fewer than {settings.min_raters} raters, read with care: {listed}."
-    few = next((row.warning for row in analysis.item_rows if _few_items(row)), None)
-    if few:
-        yield f"{FEW} beside items, {str(few).split('; ')[-1]}: intervals and tests depend on single items."
+    if any(row.has_few_items for row in analysis.item_rows):
+        yield (
+            f"{FEW} beside items, fewer than {FEWEST_ITEMS_OF_VALUE} items: intervals and tests depend on single items."
+        )
     tested_by_item = sum(row.p is not None for row in analysis.item_rows)
     if tested_by_item:
         rule = ADJUSTMENTS["bh"] if settings.adjust == "bh" else "Holm"
@@ -461,7 +467,7 @@ def _pool_line(rows: list[ItemRow], location: str) -> tuple[str, ...]:
     by_metric = {row.metric: row for row in rows}
     cells = (_text(_cell(by_metric[metric])) for metric in (location, "pairwise_agreement", "irr"))
     first = rows[0]
-    small = FEW if _few_items(first) else ""
+    small = FEW if first.has_few_items else ""
     return (escape_unprintable(first.value), f"{first.n_items_of_value:,}{small}", _number(first.n_raters), *cells)
 
 
@@ -469,16 +475,12 @@ def _group_lines(rows: list[ItemRow], location: str) -> Iterator[tuple[str, ...]
     """Yield a line of a value with the share between groups, then one of each group."""
     between = next((row for row in rows if row.metric == "between_share"), None)
     share = f"{100 * between.estimate:.2f} %{between.stars}" if between and between.estimate is not None else UNKNOWN
-    small = FEW if _few_items(rows[0]) else ""
+    small = FEW if rows[0].has_few_items else ""
     yield f"{escape_unprintable(rows[0].value)}{small}", "", "", "", "", share
     for group in dict.fromkeys(row.group for row in rows if row.group is not None):
         by_metric = {row.metric: row for row in rows if row.group == group}
         cells = [_text(_cell(by_metric[name])) for name in (location, "mean_difference", "group_distance")]
         yield f"  {escape_unprintable(group)}", _number(by_metric[location].n_raters), *cells, ""
-
-
-def _few_items(row: ItemRow) -> bool:
-    return row.warning is not None and row.warning.endswith("items")
 
 
 def _line(rows: list[Row], metrics: tuple[str, ...], analysis: Analysis) -> tuple[str, str, tuple[DisplayCell, ...]]:

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound
+from dissensus.pipeline.analyse.coverage import FEWEST_ITEMS_OF_VALUE
 from dissensus.pipeline.analyse.result import FEW, Analysis, ItemRow, location_headings
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
@@ -54,7 +55,8 @@ def item_attribute(analysis: Analysis, attribute: str) -> Figure:
         table=pl.DataFrame([{name: getattr(row, name) for name in COLUMNS} for row in rows], infer_schema_length=None),
         draw=lambda width: draw_panels(labels, draw, width, titles=[titles]),
         notes=(
-            "Dashed: all items. An item with several values counts under each of them.",
+            "Dashed: all items.",
+            *_describe_overlap(drawn[location], analysis),
             *_notes(rows, analysis, len(values)),
         ),
     )
@@ -136,13 +138,13 @@ def _read_gaps(rows: Sequence[ItemRow], groups: DisplayedGroups) -> str:
 
 
 def _label(row: ItemRow) -> str:
-    mark = "" if row.warning is None else FEW
+    mark = FEW if row.has_few_items else ""
     return f"{escape_unprintable(row.value)}{mark}\n{format_count(row.n_items_of_value, 'item')}"
 
 
 def _read(rows: Sequence[ItemRow], heading: str) -> str:
     known = [row for row in rows if row.estimate is not None]
-    steady = [row for row in known if row.warning is None] or known
+    steady = [row for row in known if not row.has_few_items] or known
     if not steady:
         return f"The {heading} is undefined."
     low, high = (pick(steady, key=lambda row: row.estimate or 0.0) for pick in (min, max))
@@ -154,11 +156,16 @@ def _read(rows: Sequence[ItemRow], heading: str) -> str:
     return f"The {heading} ranges from {ends[0]} to {ends[1]}{few}."
 
 
+def _describe_overlap(rows: Sequence[ItemRow], analysis: Analysis) -> Iterator[str]:
+    if sum(row.n_items_of_value for row in rows) > analysis.n_items:
+        yield "An item with several values counts under each of them."
+
+
 def _notes(rows: Sequence[ItemRow], analysis: Analysis, n_values: int) -> Iterator[str]:
     if analysis.settings.bootstrap:
         level, n = analysis.settings.confidence, analysis.settings.bootstrap
         yield f"Lines: {100 * level:g} % intervals, {n:,} bootstrap replicates."
-    warnings = dict.fromkeys(str(row.warning) for row in rows if row.warning is not None)
-    yield from (f"{FEW} {warning}: read with care." for warning in warnings)
+    if any(row.has_few_items for row in rows):
+        yield f"{FEW} fewer than {FEWEST_ITEMS_OF_VALUE} items: read with care."
     if n_values > MOST:
         yield f"The figure shows the first {MOST} of {n_values:,} values; the table has all."
