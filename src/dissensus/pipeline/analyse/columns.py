@@ -44,4 +44,4 @@ UPPER: Final = ("group_distance", "between_share")
 """Statistics that are tested for large values alone."""
 
 PUBLISHED: Final = (*METRICS, CORRECTED, "dsi")
-"""Statistics whose tests depend on the assignment of items; the others are tested in any assignment."""
+"""Statistics whose tests depend on the assignment of items, more than those of the unbiased ones."""

@@ -96,7 +96,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     -----
     A test is withheld, with its reason, if the numbers of ratings that the groups have of each item are not those of
     permuted groups, as under quotas or unequal loads: then the assignment alone moves it.
-    `dissensus.stats.groups.statistics.group_statistics` has a distance that can be tested in any assignment.
+    `dissensus.stats.groups.statistics.group_statistics` has a distance that can be tested in more assignments.
 
     Shares of few raters differ by chance, so the estimate is biased upwards. Only its difference from `null_mean`, from
     groups of the same sizes, is due to the groups. Permutations exchange raters over all compared groups, so the null

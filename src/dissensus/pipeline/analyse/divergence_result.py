@@ -15,7 +15,7 @@ from dissensus.schema.tabular_result import TabularResult
 Floats = npt.NDArray[np.float64]
 WITHHELD_NOTE = (
     "Not tested: the assignment of items, not the raters, determines how often these groups rated an item, and would "
-    "move the test. The group_distance of the analysis is tested in any assignment."
+    "move the test. The analysis tests a distance that holds in more assignments, group_distance."
 )
 NAMES = {
     "total_variation": "total variation",
