@@ -15,6 +15,9 @@ RetryPolicy: TypeAlias = Literal["always", "if refused"]
 """Retry policy of failed requests: always, or only if the service cannot have processed them."""
 
 MAX_BACKOFF: Final = 60.0  # Seconds
+POOL_LIMITS: Final = httpx.Limits(keepalive_expiry=2.0)
+"""Connections are given up before `dissensus serve` ends idle ones, after 5 s: a request could meet the end."""
+
 MAX_DETAIL_LENGTH: Final = 500
 ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {
     401: NotAllowed,
@@ -142,7 +145,9 @@ def open_client(base: str, authorization: str, timeout: float) -> httpx.Client:
     """Open an HTTP client without redirects, so that the token is sent to this service only."""
     headers = {"Authorization": authorization, "User-Agent": "dissensus"}
     try:
-        return httpx.Client(base_url=f"{base}/api/v1/", headers=headers, timeout=timeout, follow_redirects=False)
+        return httpx.Client(
+            base_url=f"{base}/api/v1/", headers=headers, timeout=timeout, limits=POOL_LIMITS, follow_redirects=False
+        )
     except (ImportError, OSError, ValueError) as error:
         # Proxies and certificates come from the environment.
         raise Unavailable(f"No connection can be made: {error}. Check SSL_CERT_FILE and *_PROXY.") from None

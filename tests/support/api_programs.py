@@ -12,6 +12,7 @@ from tests.support.live_site import TRUST
 from tests.support.staff_browsers import House
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.http_client import POOL_LIMITS
 from dissensus.schema.campaign.roles import Role
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_id
@@ -36,7 +37,7 @@ def program(house: House, person: str = "ada", *, scopes: frozenset[str] = SCOPE
     """An API client with a token of this person."""
     headers = {"authorization": f"Bearer {token(house.platform, person, scopes=scopes)}"}
     return house.browsers.enter_context(
-        httpx.Client(base_url=house.live.url, timeout=20, headers=headers, verify=TRUST)
+        httpx.Client(base_url=house.live.url, timeout=20, limits=POOL_LIMITS, headers=headers, verify=TRUST)
     )
 
 

@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute
 from tests.support.campaigns import NOW
 
 from dissensus.campaign.encryption import SecretKeys
+from dissensus.http_client import POOL_LIMITS
 from dissensus.settings import Settings
 from dissensus.web.core.app import create_app
 from dissensus.web.core.site import Site
@@ -67,7 +68,9 @@ class Live:
 
     def visitor(self, **headers: str) -> "Visitor":
         """A visitor with a new browser."""
-        client = httpx.Client(base_url=self.url, follow_redirects=True, timeout=20, headers=headers, verify=TRUST)
+        client = httpx.Client(
+            base_url=self.url, follow_redirects=True, timeout=20, limits=POOL_LIMITS, headers=headers, verify=TRUST
+        )
         return Visitor(self.open.enter_context(client))
 
 

@@ -10,6 +10,7 @@ from tests.support.campaigns import NOW, definition, items
 from tests.support.live_site import Visitor
 from tests.support.staff_browsers import House
 
+from dissensus.http_client import POOL_LIMITS
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
 
@@ -50,7 +51,7 @@ def open_quota_campaign(house: House, ages: Group, races: Group, *, seats: int) 
 @contextmanager
 def visitor(house: House) -> Iterator[Visitor]:
     """A visitor with a new browser."""
-    with httpx.Client(base_url=house.live.url, follow_redirects=True, timeout=20) as client:
+    with httpx.Client(base_url=house.live.url, follow_redirects=True, timeout=20, limits=POOL_LIMITS) as client:
         yield Visitor(client)
 
 

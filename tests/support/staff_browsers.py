@@ -8,6 +8,7 @@ import httpx
 from tests.support.campaigns import NOW, definition, items
 from tests.support.live_site import TRUST, Live
 
+from dissensus.http_client import POOL_LIMITS
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.platform import Platform
@@ -41,7 +42,9 @@ class House:
 
     def stranger(self) -> httpx.Client:
         """A browser that does not follow redirects."""
-        return self.browsers.enter_context(httpx.Client(base_url=self.live.url, timeout=20, verify=TRUST))
+        return self.browsers.enter_context(
+            httpx.Client(base_url=self.live.url, timeout=20, limits=POOL_LIMITS, verify=TRUST)
+        )
 
     def owner(self, name: str = "ada") -> httpx.Client:
         """A browser of an owner."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from dissensus.demo.simulated import DemoRater
 from dissensus.errors import Unavailable
+from dissensus.http_client import POOL_LIMITS
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.conversation import Conversation
 
@@ -37,7 +38,7 @@ class Visitor:
 
     def __init__(self, link: str) -> None:
         self._link = httpx.URL(link)
-        self._http = httpx.Client(base_url=self._link.join("/"), timeout=60)
+        self._http = httpx.Client(base_url=self._link.join("/"), timeout=60, limits=POOL_LIMITS)
         self._token = ""
 
     def __enter__(self) -> Self:
