@@ -133,7 +133,7 @@ class ItemRow(Row):
 
     @property
     def has_few_items(self) -> bool:
-        """Whether intervals and tests depend on single items."""
+        """True if intervals and tests depend on single items."""
         return self.n_items_of_value < FEWEST_ITEMS_OF_VALUE
 
 
