@@ -109,6 +109,19 @@ def test_complete_designs_have_the_values_of_the_walk_through_ratings(
     assert_equal(fast, run())
 
 
+def test_replicates_may_have_other_raters() -> None:
+    """Only the raters of the first replicate rated every item."""
+    of = case(3, n_items=15, n_raters=18, n_categories=3, n_groups=2).design
+    rated = (of.raters >= 6) | (of.items < 7)
+    design = Design(of.items[rated], of.raters[rated], of.answers[rated], 15, 18, 3)
+    everybody = np.arange(18) % 2
+    groups = np.stack([np.where(np.arange(18) < 6, -1, everybody), everybody]).astype(np.int32)
+    together = group_statistics(design, groups, np.array([0]), np.array([1]), answer=0)
+    for b in range(2):
+        alone = group_statistics(design, groups[b : b + 1], np.array([0]), np.array([1]), answer=0)
+        np.testing.assert_allclose(together.values[b], alone.values[0], rtol=1e-10)
+
+
 def value_or_nan(function: Any, *arguments: Any) -> float:
     try:
         return float(function(*arguments))

@@ -124,11 +124,16 @@ def benjamini_hochberg(p: npt.ArrayLike) -> FloatArray:
     """
     values = _check_family(p)
     adjusted = np.full(values.shape, np.nan)
-    tested = np.flatnonzero(~np.isnan(values))
-    order = tested[np.argsort(values[tested], kind="stable")]
+    order = _order_tested(values)
     scaled = values[order] * len(order) / np.arange(1, len(order) + 1)
     adjusted[order] = np.minimum(1, np.minimum.accumulate(scaled[::-1])[::-1])
     return adjusted
+
+
+def _order_tested(values: FloatArray) -> npt.NDArray[np.intp]:
+    """Return the positions of known p-values, the smallest first."""
+    tested = np.flatnonzero(~np.isnan(values))
+    return np.asarray(tested[np.argsort(values[tested], kind="stable")])
 
 
 def holm(p: npt.ArrayLike) -> FloatArray:
@@ -158,8 +163,7 @@ def holm(p: npt.ArrayLike) -> FloatArray:
     """
     values = _check_family(p)
     adjusted = np.full(values.shape, np.nan)
-    tested = np.flatnonzero(~np.isnan(values))
-    order = tested[np.argsort(values[tested], kind="stable")]
+    order = _order_tested(values)
     scaled = values[order] * np.arange(len(order), 0, -1)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(scaled))
     return adjusted

@@ -139,7 +139,8 @@ def group_statistics(
     total = np.zeros(n_replicates)
     inside, outside = inside.astype(np.int64), outside.astype(np.int64)
     worth, alike = _worth(design, answer)
-    complete = _complete_part(design, group[0] >= 0, worth)
+    grouped = group >= 0
+    complete = _complete_part(design, grouped[0], worth) if (grouped == grouped[0]).all() else None
     if complete is not None:
 
         def fill(part: slice) -> None:
