@@ -1,0 +1,1 @@
+"""Multilevel models of ordered answers: design, likelihood, fit."""

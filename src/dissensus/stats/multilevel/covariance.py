@@ -1,0 +1,44 @@
+"""Covariance of random effects, and its parameters.
+
+A full covariance matrix is the product LLᵀ of a lower triangular factor and its transpose. Its parameters are the
+logarithms of the diagonal of L, then the elements below it, row by row, so that every vector of numbers is a covariance
+matrix. Equal and independent effects have one parameter, the logarithm of their standard deviation.
+"""
+
+import numpy as np
+
+from dissensus.stats.multilevel.design import RandomTerm
+from dissensus.stats.result import FloatArray
+
+
+def count_parameters(term: RandomTerm) -> int:
+    """Count the parameters of a term's covariance."""
+    return 1 if term.structure == "identity" else term.size * (term.size + 1) // 2
+
+
+def cholesky_factor(term: RandomTerm, parameters: FloatArray) -> FloatArray:
+    """Return the lower triangular factor of a term's covariance, shape (D, D)."""
+    if term.structure == "identity":
+        return np.exp(parameters[0]) * np.eye(term.size)
+    factor = np.zeros((term.size, term.size))
+    factor[np.tril_indices(term.size, -1)] = parameters[term.size :]
+    np.fill_diagonal(factor, np.exp(parameters[: term.size]))
+    return factor
+
+
+def parameter_gradient(term: RandomTerm, factor: FloatArray, gradient: FloatArray) -> FloatArray:
+    """Return the gradient by the parameters, given the symmetric gradient by the covariance matrix, shape (D, D)."""
+    if term.structure == "identity":
+        return np.array([2 * factor[0, 0] ** 2 * np.trace(gradient)])
+    by_factor = 2 * gradient @ factor
+    return np.concatenate([np.diag(by_factor) * np.diag(factor), by_factor[np.tril_indices(term.size, -1)]])
+
+
+def start_parameters(term: RandomTerm) -> FloatArray:
+    """Return parameters of moderate, independent effects, from which a fit starts."""
+    sds = np.full(term.size, 0.6)
+    if term.width:
+        sds[-1] = 0.3
+    if term.structure == "identity":
+        return np.log(sds[:1])
+    return np.concatenate([np.log(sds), np.zeros(count_parameters(term) - term.size)])
