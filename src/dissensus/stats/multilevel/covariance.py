@@ -19,7 +19,7 @@ def count_parameters(term: RandomTerm) -> int:
 def cholesky_factor(term: RandomTerm, parameters: FloatArray) -> FloatArray:
     """Return the lower triangular factor of a term's covariance, shape (D, D)."""
     if term.structure == "identity":
-        return np.exp(parameters[0]) * np.eye(term.size)
+        return np.diag(np.full(term.size, np.exp(parameters[0])))
     factor = np.zeros((term.size, term.size))
     factor[np.tril_indices(term.size, -1)] = parameters[term.size :]
     np.fill_diagonal(factor, np.exp(parameters[: term.size]))
@@ -40,5 +40,5 @@ def start_parameters(term: RandomTerm) -> FloatArray:
     if term.width:
         sds[-1] = 0.3
     if term.structure == "identity":
-        return np.log(sds[:1])
-    return np.concatenate([np.log(sds), np.zeros(count_parameters(term) - term.size)])
+        sds = sds[:1]
+    return np.concatenate([np.log(sds), np.zeros(count_parameters(term) - len(sds))])

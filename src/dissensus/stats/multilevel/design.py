@@ -179,7 +179,7 @@ class ModelLayout:
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
         places = [
             offset + term.size * term.groups[order] + effect
-            for offset, term in zip(offsets, (terms[j] for j in outer), strict=False)
+            for offset, term in zip(offsets[:-1], (terms[j] for j in outer), strict=True)
             for effect in range(term.size)
         ]
         kinds = [kind for j in outer for kind in [LOCATION] * terms[j].n_location + [WIDTH] * terms[j].width]
@@ -188,7 +188,7 @@ class ModelLayout:
                 start=start,
                 answers=np.ascontiguousarray(design.answers[order], np.int8),
                 profile=np.ascontiguousarray(profile[order], np.int32),
-                places=np.array(places, np.int32).reshape(len(kinds), -1).T.copy(),
+                places=np.array(places, np.int32).reshape(len(kinds), len(order)).T.copy(),
                 kinds=np.array(kinds, np.int64),
                 values=_coefficients([terms[j] for j in outer], first),
                 inner=_coefficients([terms[j] for j in inner], first),

@@ -93,7 +93,7 @@ def _probability(link: int, a: float, b: float, has_lower: bool, has_upper: bool
         p = _upper_tail(link, -b)
     else:
         p = _upper_tail(link, a)
-    return max(p, _SMALLEST)
+    return float(max(p, _SMALLEST))
 
 
 @compiled()

@@ -45,26 +45,6 @@ class Factorization:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Mode:
-    """Mode of the outer and inner random effects, `u` and `v`, at some parameters, with the Hessian there.
-
-    `log_joint` is the log density of answers and effects, with all constants but those of the normal density that
-    cancel against the Laplace approximation's.
-    """
-
-    u: FloatArray
-    v: FloatArray
-    predictors: Predictors
-    log_joint: float
-    hessian: Factorization
-
-    @property
-    def log_likelihood(self) -> float:
-        """Laplace approximation of the log marginal likelihood."""
-        return self.log_joint - 0.5 * self.hessian.log_determinant
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EffectPrior:
     """Normal density of the random effects.
 
@@ -89,6 +69,36 @@ class EffectPrior:
     def log_density(self, u: FloatArray, v: FloatArray) -> float:
         """Log density of the effects, without the constants that cancel against the Laplace approximation's."""
         return self.half_log_determinant - 0.5 * float(u @ self.multiply_outer(u) + (v * (v @ self.inner)).sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ModelState:
+    """Parameters as the kernels take them: fixed locations by profile, thresholds, and the density of the effects."""
+
+    fixed: FloatArray
+    thresholds: FloatArray
+    prior: EffectPrior
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Mode:
+    """Mode of the outer and inner random effects, `u` and `v`, at some parameters, with the Hessian there.
+
+    `log_joint` is the log density of answers and effects, with all constants but those of the normal density that
+    cancel against the Laplace approximation's.
+    """
+
+    state: ModelState
+    u: FloatArray
+    v: FloatArray
+    predictors: Predictors
+    log_joint: float
+    hessian: Factorization
+
+    @property
+    def log_likelihood(self) -> float:
+        """Laplace approximation of the log marginal likelihood."""
+        return self.log_joint - 0.5 * self.hessian.log_determinant
 
 
 class LaplaceLikelihood:
@@ -125,14 +135,14 @@ class LaplaceLikelihood:
     def mode(self, parameters: FloatArray) -> Mode:
         """Find the mode of the random effects by Newton's method."""
         layout, ratings = self.layout, self.layout.ratings
-        prior = self._prior(parameters)
-        fixed, thresholds = self._fixed(parameters)
+        state = self._state(parameters)
+        prior = state.prior
         u, v = self._u, self._v
         gradient_u, gradient_v = np.empty_like(u), np.empty_like(v)
         weights = np.empty((len(ratings.answers), 3 if layout.has_width else 1))
         definite = layout.has_width
         for _ in range(MAX_STEPS):
-            point = self._predictors(fixed, thresholds, u, v)
+            point = self._predictors(state, u, v)
             blocks = np.empty((*v.shape, v.shape[1]))
             value = kernels.fill_gradients(ratings, point, definite, gradient_u, gradient_v, blocks, weights)
             value += prior.log_density(u, v)
@@ -150,10 +160,10 @@ class LaplaceLikelihood:
                 continue
             if decrement < MODE_TOLERANCE * len(ratings.answers):
                 self._u, self._v = u, v
-                return Mode(u=u, v=v, predictors=point, log_joint=value, hessian=hessian)
+                return Mode(state=state, u=u, v=v, predictors=point, log_joint=value, hessian=hessian)
             size = 1.0
             while decrement > LARGE_DECREMENT and size > SHORTEST_STEP:
-                if self._log_joint(fixed, thresholds, prior, u + size * step_u, v + size * step_v) > value:
+                if self.log_joint(state, u + size * step_u, v + size * step_v) > value:
                     break
                 size /= 2
             u, v = u + size * step_u, v + size * step_v
@@ -218,12 +228,31 @@ class LaplaceLikelihood:
             effects[j] = mode.u[offset:end].reshape(-1, terms[j].size)
         return tuple(effects[j] for j in range(len(terms)))
 
+    def group_log_likelihoods(self, state: ModelState, u: FloatArray, v: FloatArray) -> FloatArray:
+        """Log-likelihood of the answers of each inner group, given all random effects, shape (inner groups,)."""
+        by_group = np.empty(self.layout.n_groups)
+        ratings = self.layout.ratings
+        kernels.fill_log_likelihoods(ratings.start, ratings.answers, self._predictors(state, u, v), by_group)
+        return by_group
+
+    def log_joint(self, state: ModelState, u: FloatArray, v: FloatArray) -> float:
+        """Log density of answers and effects, with the constants of `Mode.log_joint`."""
+        return float(self.group_log_likelihoods(state, u, v).sum()) + state.prior.log_density(u, v)
+
+    def transform_noise(self, mode: Mode, z: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Turn standard normal noise for outer and inner effects into noise whose precision is the Hessian's."""
+        u = np.linalg.solve(np.linalg.cholesky(mode.hessian.complement).T, z)
+        v = w.copy()
+        ratings = self.layout.ratings
+        kernels.substitute_inner(ratings.start, ratings.places, mode.hessian.factors, mode.hessian.cross, u, v)
+        return u, v
+
     def solve(self, hessian: Factorization, outer: FloatArray, inner: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Solve the Hessian for a right side, in outer and inner effects."""
         start, places = self.layout.ratings.start, self.layout.ratings.places
         u, v = outer.copy(), inner.copy()
         kernels.eliminate_inner(start, places, hessian.factors, hessian.cross, v, u)
-        u = np.linalg.solve(hessian.complement, u)
+        u[:] = np.linalg.solve(hessian.complement, u)
         kernels.substitute_inner(start, places, hessian.factors, hessian.cross, u, v)
         return u, v
 
@@ -260,35 +289,29 @@ class LaplaceLikelihood:
             information[part, part] = np.diag(diagonal)
         return 0.5 * (information + information.T)
 
-    def _fixed(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the fixed part of the location by profile, and the thresholds."""
+    def _state(self, parameters: FloatArray) -> ModelState:
         end = self.n_thresholds + self.n_coefficients
-        return self.layout.covariates @ parameters[self.n_thresholds : end], parameters[: self.n_thresholds]
+        return ModelState(
+            fixed=self.layout.covariates @ parameters[self.n_thresholds : end],
+            thresholds=parameters[: self.n_thresholds],
+            prior=self._prior(parameters),
+        )
 
-    def _predictors(self, fixed: FloatArray, thresholds: FloatArray, u: FloatArray, v: FloatArray) -> Predictors:
+    def _predictors(self, state: ModelState, u: FloatArray, v: FloatArray) -> Predictors:
         n = len(self.design.answers)
         location, width = np.empty(n), np.empty(n if self.layout.has_width else 0)
-        kernels.fill_predictors(self.layout.ratings, fixed, u, v, location, width)
-        centre = 0.5 * float(thresholds[0] + thresholds[-1])
-        return Predictors(location=location, width=width, centre=centre, distances=thresholds - centre, link=self.link)
-
-    def _log_joint(
-        self, fixed: FloatArray, thresholds: FloatArray, prior: EffectPrior, u: FloatArray, v: FloatArray
-    ) -> float:
-        """Log density of answers and effects, with the constants of `Mode.log_joint`."""
-        by_group = np.empty(self.layout.n_groups)
-        ratings = self.layout.ratings
-        kernels.fill_log_likelihoods(
-            ratings.start, ratings.answers, self._predictors(fixed, thresholds, u, v), by_group
+        kernels.fill_predictors(self.layout.ratings, state.fixed, u, v, location, width)
+        centre = 0.5 * float(state.thresholds[0] + state.thresholds[-1])
+        return Predictors(
+            location=location, width=width, centre=centre, distances=state.thresholds - centre, link=self.link
         )
-        return float(by_group.sum()) + prior.log_density(u, v)
 
     def _prior(self, parameters: FloatArray) -> EffectPrior:
         terms = self.design.random
         factors = [
             cholesky_factor(term, parameters[part]) for term, part in zip(terms, self.covariance_slices, strict=True)
         ]
-        precisions = [np.linalg.inv(factor @ factor.T) for factor in factors]
+        precisions = [np.asarray(np.linalg.inv(factor @ factor.T), float) for factor in factors]
         inner = np.zeros((self._v.shape[1], self._v.shape[1]))
         place = 0
         for j in self.layout.inner:
@@ -343,7 +366,7 @@ class LaplaceLikelihood:
         """Block between inner and outer effects as a dense matrix, shape (inner effects, outer effects)."""
         dense = np.zeros((*self._v.shape, len(self._u)))
         kernels.spread_cross(self.layout.ratings.start, self.layout.ratings.places, cross, dense)
-        return dense.reshape(-1, len(self._u))
+        return dense.reshape(self._v.size, len(self._u))
 
     def _fill_covariance_gradient(
         self,

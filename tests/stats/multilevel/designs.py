@@ -1,0 +1,53 @@
+"""Simulated designs of multilevel models."""
+
+import numpy as np
+
+from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
+
+
+def simulate_design(  # noqa: PLR0913
+    *,
+    raters: int = 12,
+    items: int = 15,
+    share: float = 0.8,
+    categories: int = 3,
+    slopes: bool = False,
+    width: bool = False,
+    group_by_item: str | None = None,
+    locale: bool = False,
+    seed: int = 0,
+) -> ModelDesign:
+    """Ratings of a sparse table with a rater attribute, an item attribute and their product as covariates."""
+    rng = np.random.default_rng(seed)
+    rater, item = (x.ravel() for x in np.meshgrid(np.arange(raters), np.arange(items)))
+    rated = rng.random(rater.size) < share
+    rater, item = rater[rated], item[rated]
+    x, z = rng.integers(0, 2, raters)[rater], rng.integers(0, 2, items)[item]
+    group = (np.arange(raters) % 3)[rater]
+    latent = 0.5 * x + rng.normal(0, 0.7, raters)[rater] + rng.normal(0, 0.8, items)[item]
+    latent += rng.normal(0, 0.3, (raters, 2))[rater, z] if slopes else 0.0
+    scale = np.exp(rng.normal(0, 0.5, raters))[rater] if width else np.ones(rater.size)
+    thresholds = 0.25 + np.linspace(-0.7, 0.7, categories - 1) * scale[:, None] if categories > 2 else [[0.25]]
+    answers = (latent[:, None] + rng.normal(size=(rater.size, 1)) > thresholds).sum(1)
+    by_group = Covariates.from_matrix(np.eye(3)[group])
+    terms = [
+        RandomTerm(
+            name="rater",
+            groups=rater,
+            n_groups=raters,
+            width=width,
+            covariates=Covariates.from_matrix(np.column_stack([np.ones(rater.size), z])) if slopes else None,
+        )
+    ]
+    if group_by_item == "full":
+        terms.append(RandomTerm(name="group by item", groups=item, n_groups=items, covariates=by_group))
+    else:
+        terms.append(RandomTerm(name="item", groups=item, n_groups=items))
+    if group_by_item == "identity":
+        terms.append(
+            RandomTerm(name="item:group", groups=item, n_groups=items, covariates=by_group, structure="identity")
+        )
+    if locale:
+        terms.append(RandomTerm(name="locale", groups=group, n_groups=3))
+    fixed = Covariates.from_matrix(np.column_stack([x, x * z]).astype(float))
+    return ModelDesign(answers=answers, n_categories=categories, fixed=fixed, random=tuple(terms))

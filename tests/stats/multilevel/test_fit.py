@@ -1,0 +1,171 @@
+"""Fits of multilevel models: invariances, simulated truth, and undefined cases."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.stats.multilevel.designs import simulate_design
+
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
+from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
+
+
+@pytest.fixture(scope="module")
+def design() -> ModelDesign:
+    return simulate_design(raters=30, items=60, seed=4)
+
+
+@pytest.fixture(scope="module")
+def fit(design: ModelDesign) -> OrdinalFit:
+    return fit_ordinal(design)
+
+
+def summary(fit: OrdinalFit) -> list[float]:
+    sds = [sd for term in fit.random for sd in term.sds]
+    return [fit.log_likelihood, *fit.thresholds, *fit.coefficients, *fit.coefficient_errors, *sds]
+
+
+def test_order_of_ratings_and_names_of_groups_do_not_matter(design: ModelDesign, fit: OrdinalFit) -> None:
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(design.answers))
+    names = [rng.permutation(term.n_groups) for term in design.random]
+    shuffled = ModelDesign(
+        answers=design.answers[order],
+        n_categories=3,
+        fixed=replace(design.fixed, row=design.fixed.row[order]),
+        random=tuple(
+            replace(term, groups=name[term.groups][order]) for term, name in zip(design.random, names, strict=True)
+        ),
+    )
+    other = fit_ordinal(shuffled)
+    assert summary(other) == pytest.approx(summary(fit), abs=2e-5)
+    for term, renamed, name in zip(fit.random, other.random, names, strict=True):
+        assert renamed.modes[name] == pytest.approx(term.modes, abs=2e-5)
+
+
+def test_reversed_answers_reverse_all_signs(design: ModelDesign, fit: OrdinalFit) -> None:
+    other = fit_ordinal(replace(design, answers=2 - design.answers))
+    assert other.log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-6)
+    assert other.thresholds == pytest.approx(-fit.thresholds[::-1], abs=2e-5)
+    assert other.coefficients == pytest.approx(-fit.coefficients, abs=2e-5)
+
+
+def test_scaled_covariates_scale_coefficients_and_errors(design: ModelDesign, fit: OrdinalFit) -> None:
+    other = fit_ordinal(replace(design, fixed=replace(design.fixed, values=10 * design.fixed.values)))
+    assert other.log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-6)
+    assert 10 * other.coefficients == pytest.approx(fit.coefficients, abs=2e-5)
+    assert 10 * other.coefficient_errors == pytest.approx(fit.coefficient_errors, rel=1e-3)
+
+
+def test_gradient_is_zero_and_the_value_the_largest(design: ModelDesign, fit: OrdinalFit) -> None:
+    smaller = fit_ordinal(replace(design, fixed=Covariates(values=np.zeros((1, 0)), row=0 * design.fixed.row)))
+    assert smaller.log_likelihood < fit.log_likelihood
+    assert smaller.n_parameters == fit.n_parameters - 2
+
+
+def test_items_with_three_ratings_need_quadrature() -> None:
+    rng = np.random.default_rng(5)
+    item, rater = np.repeat(np.arange(1500), 3), rng.integers(0, 100, 4500)
+    latent = rng.normal(0, 0.6, 100)[rater] + rng.normal(0, 1.2, 1500)[item] + rng.normal(size=4500)
+    design = ModelDesign(
+        answers=np.digitize(latent, [0.0, 0.7]),
+        n_categories=3,
+        fixed=Covariates(values=np.zeros((1, 0)), row=np.zeros(4500, np.int32)),
+        random=(
+            RandomTerm(name="rater", groups=rater, n_groups=100),
+            RandomTerm(name="item", groups=item, n_groups=1500),
+        ),
+    )
+    low, fit = (fit_ordinal(design, integration=integration) for integration in ("laplace", "auto"))
+    assert fit.integration == "quadrature"
+    assert low.random[1].sds[0] + 0.02 < fit.random[1].sds[0] == pytest.approx(1.2, abs=0.1)
+    assert fit.log_likelihood > low.log_likelihood + 5
+
+
+def test_widths_of_raters_are_estimated() -> None:
+    rng = np.random.default_rng(2)
+    item, rater = np.repeat(np.arange(80), 40), np.tile(np.arange(40), 80)
+    log_width = rng.normal(0, 0.8, 40)
+    latent = rng.normal(0, 0.6, 40)[rater] + rng.normal(0, 0.7, 80)[item] + rng.normal(size=3200)
+    edges = 0.5 * np.exp(log_width)[rater]
+    answers = (latent > -edges).astype(int) + (latent > edges)
+    terms = [
+        RandomTerm(name="rater", groups=rater, n_groups=40, width=True),
+        RandomTerm(name="item", groups=item, n_groups=80),
+    ]
+    empty = Covariates(values=np.zeros((1, 0)), row=np.zeros(3200, np.int32))
+    fit = fit_ordinal(ModelDesign(answers=answers, n_categories=3, fixed=empty, random=tuple(terms)))
+    plain = fit_ordinal(
+        ModelDesign(answers=answers, n_categories=3, fixed=empty, random=(replace(terms[0], width=False), terms[1]))
+    )
+    assert fit.log_likelihood > plain.log_likelihood + 100
+    assert fit.random[0].sds == pytest.approx([0.6, 0.8], abs=0.2)
+    assert np.corrcoef(fit.random[0].modes[:, 1], log_width)[0, 1] > 0.9
+    assert fit.random[0].covariance[0, 1] == pytest.approx(0, abs=0.15)
+
+
+def test_a_group_with_one_answer_only_has_no_finite_coefficient() -> None:
+    design = simulate_design(raters=20, items=20)
+    woman = (design.random[0].groups < 6).astype(float)
+    answers = np.where(woman == 1, 2, design.answers)
+    with pytest.raises(UndefinedEstimate, match="grows without bound"):
+        fit_ordinal(replace(design, answers=answers, fixed=Covariates.from_matrix(woman[:, None])))
+
+
+def test_effects_without_variance_vanish() -> None:
+    rng = np.random.default_rng(1)
+    item, rater = np.repeat(np.arange(50), 20), np.tile(np.arange(20), 50)
+    design = ModelDesign(
+        # Raters agree more than chance allows: each gives every answer equally often.
+        answers=np.concatenate([rng.permutation(np.arange(20) % 2) for _ in range(50)]),
+        n_categories=2,
+        fixed=Covariates(values=np.zeros((1, 0)), row=np.zeros(1000, np.int32)),
+        random=(
+            RandomTerm(name="rater", groups=rater, n_groups=20),
+            RandomTerm(name="item", groups=item, n_groups=50),
+        ),
+    )
+    fit = fit_ordinal(design)
+    assert fit.random[1].has_vanished
+    assert fit.random[1].sds[0] < 1e-3
+    assert fit.thresholds[0] == pytest.approx(0, abs=0.1)
+    assert np.isfinite(fit.threshold_errors).all()
+
+
+REFUSALS: list[tuple[dict[str, Any], str]] = [
+    ({"n_categories": 1}, "at least two"),
+    ({"random": ()}, "no random effects"),
+    ({"answers": np.zeros(0, int)}, "no ratings"),
+    ({"n_categories": 4}, "No rating has the answer number 3"),
+    ({"n_categories": 2}, "values from 0 to 2; numbers from 0 to 1"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSALS)
+def test_impossible_designs_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        replace(simulate_design(), **change)
+
+
+def test_groups_must_fit_the_ratings() -> None:
+    design = simulate_design()
+    short = replace(design.random[0], groups=design.random[0].groups[:-1])
+    with pytest.raises(InvalidInput, match="groups of rater have shape"):
+        replace(design, random=(short, design.random[1]))
+
+
+def test_options_outside_the_list_are_refused(design: ModelDesign) -> None:
+    with pytest.raises(InvalidInput, match="'probit' and 'logit' are allowed"):
+        fit_ordinal(design, link="cloglog")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="'laplace' and 'quadrature' are allowed"):
+        fit_ordinal(design, integration="mcmc")  # type: ignore[arg-type]
+    grouped = simulate_design(group_by_item="full")
+    with pytest.raises(InvalidInput, match="quadrature needs a single one"):
+        fit_ordinal(grouped, integration="quadrature")
+
+
+def test_widths_need_three_categories() -> None:
+    with pytest.raises(InvalidInput, match="no width"):
+        simulate_design(categories=2, width=True)

@@ -1,0 +1,37 @@
+"""Pareto-smoothed importance sampling: known tails, known means."""
+
+import numpy as np
+import pytest
+
+from dissensus.errors import InvalidInput
+from dissensus.stats.multilevel.importance import smooth_weights
+
+
+@pytest.mark.parametrize("shape", [0.3, 0.6, 0.9])
+def test_shape_of_a_pareto_tail_is_found(shape: float) -> None:
+    # Weights with density that falls as w^(-1 / shape - 1).
+    weights = np.random.default_rng(1).random(100_000) ** -shape
+    result = smooth_weights(np.log(weights))
+    assert result.pareto_k == pytest.approx(shape, abs=0.1)
+    assert result.is_reliable == (shape < 0.7)
+
+
+def test_equal_weights_are_worth_every_draw() -> None:
+    result = smooth_weights(np.full(400, -3.0))
+    assert result.effective_draws == pytest.approx(400)
+    assert result.log_mean == pytest.approx(-3.0)
+    assert result.is_reliable
+
+
+def test_smoothed_mean_estimates_a_normalizing_constant() -> None:
+    draws = np.random.default_rng(2).standard_normal(20_000) * 1.2
+    log_ratios = -0.5 * draws**2 + 0.5 * (draws / 1.2) ** 2
+    result = smooth_weights(log_ratios)
+    assert result.log_mean == pytest.approx(np.log(1 / 1.2), abs=0.02)
+    assert result.weights @ draws**2 == pytest.approx(1.0, abs=0.05)
+    assert result.weights.sum() == pytest.approx(1.0)
+
+
+def test_too_few_draws_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="at least 25"):
+        smooth_weights(np.zeros(10))
