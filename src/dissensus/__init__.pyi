@@ -29,6 +29,7 @@ from dissensus.files.ratings.reader import read_ratings as read_ratings
 from dissensus.files.ratings.reader import validate as validate
 from dissensus.files.raw.table_writer import write_frame as write_frame
 from dissensus.library import analyse as analyse
+from dissensus.library import fit_model as fit_model
 from dissensus.library import gold_against_crowd as gold_against_crowd
 from dissensus.library import group_divergence as group_divergence
 from dissensus.library import label_model as label_model
@@ -55,6 +56,7 @@ from dissensus.pipeline.analyse.attempts import attempt_map as attempt_map
 from dissensus.pipeline.curate import SamplePlan as SamplePlan
 from dissensus.pipeline.curate import Selection as Selection
 from dissensus.pipeline.curate import curate as curate
+from dissensus.pipeline.model import MultilevelModel as MultilevelModel
 from dissensus.pipeline.release import PairPolicy as PairPolicy
 from dissensus.pipeline.release import ReleasedPair as ReleasedPair
 from dissensus.pipeline.release import ReleasedPairs as ReleasedPairs

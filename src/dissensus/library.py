@@ -11,6 +11,7 @@ from dissensus.files.ratings.reader import read_ratings
 from dissensus.files.raw.table_reader import is_path
 from dissensus.pipeline import aggregate
 from dissensus.pipeline import analyse as analysing
+from dissensus.pipeline import model as modelling
 from dissensus.pipeline import vet as vetting
 from dissensus.schema.ratings.table import Ratings
 
@@ -75,6 +76,7 @@ def _describe(doc: str) -> str:
 
 
 analyse = accept_sources(analysing.analyse)
+fit_model = accept_sources(modelling.fit_model)
 group_divergence = accept_sources(analysing.group_divergence)
 gold_against_crowd = accept_sources(aggregate.gold_against_crowd)
 label_model = accept_sources(aggregate.label_model)

@@ -21,6 +21,11 @@ COMMANDS: Final = {
         "aggregate",
         "Aggregate the answers of raters into labels of items, of the whole pool or of each group.",
     ),
+    "model": LazyCommand(
+        "dissensus.cli.model",
+        "model",
+        "Fit a multilevel model of ordered answers: effects of groups, with random effects of raters and items.",
+    ),
     "gold": LazyCommand(
         "dissensus.cli.gold",
         "gold",

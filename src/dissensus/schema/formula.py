@@ -16,12 +16,12 @@ END: Final = ""
 DEEPEST: Final = 20
 MOST_TERMS: Final = 500
 EXAMPLE: Final = "Q_overall ~ rater_race * rater_gender + (1 | rater_id) + (1 | item_id)"
-_TOKEN: Final = re.compile(r"`(?P<quoted>[^`]*)`|(?P<name>[^\W\d][\w.]*)|(?P<number>\d[\w.]*)|(?P<sign>\|\||[~+*:()|])|\S")
+_TOKEN: Final = re.compile(r"`(?P<quoted>[^`]*)`|(?P<name>[^\W\d][\w.]*)|\d[\w.]*|\|\||\S")
 _PLAIN: Final = re.compile(r"[^\W\d][\w.]*")
 
 
 @dataclass(frozen=True, slots=True)
-class RandomTerm:
+class GroupTerm:
     """Effects that vary by group: `(terms | group)`, with a random intercept unless `0 +` leaves it out."""
 
     terms: tuple[Term, ...]
@@ -39,7 +39,7 @@ class Formula:
 
     response: str
     terms: tuple[Term, ...]
-    random: tuple[RandomTerm, ...]
+    random: tuple[GroupTerm, ...]
 
     def __str__(self) -> str:
         return f"{_quote(self.response)} ~ {' + '.join([*map(_join, self.terms), *map(str, self.random)]) or '1'}"
@@ -65,7 +65,7 @@ def parse_formula(text: str) -> Formula:
     >>> formula.terms
     (('race',), ('gender',), ('age',), ('race', 'gender'), ('race', 'age'))
     >>> formula.random[1]
-    RandomTerm(terms=(('race',),), intercept=False, group=('item',))
+    GroupTerm(terms=(('race',),), intercept=False, group=('item',))
     >>> print(formula)
     Q ~ race + gender + age + race:gender + race:age + (1 | rater) + (0 + race | item)
     >>> parse_formula("Q ~ race + + age")
@@ -90,7 +90,7 @@ class _Sum:
     """Terms of a sum, and its `0` or `1` where it was written."""
 
     terms: tuple[Term, ...] = ()
-    random: tuple[RandomTerm, ...] = ()
+    random: tuple[GroupTerm, ...] = ()
     intercept: _Token | None = None
 
 
@@ -103,7 +103,7 @@ class _Parser:
         self.position = 0
         self.depth = 0
         self.names: dict[str, int] = {}
-        self.random: dict[tuple[Term, Term], RandomTerm] = {}
+        self.random: dict[tuple[Term, Term], GroupTerm] = {}
 
     def parse(self) -> Formula:
         start = self.next
@@ -157,11 +157,12 @@ class _Parser:
             return _Sum((self._column(),))
         if token.text in ("0", "1"):
             return _Sum(intercept=self._advance())
-        if token.text == "(":
-            return self._bracket()
-        self._fail(
-            "where a term is expected", "Write a column, such as rater_race, or a random effect, such as (1 | rater_id)."
-        )
+        if token.text != "(":
+            self._fail(
+                "where a term is expected",
+                "Write a column, such as rater_race, or a random effect, such as (1 | rater_id).",
+            )
+        return self._bracket()
 
     def _bracket(self) -> _Sum:
         opening = self._advance()
@@ -181,7 +182,7 @@ class _Parser:
         self.depth -= 1
         return inner
 
-    def _random(self, effects: _Sum, opening: _Token) -> RandomTerm:
+    def _random(self, effects: _Sum, opening: _Token) -> GroupTerm:
         self._advance()
         if effects.random:
             self._fail("around another random effect", "Write them as two terms, joined by +.", opening)
@@ -189,7 +190,7 @@ class _Parser:
         intercept = effects.intercept is None or effects.intercept.text == "1"
         if not intercept and not effects.terms:
             self._fail("of a random effect of nothing", "Name a column: (0 + column | group); or (1 | group).", opening)
-        random = RandomTerm(self._order(effects.terms), intercept, group)
+        random = GroupTerm(self._order(effects.terms), intercept, group)
         for term in (*([()] if intercept else []), *random.terms):
             if self.random.setdefault((group, term), random) != random:
                 name = _join(term) or "the intercept"

@@ -1,0 +1,162 @@
+"""Checks of a design before its model is fitted: refusals, warnings and notes."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.model.coding import EffectName, first_rows, fold_codes
+from dissensus.pipeline.model.columns import ModelColumn
+from dissensus.schema.formula import Formula, GroupTerm, Term
+from dissensus.schema.hints import format_list
+from dissensus.schema.ratings.columns import CROSSED, ITEM_ID, RATER_ID
+from dissensus.stats.multilevel.design import RandomTerm
+
+FEWEST_RATERS: Final = 5
+"""Raters of a group below which its effect rests on few people."""
+FEWEST_GROUPS: Final = 5
+"""Groups below which a standard deviation of random effects is poorly determined."""
+
+Codes = NDArray[np.int32]
+Columns = Mapping[str, ModelColumn]
+
+
+def require_levels(columns: Sequence[ModelColumn]) -> None:
+    """Refuse a column with one value, whose effect nothing determines."""
+    for column in columns:
+        if len(column.levels) < 2:
+            raise UndefinedEstimate(
+                f"{column.name} has one value, {column.levels[0]!r}, among the ratings of the model, and an effect "
+                "needs two. Leave it out of the formula."
+            )
+
+
+def require_finite(
+    columns: Columns,
+    terms: Sequence[Term],
+    fold: Callable[[Sequence[str]], tuple[Codes, int]],
+    answers: NDArray[np.int8],
+    categories: Sequence[str],
+) -> None:
+    """Refuse separation: a level whose answers are all the lowest or all the highest has no finite effect."""
+    for term in terms:
+        factors = [name for name in term if columns[name].is_factor]
+        if len(factors) < len(term):
+            continue
+        cell, n_cells = fold(factors)
+        counts = np.bincount(cell * len(categories) + answers.astype(np.int64), minlength=n_cells * len(categories))
+        counts = counts.reshape(n_cells, -1)
+        for end in (0, len(categories) - 1):
+            separate = np.flatnonzero(counts[:, end] == counts.sum(axis=1))
+            if separate.size:
+                n = int(counts[separate[0], end])
+                raise UndefinedEstimate(
+                    f"Separation: {n:,} of {n:,} answers of {_name_cell(columns, term, fold, int(separate[0]))} are "
+                    f"{categories[end]!r}, so its effect has no finite estimate. Leave the term "
+                    f"{':'.join(term)} out, or join this level with another: --rename COLUMN:OLD=NEW."
+                )
+
+
+def _name_cell(columns: Columns, term: Term, fold: Callable[[Sequence[str]], tuple[Codes, int]], cell: int) -> str:
+    """Return the levels of a cell of a term."""
+    by_owner = sorted(term, key=lambda name: columns[name].owner == "item")
+    levels = []
+    for name in by_owner:
+        codes, _ = fold([name])
+        row = first_rows(*fold(term))[cell]
+        occurring = np.unique(columns[name].codes[columns[name].codes >= 0])
+        levels.append(columns[name].levels[occurring[codes[row]]])
+    return f"{':'.join(by_owner)} = {CROSSED.join(levels)}"
+
+
+def require_varying(columns: Columns, effects: GroupTerm) -> None:
+    """Refuse slopes of an attribute that each group has one value of."""
+    owners = {columns[name].owner for name in effects.group if name in (RATER_ID, ITEM_ID)}
+    for term in effects.terms:
+        if {columns[name].owner for name in term} <= owners:
+            owner = columns[term[0]].owner
+            other = "items" if owner == "rater" else "raters"
+            name, group = ":".join(term), ITEM_ID if owner == "rater" else RATER_ID
+            raise UndefinedEstimate(
+                f"{effects} lets the effect of {name} vary by {owner}, and each {owner} has one value of it. Name an "
+                f"attribute of {other}, or write ({name} | {group})."
+            )
+
+
+def warn_of_dropped(empty: Sequence[EffectName], determined: Sequence[EffectName]) -> Iterator[str]:
+    """Yield warnings of columns that have no effect of their own."""
+    if empty:
+        yield f"No rating belongs to {_list_effects(empty)}, so the model has no such effect."
+    if determined:
+        yield f"Other effects determine {_list_effects(determined)} (collinear), so the model leaves it out."
+
+
+def _list_effects(effects: Sequence[EffectName]) -> str:
+    return format_list([term if level is None else f"{term} = {level}" for term, level in effects])
+
+
+def warn_of_small_groups(columns: Columns, terms: Sequence[Term], rater: Codes) -> Iterator[str]:
+    """Yield a warning for each term of raters with a group of few of them."""
+    raters = np.unique(rater)
+    highest = [term for term in terms if not any(set(term) < set(other) for other in terms)]
+    for term in highest:
+        factors = [columns[name] for name in term if columns[name].is_factor and columns[name].owner == "rater"]
+        if not factors:
+            continue
+        cell, n_cells = fold_codes([(c.codes[raters], len(c.levels)) for c in factors], raters.size)
+        first, counts = first_rows(cell, n_cells), np.bincount(cell, minlength=n_cells)
+        small = {
+            CROSSED.join(c.levels[c.codes[raters[first[code]]]] for c in factors): int(counts[code])
+            for code in np.flatnonzero(counts < FEWEST_RATERS)
+        }
+        if small:
+            listed = ", ".join(f"{name!r} ({n} rater{'s' * (n > 1)})" for name, n in small.items())
+            yield (
+                f"Few raters: {':'.join(c.name for c in factors)} = {listed}. Estimates of such groups are of these "
+                "people, and their intervals rest on the assumption that raters are normally distributed."
+            )
+
+
+def warn_of_random_effects(random_terms: Sequence[RandomTerm]) -> Iterator[str]:
+    """Refuse random effects that nothing determines, and yield warnings of those with few groups."""
+    for term in random_terms:
+        n_ratings = term.groups.size
+        if term.n_groups == 1:
+            raise UndefinedEstimate(
+                f"All ratings belong to one group of {term.name}, so its random effects have no standard deviation. "
+                f"Leave (… | {term.name}) out, or add ratings of others."
+            )
+        if term.n_groups == n_ratings and term.covariates is None:
+            raise UndefinedEstimate(
+                f"Each rating has a group of {term.name} of its own, so that its effect cannot be told from chance. "
+                f"Leave (1 | {term.name}) out."
+            )
+        if term.n_groups < FEWEST_GROUPS:
+            yield (
+                f"{term.name} has {term.n_groups} groups, which say little about their standard deviation. An "
+                "attribute with few values is better a fixed effect."
+            )
+
+
+def warn_of_repeated(formula: Formula) -> Iterator[str]:
+    """Yield a warning if raters or items have no random effect."""
+    groups = {name for effects in formula.random for name in effects.group}
+    for name, whose in ((RATER_ID, "of one rater"), (ITEM_ID, "to one item")):
+        if name not in groups:
+            yield (
+                f"The formula has no (1 | {name}): answers {whose} count as independent, and standard errors are too "
+                "small."
+            )
+
+
+def describe_numbers(columns: Columns, names: Sequence[str]) -> Iterator[str]:
+    """Yield a note on each column that is taken as a number."""
+    for name in names:
+        if not columns[name].is_factor:
+            level = columns[name].levels[0]
+            yield (
+                f"{name} is taken as a number. For levels name the first: --base {name}={level} (in Python: base=); "
+                f"for intervals: --bins {name}=A,B,…."
+            )

@@ -1,0 +1,214 @@
+"""Result of a multilevel model: named effects, thresholds and random effects."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
+from dissensus.schema.tabular_result import TabularResult
+from dissensus.stats.multilevel.fit import Link
+
+SCHEMA_VERSION: Final = 1
+SMALL_EFFECT: Final = 0.05
+LARGE_EFFECT: Final = 0.30
+"""Effects of practical significance and large ones, in standard deviations of the latent error (Homan et al. 2024)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEffect:
+    """A fixed effect on the latent scale: of a level against the base, or of one unit of a number."""
+
+    term: str
+    level: str | None  # Levels of an interaction are joined by ×; None for a number
+    estimate: float
+    se: float
+    ci_low: float
+    ci_high: float
+    # Normal approximations: of the sign of the estimate, and of an effect beyond .05 and .30 in that direction or not
+    probability_of_direction: float
+    probability_beyond_small: float
+    probability_beyond_large: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelThreshold:
+    """A threshold on the latent scale, between two neighbouring answers."""
+
+    between: str
+    estimate: float
+    se: float
+    ci_low: float
+    ci_high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDeviation:
+    """Standard deviation of a random effect, with an interval that is symmetric for its logarithm."""
+
+    group: str
+    effect: str  # "(intercept)", or the term and level of a slope
+    n_groups: int
+    sd: float
+    ci_low: float
+    ci_high: float
+    correlations: tuple[float, ...]  # With the effects of the same term, in their order; 1 with itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class MultilevelModel(TabularResult):
+    """A fitted multilevel model of ordered answers; see `fit_model`.
+
+    Parameters
+    ----------
+    effects
+        Fixed effects, in the order of the formula. Above 0: towards later answers of the scale.
+    thresholds
+        Thresholds between the answers, in order.
+    deviations
+        Standard deviations of random effects.
+    log_likelihood
+        Log marginal likelihood by Laplace's approximation.
+    n_parameters
+        Number of estimated parameters.
+    formula, link, base, categories, confidence
+        Formula with full names, link, first level of each factor, answers in order, and confidence level.
+    n_raters, n_items, n_ratings
+        Sizes of what was modelled.
+    warnings, notes
+        Limits of this result, and remarks on how the table was read.
+    """
+
+    effects: tuple[ModelEffect, ...]
+    thresholds: tuple[ModelThreshold, ...]
+    deviations: tuple[ModelDeviation, ...]
+    log_likelihood: float
+    n_parameters: int
+    formula: str
+    link: Link
+    base: Mapping[str, str]
+    categories: tuple[str, ...]
+    confidence: float
+    n_raters: int
+    n_items: int
+    n_ratings: int
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    version: str
+
+    @property
+    def sd(self) -> dict[str, float]:
+        """Standard deviations by group; those of slopes by group and effect."""
+        return {
+            row.group if row.effect == INTERCEPT else f"{row.group}: {row.effect}": row.sd for row in self.deviations
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "dissensus_version": self.version,
+            "warnings": list(self.warnings),
+            "formula": self.formula,
+            "link": self.link,
+            "base": dict(self.base),
+            "categories": list(self.categories),
+            "confidence": self.confidence,
+            "n_raters": self.n_raters,
+            "n_items": self.n_items,
+            "n_ratings": self.n_ratings,
+            "effects": [asdict(row) for row in self.effects],
+            "thresholds": [asdict(row) for row in self.thresholds],
+            "sd": self.sd,
+            "random": [asdict(row) for row in self.deviations],
+            "log_likelihood": self.log_likelihood,
+            "n_parameters": self.n_parameters,
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one line per effect."""
+        text = ("term", "level")
+        schema = {name: pl.String if name in text else pl.Float64 for name in ModelEffect.__dataclass_fields__}
+        return pl.DataFrame([asdict(row) for row in self.effects], schema=schema)
+
+    def __str__(self) -> str:
+        return model_page(self).as_text()
+
+    def __repr__(self) -> str:
+        return f"MultilevelModel({self.formula}; {self.link}; {self.n_ratings:,} ratings)"
+
+    def _repr_html_(self) -> str:
+        return model_page(self).as_html()
+
+
+INTERCEPT: Final = "(intercept)"
+
+
+def model_page(model: MultilevelModel) -> Page:
+    """Return a model as a page, warnings first."""
+    warnings = [f"Warning: {warning}" for warning in model.warnings]
+    sizes = (format_count(model.n_ratings, "rating"), format_count(model.n_items, "item"))
+    head = (
+        f"{sizes[0]} of {sizes[1]} by {format_count(model.n_raters, 'rater')}. Cumulative {model.link} model: "
+        f"{model.formula}"
+    )
+    interval = f"{100 * model.confidence:g} % interval"
+    effects = Grid(
+        ("effect", "estimate", "se", interval, "P(direction)", f"P(>{format_short(LARGE_EFFECT)})"),
+        tuple(
+            (
+                _name(row.term, row.level),
+                *(format_short(value, 3) for value in (row.estimate, row.se)),
+                f"{format_short(row.ci_low)} to {format_short(row.ci_high)}",
+                format_short(row.probability_of_direction, 3),
+                format_short(row.probability_beyond_large, 3),
+            )
+            for row in model.effects
+        ),
+    )
+    thresholds = Grid(
+        ("threshold", "estimate", "se", interval),
+        tuple(
+            (
+                escape_unprintable(row.between),
+                *(format_short(value, 3) for value in (row.estimate, row.se)),
+                f"{format_short(row.ci_low)} to {format_short(row.ci_high)}",
+            )
+            for row in model.thresholds
+        ),
+    )
+    random = Grid(
+        ("random effect", "groups", "sd", interval),
+        tuple(
+            (
+                _name(row.group, None if row.effect == INTERCEPT else row.effect),
+                f"{row.n_groups:,}",
+                format_short(row.sd, 3),
+                f"{format_short(row.ci_low)} to {format_short(row.ci_high)}",
+            )
+            for row in model.deviations
+        ),
+    )
+    return Page("\n".join([*warnings, head]), (effects,) * bool(model.effects) + (thresholds, random), _notes(model))
+
+
+def _notes(model: MultilevelModel) -> tuple[str, ...]:
+    base = ", ".join(f"{name} = {escape_unprintable(level)}" for name, level in model.base.items()) or UNKNOWN
+    unit = "standard deviations of the latent error" if model.link == "probit" else "log-odds"
+    return (
+        f"First levels, with which others are compared: {base}.",
+        f"Effects are in {unit}; above 0 they are towards {model.categories[-1]!r}.",
+        f"Log-likelihood (Laplace) {model.log_likelihood:.2f} with {model.n_parameters} parameters.",
+        *model.notes,
+    )
+
+
+def _name(term: str, level: str | None) -> str:
+    return escape_unprintable(term if level is None else f"{term} = {level}")

@@ -1,0 +1,160 @@
+"""Fit of a multilevel model to a ratings table."""
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+
+from dissensus.pipeline.model.coding import EffectName
+from dissensus.pipeline.model.design import NamedDesign, build_design
+from dissensus.pipeline.model.result import (
+    LARGE_EFFECT,
+    SMALL_EFFECT,
+    ModelDeviation,
+    ModelEffect,
+    ModelThreshold,
+    MultilevelModel,
+)
+from dissensus.schema.formula import Formula, parse_formula
+from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.multilevel.fit import Link, OrdinalFit, fit_ordinal
+from dissensus.stats.result import check_confidence
+
+NORMAL: Final = NormalDist()
+
+
+def fit_model(
+    ratings: Ratings,
+    formula: str | Formula,
+    *,
+    base: Mapping[str, str] | None = None,
+    link: Link = "probit",
+    confidence: float = 0.95,
+) -> MultilevelModel:
+    r"""Fit a multilevel model of ordered answers: fixed effects, and effects of raters and items that are random.
+
+    .. math:: P(y_n \le k) = F(\tau_k - \eta_n), \qquad \eta_n = x_n \beta + z_n b, \qquad b \sim N(0, \Sigma)
+
+    with thresholds :math:`\tau`, effects :math:`\beta` of attributes of raters and items, and the normal or logistic
+    distribution F. With two answers it is a binary model.
+
+    Parameters
+    ----------
+    ratings
+        The ratings; see `read_ratings`.
+    formula
+        Such as "Q_overall ~ rater_race * rater_gender + (1 | rater_id) + (1 | item_id)". `a:b` is an interaction,
+        `a * b` is `a + b + a:b`; `(1 | g)` is a random intercept for each g, `(x | g)` adds slopes, `(0 + x | g)` are
+        slopes alone. Odd names stand in backquotes.
+    base
+        First level of a factor, with which the others are compared, such as {"rater_race": "White"}. By default the
+        first in the declared order, else of the alphabet.
+    link
+        "probit" for normal errors on the latent scale, "logit" for logistic ones.
+    confidence
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    MultilevelModel
+
+    Raises
+    ------
+    InvalidInput
+        The formula, a base or the link cannot be used.
+    NotFound
+        A column does not exist.
+    UndefinedEstimate
+        The ratings do not determine the model: constant answers, separation, an attribute with one value.
+
+    Notes
+    -----
+    Maximum likelihood by Laplace's approximation, with normal (Wald) intervals. Ratings without a value in a column of
+    the formula are left out, and a warning counts them. Columns that others determine are left out, as in R. An
+    attribute whose values are all numbers is a number, unless `base` names one of them or it was read with `bins`.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> ratings = ds.simulate_ratings(n_items=40, raters_per_cell=6, seed=1)
+    >>> model = ds.fit_model(ratings, "Q_overall ~ gender + (1 | rater_id) + (1 | item_id)", base={"gender": "Woman"})
+    >>> effect = model.effects[0]
+    >>> effect.term, effect.level, round(effect.estimate, 2), model.base
+    ('rater_gender', 'Man', 0.0, {'rater_gender': 'Woman'})
+    """
+    check_confidence(confidence)
+    named = build_design(ratings, parse_formula(formula) if isinstance(formula, str) else formula, base=base)
+    fit = fit_ordinal(named.design, link=link)
+    z = NORMAL.inv_cdf(0.5 + confidence / 2)
+    return MultilevelModel(
+        effects=tuple(_effects(named, fit, z)),
+        thresholds=tuple(_thresholds(named, fit, z)),
+        deviations=tuple(_deviations(named, fit, z)),
+        log_likelihood=float(fit.log_likelihood),
+        n_parameters=fit.n_parameters,
+        formula=str(named.formula),
+        link=link,
+        base=dict(named.base),
+        categories=named.categories,
+        confidence=confidence,
+        n_raters=named.n_raters,
+        n_items=named.n_items,
+        n_ratings=fit.n_ratings,
+        warnings=named.warnings,
+        notes=named.notes,
+        version=version("dissensus"),
+    )
+
+
+def _effects(named: NamedDesign, fit: OrdinalFit, z: float) -> Iterator[ModelEffect]:
+    rows = zip(named.effects, fit.coefficients.tolist(), fit.coefficient_errors.tolist(), strict=True)
+    for (term, level), estimate, se in rows:
+        normal = NormalDist(estimate, se)
+        yield ModelEffect(
+            term=term,
+            level=level,
+            estimate=estimate,
+            se=se,
+            ci_low=estimate - z * se,
+            ci_high=estimate + z * se,
+            probability_of_direction=NORMAL.cdf(abs(estimate) / se),
+            probability_beyond_small=_probability_beyond(normal, SMALL_EFFECT),
+            probability_beyond_large=_probability_beyond(normal, LARGE_EFFECT),
+        )
+
+
+def _probability_beyond(normal: NormalDist, size: float) -> float:
+    """Return the probability of an absolute value above a size."""
+    return normal.cdf(-size) + 1 - normal.cdf(size)
+
+
+def _thresholds(named: NamedDesign, fit: OrdinalFit, z: float) -> Iterator[ModelThreshold]:
+    for index, (estimate, se) in enumerate(zip(fit.thresholds.tolist(), fit.threshold_errors.tolist(), strict=True)):
+        yield ModelThreshold(
+            between="|".join(named.categories[index : index + 2]),
+            estimate=estimate,
+            se=se,
+            ci_low=estimate - z * se,
+            ci_high=estimate + z * se,
+        )
+
+
+def _deviations(named: NamedDesign, fit: OrdinalFit, z: float) -> Iterator[ModelDeviation]:
+    for term, names, random in zip(named.design.random, named.random, fit.random, strict=True):
+        for index, name in enumerate(names):
+            sd, error = float(random.sds[index]), float(random.sd_errors[index])
+            yield ModelDeviation(
+                group=term.name,
+                effect=_describe(name),
+                n_groups=term.n_groups * (random.sds.size // len(names)),
+                sd=sd,
+                ci_low=sd * float(np.exp(-z * error)),
+                ci_high=sd * float(np.exp(z * error)),
+                correlations=tuple(random.correlations[index].tolist()) if len(names) > 1 else (),
+            )
+
+
+def _describe(name: EffectName) -> str:
+    return name.term if name.level is None else f"{name.term} = {name.level}"
