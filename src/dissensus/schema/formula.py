@@ -102,7 +102,7 @@ class _Parser:
         self.tokens = list(self._split())
         self.position = 0
         self.depth = 0
-        self.names: dict[str, int] = {}
+        self.names: set[str] = set()
         self.random: dict[tuple[Term, Term], GroupTerm] = {}
 
     def parse(self) -> Formula:
@@ -117,7 +117,7 @@ class _Parser:
             self._fail("after the last term", "Join terms by +, * or :.")
         if response in self.names:
             self._fail(f"and its response {response} is also an effect", "Leave one of them out.", start)
-        return Formula(response, self._order(right.terms), tuple(dict.fromkeys(right.random)))
+        return Formula(response, _order(right.terms), tuple(dict.fromkeys(right.random)))
 
     def _sum(self) -> _Sum:
         parts = [self._product()]
@@ -190,7 +190,7 @@ class _Parser:
         intercept = effects.intercept is None or effects.intercept.text == "1"
         if not intercept and not effects.terms:
             self._fail("of a random effect of nothing", "Name a column: (0 + column | group); or (1 | group).", opening)
-        random = GroupTerm(self._order(effects.terms), intercept, group)
+        random = GroupTerm(_order(effects.terms), intercept, group)
         for term in (*([()] if intercept else []), *random.terms):
             if self.random.setdefault((group, term), random) != random:
                 name = _join(term) or "the intercept"
@@ -203,25 +203,17 @@ class _Parser:
         while self.next.text == CROSSED:
             self._advance()
             names += self._column()
-        return self._sort(dict.fromkeys(names))
+        return tuple(dict.fromkeys(names))
 
     def _column(self) -> Term:
         name = self._name("a column is expected", "Write its name, in `backquotes` if it has spaces or other signs.")
-        self.names.setdefault(name, len(self.names))
+        self.names.add(name)
         return (name,)
 
     def _name(self, expected: str, allowed: str) -> str:
         if not self.next.is_name:
             self._fail(f"where {expected}", allowed)
         return self._advance().text
-
-    def _order(self, terms: Iterable[Term]) -> tuple[Term, ...]:
-        """Return terms without repetition, main effects first, columns of each in their order of appearance."""
-        unique = {frozenset(term): self._sort(frozenset(term)) for term in terms if term}
-        return tuple(sorted(unique.values(), key=len))
-
-    def _sort(self, names: Iterable[str]) -> Term:
-        return tuple(sorted(names, key=self.names.__getitem__))
 
     def _require_intercept(self, fixed: _Sum) -> None:
         if fixed.intercept is not None and fixed.intercept.text == "0":
@@ -263,6 +255,14 @@ class _Parser:
         shown = self.text.replace("\n", " ").replace("\t", " ")
         subject = repr(token.text) if token.text != END else "its end"
         raise InvalidInput(f"The formula has {subject} {fault}:\n  {shown}\n  {' ' * token.start}^\n{allowed}")
+
+
+def _order(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """Return terms without repetition, main effects first, else in order of appearance."""
+    unique: dict[frozenset[str], Term] = {}
+    for term in terms:
+        unique.setdefault(frozenset(term), term)
+    return tuple(sorted(unique.values(), key=len))
 
 
 def _cross(left: Iterable[Term], right: Iterable[Term]) -> tuple[Term, ...]:

@@ -42,11 +42,12 @@ def code_terms(
     """Return the columns of terms, with a first one for the intercept unless it is left out.
 
     A factor has a column for each level but the base, or for each level where the term without this factor is not in
-    the model. Without an intercept the first factor has all levels.
+    the model; the base of all factors is left out where these columns would add up to the intercept. Without an
+    intercept the first factor has all levels.
     """
     parts = [Coding((EffectName(INTERCEPT, None),), np.ones((n_rows, 1)))] if intercept else []
     parts += [
-        _code_term(term, columns, codes, n_rows, full)
+        _drop_base(_code_term(term, columns, codes, n_rows, full), intercept and full == set(term))
         for term, full in zip(terms, _choose_full(terms, columns, intercept=intercept), strict=True)
     ]
     return Coding(
@@ -89,6 +90,11 @@ def _code_term(
         values = (indicator[:, :, None] * values[:, None, :]).reshape(n_rows, -1)
         levels = [(*before, level) for level in column.levels[first:] for before in levels]
     return Coding(tuple(EffectName(":".join(term), CROSSED.join(parts) or None) for parts in levels), values)
+
+
+def _drop_base(coding: Coding, is_redundant: bool) -> Coding:
+    """Return a coding without its first column, if the others determine it."""
+    return Coding(coding.names[1:], coding.values[:, 1:]) if is_redundant else coding
 
 
 def select_independent(coding: Coding) -> tuple[Coding, tuple[EffectName, ...], tuple[EffectName, ...]]:
