@@ -22,6 +22,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "rater_curve": (ds.rater_curve, {"raters_per_group": [2, 4], "by": "country", "draws": 5}),
     "resampled_labels": (ds.resampled_labels, {"question": "label", "raters_per_item": 2}),
     "vet": (ds.vet, {}),
+    "fit_model": (ds.fit_model, {"formula": "label ~ country + (1 | rater_id) + (1 | item_id)"}),
 }
 
 

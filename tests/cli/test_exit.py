@@ -15,7 +15,20 @@ from dissensus.cli.lazy_group import LazyCommand
 from dissensus.cli.preference import commands as preference
 
 COMMANDS = (
-    *("analyse", "aggregate", "report", "gold", "vet", "validate", "convert", "curate", "simulate", "fetch", "demo"),
+    *(
+        "analyse",
+        "aggregate",
+        "report",
+        "model",
+        "gold",
+        "vet",
+        "validate",
+        "convert",
+        "curate",
+        "simulate",
+        "fetch",
+        "demo",
+    ),
     *("chat", "serve", "work", "sign-in", "db upgrade", "db check"),
     *("export", "audit", "backup", "restore", "prolific study", "prolific events"),
     *(f"preference {word}" for word in ("train", "evaluate", "score", "show", "rank", "serve")),

@@ -1,0 +1,73 @@
+"""`dissensus model`: formula, base and formats."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.support.commands import RunCommand
+
+FORMULA = "Q_overall ~ rater_race + (1|rater_id) + (1|item_id)"
+
+
+def test_json_has_a_row_for_each_effect(run: RunCommand, ratings_csv: Path) -> None:
+    done = run("model", ratings_csv, "--formula", FORMULA, "--base", "rater_race=White", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [(row["term"], row["level"]) for row in document["effects"]] == [
+        ("rater_race", "Asian"),
+        ("rater_race", "Black"),
+    ]
+    assert document["base"] == {"rater_race": "White"}
+    assert document["sd"].keys() == {"item_id", "rater_id"}
+    assert [row["between"] for row in document["thresholds"]] == ["No|Unsure", "Unsure|Yes"]
+
+
+def test_the_table_names_the_first_levels_and_csv_has_the_effects(
+    run: RunCommand, ratings_csv: Path, tmp_path: Path
+) -> None:
+    done = run("model", ratings_csv, "--formula", FORMULA)
+    assert done.returncode == 0, done.stderr
+    assert "First levels, with which others are compared: rater_race = Asian." in done.stdout
+    assert "rater_race = White" in done.stdout
+    assert run("model", ratings_csv, "--formula", FORMULA, "-o", "effects.csv").returncode == 0
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "effects.csv").read_text("utf-8"))))
+    assert [row["level"] for row in rows] == ["Black", "White"]
+
+
+def test_the_formula_names_the_question(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
+    frame = pl.read_csv(ratings_csv)
+    frame.rename({"Q_overall": "How bad?"}).write_csv(tmp_path / "other.csv")
+    words = ("--formula", "`How bad?` ~ (1|rater_id) + (1|item_id)", "--link", "logit", "--format", "json")
+    done = run("model", "other.csv", *words)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["formula"] == "`How bad?` ~ (1 | rater_id) + (1 | item_id)"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--formula", "Q_overall ~ rater_race +"), "The formula has its end where a term is expected:\n  Q_overall"),
+        (("--formula", "Q_overall ~ rater_age + (1|rater_id)"), "these ratings have no such column"),
+        (("--formula", "Q9 ~ (1|rater_id)"), "Q9"),
+        (
+            ("--formula", FORMULA, "--base", "White"),
+            "--base 'White' is not COLUMN=LEVEL, such as \"rater_race=White\".",
+        ),
+        (("--formula", FORMULA, "--base", "race=Asian", "--base", "race=White"), "--base names 'race' twice."),
+        (("--formula", FORMULA, "--base", "race=Blue"), "The base of rater_race is 'Blue'"),
+        (("--formula", FORMULA, "--question", "Q1"), "--question is Q1 and the formula's response is Q_overall"),
+        (("--formula", FORMULA, "--where", "rater_race=White"), "rater_race has one value, 'White'"),
+    ],
+)
+def test_faults_are_one_clear_message(run: RunCommand, ratings_csv: Path, words: tuple[str, ...], says: str) -> None:
+    done = run("model", ratings_csv, *words)
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_formula_is_needed(run: RunCommand, ratings_csv: Path) -> None:
+    assert run("model", ratings_csv).returncode == 2

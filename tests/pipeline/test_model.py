@@ -1,0 +1,101 @@
+"""Multilevel models of ratings tables: named effects, invariances and what is said beside them."""
+
+import json
+
+import polars as pl
+import pytest
+from tests.pipeline.tables import simulate_frame
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.model import MultilevelModel, fit_model
+from dissensus.schema.ratings.table import Ratings
+
+RANDOM = "(1 | rater_id) + (1 | item_id)"
+
+
+@pytest.fixture(scope="module")
+def frame() -> pl.DataFrame:
+    return simulate_frame(5, share_rated=0.8)
+
+
+@pytest.fixture(scope="module")
+def model(frame: pl.DataFrame) -> MultilevelModel:
+    return fit_model(Ratings.from_frame(frame), f"Q_overall ~ rater_race + rater_gender + {RANDOM}")
+
+
+def test_the_base_moves_effects_and_thresholds_alone(frame: pl.DataFrame, model: MultilevelModel) -> None:
+    other = fit_model(
+        Ratings.from_frame(frame), f"Q_overall ~ rater_race + rater_gender + {RANDOM}", base={"race": "White"}
+    )
+    asian, black = (row.estimate for row in model.effects[:2])
+    expected = {"Asian": asian - asian, "Black": black, "White": 0.0}
+    white = {row.level: row.estimate for row in model.effects}["White"]
+    expected = {"Asian": -white, "Black": {row.level: row.estimate for row in model.effects}["Black"] - white}
+    assert {row.level: row.estimate for row in other.effects[:2]} == pytest.approx(expected, abs=1e-4)
+    assert other.log_likelihood == pytest.approx(model.log_likelihood, abs=1e-5)
+    assert [row.estimate for row in other.thresholds] == pytest.approx(
+        [row.estimate - white for row in model.thresholds], abs=1e-4
+    )
+    assert other.sd == pytest.approx(model.sd, abs=1e-4)
+    assert other.base == {"rater_race": "White", "rater_gender": "Man"}
+
+
+def test_the_order_of_rows_does_not_matter(frame: pl.DataFrame, model: MultilevelModel) -> None:
+    shuffled = fit_model(Ratings.from_frame(frame.sample(fraction=1, shuffle=True, seed=2)), model.formula)
+    assert shuffled == model
+
+
+def test_a_reversed_scale_turns_effects_round(frame: pl.DataFrame, model: MultilevelModel) -> None:
+    turned = Ratings.from_frame(frame, categories=["Yes", "Unsure", "No"])
+    other = fit_model(turned, model.formula)
+    assert [row.estimate for row in other.effects] == pytest.approx([-row.estimate for row in model.effects], abs=1e-4)
+    assert [row.between for row in other.thresholds] == ["Yes|Unsure", "Unsure|No"]
+    assert other.log_likelihood == pytest.approx(model.log_likelihood, abs=1e-5)
+
+
+def test_probabilities_and_intervals_follow_from_estimate_and_error(model: MultilevelModel) -> None:
+    for row in model.effects:
+        assert row.ci_low == pytest.approx(row.estimate - 1.959964 * row.se, abs=1e-6)
+        assert row.ci_high == pytest.approx(row.estimate + 1.959964 * row.se, abs=1e-6)
+        assert 0.5 <= row.probability_of_direction <= 1
+        assert 0 < row.probability_beyond_large < row.probability_beyond_small < 1
+    for deviation in model.deviations:
+        assert deviation.ci_low * deviation.ci_high == pytest.approx(deviation.sd**2)
+
+
+def test_json_has_effects_thresholds_and_deviations(model: MultilevelModel) -> None:
+    document = json.loads(model.to_json())
+    assert {"term", "level", "estimate", "se", "ci_low", "ci_high"} <= document["effects"][0].keys()
+    assert [row["between"] for row in document["thresholds"]] == ["No|Unsure", "Unsure|Yes"]
+    assert document["sd"].keys() == {"rater_id", "item_id"}
+    assert document["base"] == {"rater_race": "Asian", "rater_gender": "Man"}
+    assert document["n_ratings"] == model.n_ratings
+    assert document["log_likelihood"] == model.log_likelihood
+    assert model.to_polars().columns == list(document["effects"][0])
+
+
+def test_slopes_have_deviations_of_their_own(frame: pl.DataFrame) -> None:
+    model = fit_model(Ratings.from_frame(frame), "Q_overall ~ (1 | rater_id) + (0 + rater_gender | item_id)")
+    assert model.sd.keys() == {"rater_id", "item_id: rater_gender = Man", "item_id: rater_gender = Woman"}
+    man, woman = model.deviations[1:]
+    assert man.correlations == pytest.approx((1.0, woman.correlations[0]))
+    assert not model.effects
+    assert "P(direction)" not in str(model)
+
+
+def test_warnings_come_first(frame: pl.DataFrame) -> None:
+    model = fit_model(
+        Ratings.from_frame(frame.filter((pl.col("rater_race") != "White") | (pl.col("rater_id") > "rater-020"))),
+        f"Q_overall ~ rater_race + {RANDOM}",
+    )
+    assert str(model).startswith("Warning: Few raters: rater_race = 'White' (3 raters).")
+    assert next(iter(model.to_dict()["warnings"])).startswith("Few raters")
+    assert "Warning: Few raters" in model._repr_html_()
+
+
+def test_an_unknown_link_or_confidence_is_refused(frame: pl.DataFrame) -> None:
+    ratings = Ratings.from_frame(frame)
+    with pytest.raises(InvalidInput, match="link is 'cauchit'"):
+        fit_model(ratings, f"Q_overall ~ {RANDOM}", link="cauchit")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="confidence is 95"):
+        fit_model(ratings, f"Q_overall ~ {RANDOM}", confidence=95)
