@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import simulate_frame
@@ -15,7 +16,20 @@ RANDOM = "(1 | rater_id) + (1 | item_id)"
 
 @pytest.fixture(scope="module")
 def frame() -> pl.DataFrame:
-    return simulate_frame(5, share_rated=0.8)
+    """Return ratings by raters who differ."""
+    rng = np.random.default_rng(3)
+    rater, item = (index.ravel() for index in np.indices((24, 30)))
+    latent = rng.normal(0, 0.7, 24)[rater] + rng.normal(0, 0.9, 30)[item] + rng.normal(size=rater.size)
+    frame = pl.DataFrame(
+        {
+            "item_id": [f"i{i:02}" for i in item],
+            "rater_id": [f"rater-{r:03}" for r in rater],
+            "rater_race": [("Asian", "Black", "White")[r % 3] for r in rater],
+            "rater_gender": [("Man", "Woman")[r % 2] for r in rater],
+            "Q_overall": [("No", "Unsure", "Yes")[k] for k in np.digitize(latent, [0.2, 0.8])],
+        }
+    )
+    return frame.filter(rng.random(frame.height) < 0.8)
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +41,8 @@ def test_the_base_moves_effects_and_thresholds_alone(frame: pl.DataFrame, model:
     other = fit_model(
         Ratings.from_frame(frame), f"Q_overall ~ rater_race + rater_gender + {RANDOM}", base={"race": "White"}
     )
-    asian, black = (row.estimate for row in model.effects[:2])
-    expected = {"Asian": asian - asian, "Black": black, "White": 0.0}
-    white = {row.level: row.estimate for row in model.effects}["White"]
-    expected = {"Asian": -white, "Black": {row.level: row.estimate for row in model.effects}["Black"] - white}
+    black, white = (row.estimate for row in model.effects[:2])
+    expected = {"Asian": -white, "Black": black - white}
     assert {row.level: row.estimate for row in other.effects[:2]} == pytest.approx(expected, abs=1e-4)
     assert other.log_likelihood == pytest.approx(model.log_likelihood, abs=1e-5)
     assert [row.estimate for row in other.thresholds] == pytest.approx(
@@ -60,6 +72,8 @@ def test_probabilities_and_intervals_follow_from_estimate_and_error(model: Multi
         assert 0.5 <= row.probability_of_direction <= 1
         assert 0 < row.probability_beyond_large < row.probability_beyond_small < 1
     for deviation in model.deviations:
+        assert deviation.ci_low is not None
+        assert deviation.ci_high is not None
         assert deviation.ci_low * deviation.ci_high == pytest.approx(deviation.sd**2)
 
 
@@ -83,9 +97,21 @@ def test_slopes_have_deviations_of_their_own(frame: pl.DataFrame) -> None:
     assert "P(direction)" not in str(model)
 
 
+def test_raters_who_do_not_differ_have_no_interval(frame: pl.DataFrame) -> None:
+    model = fit_model(Ratings.from_frame(simulate_frame(11)), f"Q_overall ~ {RANDOM}")
+    raters, items = model.deviations
+    assert raters.sd < 0.05
+    assert (raters.ci_low, raters.ci_high) == (None, None)
+    assert items.ci_low is not None
+    assert items.ci_low > 0.5
+    assert "by rater_id is" in model.warnings[0]
+    assert "may be 0, so it has no interval" in model.warnings[0]
+    assert json.loads(model.to_json())["random"][0]["ci_low"] is None
+
+
 def test_warnings_come_first(frame: pl.DataFrame) -> None:
     model = fit_model(
-        Ratings.from_frame(frame.filter((pl.col("rater_race") != "White") | (pl.col("rater_id") > "rater-020"))),
+        Ratings.from_frame(frame.filter((pl.col("rater_race") != "White") | (pl.col("rater_id") > "rater-015"))),
         f"Q_overall ~ rater_race + {RANDOM}",
     )
     assert str(model).startswith("Warning: Few raters: rater_race = 'White' (3 raters).")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.model import diagnostics
 from dissensus.pipeline.model.coding import (
+    INTERCEPT,
     Coding,
     EffectName,
     code_terms,
@@ -236,12 +237,12 @@ def _build_random(rows: _Rows, effects: GroupTerm) -> tuple[RandomTerm, tuple[Ef
                 covariates=Covariates(values=coding.values, row=profile),
                 structure="identity",
             ),
-            (EffectName("(intercept)", None),),
+            (EffectName(INTERCEPT, None),),
         )
     groups, n_groups = rows.fold(effects.group)
     name = ":".join(effects.group)
     if not effects.terms:
-        return RandomTerm(name=name, groups=groups, n_groups=n_groups), (EffectName("(intercept)", None),)
+        return RandomTerm(name=name, groups=groups, n_groups=n_groups), (EffectName(INTERCEPT, None),)
     coding, profile = _code_slopes(rows, effects.terms, intercept=effects.intercept)
     covariates = Covariates(values=coding.values, row=profile)
     return RandomTerm(name=name, groups=groups, n_groups=n_groups, covariates=covariates), coding.names

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from dissensus.pipeline.model.coding import INTERCEPT
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.multilevel.fit import Link
@@ -52,8 +53,8 @@ class ModelDeviation:
     effect: str  # "(intercept)", or the term and level of a slope
     n_groups: int
     sd: float
-    ci_low: float
-    ci_high: float
+    ci_low: float | None  # None where it may be 0
+    ci_high: float | None
     correlations: tuple[float, ...]  # With the effects of the same term, in their order; 1 with itself
 
 
@@ -148,9 +149,6 @@ class MultilevelModel(TabularResult):
         return model_page(self).as_html()
 
 
-INTERCEPT: Final = "(intercept)"
-
-
 def model_page(model: MultilevelModel) -> Page:
     """Return a model as a page, warnings first."""
     warnings = [f"Warning: {warning}" for warning in model.warnings]
@@ -191,7 +189,7 @@ def model_page(model: MultilevelModel) -> Page:
                 _name(row.group, None if row.effect == INTERCEPT else row.effect),
                 f"{row.n_groups:,}",
                 format_short(row.sd, 3),
-                f"{format_short(row.ci_low)} to {format_short(row.ci_high)}",
+                UNKNOWN if row.ci_low is None else f"{format_short(row.ci_low)} to {format_short(row.ci_high)}",
             )
             for row in model.deviations
         ),

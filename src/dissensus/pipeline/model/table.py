@@ -1,13 +1,12 @@
 """Fit of a multilevel model to a ratings table."""
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from statistics import NormalDist
 from typing import Final
 
-import numpy as np
-
-from dissensus.pipeline.model.coding import EffectName
+from dissensus.pipeline.model.coding import INTERCEPT, EffectName
 from dissensus.pipeline.model.design import NamedDesign, build_design
 from dissensus.pipeline.model.result import (
     LARGE_EFFECT,
@@ -23,6 +22,8 @@ from dissensus.stats.multilevel.fit import Link, OrdinalFit, fit_ordinal
 from dissensus.stats.result import check_confidence
 
 NORMAL: Final = NormalDist()
+LARGEST_ERROR: Final = 1.5
+"""Standard error of the logarithm of a standard deviation beyond which it has no interval: it may be 0."""
 
 
 def fit_model(
@@ -88,10 +89,11 @@ def fit_model(
     named = build_design(ratings, parse_formula(formula) if isinstance(formula, str) else formula, base=base)
     fit = fit_ordinal(named.design, link=link)
     z = NORMAL.inv_cdf(0.5 + confidence / 2)
+    deviations = tuple(_deviations(named, fit, z))
     return MultilevelModel(
         effects=tuple(_effects(named, fit, z)),
         thresholds=tuple(_thresholds(named, fit, z)),
-        deviations=tuple(_deviations(named, fit, z)),
+        deviations=deviations,
         log_likelihood=float(fit.log_likelihood),
         n_parameters=fit.n_parameters,
         formula=str(named.formula),
@@ -102,7 +104,7 @@ def fit_model(
         n_raters=named.n_raters,
         n_items=named.n_items,
         n_ratings=fit.n_ratings,
-        warnings=named.warnings,
+        warnings=(*named.warnings, *_warn_of_zeros(deviations)),
         notes=named.notes,
         version=version("dissensus"),
     )
@@ -145,14 +147,27 @@ def _deviations(named: NamedDesign, fit: OrdinalFit, z: float) -> Iterator[Model
     for term, names, random in zip(named.design.random, named.random, fit.random, strict=True):
         for index, name in enumerate(names):
             sd, error = float(random.sds[index]), float(random.sd_errors[index])
+            is_open = error > LARGEST_ERROR
             yield ModelDeviation(
                 group=term.name,
                 effect=_describe(name),
                 n_groups=term.n_groups * (random.sds.size // len(names)),
                 sd=sd,
-                ci_low=sd * float(np.exp(-z * error)),
-                ci_high=sd * float(np.exp(z * error)),
+                ci_low=None if is_open else sd * math.exp(-z * error),
+                ci_high=None if is_open else sd * math.exp(z * error),
                 correlations=tuple(random.correlations[index].tolist()) if len(names) > 1 else (),
+            )
+
+
+def _warn_of_zeros(deviations: Sequence[ModelDeviation]) -> Iterator[str]:
+    """Yield a warning for each standard deviation that may be 0."""
+    for row in deviations:
+        if row.ci_low is None:
+            effect = "" if row.effect == INTERCEPT else f" of {row.effect}"
+            yield (
+                f"The standard deviation{effect} by {row.group} is {row.sd:.2g} and may be 0, so it has no interval: "
+                f"beyond chance no difference between groups of {row.group} is seen. Without this term the model fits "
+                "about as well."
             )
 
 
