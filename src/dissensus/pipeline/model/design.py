@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.model import diagnostics
-from dissensus.pipeline.model.coding import (
+from dissensus.pipeline.model.columns import (
+    MOST_LEVELS,
+    ModelColumn,
+    parse_base,
+    read_effect,
+    read_group,
+    resolve_column,
+)
+from dissensus.pipeline.model.contrasts import (
     INTERCEPT,
     Coding,
     EffectName,
@@ -18,14 +26,6 @@ from dissensus.pipeline.model.coding import (
     fold_codes,
     list_columns,
     select_independent,
-)
-from dissensus.pipeline.model.columns import (
-    MOST_LEVELS,
-    ModelColumn,
-    parse_base,
-    read_effect,
-    read_group,
-    resolve_column,
 )
 from dissensus.schema.formula import Formula, GroupTerm, Term
 from dissensus.schema.hints import format_list
@@ -163,8 +163,7 @@ def _select_known(rows: _Rows, ratings: Ratings) -> tuple[_Rows, NDArray[np.bool
         raise InvalidInput(f"No rating has a value in each column of the formula. {' '.join(warnings)}")
     if not warnings:
         return rows, known, ()
-    n = int((~known).sum())
-    warnings.append(f"{n:,} of {known.size:,} ratings are left out of the model.")
+    warnings.append(f"{int((~known).sum()):,} of {known.size:,} ratings are left out of the model.")
     rater, item = rows.rater[known], rows.item[known]
     columns = {
         name: _drop_unused_levels(column, rater if column.owner == "rater" else item)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.model.coding import EffectName, first_rows, fold_codes
 from dissensus.pipeline.model.columns import ModelColumn
+from dissensus.pipeline.model.contrasts import EffectName, first_rows, fold_codes
 from dissensus.schema.formula import Formula, GroupTerm, Term
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import CROSSED, ITEM_ID, RATER_ID

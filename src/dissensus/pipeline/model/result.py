@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from dissensus.pipeline.model.coding import INTERCEPT
+from dissensus.pipeline.model.contrasts import INTERCEPT
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.multilevel.fit import Link

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from statistics import NormalDist
 from typing import Final
 
-from dissensus.pipeline.model.coding import INTERCEPT, EffectName
+from dissensus.pipeline.model.contrasts import INTERCEPT, EffectName
 from dissensus.pipeline.model.design import NamedDesign, build_design
 from dissensus.pipeline.model.result import (
     LARGE_EFFECT,
