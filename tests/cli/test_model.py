@@ -69,5 +69,22 @@ def test_faults_are_one_clear_message(run: RunCommand, ratings_csv: Path, words:
     assert "Traceback" not in done.stderr
 
 
-def test_a_formula_is_needed(run: RunCommand, ratings_csv: Path) -> None:
-    assert run("model", ratings_csv).returncode == 2
+def test_either_a_formula_or_a_preset_is_needed(run: RunCommand, ratings_csv: Path) -> None:
+    for words in ((), ("--formula", FORMULA, "--preset", "AD-null")):
+        done = run("model", ratings_csv, *words)
+        assert done.returncode == 1
+        assert "A model is either a formula" in done.stderr
+    assert "Did you mean 'AD-linear'?" in run("model", ratings_csv, "--preset", "AD-liner").stderr
+
+
+def test_presets_leave_out_columns_that_ratings_lack(run: RunCommand, ratings_csv: Path) -> None:
+    done = run("model", ratings_csv, "--preset", "GE-linear", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["formula"] == "Q_overall ~ rater_race + rater_gender + (1 | rater_id) + (1 | item_id)"
+    assert document["warnings"][0] == (
+        "GE-linear uses 'rater_age', 'degree_of_harm', 'rater_education', which these ratings lack; the model leaves "
+        "them out."
+    )
+    done = run("model", ratings_csv, "--preset", "AD-intersectional", "--format", "json")
+    assert json.loads(done.stdout)["warnings"][0].startswith("AD-intersectional uses rater_raw_race, which these")

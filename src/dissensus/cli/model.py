@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 def model(
     reading: "partial[Ratings]",
     formula: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="FORMULA", help='Model, such as "Q_overall ~ race * gender + (1|rater_id) + (1|item_id)".'
         ),
-    ],
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Published model of DICES in place of a formula, such as AD-intersectional."),
+    ] = None,
     base: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN=LEVEL", help="First level, with which others are compared; repeatable."),
@@ -49,10 +53,11 @@ def model(
     from dissensus.pipeline.model.result import model_page
     from dissensus.schema.formula import parse_formula
 
-    parsed = parse_formula(formula)
+    parsed = None if formula is None else parse_formula(formula)
     kind = result_writer.choose_format(format, output)
     result_writer.check_output(output)
-    result = fit_model(_read(reading, parsed.response), parsed, base=split_base(base), link=link, confidence=confidence)
+    ratings = _read(reading, None if parsed is None else parsed.response)
+    result = fit_model(ratings, parsed, preset=preset, base=split_base(base), link=link, confidence=confidence)
     if kind is Format.TABLE:
         result_writer.write_pages([model_page(result)], output)
         return
@@ -65,8 +70,10 @@ def model(
     )
 
 
-def _read(reading: Callable[..., "Ratings"], response: str) -> "Ratings":
+def _read(reading: Callable[..., "Ratings"], response: str | None) -> "Ratings":
     """Read the ratings with the response of the formula as their question."""
+    if response is None:
+        return reading()
     options = reading.keywords  # type: ignore[attr-defined]
     for name in ("question", "answer"):
         if options[name] not in (None, response):

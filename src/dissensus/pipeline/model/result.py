@@ -15,7 +15,7 @@ from dissensus.stats.multilevel.fit import Link
 SCHEMA_VERSION: Final = 1
 SMALL_EFFECT: Final = 0.05
 LARGE_EFFECT: Final = 0.30
-"""Effects of practical significance and large ones, in standard deviations of the latent error (Homan et al. 2024)."""
+"""Effects of practical significance and large ones, in standard deviations of the latent error (Homan et al. 2023)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

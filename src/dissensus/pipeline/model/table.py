@@ -6,8 +6,10 @@ from importlib.metadata import version
 from statistics import NormalDist
 from typing import Final
 
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.model.contrasts import INTERCEPT, EffectName
 from dissensus.pipeline.model.design import NamedDesign, build_design
+from dissensus.pipeline.model.presets import preset_formula
 from dissensus.pipeline.model.result import (
     LARGE_EFFECT,
     SMALL_EFFECT,
@@ -28,8 +30,9 @@ LARGEST_ERROR: Final = 1.5
 
 def fit_model(
     ratings: Ratings,
-    formula: str | Formula,
+    formula: str | Formula | None = None,
     *,
+    preset: str | None = None,
     base: Mapping[str, str] | None = None,
     link: Link = "probit",
     confidence: float = 0.95,
@@ -49,6 +52,10 @@ def fit_model(
         Such as "Q_overall ~ rater_race * rater_gender + (1 | rater_id) + (1 | item_id)". `a:b` is an interaction,
         `a * b` is `a + b + a:b`; `(1 | g)` is a random intercept for each g, `(x | g)` adds slopes, `(0 + x | g)` are
         slopes alone. Odd names stand in backquotes.
+    preset
+        A published model of DICES in place of a formula: "AD-null", "AD-linear", "AD-intersectional", "QS-linear",
+        "QS-intersectional", "GE-linear" or "GE-intersectional". Columns that the ratings lack are left out, with a
+        warning.
     base
         First level of a factor, with which the others are compared, such as {"rater_race": "White"}. By default the
         first in the declared order, else of the alphabet.
@@ -86,7 +93,8 @@ def fit_model(
     ('rater_gender', 'Man', 0.0, {'rater_gender': 'Woman'})
     """
     check_confidence(confidence)
-    named = build_design(ratings, parse_formula(formula) if isinstance(formula, str) else formula, base=base)
+    parsed, lacking = _choose_formula(ratings, formula, preset)
+    named = build_design(ratings, parsed, base=base)
     fit = fit_ordinal(named.design, link=link)
     z = NORMAL.inv_cdf(0.5 + confidence / 2)
     deviations = tuple(_deviations(named, fit, z))
@@ -104,9 +112,23 @@ def fit_model(
         n_raters=named.n_raters,
         n_items=named.n_items,
         n_ratings=fit.n_ratings,
-        warnings=(*named.warnings, *_warn_of_zeros(deviations)),
+        warnings=(*lacking, *named.warnings, *_warn_of_zeros(deviations)),
         notes=named.notes,
         version=version("dissensus"),
+    )
+
+
+def _choose_formula(
+    ratings: Ratings, formula: str | Formula | None, preset: str | None
+) -> tuple[Formula, tuple[str, ...]]:
+    """Return the formula, or that of a preset with warnings of columns that the ratings lack."""
+    if formula is not None and preset is None:
+        return (parse_formula(formula) if isinstance(formula, str) else formula), ()
+    if formula is None and preset is not None:
+        return preset_formula(ratings, preset)
+    raise InvalidInput(
+        "A model is either a formula, such as Q_overall ~ rater_race + (1 | rater_id) + (1 | item_id), or a preset, "
+        "such as AD-intersectional. Name one of the two."
     )
 
 
