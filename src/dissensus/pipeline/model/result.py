@@ -10,7 +10,7 @@ import polars as pl
 from dissensus.pipeline.model.contrasts import INTERCEPT
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult
-from dissensus.stats.multilevel.fit import Link
+from dissensus.stats.multilevel.fit import Integration, Link
 
 SCHEMA_VERSION: Final = 1
 SMALL_EFFECT: Final = 0.05
@@ -71,7 +71,9 @@ class MultilevelModel(TabularResult):
     deviations
         Standard deviations of random effects.
     log_likelihood
-        Log marginal likelihood by Laplace's approximation.
+        Log marginal likelihood.
+    integration
+        Integration of the random effects: "laplace" or "quadrature".
     n_parameters
         Number of estimated parameters.
     formula, link, base, categories, confidence
@@ -86,6 +88,7 @@ class MultilevelModel(TabularResult):
     thresholds: tuple[ModelThreshold, ...]
     deviations: tuple[ModelDeviation, ...]
     log_likelihood: float
+    integration: Integration
     n_parameters: int
     formula: str
     link: Link
@@ -125,6 +128,7 @@ class MultilevelModel(TabularResult):
             "sd": self.sd,
             "random": [asdict(row) for row in self.deviations],
             "log_likelihood": self.log_likelihood,
+            "integration": self.integration,
             "n_parameters": self.n_parameters,
             "notes": list(self.notes),
         }
@@ -203,7 +207,7 @@ def _notes(model: MultilevelModel) -> tuple[str, ...]:
     return (
         f"First levels, with which others are compared: {base}.",
         f"Effects are in {unit}; above 0 they are towards {model.categories[-1]!r}.",
-        f"Log-likelihood (Laplace) {model.log_likelihood:.2f} with {model.n_parameters} parameters.",
+        f"Log-likelihood ({model.integration}) {model.log_likelihood:.2f} with {model.n_parameters} parameters.",
         *model.notes,
     )
 

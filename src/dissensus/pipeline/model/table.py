@@ -79,7 +79,8 @@ def fit_model(
 
     Notes
     -----
-    Maximum likelihood by Laplace's approximation, with normal (Wald) intervals. Ratings without a value in a column of
+    Maximum likelihood by Laplace's approximation, or by adaptive quadrature over the effects of items where there are
+    fewer than 20 ratings of each, with normal (Wald) intervals. Ratings without a value in a column of
     the formula are left out, and a warning counts them. Columns that others determine are left out, as in R. An
     attribute whose values are all numbers is a number, unless `base` names one of them or it was read with `bins`.
 
@@ -90,7 +91,7 @@ def fit_model(
     >>> model = ds.fit_model(ratings, "Q_overall ~ gender + (1 | rater_id) + (1 | item_id)", base={"gender": "Woman"})
     >>> effect = model.effects[0]
     >>> effect.term, effect.level, round(effect.estimate, 2), model.base
-    ('rater_gender', 'Man', 0.0, {'rater_gender': 'Woman'})
+    ('rater_gender', 'Man', -0.04, {'rater_gender': 'Woman'})
     """
     check_confidence(confidence)
     parsed, lacking = _choose_formula(ratings, formula, preset)
@@ -103,6 +104,7 @@ def fit_model(
         thresholds=tuple(_thresholds(named, fit, z)),
         deviations=deviations,
         log_likelihood=float(fit.log_likelihood),
+        integration=fit.integration,
         n_parameters=fit.n_parameters,
         formula=str(named.formula),
         link=link,
@@ -169,7 +171,7 @@ def _deviations(named: NamedDesign, fit: OrdinalFit, z: float) -> Iterator[Model
     for term, names, random in zip(named.design.random, named.random, fit.random, strict=True):
         for index, name in enumerate(names):
             sd, error = float(random.sds[index]), float(random.sd_errors[index])
-            is_open = error > LARGEST_ERROR
+            is_open = not error <= LARGEST_ERROR  # NaN where the effects have vanished
             yield ModelDeviation(
                 group=term.name,
                 effect=_describe(name),
