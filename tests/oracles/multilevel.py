@@ -93,7 +93,7 @@ def exact_log_likelihood(design: ModelDesign, parameters: np.ndarray, link: str)
     sd = float(np.sqrt(covariances(design, parameters)[0][0, 0]))
     bounds = np.concatenate([[-np.inf], parameters[:n_thresholds], [np.inf]])
     fixed = design.fixed.values[design.fixed.row] @ parameters[n_thresholds:-1]
-    grid = np.linspace(-9 * sd, 9 * sd, 2001)
+    grid = np.linspace(-9 * sd, 9 * sd, 401)
     density = np.exp(-0.5 * (grid / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
     total = 0.0
     for group in range(term.n_groups):

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.oracles.multilevel import exact_log_likelihood
 from tests.stats.multilevel.designs import simulate_design
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
@@ -169,3 +170,40 @@ def test_options_outside_the_list_are_refused(design: ModelDesign) -> None:
 def test_widths_need_three_categories() -> None:
     with pytest.raises(InvalidInput, match="no width"):
         simulate_design(categories=2, width=True)
+
+
+def test_draws_have_the_moments_of_the_fit(fit: OrdinalFit) -> None:
+    draws = fit.approximation.draw(2000, np.random.default_rng(0))
+    weights = draws.importance.weights
+    assert draws.importance.is_reliable
+    assert draws.importance.effective_draws > 200
+    mean = weights @ draws.coefficients
+    assert mean == pytest.approx(fit.coefficients, abs=0.5 * fit.coefficient_errors.max())
+    spread = np.sqrt(weights @ (draws.coefficients - mean) ** 2)
+    assert spread == pytest.approx(fit.coefficient_errors, rel=0.25)
+    for term, drawn in zip(fit.random, draws.effects, strict=True):
+        assert np.corrcoef(np.tensordot(weights, drawn, axes=1)[:, 0], term.modes[:, 0])[0, 1] > 0.99
+
+
+def test_draws_of_a_model_with_few_ratings_are_weighted_towards_the_exact_distribution() -> None:
+    rng = np.random.default_rng(8)
+    groups = np.repeat(np.arange(30), 6)
+    answers = (rng.normal(0, 0.9, 30)[groups] + rng.normal(size=180) > 0).astype(int)
+    design = ModelDesign(
+        answers=answers,
+        n_categories=2,
+        fixed=Covariates(values=np.zeros((1, 0)), row=np.zeros(180, np.int32)),
+        random=(RandomTerm(name="item", groups=groups, n_groups=30),),
+    )
+    draws = fit_ordinal(design).approximation.draw(4000, np.random.default_rng(1))
+    # The exact distribution under a flat prior of threshold and log sd, on a grid.
+    thresholds, log_sds = np.linspace(-1, 1, 13), np.linspace(-1.4, 1.1, 14)
+    values = np.array([[exact_log_likelihood(design, np.array([t, s]), "probit") for s in log_sds] for t in thresholds])
+    density = np.exp(values - values.max())
+    density /= density.sum()
+    assert draws.importance.is_reliable
+    weights = draws.importance.weights
+    log_sd = np.log(draws.factors[0][:, 0, 0])
+    exact = float(density.sum(0) @ log_sds)
+    assert weights @ log_sd == pytest.approx(exact, abs=0.06)
+    assert weights @ draws.thresholds[:, 0] == pytest.approx(float(density.sum(1) @ thresholds), abs=0.06)

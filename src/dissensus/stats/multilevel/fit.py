@@ -12,6 +12,7 @@ from dissensus.stats.multilevel.design import ModelDesign, RandomTerm
 from dissensus.stats.multilevel.kernels import LOGIT, PROBIT
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood
 from dissensus.stats.multilevel.maximum import maximize
+from dissensus.stats.multilevel.posterior import Curvature, NormalApproximation
 from dissensus.stats.multilevel.quadrature import difference_gradient, quadrature_correction
 from dissensus.stats.result import FloatArray
 
@@ -98,6 +99,8 @@ class OrdinalFit:
         "probit" or "logit".
     integration
         "laplace" or "quadrature".
+    approximation
+        Normal approximation of the joint distribution of parameters and random effects, from which to draw.
     """
 
     thresholds: FloatArray
@@ -110,6 +113,7 @@ class OrdinalFit:
     n_iterations: int
     link: Link
     integration: Integration
+    approximation: NormalApproximation
 
     @property
     def threshold_errors(self) -> FloatArray:
@@ -171,7 +175,7 @@ def fit_ordinal(design: ModelDesign, *, link: Link = "probit", integration: Inte
     ... )
     >>> fit = fit_ordinal(design)
     >>> fit.coefficients.round(2), fit.thresholds.round(2), [float(term.sds[0].round(2)) for term in fit.random]
-    (array([0.69]), array([-0.55,  0.44]), [0.53, 0.93])
+    (array([1.02]), array([-0.49,  0.52]), [0.39, 1.04])
     """
     if link not in LINKS:
         raise InvalidInput(f"link is {link!r}; 'probit' and 'logit' are allowed.")
@@ -190,13 +194,13 @@ def fit_ordinal(design: ModelDesign, *, link: Link = "probit", integration: Inte
 
     maximum = maximize(value_and_gradient, start, likelihood.information(start, mode), longest)
     parameters, log_likelihood = maximum.parameters, maximum.value
-    covariance = _covariance(likelihood, parameters, start)
+    curvature = _curvature(likelihood, parameters, start)
     if integration == "auto":
         few = len(design.answers) < FEW_RATINGS * likelihood.layout.n_groups
         integration = "quadrature" if few and likelihood.layout.ratings.inner.shape[1] == 1 else "laplace"
     if integration == "quadrature":
-        parameters = _refine(likelihood, parameters, covariance)
-        covariance = _covariance(likelihood, parameters, start)
+        parameters = _refine(likelihood, parameters, curvature.covariance)
+        curvature = _curvature(likelihood, parameters, start)
         mode = likelihood.mode(parameters)
         log_likelihood = mode.log_likelihood + quadrature_correction(likelihood, mode)
     mode = likelihood.mode(parameters)
@@ -205,18 +209,19 @@ def fit_ordinal(design: ModelDesign, *, link: Link = "probit", integration: Inte
         thresholds=parameters[:first],
         coefficients=parameters[first : first + likelihood.n_coefficients],
         random=tuple(
-            _random_effects(term, parameters[part], covariance[part, part], modes)
+            _random_effects(term, parameters[part], curvature.covariance[part, part], modes)
             for term, part, modes in zip(
-                design.random, likelihood.covariance_slices, likelihood.effects(mode), strict=True
+                design.random, likelihood.covariance_slices, likelihood.effects(mode.u, mode.v), strict=True
             )
         ),
-        covariance=covariance,
+        covariance=curvature.covariance,
         log_likelihood=log_likelihood,
         n_parameters=likelihood.n_parameters,
         n_ratings=len(design.answers),
         n_iterations=maximum.n_iterations,
         link=link,
         integration=integration,
+        approximation=NormalApproximation(likelihood=likelihood, parameters=parameters, mode=mode, curvature=curvature),
     )
 
 
@@ -245,32 +250,33 @@ def _refine(likelihood: LaplaceLikelihood, parameters: FloatArray, covariance: F
     return parameters
 
 
-def _covariance(likelihood: LaplaceLikelihood, parameters: FloatArray, start: FloatArray) -> FloatArray:
-    """Return the inverse of minus the second derivatives, by central differences of the gradient.
+def _curvature(likelihood: LaplaceLikelihood, parameters: FloatArray, start: FloatArray) -> Curvature:
+    """Return the covariance of the estimates, and how effects follow the parameters, by central differences.
 
-    Rows and columns of parameters at the boundary are NaN. `start` is where the information has an ordinary size.
+    `start` is where the information has an ordinary size.
     """
     scale = np.sqrt(np.diag(likelihood.information(parameters, likelihood.mode(parameters))))
     if not (scale > 0).all():
         raise UndefinedEstimate(FLAT)
     free = np.flatnonzero(~_at_boundary(likelihood, parameters))
     hessian = np.zeros((len(parameters), len(parameters)))
+    by_u = np.zeros((len(parameters), likelihood.layout.n_outer))
+    by_v = np.zeros((len(parameters), *likelihood.inner_shape))
     for j in free:
         step = DIFFERENCE / scale[j]
         change = np.zeros_like(parameters)
         change[j] = step
-        above, below = parameters + change, parameters - change
-        hessian[j] = likelihood.gradient(below, likelihood.mode(below)) - likelihood.gradient(
-            above, likelihood.mode(above)
-        )
+        above, below = likelihood.mode(parameters + change), likelihood.mode(parameters - change)
+        hessian[j] = likelihood.gradient(parameters - change, below) - likelihood.gradient(parameters + change, above)
         hessian[j] /= 2 * step
+        by_u[j], by_v[j] = (above.u - below.u) / (2 * step), (above.v - below.v) / (2 * step)
     scale = np.sqrt(np.diag(likelihood.information(start, likelihood.mode(start))))[free]
     scaled = 0.5 * (hessian + hessian.T)[np.ix_(free, free)] / np.outer(scale, scale)
     if np.linalg.eigvalsh(scaled)[0] < LEAST_INFORMATION:
         raise UndefinedEstimate(FLAT)
     covariance = np.full(hessian.shape, np.nan)
     covariance[np.ix_(free, free)] = np.linalg.inv(scaled) / np.outer(scale, scale)
-    return covariance
+    return Curvature(covariance=covariance, by_u=by_u, by_v=by_v)
 
 
 def _at_boundary(likelihood: LaplaceLikelihood, parameters: FloatArray) -> npt.NDArray[np.bool_]:

@@ -128,6 +128,11 @@ class LaplaceLikelihood:
         self._u = np.zeros(self.layout.n_outer)
         self._v = np.zeros((self.layout.n_groups, self.layout.ratings.inner.shape[1]))
 
+    @property
+    def inner_shape(self) -> tuple[int, int]:
+        """Numbers of inner groups and of effects of each."""
+        return self._v.shape[0], self._v.shape[1]
+
     def is_allowed(self, parameters: FloatArray) -> bool:
         """Whether thresholds ascend and all parameters are finite."""
         return bool(np.isfinite(parameters).all() and (np.diff(parameters[: self.n_thresholds]) > 0).all())
@@ -215,17 +220,17 @@ class LaplaceLikelihood:
             )
         return gradient
 
-    def effects(self, mode: Mode) -> tuple[FloatArray, ...]:
-        """Effects of each term at the mode, shape (groups, effects of a group) each, in the order of the design."""
+    def effects(self, u: FloatArray, v: FloatArray) -> tuple[FloatArray, ...]:
+        """Effects of each term, shape (groups, effects of a group) each, in the order of the design."""
         terms, layout = self.design.random, self.layout
         effects: dict[int, FloatArray] = {}
         place = 0
         for j in layout.inner:
-            effects[j] = mode.v[:, place : place + terms[j].size]
+            effects[j] = v[:, place : place + terms[j].size]
             place += terms[j].size
         for j, offset in zip(layout.outer, layout.offsets, strict=True):
             end = offset + terms[j].n_groups * terms[j].size
-            effects[j] = mode.u[offset:end].reshape(-1, terms[j].size)
+            effects[j] = u[offset:end].reshape(-1, terms[j].size)
         return tuple(effects[j] for j in range(len(terms)))
 
     def group_log_likelihoods(self, state: ModelState, u: FloatArray, v: FloatArray) -> FloatArray:
@@ -234,6 +239,10 @@ class LaplaceLikelihood:
         ratings = self.layout.ratings
         kernels.fill_log_likelihoods(ratings.start, ratings.answers, self._predictors(state, u, v), by_group)
         return by_group
+
+    def log_joint_at(self, parameters: FloatArray, u: FloatArray, v: FloatArray) -> float:
+        """Log density of answers and effects at parameters, with the constants of `Mode.log_joint`."""
+        return self.log_joint(self._state(parameters), u, v)
 
     def log_joint(self, state: ModelState, u: FloatArray, v: FloatArray) -> float:
         """Log density of answers and effects, with the constants of `Mode.log_joint`."""

@@ -1,0 +1,162 @@
+"""Draws of parameters and random effects of a fitted multilevel model."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from dissensus.stats.multilevel.covariance import cholesky_factor
+from dissensus.stats.multilevel.importance import ImportanceWeights, smooth_weights
+from dissensus.stats.multilevel.laplace import LaplaceLikelihood, Mode
+from dissensus.stats.result import FloatArray
+
+# Degrees of freedom of the t distribution of parameters.
+DEGREES: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Curvature:
+    """Covariance of the estimated parameters, and derivatives of the modes of the random effects by them.
+
+    Shapes: `covariance` (parameters, parameters), NaN for terms whose effects have vanished; `by_u` (parameters, outer
+    effects); `by_v` (parameters, inner groups, effects of each).
+    """
+
+    covariance: FloatArray
+    by_u: FloatArray
+    by_v: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PosteriorDraws:
+    """Draws from the joint distribution of parameters and random effects, given the answers.
+
+    Parameters
+    ----------
+    thresholds
+        Thresholds, shape (S, K - 1).
+    coefficients
+        Coefficients of the fixed covariates, shape (S, P).
+    factors
+        Lower triangular factor of each term's covariance, shape (S, D, D) each.
+    effects
+        Random effects of each term, shape (S, G, D) each.
+    importance
+        Weights of the draws, with their diagnostics. The draws are of a normal approximation; with these weights they
+        are of the exact distribution under a flat prior.
+    """
+
+    thresholds: FloatArray
+    coefficients: FloatArray
+    factors: tuple[FloatArray, ...]
+    effects: tuple[FloatArray, ...]
+    importance: ImportanceWeights
+
+
+class Draw(NamedTuple):
+    """Parameters, outer and inner effects, and the logarithm of their exact density over that of the proposal."""
+
+    parameters: FloatArray
+    u: FloatArray
+    v: FloatArray
+    log_ratio: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NormalApproximation:
+    """Normal approximation of the joint distribution of parameters and random effects, from which to draw."""
+
+    likelihood: LaplaceLikelihood
+    parameters: FloatArray
+    mode: Mode
+    curvature: Curvature
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> PosteriorDraws:
+        """Draw parameters and effects, in opposite pairs, and weight them by the exact density.
+
+        First, effects are drawn around a mode that follows the parameters linearly, with the Hessian at the estimates.
+        If the weights of these draws are not reliable and the model has no widths, parameters are drawn from a t
+        distribution, and effects around their mode at each draw with the Hessian there, which takes about ten times as
+        long.
+
+        Parameters
+        ----------
+        n_draws
+            Number of draws, rounded up to an even number of at least 26.
+        rng
+            Source of the draws.
+        """
+        pairs = max(-(-n_draws // 2), 13)
+        draws = self._collect([draw for _ in range(pairs) for draw in self._draw_linear(rng)])
+        # Effects of widths that answers barely bound are far from normal around any mode.
+        if draws.importance.is_reliable or self.likelihood.layout.has_width:
+            return draws
+        return self._collect([draw for _ in range(pairs) for draw in self._draw_renewed(rng)])
+
+    def _draw_linear(self, rng: np.random.Generator) -> list[Draw]:
+        """Draw a pair of opposites around the estimates."""
+        noise, z, w, half = self._draw_noise(rng)
+        change = self._root @ noise
+        u, v = self.likelihood.transform_noise(self.mode, z, w)
+        u += self.curvature.by_u.T @ change
+        v += np.tensordot(change, self.curvature.by_v, axes=1)
+        log_density = -half - 0.5 * float(noise @ noise)
+        return [
+            self._weigh(self.parameters + s * change, self.mode.u + s * u, self.mode.v + s * v, log_density)
+            for s in (1, -1)
+        ]
+
+    def _draw_renewed(self, rng: np.random.Generator) -> list[Draw]:
+        """Draw opposite parameters from a t distribution, and effects around their mode at each."""
+        noise, z, w, half = self._draw_noise(rng)
+        noise /= np.sqrt(rng.chisquare(DEGREES) / DEGREES)
+        change = self._root @ noise
+        log_density = -0.5 * (DEGREES + noise.size) * float(np.log1p(noise @ noise / DEGREES)) - half
+        draws = []
+        for s in (1, -1):
+            parameters = self.parameters + s * change
+            if not self.likelihood.is_allowed(parameters):
+                draws.append(Draw(self.parameters, self.mode.u, self.mode.v, -np.inf))
+                continue
+            mode = self.likelihood.mode(parameters)
+            u, v = self.likelihood.transform_noise(mode, s * z, s * w)
+            determinant = 0.5 * mode.hessian.log_determinant
+            draws.append(self._weigh(parameters, mode.u + u, mode.v + v, log_density + determinant))
+        return draws
+
+    def _draw_noise(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """Draw noise of parameters, outer and inner effects, and half the sum of squares of the latter two."""
+        z, w = rng.standard_normal(self.mode.u.shape), rng.standard_normal(self.mode.v.shape)
+        half = 0.5 * (float(z @ z) + float((w * w).sum()))
+        noise = np.asarray(rng.standard_normal(self._root.shape[1]))
+        return noise, z, w, half
+
+    def _weigh(self, parameters: FloatArray, u: FloatArray, v: FloatArray, log_density: float) -> Draw:
+        """Return a draw with its log ratio, given the log density with which it was drawn."""
+        if not self.likelihood.is_allowed(parameters):
+            return Draw(parameters, u, v, -np.inf)
+        return Draw(parameters, u, v, self.likelihood.log_joint_at(parameters, u, v) - log_density)
+
+    @property
+    def _root(self) -> FloatArray:
+        """Matrix whose product with its transpose is the covariance of the parameters, without directions of zero."""
+        values, vectors = np.linalg.eigh(np.nan_to_num(self.curvature.covariance))
+        positive = values > 1e-12 * values.max()
+        return np.asarray(vectors[:, positive] * np.sqrt(values[positive]), float)
+
+    def _collect(self, draws: list[Draw]) -> PosteriorDraws:
+        likelihood = self.likelihood
+        parameters = np.array([draw.parameters for draw in draws])
+        effects = [likelihood.effects(draw.u, draw.v) for draw in draws]
+        first = likelihood.n_thresholds
+        terms = likelihood.design.random
+        return PosteriorDraws(
+            thresholds=parameters[:, :first],
+            coefficients=parameters[:, first : first + likelihood.n_coefficients],
+            factors=tuple(
+                np.array([cholesky_factor(term, row[part]) for row in parameters])
+                for term, part in zip(terms, likelihood.covariance_slices, strict=True)
+            ),
+            effects=tuple(np.array([draw[j] for draw in effects]) for j in range(len(terms))),
+            importance=smooth_weights(np.array([draw.log_ratio for draw in draws])),
+        )
