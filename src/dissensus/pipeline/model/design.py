@@ -39,24 +39,8 @@ IDS: Final = (RATER_ID, ITEM_ID)
 Codes = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NamedDesign:
-    """The arrays of a model with the names of their columns."""
-
-    design: ModelDesign
-    formula: Formula  # With full names of columns
-    categories: tuple[str, ...]  # Answers that occur, in order
-    effects: tuple[EffectName, ...]  # Columns of the fixed covariates
-    random: tuple[tuple[EffectName, ...], ...]  # Effects of a group of each random term
-    base: Mapping[str, str]  # First level of each factor
-    n_raters: int
-    n_items: int
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
+class ModelRows:
     """Rows of the ratings in a model: their rater and item, and the columns by full name."""
 
     rater: Codes
@@ -81,6 +65,23 @@ class _Rows:
         return fold_codes(parts, self.rater.size)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NamedDesign:
+    """The arrays of a model with the names of their columns."""
+
+    design: ModelDesign
+    rows: ModelRows
+    formula: Formula  # With full names of columns
+    categories: tuple[str, ...]  # Answers that occur, in order
+    effects: tuple[EffectName, ...]  # Columns of the fixed covariates
+    random: tuple[tuple[EffectName, ...], ...]  # Effects of a group of each random term
+    base: Mapping[str, str]  # First level of each factor
+    n_raters: int
+    n_items: int
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
 def build_design(ratings: Ratings, formula: Formula, *, base: Mapping[str, str] | None = None) -> NamedDesign:
     """Return the design of a formula on the ratings that have a value in each of its columns."""
     ratings.require_raters("A multilevel model")
@@ -91,7 +92,7 @@ def build_design(ratings: Ratings, formula: Formula, *, base: Mapping[str, str] 
     columns = {name: read_effect(ratings, name, bases.get(name)) for name in _effect_columns(formula)}
     columns |= {name: read_group(ratings, name) for name in formula.columns if name not in columns}
     item, rater, answer = ratings.codes(question)
-    rows, known, dropped = _select_known(_Rows(rater, item, columns), ratings)
+    rows, known, dropped = _select_known(ModelRows(rater, item, columns), ratings)
     answers, categories, unused = _select_categories(answer[known], ratings.scale(question))
     diagnostics.require_levels([rows.columns[name] for name in _effect_columns(formula)])
     coding, profile, determined = _code_effects(rows, formula.terms)
@@ -104,6 +105,7 @@ def build_design(ratings: Ratings, formula: Formula, *, base: Mapping[str, str] 
             fixed=Covariates(values=coding.values, row=profile),
             random=tuple(term for term, _ in random),
         ),
+        rows=rows,
         formula=formula,
         categories=categories,
         effects=coding.names,
@@ -148,7 +150,7 @@ def _effect_columns(formula: Formula) -> tuple[str, ...]:
     return tuple(list_columns((*formula.terms, *(term for effects in formula.random for term in effects.terms))))
 
 
-def _select_known(rows: _Rows, ratings: Ratings) -> tuple[_Rows, NDArray[np.bool_], tuple[str, ...]]:
+def _select_known(rows: ModelRows, ratings: Ratings) -> tuple[ModelRows, NDArray[np.bool_], tuple[str, ...]]:
     """Return the rows with a value in each column, their mask, and warnings that name who is left out."""
     known = np.ones(rows.rater.size, dtype=np.bool_)
     warnings = []
@@ -169,7 +171,7 @@ def _select_known(rows: _Rows, ratings: Ratings) -> tuple[_Rows, NDArray[np.bool
         name: _drop_unused_levels(column, rater if column.owner == "rater" else item)
         for name, column in rows.columns.items()
     }
-    return _Rows(rater, item, columns), known, tuple(warnings)
+    return ModelRows(rater, item, columns), known, tuple(warnings)
 
 
 def _drop_unused_levels(column: ModelColumn, owners: Codes) -> ModelColumn:
@@ -207,7 +209,7 @@ def _select_categories(
     return rank[answer].astype(np.int8), categories, (warning,) * bool(unused)
 
 
-def _code_effects(rows: _Rows, terms: Sequence[Term]) -> tuple[Coding, Codes, tuple[str, ...]]:
+def _code_effects(rows: ModelRows, terms: Sequence[Term]) -> tuple[Coding, Codes, tuple[str, ...]]:
     """Return the columns of fixed effects on distinct rows, the row of each rating, and warnings of those dropped."""
     names = tuple(list_columns(terms))
     profile, n = rows.fold(names)
@@ -220,7 +222,7 @@ def _code_effects(rows: _Rows, terms: Sequence[Term]) -> tuple[Coding, Codes, tu
     return fixed, profile, tuple(diagnostics.warn_of_dropped(empty, determined))
 
 
-def _build_random(rows: _Rows, effects: GroupTerm) -> tuple[RandomTerm, tuple[EffectName, ...]]:
+def _build_random(rows: ModelRows, effects: GroupTerm) -> tuple[RandomTerm, tuple[EffectName, ...]]:
     """Return a random term, and the names of the effects of a group."""
     diagnostics.require_varying(rows.columns, effects)
     split = _split_group(rows, effects)
@@ -247,7 +249,7 @@ def _build_random(rows: _Rows, effects: GroupTerm) -> tuple[RandomTerm, tuple[Ef
     return RandomTerm(name=name, groups=groups, n_groups=n_groups, covariates=covariates), coding.names
 
 
-def _split_group(rows: _Rows, effects: GroupTerm) -> tuple[str, str] | None:
+def _split_group(rows: ModelRows, effects: GroupTerm) -> tuple[str, str] | None:
     """Return the ids and the factor of `(1 | factor:ids)`, an effect of each id for each level with one variance.
 
     These are effects of the id's group, which the engine solves for faster than for as many groups of their own.
@@ -261,7 +263,7 @@ def _split_group(rows: _Rows, effects: GroupTerm) -> tuple[str, str] | None:
     return None
 
 
-def _code_slopes(rows: _Rows, terms: Sequence[Term], *, intercept: bool) -> tuple[Coding, Codes]:
+def _code_slopes(rows: ModelRows, terms: Sequence[Term], *, intercept: bool) -> tuple[Coding, Codes]:
     names = tuple(list_columns(terms))
     profile, n = rows.fold(names)
     first = first_rows(profile, n)

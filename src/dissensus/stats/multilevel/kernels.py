@@ -630,3 +630,45 @@ def fill_information(
                 for s in range(kinds.shape[0]):
                     y = values[q, s] * (w if kinds[s] == 0 else cross)
                     outer_cross[places[n, s], last + j] += y * x
+
+
+@compiled()
+def fill_cumulative(
+    location: Any,
+    variance: Any,
+    thresholds: Any,
+    width_sds: Any,
+    width_slopes: Any,
+    nodes: Any,
+    node_weights: Any,
+    link: int,
+    cumulative: Any,
+) -> None:
+    """Fill the probability of at most each category, by draw and place, averaged over a new rater's effects.
+
+    Shapes: `location` and `variance` (S, Q) of the rater's effect on it, given the width; `thresholds` (S, T);
+    `width_sds` and `width_slopes` (S,), the standard deviation of log widths and the regression of the location's
+    effect on them, empty without widths; `cumulative` (S, Q, T). The normal distribution of effects is integrated
+    exactly with the probit link, and by the nodes of Gauss–Hermite quadrature otherwise.
+    """
+    n_thresholds = thresholds.shape[1]
+    has_width = width_sds.shape[0] > 0
+    for s in range(location.shape[0]):
+        centre = 0.5 * (thresholds[s, 0] + thresholds[s, n_thresholds - 1])
+        for q in range(location.shape[1]):
+            sd = math.sqrt(variance[s, q])
+            for t in range(n_thresholds):
+                total = 0.0
+                for w in range(nodes.shape[0] if has_width else 1):
+                    edge, share = thresholds[s, t] - location[s, q], 1.0
+                    if has_width:
+                        width = width_sds[s] * nodes[w]
+                        edge = centre + (thresholds[s, t] - centre) * math.exp(width) - location[s, q]
+                        edge -= width_slopes[s] * width
+                        share = node_weights[w]
+                    if link == 0:
+                        total += share * _upper_tail(0, -edge / math.sqrt(1 + sd * sd))
+                    else:
+                        for j in range(nodes.shape[0]):
+                            total += share * node_weights[j] * _upper_tail(1, -(edge - sd * nodes[j]))
+                cumulative[s, q, t] = total

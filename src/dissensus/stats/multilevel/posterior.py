@@ -1,6 +1,6 @@
 """Draws of parameters and random effects of a fitted multilevel model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -51,6 +51,19 @@ class PosteriorDraws:
     factors: tuple[FloatArray, ...]
     effects: tuple[FloatArray, ...]
     importance: ImportanceWeights
+
+    def resample(self, rng: np.random.Generator) -> "PosteriorDraws":
+        """Repeat draws, or leave them out, by their weights, so that all count the same (systematic resampling)."""
+        n = len(self.coefficients)
+        ends = self.importance.weights.cumsum()
+        index = np.searchsorted(ends, ends[-1] * (np.arange(n) + rng.random()) / n)
+        return replace(
+            self,
+            thresholds=self.thresholds[index],
+            coefficients=self.coefficients[index],
+            factors=tuple(factor[index] for factor in self.factors),
+            effects=tuple(effects[index] for effects in self.effects),
+        )
 
 
 class Draw(NamedTuple):

@@ -1,0 +1,156 @@
+"""Shares of answers that a model predicts for cells of a population, on the items of the table."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.pipeline.model.contrasts import EffectName, code_terms
+from dissensus.pipeline.model.design import IDS, NamedDesign
+from dissensus.schema.formula import GroupTerm, Term
+from dissensus.schema.ratings.columns import RATER_ID
+from dissensus.stats.multilevel.design import RandomTerm
+from dissensus.stats.multilevel.fit import LINKS, Link
+from dissensus.stats.multilevel.posterior import PosteriorDraws
+from dissensus.stats.multilevel.prediction import RaterVariation, predict_shares
+
+LARGEST: Final = 2_000_000
+"""Largest number of predictions at once: of draws, cells and items."""
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RaterCells:
+    """Crossed groups of raters.
+
+    `codes` has the level of each cell in each column, and `n_raters` the number of raters in it, 0 for cells of a
+    population that no rater belongs to.
+    """
+
+    codes: Mapping[str, Codes]
+    n_raters: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.n_raters)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Cells crossed with items, in this order: the place of each in the columns of the model."""
+
+    cells: RaterCells
+    items: NDArray[np.int64]
+
+    def codes(self, named: NamedDesign, name: str) -> Codes:
+        """Return the code in a column at each place."""
+        column = named.rows.columns[name]
+        if column.owner == "rater":
+            return np.repeat(self.cells.codes[name], len(self.items))
+        return np.tile(column.codes[self.items], len(self.cells))
+
+    def __len__(self) -> int:
+        return len(self.cells) * len(self.items)
+
+
+def rater_columns(named: NamedDesign) -> tuple[str, ...]:
+    """Return the attributes of raters in a model, in the order of its formula."""
+    columns = named.rows.columns
+    return tuple(name for name in columns if columns[name].owner == "rater" and name != RATER_ID)
+
+
+def find_cells(named: NamedDesign) -> RaterCells:
+    """Return the crossed groups that the raters of a model belong to."""
+    raters = np.unique(named.rows.rater)
+    names = rater_columns(named)
+    codes = np.array([named.rows.columns[name].codes[raters] for name in names], np.int32).reshape(len(names), -1)
+    cells, counts = np.unique(codes, axis=1, return_counts=True)
+    return RaterCells(codes=dict(zip(names, cells, strict=True)), n_raters=counts)
+
+
+def predict_items(
+    named: NamedDesign, draws: PosteriorDraws, cells: RaterCells, *, link: Link
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Yield predicted shares for some items at a time: the items, and shares by draw, cell, item and answer."""
+    items = np.unique(named.rows.item).astype(np.int64)
+    size = max(1, LARGEST // (len(draws.thresholds) * len(cells)))
+    for start in range(0, len(items), size):
+        block = items[start : start + size]
+        shares = _predict(named, draws, _Places(cells, block), link)
+        yield block, shares.reshape(len(draws.thresholds), len(cells), len(block), -1)
+
+
+def _predict(named: NamedDesign, draws: PosteriorDraws, places: _Places, link: Link) -> NDArray[np.float64]:
+    """Return the predicted shares by draw, place and answer."""
+    fixed = _code(named, named.formula.terms, places, named.effects, intercept=True)
+    location = draws.coefficients @ fixed.T
+    variance = np.zeros_like(location)
+    width_sds = width_covariances = None
+    terms = zip(named.design.random, named.formula.random, draws.factors, draws.effects, strict=True)
+    for number, (term, source, factor, effects) in enumerate(terms):
+        values = _code_random(named, term, source, named.random[number], places)
+        covariance = np.einsum("sij,skj->sik", factor, factor)
+        n = term.n_location
+        groups = _find_groups(named, term, source, places)
+        known = groups >= 0
+        for effect in range(n):
+            location[:, known] += values[known, effect] * effects[:, groups[known], effect]
+        unknown = values[~known]
+        variance[:, ~known] += np.einsum("qi,sij,qj->sq", unknown, covariance[:, :n, :n], unknown)
+        if term.width:
+            width_sds, width_covariances = np.sqrt(covariance[:, n, n]), covariance[:, n, 0]
+    variation = RaterVariation(variance=variance, width_sds=width_sds, width_covariances=width_covariances)
+    return predict_shares(location, draws.thresholds, variation, link=LINKS[link])
+
+
+def _code(
+    named: NamedDesign,
+    terms: Sequence[Term],
+    places: _Places,
+    names: Sequence[tuple[str, str | None]],
+    *,
+    intercept: bool,
+) -> NDArray[np.float64]:
+    """Return the columns of a design at each place, those that the model has."""
+    columns = {name for term in terms for name in term}
+    codes = {name: places.codes(named, name) for name in columns}
+    coding = code_terms(terms, named.rows.columns, codes, len(places), intercept=intercept)
+    position = {name: place for place, name in enumerate(coding.names)}
+    return coding.values[:, [position[name] for name in names]]
+
+
+def _code_random(
+    named: NamedDesign, term: RandomTerm, source: GroupTerm, names: Sequence[EffectName], places: _Places
+) -> NDArray[np.float64]:
+    """Return the covariates of a random term at each place."""
+    if term.covariates is None:
+        return np.ones((len(places), 1))
+    if not source.terms:
+        code = places.codes(named, _crossed_factor(source))
+        return (code[:, None] == np.arange(term.n_location)).astype(np.float64)
+    return _code(named, source.terms, places, names, intercept=source.intercept)
+
+
+def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places: _Places) -> NDArray[np.int64]:
+    """Return the group of a random term at each place: -1 for new raters, and for groups without ratings."""
+    names = [name for name in source.group if term.structure == "full" or name != _crossed_factor(source)]
+    if RATER_ID in names:
+        return np.full(len(places), -1)
+    size = 1
+    seen = np.zeros(len(named.rows.rater), np.int64)
+    here = np.zeros(len(places), np.int64)
+    for name in names:
+        n_levels = len(named.rows.columns[name].levels)
+        seen, here = seen * n_levels + named.rows.codes(name), here * n_levels + places.codes(named, name)
+        size *= n_levels
+    group = np.full(size, -1)
+    group[seen] = term.groups
+    return group[here]
+
+
+def _crossed_factor(source: GroupTerm) -> str:
+    """Return the factor of `(1 | factor:ids)`, whose levels have effects of their own on each item or rater."""
+    (factor,) = (name for name in source.group if name not in IDS)
+    return factor

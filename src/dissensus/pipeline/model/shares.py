@@ -1,0 +1,199 @@
+"""Predicted shares of answers by group and population, and labels of items."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.pipeline.model.design import NamedDesign
+from dissensus.pipeline.model.population import Population, extend_cells, group_populations
+from dissensus.pipeline.model.prediction import RaterCells, predict_items
+from dissensus.schema.hints import format_list
+from dissensus.schema.ratings.columns import CROSSED
+from dissensus.stats.multilevel.fit import OrdinalFit
+from dissensus.stats.multilevel.importance import ImportanceWeights
+
+MOST_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictedShare:
+    """Predicted share of an answer in a group of raters or a population, on the items of the table."""
+
+    axis: str | None  # None for a population
+    group: str
+    answer: str
+    estimate: float
+    ci_low: float
+    ci_high: float
+    # From the group of the axis with the most raters; None for that group and for populations
+    difference: float | None
+    difference_ci_low: float | None
+    difference_ci_high: float | None
+    n_raters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictedLabel:
+    """Predicted share of an answer to one item in a population, and the answer with the largest share there."""
+
+    item_id: str
+    population: str
+    answer: str
+    estimate: float
+    ci_low: float
+    ci_high: float
+    label: str
+    probability: float  # That the label has the largest share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predictions:
+    """Predicted shares of groups and populations, labels of items by population, and items that change their label."""
+
+    shares: tuple[PredictedShare, ...]
+    labels: tuple[PredictedLabel, ...]
+    changed: tuple[str, ...]
+    warnings: tuple[str, ...]
+    pareto_k: float
+    effective_draws: float
+
+
+def predict_populations(
+    named: NamedDesign,
+    fit: OrdinalFit,
+    item_ids: Sequence[str],
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    n_draws: int,
+    seed: int,
+    confidence: float,
+) -> Predictions:
+    """Predict the answers of groups of raters, and of populations, on the items of the table.
+
+    `item_ids` has the id of each code of an item. Each draw of the model's parameters and effects predicts shares of
+    answers among raters who were not asked; estimates are means over draws, and intervals quantiles.
+    """
+    rng = np.random.default_rng(seed)
+    draws = fit.approximation.draw(n_draws, rng)
+    cells, populations = extend_cells(named, tables)
+    groups = list(group_populations(named, cells))
+    equal = draws.resample(rng)
+    every = [*groups, *populations]
+    weights = np.array([population.weights for population in every]).reshape(len(every), len(cells))
+    total = np.zeros((len(equal.thresholds), len(every), len(named.categories)))
+    labels: list[PredictedLabel] = []
+    changed: list[str] = []
+    n_items = 0
+    for items, shares in predict_items(named, equal, cells, link=fit.link):
+        total += np.einsum("wc,scik->swk", weights, shares)
+        n_items += len(items)
+        if populations:
+            ids = [item_ids[item] for item in items]
+            by_population = np.einsum("wc,scik->wisk", weights[len(groups) :], shares)
+            block = [
+                _label(ids, population.name, answers, named.categories, confidence)
+                for population, answers in zip(populations, by_population, strict=True)
+            ]
+            labels += [label for part in block for label in part]
+            first = [{label.item_id: label.label for label in part} for part in block]
+            changed += [item for item in ids if len({names[item] for names in first}) > 1]
+    return Predictions(
+        shares=tuple(_describe(every, total / n_items, named.categories, confidence)),
+        labels=tuple(labels),
+        changed=tuple(changed),
+        warnings=(*_warn_of_weights(draws.importance), *_warn_of_cells(named, cells, populations)),
+        pareto_k=draws.importance.pareto_k,
+        effective_draws=draws.importance.effective_draws,
+    )
+
+
+def _describe(
+    populations: Sequence[Population], shares: NDArray[np.float64], categories: Sequence[str], confidence: float
+) -> Iterator[PredictedShare]:
+    """Yield the mean and interval of each share, and of its difference from the largest group of the axis."""
+    largest: dict[str, int] = {}
+    for index, population in enumerate(populations):
+        if population.axis is not None:
+            best = largest.setdefault(population.axis, index)
+            if population.n_raters > populations[best].n_raters:
+                largest[population.axis] = index
+    for index, population in enumerate(populations):
+        base = None if population.axis is None else largest[population.axis]
+        for answer, name in enumerate(categories):
+            share = _summarize(shares[:, index, answer], confidence)
+            difference: tuple[float | None, float | None, float | None] = (None, None, None)
+            if base is not None and base != index:
+                difference = _summarize(shares[:, index, answer] - shares[:, base, answer], confidence)
+            yield PredictedShare(
+                axis=population.axis,
+                group=population.name,
+                answer=name,
+                estimate=share[0],
+                ci_low=share[1],
+                ci_high=share[2],
+                difference=difference[0],
+                difference_ci_low=difference[1],
+                difference_ci_high=difference[2],
+                n_raters=population.n_raters,
+            )
+
+
+def _label(
+    items: Sequence[str], population: str, shares: NDArray[np.float64], categories: Sequence[str], confidence: float
+) -> list[PredictedLabel]:
+    """Return the share of each answer to each item, given shares by item, draw and answer."""
+    means = shares.mean(1)
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(shares, [tail, 1 - tail], axis=1)
+    best = means.argmax(1)
+    probability = (shares.argmax(2) == best[:, None]).mean(1)
+    return [
+        PredictedLabel(
+            item_id=item,
+            population=population,
+            answer=name,
+            estimate=float(means[row, answer]),
+            ci_low=float(low[row, answer]),
+            ci_high=float(high[row, answer]),
+            label=categories[best[row]],
+            probability=float(probability[row]),
+        )
+        for row, item in enumerate(items)
+        for answer, name in enumerate(categories)
+    ]
+
+
+def _summarize(values: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
+    """Return mean and central interval of draws."""
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(values.mean()), float(low), float(high)
+
+
+def _warn_of_weights(importance: ImportanceWeights) -> Iterator[str]:
+    if not importance.is_reliable:
+        yield (
+            f"The draws behind predicted shares are not reliable: the Pareto shape of their weights is "
+            f"{importance.pareto_k:.2f}, and they are worth {importance.effective_draws:.0f} independent draws. Intervals "
+            "may be too narrow; more draws, or a model with fewer terms, help."
+        )
+
+
+def _warn_of_cells(named: NamedDesign, cells: RaterCells, populations: Sequence[Population]) -> Iterator[str]:
+    """Yield a warning for each population with crossed groups that no rater belongs to."""
+    for population in populations:
+        empty = np.flatnonzero((population.weights > 0) & (cells.n_raters == 0))
+        if empty.size:
+            names = [
+                CROSSED.join(named.rows.columns[name].levels[codes[cell]] for name, codes in cells.codes.items())
+                for cell in empty
+            ]
+            share = f"{100 * population.weights[empty].sum():.3g} %"
+            yield (
+                f"{share} of the population {population.name} are in crossed groups without a rater, whose answers come "
+                f"from the model alone: {format_list(names, MOST_NAMED)}."
+            )
