@@ -95,9 +95,8 @@ def build_design(ratings: Ratings, formula: Formula, *, base: Mapping[str, str] 
     rows, known, dropped = _select_known(ModelRows(rater, item, columns), ratings)
     answers, categories, unused = _select_categories(answer[known], ratings.scale(question))
     diagnostics.require_levels([rows.columns[name] for name in _effect_columns(formula)])
-    coding, profile, determined = _code_effects(rows, formula.terms)
+    coding, profile, determined = _code_effects(rows, formula.terms, answers, categories)
     random = [_build_random(rows, effects) for effects in formula.random]
-    diagnostics.require_finite(rows.columns, formula.terms, rows.fold, answers, categories)
     return NamedDesign(
         design=ModelDesign(
             answers=answers,
@@ -111,8 +110,8 @@ def build_design(ratings: Ratings, formula: Formula, *, base: Mapping[str, str] 
         effects=coding.names,
         random=tuple(effects for _, effects in random),
         base={name: rows.columns[name].levels[0] for name in _effect_columns(formula) if rows.columns[name].is_factor},
-        n_raters=len(np.unique(rows.rater)),
-        n_items=len(np.unique(rows.item)),
+        n_raters=int(np.count_nonzero(np.bincount(rows.rater))),
+        n_items=int(np.count_nonzero(np.bincount(rows.item))),
         notes=(*ratings.notes, *diagnostics.describe_numbers(rows.columns, _effect_columns(formula))),
         warnings=(
             *dropped,
@@ -209,12 +208,16 @@ def _select_categories(
     return rank[answer].astype(np.int8), categories, (warning,) * bool(unused)
 
 
-def _code_effects(rows: ModelRows, terms: Sequence[Term]) -> tuple[Coding, Codes, tuple[str, ...]]:
+def _code_effects(
+    rows: ModelRows, terms: Sequence[Term], answers: NDArray[np.int8], categories: Sequence[str]
+) -> tuple[Coding, Codes, tuple[str, ...]]:
     """Return the columns of fixed effects on distinct rows, the row of each rating, and warnings of those dropped."""
     names = tuple(list_columns(terms))
     profile, n = rows.fold(names)
     first = first_rows(profile, n)
     codes = {name: rows.codes(name)[first] for name in names}
+    counts = np.bincount(profile * np.int64(len(categories)) + answers, minlength=n * len(categories))
+    diagnostics.require_finite(rows.columns, terms, codes, counts.reshape(n, -1), categories)
     coding = code_terms(terms, rows.columns, codes, n, intercept=True)
     independent, empty, determined = select_independent(coding)
     # Thresholds stand for the intercept, which is the first column.

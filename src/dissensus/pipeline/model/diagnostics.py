@@ -1,6 +1,6 @@
 """Checks of a design before its model is fitted: refusals, warnings and notes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -36,39 +36,31 @@ def require_levels(columns: Sequence[ModelColumn]) -> None:
 def require_finite(
     columns: Columns,
     terms: Sequence[Term],
-    fold: Callable[[Sequence[str]], tuple[Codes, int]],
-    answers: NDArray[np.int8],
+    codes: Mapping[str, Codes],
+    counts: NDArray[np.int64],
     categories: Sequence[str],
 ) -> None:
-    """Refuse separation: a level whose answers are all the lowest or all the highest has no finite effect."""
+    """Refuse separation: a level whose answers are all the lowest or all the highest has no finite effect.
+
+    `codes` are those of the distinct rows of a design, and `counts` their answers, shape (rows, categories).
+    """
     for term in terms:
-        factors = [name for name in term if columns[name].is_factor]
-        if len(factors) < len(term):
+        if not all(columns[name].is_factor for name in term):
             continue
-        cell, n_cells = fold(factors)
-        counts = np.bincount(cell * len(categories) + answers.astype(np.int64), minlength=n_cells * len(categories))
-        counts = counts.reshape(n_cells, -1)
+        cell, n_cells = fold_codes([(codes[name], len(columns[name].levels)) for name in term], len(counts))
+        by_cell = np.zeros((n_cells, len(categories)), dtype=np.int64)
+        np.add.at(by_cell, cell, counts)
         for end in (0, len(categories) - 1):
-            separate = np.flatnonzero(counts[:, end] == counts.sum(axis=1))
+            separate = np.flatnonzero(by_cell[:, end] == by_cell.sum(axis=1))
             if separate.size:
-                n = int(counts[separate[0], end])
+                row = first_rows(cell, n_cells)[separate[0]]
+                levels = CROSSED.join(columns[name].levels[codes[name][row]] for name in term)
+                n = int(by_cell[separate[0], end])
                 raise UndefinedEstimate(
-                    f"Separation: {n:,} of {n:,} answers of {_name_cell(columns, term, fold, int(separate[0]))} are "
-                    f"{categories[end]!r}, so its effect has no finite estimate. Leave the term "
-                    f"{':'.join(term)} out, or join this level with another: --rename COLUMN:OLD=NEW."
+                    f"Separation: {n:,} of {n:,} answers of {':'.join(term)} = {levels} are {categories[end]!r}, so "
+                    f"its effect has no finite estimate. Leave the term {':'.join(term)} out, or join this level with "
+                    "another: --rename COLUMN:OLD=NEW."
                 )
-
-
-def _name_cell(columns: Columns, term: Term, fold: Callable[[Sequence[str]], tuple[Codes, int]], cell: int) -> str:
-    """Return the levels of a cell of a term."""
-    by_owner = sorted(term, key=lambda name: columns[name].owner == "item")
-    levels = []
-    for name in by_owner:
-        codes, _ = fold([name])
-        row = first_rows(*fold(term))[cell]
-        occurring = np.unique(columns[name].codes[columns[name].codes >= 0])
-        levels.append(columns[name].levels[occurring[codes[row]]])
-    return f"{':'.join(by_owner)} = {CROSSED.join(levels)}"
 
 
 def require_varying(columns: Columns, effects: GroupTerm) -> None:
@@ -99,7 +91,7 @@ def _list_effects(effects: Sequence[EffectName]) -> str:
 
 def warn_of_small_groups(columns: Columns, terms: Sequence[Term], rater: Codes) -> Iterator[str]:
     """Yield a warning for each term of raters with a group of few of them."""
-    raters = np.unique(rater)
+    raters = np.flatnonzero(np.bincount(rater))
     highest = [term for term in terms if not any(set(term) < set(other) for other in terms)]
     for term in highest:
         factors = [columns[name] for name in term if columns[name].is_factor and columns[name].owner == "rater"]
