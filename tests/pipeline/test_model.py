@@ -88,6 +88,20 @@ def test_json_has_effects_thresholds_and_deviations(model: MultilevelModel) -> N
     assert model.to_polars().columns == list(document["effects"][0])
 
 
+def test_the_certificate_depends_on_the_seed_alone(frame: pl.DataFrame, model: MultilevelModel) -> None:
+    certificate = model.certificate
+    assert certificate is not None
+    assert certificate.is_reliable
+    assert 20 < certificate.effective_draws <= certificate.n_draws == 200
+    assert abs(certificate.correction) < 2
+    ratings = Ratings.from_frame(frame)
+    assert fit_model(ratings, model.formula).certificate == certificate
+    assert fit_model(ratings, model.formula, seed=1).certificate != certificate
+    assert fit_model(ratings, model.formula, draws=0).certificate is None
+    with pytest.raises(InvalidInput, match="draws is 10; give an even number of at least 26"):
+        fit_model(ratings, model.formula, draws=10)
+
+
 def test_slopes_have_deviations_of_their_own(frame: pl.DataFrame) -> None:
     model = fit_model(Ratings.from_frame(frame), "Q_overall ~ (1 | rater_id) + (0 + rater_gender | item_id)")
     assert model.sd.keys() == {"rater_id", "item_id: rater_gender = Man", "item_id: rater_gender = Woman"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import ConfidenceOption
+from dissensus.cli.options import ConfidenceOption, SeedOption
 from dissensus.cli.ratings_options import with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
@@ -37,6 +37,11 @@ def model(
         Literal["probit", "logit"], typer.Option(help="Distribution of the latent error: normal or logistic.")
     ] = "probit",
     confidence: ConfidenceOption = 0.95,
+    draws: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="Draws for the certificate of the approximation; 0 for none."),
+    ] = 200,
+    seed: SeedOption = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
@@ -57,7 +62,16 @@ def model(
     kind = result_writer.choose_format(format, output)
     result_writer.check_output(output)
     ratings = _read(reading, None if parsed is None else parsed.response)
-    result = fit_model(ratings, parsed, preset=preset, base=split_base(base), link=link, confidence=confidence)
+    result = fit_model(
+        ratings,
+        parsed,
+        preset=preset,
+        base=split_base(base),
+        link=link,
+        confidence=confidence,
+        draws=draws,
+        seed=seed,
+    )
     if kind is Format.TABLE:
         result_writer.write_pages([model_page(result)], output)
         return

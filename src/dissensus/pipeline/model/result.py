@@ -58,6 +58,18 @@ class ModelDeviation:
     correlations: tuple[float, ...]  # With the effects of the same term, in their order; 1 with itself
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCertificate:
+    """Check of Laplace's approximation by importance sampling from it (Vehtari et al. 2024)."""
+
+    n_draws: int
+    effective_draws: float
+    pareto_k: float
+    is_reliable: bool  # Pareto k is at most min(1 − 1 / log10(draws), .7)
+    correction: float  # Log-likelihood less its approximation
+    correction_error: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MultilevelModel(TabularResult):
     """A fitted multilevel model of ordered answers; see `fit_model`.
@@ -76,6 +88,8 @@ class MultilevelModel(TabularResult):
         Integration of the random effects: "laplace" or "quadrature".
     n_parameters
         Number of estimated parameters.
+    certificate
+        Check of the approximation; None without draws.
     formula, link, base, categories, confidence
         Formula with full names, link, first level of each factor, answers in order, and confidence level.
     n_raters, n_items, n_ratings
@@ -90,6 +104,7 @@ class MultilevelModel(TabularResult):
     log_likelihood: float
     integration: Integration
     n_parameters: int
+    certificate: ModelCertificate | None
     formula: str
     link: Link
     base: Mapping[str, str]
@@ -130,6 +145,7 @@ class MultilevelModel(TabularResult):
             "log_likelihood": self.log_likelihood,
             "integration": self.integration,
             "n_parameters": self.n_parameters,
+            "certificate": None if self.certificate is None else asdict(self.certificate),
             "notes": list(self.notes),
         }
 
@@ -190,7 +206,7 @@ def model_page(model: MultilevelModel) -> Page:
         ("random effect", "groups", "sd", interval),
         tuple(
             (
-                _name(row.group, None if row.effect == INTERCEPT else row.effect),
+                escape_unprintable(row.group if row.effect == INTERCEPT else f"{row.group}: {row.effect}"),
                 f"{row.n_groups:,}",
                 format_short(row.sd, 3),
                 UNKNOWN if row.ci_low is None else f"{format_short(row.ci_low)} to {format_short(row.ci_high)}",
@@ -208,7 +224,18 @@ def _notes(model: MultilevelModel) -> tuple[str, ...]:
         f"First levels, with which others are compared: {base}.",
         f"Effects are in {unit}; above 0 they are towards {model.categories[-1]!r}.",
         f"Log-likelihood ({model.integration}) {model.log_likelihood:.2f} with {model.n_parameters} parameters.",
+        *_certificate_notes(model.certificate),
         *model.notes,
+    )
+
+
+def _certificate_notes(certificate: ModelCertificate | None) -> tuple[str, ...]:
+    if certificate is None:
+        return ()
+    return (
+        f"Certificate of Laplace's approximation: Pareto k {format_short(certificate.pareto_k)}, "
+        f"{certificate.effective_draws:.0f} effective of {certificate.n_draws} draws, correction of the log-likelihood "
+        f"{certificate.correction:+.3f} ± {certificate.correction_error:.3f}.",
     )
 
 

@@ -6,6 +6,8 @@ from importlib.metadata import version
 from statistics import NormalDist
 from typing import Final
 
+import numpy as np
+
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.model.contrasts import INTERCEPT, EffectName
 from dissensus.pipeline.model.design import NamedDesign, build_design
@@ -13,17 +15,23 @@ from dissensus.pipeline.model.presets import preset_formula
 from dissensus.pipeline.model.result import (
     LARGE_EFFECT,
     SMALL_EFFECT,
+    ModelCertificate,
     ModelDeviation,
     ModelEffect,
     ModelThreshold,
     MultilevelModel,
 )
 from dissensus.schema.formula import Formula, parse_formula
+from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.fit import Link, OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.importance import certify_laplace
 from dissensus.stats.result import check_confidence
 
 NORMAL: Final = NormalDist()
+FEWEST_DRAWS: Final = 26
+SMALLEST_K: Final = -10.0
+"""Pareto k in place of minus infinity, that of equal weights, which JSON has no number for."""
 LARGEST_ERROR: Final = 1.5
 """Standard error of the logarithm of a standard deviation beyond which it has no interval: it may be 0."""
 
@@ -36,6 +44,8 @@ def fit_model(
     base: Mapping[str, str] | None = None,
     link: Link = "probit",
     confidence: float = 0.95,
+    draws: int = 200,
+    seed: int = 0,
 ) -> MultilevelModel:
     r"""Fit a multilevel model of ordered answers: fixed effects, and effects of raters and items that are random.
 
@@ -63,6 +73,10 @@ def fit_model(
         "probit" for normal errors on the latent scale, "logit" for logistic ones.
     confidence
         Confidence level of the intervals.
+    draws
+        Number of draws for the certificate of Laplace's approximation, an even number of at least 26; 0 for none.
+    seed
+        Seed of these draws.
 
     Returns
     -------
@@ -94,11 +108,15 @@ def fit_model(
     ('rater_gender', 'Man', -0.04, {'rater_gender': 'Woman'})
     """
     check_confidence(confidence)
+    check_whole("draws", draws)
+    if draws % 2 or 0 < draws < FEWEST_DRAWS:
+        raise InvalidInput(f"draws is {draws}; give an even number of at least {FEWEST_DRAWS}, or 0 for none.")
     parsed, lacking = _choose_formula(ratings, formula, preset)
     named = build_design(ratings, parsed, base=base)
     fit = fit_ordinal(named.design, link=link)
     z = NORMAL.inv_cdf(0.5 + confidence / 2)
     deviations = tuple(_deviations(named, fit, z))
+    certificate = _certify(fit, draws, seed) if draws else None
     return MultilevelModel(
         effects=tuple(_effects(named, fit, z)),
         thresholds=tuple(_thresholds(named, fit, z)),
@@ -106,6 +124,7 @@ def fit_model(
         log_likelihood=float(fit.log_likelihood),
         integration=fit.integration,
         n_parameters=fit.n_parameters,
+        certificate=certificate,
         formula=str(named.formula),
         link=link,
         base=dict(named.base),
@@ -114,7 +133,7 @@ def fit_model(
         n_raters=named.n_raters,
         n_items=named.n_items,
         n_ratings=fit.n_ratings,
-        warnings=(*lacking, *named.warnings, *_warn_of_zeros(deviations)),
+        warnings=(*lacking, *named.warnings, *_warn_of_zeros(deviations), *_warn_of_approximation(certificate)),
         notes=named.notes,
         version=version("dissensus"),
     )
@@ -193,6 +212,30 @@ def _warn_of_zeros(deviations: Sequence[ModelDeviation]) -> Iterator[str]:
                 f"beyond chance no difference between groups of {row.group} is seen. Without this term the model fits "
                 "about as well."
             )
+
+
+def _certify(fit: OrdinalFit, draws: int, seed: int) -> ModelCertificate:
+    """Return the certificate of the fit's approximation."""
+    at = fit.approximation
+    result = certify_laplace(at.likelihood, at.mode, n_draws=draws, rng=np.random.default_rng(seed))
+    return ModelCertificate(
+        n_draws=draws,
+        effective_draws=result.importance.effective_draws,
+        pareto_k=max(result.importance.pareto_k, SMALLEST_K),
+        is_reliable=result.importance.is_reliable,
+        correction=result.correction,
+        correction_error=result.correction_error,
+    )
+
+
+def _warn_of_approximation(certificate: ModelCertificate | None) -> Iterator[str]:
+    """Yield a warning if importance sampling refuses the approximation."""
+    if certificate is not None and not certificate.is_reliable:
+        yield (
+            f"The certificate refuses Laplace's approximation: Pareto k is {certificate.pareto_k:.2f} with "
+            f"{certificate.n_draws} draws, so standard deviations and the log-likelihood may be off. More draws "
+            "(draws=) show whether it is by chance; more ratings of each rater or item make the approximation better."
+        )
 
 
 def _describe(name: EffectName) -> str:
