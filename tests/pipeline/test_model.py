@@ -92,7 +92,7 @@ def test_the_certificate_depends_on_the_seed_alone(frame: pl.DataFrame, model: M
     certificate = model.certificate
     assert certificate is not None
     assert certificate.is_reliable
-    assert 20 < certificate.effective_draws <= certificate.n_draws == 200
+    assert 20 < certificate.effective_draws <= certificate.n_draws == 400
     assert abs(certificate.correction) < 2
     ratings = Ratings.from_frame(frame)
     assert fit_model(ratings, model.formula).certificate == certificate
@@ -139,3 +139,31 @@ def test_an_unknown_link_or_confidence_is_refused(frame: pl.DataFrame) -> None:
         fit_model(ratings, f"Q_overall ~ {RANDOM}", link="cauchit")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="confidence is 95"):
         fit_model(ratings, f"Q_overall ~ {RANDOM}", confidence=95)
+
+
+def test_widths_are_effects_of_raters_on_the_distances_between_thresholds() -> None:
+    rng = np.random.default_rng(4)
+    rater, item = (index.ravel() for index in np.indices((40, 40)))
+    latent = rng.normal(0, 0.5, 40)[rater] + rng.normal(0, 0.8, 40)[item] + rng.normal(size=rater.size)
+    width = np.exp(rng.normal(0, 0.9, 40))[rater]
+    frame = pl.DataFrame(
+        {
+            "item_id": [f"i{i}" for i in item],
+            "rater_id": [f"r{r}" for r in rater],
+            "rater_gender": [("Man", "Woman")[r % 2] for r in rater],
+            "Q": [("No", "Unsure", "Yes")[k] for k in (latent > -0.3 * width).astype(int) + (latent > 0.3 * width)],
+        }
+    )
+    ratings = Ratings.from_frame(frame, categories=["No", "Unsure", "Yes"])
+    formula = f"Q ~ rater_gender + {RANDOM}"
+    model, plain = (fit_model(ratings, formula, widths=widths, draws=60) for widths in (True, False))
+    assert model.sd["rater_id: (width)"] == pytest.approx(0.9, abs=0.35)
+    assert model.log_likelihood > plain.log_likelihood + 50
+    assert model.predictions is not None
+    assert plain.predictions is not None
+    shares = [{(r.group, r.answer): r.estimate for r in m.predictions.shares if r.axis} for m in (model, plain)]  # type: ignore[union-attr]
+    assert shares[0]["Man", "Unsure"] == pytest.approx(shares[1]["Man", "Unsure"], abs=0.03)
+    with pytest.raises(InvalidInput, match="single threshold"):
+        fit_model(Ratings.from_frame(frame.filter(pl.col("Q") != "Unsure")), formula, widths=True)
+    with pytest.raises(InvalidInput, match="the formula has none"):
+        fit_model(ratings, "Q ~ rater_gender + (1 | item_id)", widths=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -13,6 +14,8 @@ from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dissensus.schema.ratings.table import Ratings
 
 
@@ -36,11 +39,22 @@ def model(
     link: Annotated[
         Literal["probit", "logit"], typer.Option(help="Distribution of the latent error: normal or logistic.")
     ] = "probit",
+    widths: Annotated[
+        bool, typer.Option("--widths", help="Give each rater distances between thresholds of their own.")
+    ] = False,
     confidence: ConfidenceOption = 0.95,
+    population: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Population to predict answers of: counts of crossed groups, or margins (column, level, count); "
+            "repeatable.",
+        ),
+    ] = None,
     draws: Annotated[
         int,
-        typer.Option(metavar="N", min=0, help="Draws for the certificate of the approximation; 0 for none."),
-    ] = 200,
+        typer.Option(metavar="N", min=0, help="Draws for the certificate and for predicted shares; 0 for neither."),
+    ] = 400,
     seed: SeedOption = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
@@ -68,7 +82,9 @@ def model(
         preset=preset,
         base=split_base(base),
         link=link,
+        widths=widths,
         confidence=confidence,
+        populations=read_populations(population or ()),
         draws=draws,
         seed=seed,
     )
@@ -96,6 +112,20 @@ def _read(reading: Callable[..., "Ratings"], response: str | None) -> "Ratings":
                 f"so leave --{name} out."
             )
     return reading() if options["answer"] else reading(question=response)
+
+
+def read_populations(paths: Sequence[Path]) -> "dict[str, pl.DataFrame]":
+    """Read tables of populations, named by their files."""
+    from dissensus.files.raw.table_reader import read_frame
+
+    populations: dict[str, pl.DataFrame] = {}
+    for path in paths:
+        if path.stem in populations:
+            raise InvalidInput(
+                f"Two population files are named {path.stem!r}, and a population has the name of its file. Rename one."
+            )
+        populations[path.stem] = read_frame(path)
+    return populations
 
 
 def split_base(texts: Sequence[str] | None) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import csv
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
@@ -59,6 +60,8 @@ def with_ratings_options(
 
     @wraps(command)
     def with_ratings(**values: Any) -> None:
+        # Read when NumPy is imported. Matrices are small, and replicates have threads of their own.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         check_distinct(
             [*values["ratings"], *(values["items"] or ()), *([values["raters"]] if values["raters"] else ())],
             [values[name] for name in ("figure", "output") if values.get(name) is not None],

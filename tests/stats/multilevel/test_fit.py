@@ -135,6 +135,29 @@ def test_effects_without_variance_vanish() -> None:
     assert np.isfinite(fit.threshold_errors).all()
 
 
+def test_slopes_that_follow_the_intercept_are_singular_but_have_a_fit() -> None:
+    rng = np.random.default_rng(7)
+    item, rater = np.repeat(np.arange(40), 30), np.tile(np.arange(30), 40)
+    kind = (np.arange(40) % 3)[item]
+    effect = rng.normal(0, 0.8, 30)[rater]
+    latent = effect * (1 + 0.6 * (kind == 1)) + rng.normal(0, 0.7, 40)[item] + rng.normal(size=1200)
+    covariates = Covariates.from_matrix(np.column_stack([np.ones(1200), kind == 1, kind == 2]).astype(float))
+    design = ModelDesign(
+        answers=np.digitize(latent, [-0.4, 0.4]),
+        n_categories=3,
+        fixed=Covariates.from_matrix(np.column_stack([kind == 1, kind == 2]).astype(float)),
+        random=(
+            RandomTerm(name="rater", groups=rater, n_groups=30, covariates=covariates),
+            RandomTerm(name="item", groups=item, n_groups=40),
+        ),
+    )
+    fit = fit_ordinal(design)
+    assert fit.random[0].is_singular
+    assert fit.random[0].correlations[0, 1] > 0.8
+    assert np.isfinite(fit.coefficient_errors).all()
+    assert fit.random[0].sds[:2] == pytest.approx([0.8, 0.48], abs=0.25)
+
+
 REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"n_categories": 1}, "at least two"),
     ({"random": ()}, "no random effects"),

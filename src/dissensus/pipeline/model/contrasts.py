@@ -12,6 +12,7 @@ from dissensus.schema.formula import Term
 from dissensus.schema.ratings.columns import CROSSED
 
 INTERCEPT: Final = "(intercept)"
+WIDTH: Final = "(width)"
 TOLERANCE: Final = 1e-7
 """Share of a column's length that earlier ones must leave unexplained, as in R."""
 

@@ -19,6 +19,7 @@ from dissensus.pipeline.model.columns import (
 )
 from dissensus.pipeline.model.contrasts import (
     INTERCEPT,
+    WIDTH,
     Coding,
     EffectName,
     code_terms,
@@ -82,8 +83,13 @@ class NamedDesign:
     warnings: tuple[str, ...]
 
 
-def build_design(ratings: Ratings, formula: Formula, *, base: Mapping[str, str] | None = None) -> NamedDesign:
-    """Return the design of a formula on the ratings that have a value in each of its columns."""
+def build_design(
+    ratings: Ratings, formula: Formula, *, base: Mapping[str, str] | None = None, widths: bool = False
+) -> NamedDesign:
+    """Return the design of a formula on the ratings that have a value in each of its columns.
+
+    `widths` adds to the effects of each rater one on the logarithm of the distances between thresholds.
+    """
     ratings.require_raters("A multilevel model")
     question = ratings.resolve_question(formula.response)
     ratings = ratings.select_question(question)
@@ -97,6 +103,8 @@ def build_design(ratings: Ratings, formula: Formula, *, base: Mapping[str, str] 
     diagnostics.require_levels([rows.columns[name] for name in _effect_columns(formula)])
     coding, profile, determined = _code_effects(rows, formula.terms, answers, categories)
     random = [_build_random(rows, effects) for effects in formula.random]
+    if widths:
+        random = _add_widths(random, categories)
     return NamedDesign(
         design=ModelDesign(
             answers=answers,
@@ -250,6 +258,23 @@ def _build_random(rows: ModelRows, effects: GroupTerm) -> tuple[RandomTerm, tupl
     coding, profile = _code_slopes(rows, effects.terms, intercept=effects.intercept)
     covariates = Covariates(values=coding.values, row=profile)
     return RandomTerm(name=name, groups=groups, n_groups=n_groups, covariates=covariates), coding.names
+
+
+def _add_widths(
+    random: Sequence[tuple[RandomTerm, tuple[EffectName, ...]]], categories: Sequence[str]
+) -> list[tuple[RandomTerm, tuple[EffectName, ...]]]:
+    """Add an effect on the width to the first term of raters."""
+    if len(categories) < 3:
+        raise InvalidInput(
+            f"Widths of raters are distances between thresholds, and {len(categories)} answers have a single "
+            "threshold. Leave widths out."
+        )
+    place = next((place for place, (term, _) in enumerate(random) if term.name == RATER_ID), None)
+    if place is None:
+        raise InvalidInput(f"Widths are effects of raters, and the formula has none. Add (1 | {RATER_ID}).")
+    term, names = random[place]
+    widened = (replace(term, width=True), (*names, EffectName(WIDTH, None)))
+    return [*random[:place], widened, *random[place + 1 :]]
 
 
 def _split_group(rows: ModelRows, effects: GroupTerm) -> tuple[str, str] | None:

@@ -115,15 +115,15 @@ def _encode(label: str, column: ModelColumn, values: Sequence[str | None]) -> li
     for value in values:
         if value is None or value not in codes:
             raise InvalidInput(
-                f"The population {format_value(label)} has {format_value(value)} in {column.name}, and no modelled rater "
-                f"has.{suggest(value or '', column.levels)} The levels are {format_list(column.levels, 30)}. Leave the "
-                "line out, or join levels in both files."
+                f"The population {format_value(label)} has {format_value(value)} in {column.name}, and no modelled "
+                f"rater has.{suggest(value or '', column.levels)} The levels are {format_list(column.levels, 30)}. "
+                "Leave the line out, or join levels in both files."
             )
     return [codes[value] for value in values if value is not None]
 
 
 def _rake(named: NamedDesign, label: str, table: pl.DataFrame, counts: Sequence[float], cells: RaterCells) -> Counts:
-    """Return counts of the raters' crossed groups whose margins are those of a table (iterative proportional fitting)."""
+    """Return counts of the raters' crossed groups with the margins of a table (iterative proportional fitting)."""
     full = {name.removeprefix(RATER_PREFIX): name for name in rater_columns(named)}
     full |= {name: name for name in full.values()}
     margins: dict[str, dict[int, float]] = {}

@@ -65,16 +65,17 @@ def find_cells(named: NamedDesign) -> RaterCells:
     """Return the crossed groups that the raters of a model belong to."""
     raters = np.unique(named.rows.rater)
     names = rater_columns(named)
-    codes = np.array([named.rows.columns[name].codes[raters] for name in names], np.int32).reshape(len(names), -1)
+    codes = np.array([named.rows.columns[name].codes[raters] for name in names], np.int32).reshape(
+        len(names), len(raters)
+    )
     cells, counts = np.unique(codes, axis=1, return_counts=True)
     return RaterCells(codes=dict(zip(names, cells, strict=True)), n_raters=counts)
 
 
 def predict_items(
-    named: NamedDesign, draws: PosteriorDraws, cells: RaterCells, *, link: Link
+    named: NamedDesign, draws: PosteriorDraws, cells: RaterCells, items: NDArray[np.int64], *, link: Link
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Yield predicted shares for some items at a time: the items, and shares by draw, cell, item and answer."""
-    items = np.unique(named.rows.item).astype(np.int64)
     size = max(1, LARGEST // (len(draws.thresholds) * len(cells)))
     for start in range(0, len(items), size):
         block = items[start : start + size]
@@ -97,12 +98,18 @@ def _predict(named: NamedDesign, draws: PosteriorDraws, places: _Places, link: L
         known = groups >= 0
         for effect in range(n):
             location[:, known] += values[known, effect] * effects[:, groups[known], effect]
-        unknown = values[~known]
-        variance[:, ~known] += np.einsum("qi,sij,qj->sq", unknown, covariance[:, :n, :n], unknown)
+        if not known.all():
+            variance[:, ~known] += _spread(values[~known], covariance[:, :n, :n])
         if term.width:
             width_sds, width_covariances = np.sqrt(covariance[:, n, n]), covariance[:, n, 0]
     variation = RaterVariation(variance=variance, width_sds=width_sds, width_covariances=width_covariances)
     return predict_shares(location, draws.thresholds, variation, link=LINKS[link])
+
+
+def _spread(values: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variance of products of covariates and effects, by draw and place."""
+    distinct, row = np.unique(values, axis=0, return_inverse=True)
+    return np.asarray(np.einsum("qi,sij,qj->sq", distinct, covariance, distinct)[:, row.ravel()])
 
 
 def _code(
@@ -118,7 +125,8 @@ def _code(
     codes = {name: places.codes(named, name) for name in columns}
     coding = code_terms(terms, named.rows.columns, codes, len(places), intercept=intercept)
     position = {name: place for place, name in enumerate(coding.names)}
-    return coding.values[:, [position[name] for name in names]]
+    chosen = np.array([position[EffectName(*name)] for name in names], np.int64)
+    return np.ascontiguousarray(coding.values[:, chosen])
 
 
 def _code_random(
@@ -129,8 +137,8 @@ def _code_random(
         return np.ones((len(places), 1))
     if not source.terms:
         code = places.codes(named, _crossed_factor(source))
-        return (code[:, None] == np.arange(term.n_location)).astype(np.float64)
-    return _code(named, source.terms, places, names, intercept=source.intercept)
+        return np.asarray(code[:, None] == np.arange(term.n_location), np.float64)
+    return _code(named, source.terms, places, names[: term.n_location], intercept=source.intercept)
 
 
 def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places: _Places) -> NDArray[np.int64]:
@@ -140,14 +148,15 @@ def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places
         return np.full(len(places), -1)
     size = 1
     seen = np.zeros(len(named.rows.rater), np.int64)
-    here = np.zeros(len(places), np.int64)
+    sought = np.zeros(len(places), np.int64)
     for name in names:
         n_levels = len(named.rows.columns[name].levels)
-        seen, here = seen * n_levels + named.rows.codes(name), here * n_levels + places.codes(named, name)
+        seen = seen * n_levels + named.rows.codes(name)
+        sought = sought * n_levels + places.codes(named, name)
         size *= n_levels
     group = np.full(size, -1)
     group[seen] = term.groups
-    return group[here]
+    return group[sought]
 
 
 def _crossed_factor(source: GroupTerm) -> str:

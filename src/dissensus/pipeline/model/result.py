@@ -8,11 +8,13 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.pipeline.model.contrasts import INTERCEPT
+from dissensus.pipeline.model.shares import PredictedShare, Predictions
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.multilevel.fit import Integration, Link
 
 SCHEMA_VERSION: Final = 1
+AXES: Final = "*"
 SMALL_EFFECT: Final = 0.05
 LARGE_EFFECT: Final = 0.30
 """Effects of practical significance and large ones, in standard deviations of the latent error (Homan et al. 2023)."""
@@ -90,6 +92,8 @@ class MultilevelModel(TabularResult):
         Number of estimated parameters.
     certificate
         Check of the approximation; None without draws.
+    predictions
+        Predicted shares of answers by group and population; None without draws or attributes of raters.
     formula, link, base, categories, confidence
         Formula with full names, link, first level of each factor, answers in order, and confidence level.
     n_raters, n_items, n_ratings
@@ -105,6 +109,7 @@ class MultilevelModel(TabularResult):
     integration: Integration
     n_parameters: int
     certificate: ModelCertificate | None
+    predictions: Predictions | None
     formula: str
     link: Link
     base: Mapping[str, str]
@@ -146,6 +151,7 @@ class MultilevelModel(TabularResult):
             "integration": self.integration,
             "n_parameters": self.n_parameters,
             "certificate": None if self.certificate is None else asdict(self.certificate),
+            **_predicted(self.predictions),
             "notes": list(self.notes),
         }
 
@@ -167,6 +173,17 @@ class MultilevelModel(TabularResult):
 
     def _repr_html_(self) -> str:
         return model_page(self).as_html()
+
+
+def _predicted(predictions: Predictions | None) -> dict[str, Any]:
+    """Return predicted shares as plain values, empty lists without any."""
+    shares = predictions.shares if predictions else ()
+    return {
+        "shares": [asdict(row) for row in shares if row.axis is not None],
+        "populations": [asdict(row) for row in shares if row.axis is None],
+        "labels": [asdict(row) for row in predictions.labels] if predictions else [],
+        "changed_labels": list(predictions.changed) if predictions else [],
+    }
 
 
 def model_page(model: MultilevelModel) -> Page:
@@ -214,7 +231,36 @@ def model_page(model: MultilevelModel) -> Page:
             for row in model.deviations
         ),
     )
-    return Page("\n".join([*warnings, head]), (effects,) * bool(model.effects) + (thresholds, random), _notes(model))
+    grids = [effects] * bool(model.effects) + [thresholds, random]
+    if model.predictions is not None:
+        grids.append(_share_grid(model.predictions, interval))
+    return Page("\n".join([*warnings, head]), tuple(grids), _notes(model))
+
+
+def _share_grid(predictions: Predictions, interval: str) -> Grid:
+    """Return predicted shares of the last answer, by group of a single attribute and by population."""
+    answers = list(dict.fromkeys(row.answer for row in predictions.shares))
+    rows: dict[tuple[str | None, str], list[PredictedShare]] = {}
+    for row in predictions.shares:
+        if row.axis is None or AXES not in row.axis:
+            rows.setdefault((row.axis, row.group), []).append(row)
+    return Grid(
+        ("predicted share", "raters", *answers, interval, "difference", interval),
+        tuple(
+            (
+                _name(axis or "population", group),
+                f"{shares[0].n_raters:,}",
+                *(format_short(share.estimate, 3) for share in shares),
+                f"{format_short(shares[-1].ci_low)} to {format_short(shares[-1].ci_high)}",
+                format_short(shares[-1].difference, 3),
+                UNKNOWN
+                if shares[-1].difference_ci_low is None
+                else f"{format_short(shares[-1].difference_ci_low)} to {format_short(shares[-1].difference_ci_high)}",
+            )
+            for (axis, group), shares in rows.items()
+        ),
+        f"Intervals are of {answers[-1]!r}; differences are from the group with the most raters.",
+    )
 
 
 def _notes(model: MultilevelModel) -> tuple[str, ...]:

@@ -17,6 +17,13 @@ from dissensus.stats.multilevel.fit import OrdinalFit
 from dissensus.stats.multilevel.importance import ImportanceWeights
 
 MOST_NAMED: Final = 5
+MOST_PREDICTIONS: Final = 40_000_000
+"""Predictions for draws, cells and items beyond which groups are predicted on a sample of the items."""
+FEWEST_ITEMS: Final = 100
+SMALLEST_SHARE: Final = 0.25
+"""Share of the draws that weighted ones must be worth to be better than unweighted ones."""
+LARGEST_K: Final = 0.7
+"""Pareto k above which importance weights have no useful mean (Vehtari et al. 2024)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +65,7 @@ class Predictions:
     labels: tuple[PredictedLabel, ...]
     changed: tuple[str, ...]
     warnings: tuple[str, ...]
+    notes: tuple[str, ...]
     pareto_k: float
     effective_draws: float
 
@@ -81,34 +89,60 @@ def predict_populations(
     draws = fit.approximation.draw(n_draws, rng)
     cells, populations = extend_cells(named, tables)
     groups = list(group_populations(named, cells))
-    equal = draws.resample(rng)
+    weighted = draws.importance.is_reliable and draws.importance.effective_draws >= SMALLEST_SHARE * len(
+        draws.thresholds
+    )
+    equal = draws.resample(rng) if weighted else draws
     every = [*groups, *populations]
     weights = np.array([population.weights for population in every]).reshape(len(every), len(cells))
     total = np.zeros((len(equal.thresholds), len(every), len(named.categories)))
     labels: list[PredictedLabel] = []
     changed: list[str] = []
     n_items = 0
-    for items, shares in predict_items(named, equal, cells, link=fit.link):
-        total += np.einsum("wc,scik->swk", weights, shares)
-        n_items += len(items)
+    items, notes = _choose_items(named, len(equal.thresholds) * len(cells), rng, every=bool(populations))
+    for block, shares in predict_items(named, equal, cells, items, link=fit.link):
+        answers = _weigh(weights, shares)
+        total += answers.sum(2)
+        n_items += len(block)
         if populations:
-            ids = [item_ids[item] for item in items]
-            by_population = np.einsum("wc,scik->wisk", weights[len(groups) :], shares)
-            block = [
-                _label(ids, population.name, answers, named.categories, confidence)
-                for population, answers in zip(populations, by_population, strict=True)
+            ids = [item_ids[item] for item in block]
+            parts = [
+                _label(
+                    ids, population.name, answers[:, len(groups) + place].swapaxes(0, 1), named.categories, confidence
+                )
+                for place, population in enumerate(populations)
             ]
-            labels += [label for part in block for label in part]
-            first = [{label.item_id: label.label for label in part} for part in block]
+            labels += [label for part in parts for label in part]
+            first = [{label.item_id: label.label for label in part} for part in parts]
             changed += [item for item in ids if len({names[item] for names in first}) > 1]
     return Predictions(
         shares=tuple(_describe(every, total / n_items, named.categories, confidence)),
         labels=tuple(labels),
         changed=tuple(changed),
         warnings=(*_warn_of_weights(draws.importance), *_warn_of_cells(named, cells, populations)),
+        notes=(*notes, *_describe_draws(draws.importance, weighted=weighted)),
         pareto_k=draws.importance.pareto_k,
         effective_draws=draws.importance.effective_draws,
     )
+
+
+def _choose_items(
+    named: NamedDesign, places: int, rng: np.random.Generator, *, every: bool
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return the items of the table, or a sample if predictions for all would take long, with a note that says so."""
+    items = np.unique(named.rows.item).astype(np.int64)
+    size = max(FEWEST_ITEMS, MOST_PREDICTIONS // places)
+    if every or len(items) <= size:
+        return items, ()
+    sample = np.sort(rng.choice(items, size, replace=False))
+    return sample, (f"Predicted shares are averages over {size:,} of {len(items):,} items, drawn at random.",)
+
+
+def _weigh(weights: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return shares by draw, population, item and answer, from those by draw, cell, item and answer."""
+    n_draws, n_cells, n_items, n_answers = shares.shape
+    weighted = weights @ shares.reshape(n_draws, n_cells, n_items * n_answers)
+    return np.asarray(weighted.reshape(n_draws, len(weights), n_items, n_answers))
 
 
 def _describe(
@@ -174,12 +208,24 @@ def _summarize(values: NDArray[np.float64], confidence: float) -> tuple[float, f
     return float(values.mean()), float(low), float(high)
 
 
-def _warn_of_weights(importance: ImportanceWeights) -> Iterator[str]:
-    if not importance.is_reliable:
+def _describe_draws(importance: ImportanceWeights, *, weighted: bool) -> Iterator[str]:
+    """Yield how draws approximate the distribution of parameters and effects."""
+    if weighted:
+        yield "Predicted shares have draws that are weighted towards the exact distribution."
+    else:
         yield (
-            f"The draws behind predicted shares are not reliable: the Pareto shape of their weights is "
-            f"{importance.pareto_k:.2f}, and they are worth {importance.effective_draws:.0f} independent draws. Intervals "
-            "may be too narrow; more draws, or a model with fewer terms, help."
+            "Predicted shares rest on a normal approximation of parameters and effects: draws weighted towards the "
+            f"exact distribution would be worth {importance.effective_draws:.0f} of {len(importance.weights)} "
+            "independent ones."
+        )
+
+
+def _warn_of_weights(importance: ImportanceWeights) -> Iterator[str]:
+    if importance.pareto_k > LARGEST_K:
+        yield (
+            "The normal approximation behind predicted shares may be poor: the Pareto k of weights towards the exact "
+            f"distribution is {importance.pareto_k:.2f}. Intervals may be too narrow; more ratings of each rater and "
+            "item, or a model with fewer terms, help."
         )
 
 
@@ -194,6 +240,6 @@ def _warn_of_cells(named: NamedDesign, cells: RaterCells, populations: Sequence[
             ]
             share = f"{100 * population.weights[empty].sum():.3g} %"
             yield (
-                f"{share} of the population {population.name} are in crossed groups without a rater, whose answers come "
-                f"from the model alone: {format_list(names, MOST_NAMED)}."
+                f"{share} of the population {population.name} are in crossed groups without a rater, whose answers "
+                f"come from the model alone: {format_list(names, MOST_NAMED)}."
             )

@@ -7,10 +7,12 @@ from statistics import NormalDist
 from typing import Final
 
 import numpy as np
+import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.model.contrasts import INTERCEPT, EffectName
 from dissensus.pipeline.model.design import NamedDesign, build_design
+from dissensus.pipeline.model.prediction import rater_columns
 from dissensus.pipeline.model.presets import preset_formula
 from dissensus.pipeline.model.result import (
     LARGE_EFFECT,
@@ -21,8 +23,10 @@ from dissensus.pipeline.model.result import (
     ModelThreshold,
     MultilevelModel,
 )
+from dissensus.pipeline.model.shares import Predictions, predict_populations
 from dissensus.schema.formula import Formula, parse_formula
 from dissensus.schema.numbers import check_whole
+from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.fit import Link, OrdinalFit, fit_ordinal
 from dissensus.stats.multilevel.importance import certify_laplace
@@ -36,15 +40,17 @@ LARGEST_ERROR: Final = 1.5
 """Standard error of the logarithm of a standard deviation beyond which it has no interval: it may be 0."""
 
 
-def fit_model(
+def fit_model(  # noqa: PLR0913 - options are keyword-only
     ratings: Ratings,
     formula: str | Formula | None = None,
     *,
     preset: str | None = None,
     base: Mapping[str, str] | None = None,
     link: Link = "probit",
+    widths: bool = False,
     confidence: float = 0.95,
-    draws: int = 200,
+    populations: Mapping[str, pl.DataFrame] | None = None,
+    draws: int = 400,
     seed: int = 0,
 ) -> MultilevelModel:
     r"""Fit a multilevel model of ordered answers: fixed effects, and effects of raters and items that are random.
@@ -71,10 +77,18 @@ def fit_model(
         first in the declared order, else of the alphabet.
     link
         "probit" for normal errors on the latent scale, "logit" for logistic ones.
+    widths
+        Give each rater a width: a random effect on the logarithm of the distances between thresholds, correlated with
+        the rater's other effects.
     confidence
         Confidence level of the intervals.
+    populations
+        Tables of populations by name, for which answers are predicted: counts of crossed groups (a column for each
+        attribute of raters in the formula, and `count`), or margins (columns `column`, `level`, `count`), which are
+        raked.
     draws
-        Number of draws for the certificate of Laplace's approximation, an even number of at least 26; 0 for none.
+        Number of draws for the certificate of Laplace's approximation and for predicted shares, an even number of at
+        least 26; 0 for neither.
     seed
         Seed of these draws.
 
@@ -112,11 +126,12 @@ def fit_model(
     if draws % 2 or 0 < draws < FEWEST_DRAWS:
         raise InvalidInput(f"draws is {draws}; give an even number of at least {FEWEST_DRAWS}, or 0 for none.")
     parsed, lacking = _choose_formula(ratings, formula, preset)
-    named = build_design(ratings, parsed, base=base)
+    named = build_design(ratings, parsed, base=base, widths=widths)
     fit = fit_ordinal(named.design, link=link)
     z = NORMAL.inv_cdf(0.5 + confidence / 2)
     deviations = tuple(_deviations(named, fit, z))
     certificate = _certify(fit, draws, seed) if draws else None
+    predictions = _predict(ratings, named, fit, populations or {}, draws=draws, seed=seed, confidence=confidence)
     return MultilevelModel(
         effects=tuple(_effects(named, fit, z)),
         thresholds=tuple(_thresholds(named, fit, z)),
@@ -125,6 +140,7 @@ def fit_model(
         integration=fit.integration,
         n_parameters=fit.n_parameters,
         certificate=certificate,
+        predictions=predictions,
         formula=str(named.formula),
         link=link,
         base=dict(named.base),
@@ -133,8 +149,15 @@ def fit_model(
         n_raters=named.n_raters,
         n_items=named.n_items,
         n_ratings=fit.n_ratings,
-        warnings=(*lacking, *named.warnings, *_warn_of_zeros(deviations), *_warn_of_approximation(certificate)),
-        notes=named.notes,
+        warnings=(
+            *lacking,
+            *named.warnings,
+            *_warn_of_zeros(deviations),
+            *_warn_of_singular(fit),
+            *_warn_of_approximation(certificate),
+            *(predictions.warnings if predictions else ()),
+        ),
+        notes=(*named.notes, *(predictions.notes if predictions else ())),
         version=version("dissensus"),
     )
 
@@ -214,6 +237,16 @@ def _warn_of_zeros(deviations: Sequence[ModelDeviation]) -> Iterator[str]:
             )
 
 
+def _warn_of_singular(fit: OrdinalFit) -> Iterator[str]:
+    """Yield a warning for each term whose effects determine each other."""
+    for term in fit.random:
+        if term.is_singular and not term.has_vanished:
+            yield (
+                f"The {len(term.sds)} effects of each {term.name} determine each other: a correlation, or a "
+                "combination of correlations, is estimated as 1. Fewer slopes describe the ratings as well."
+            )
+
+
 def _certify(fit: OrdinalFit, draws: int, seed: int) -> ModelCertificate:
     """Return the certificate of the fit's approximation."""
     at = fit.approximation
@@ -226,6 +259,25 @@ def _certify(fit: OrdinalFit, draws: int, seed: int) -> ModelCertificate:
         correction=result.correction,
         correction_error=result.correction_error,
     )
+
+
+def _predict(
+    ratings: Ratings,
+    named: NamedDesign,
+    fit: OrdinalFit,
+    populations: Mapping[str, pl.DataFrame],
+    *,
+    draws: int,
+    seed: int,
+    confidence: float,
+) -> Predictions | None:
+    """Return the predicted shares of groups and populations; None without draws or attributes of raters."""
+    if populations and not draws:
+        raise InvalidInput("Populations need draws, and draws is 0; give an even number, such as 400.")
+    if not draws or not (populations or rater_columns(named)):
+        return None
+    item_ids = ratings.items[ITEM_ID].to_list()
+    return predict_populations(named, fit, item_ids, populations, n_draws=draws, seed=seed, confidence=confidence)
 
 
 def _warn_of_approximation(certificate: ModelCertificate | None) -> Iterator[str]:

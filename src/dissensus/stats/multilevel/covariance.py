@@ -10,6 +10,9 @@ import numpy as np
 from dissensus.stats.multilevel.design import RandomTerm
 from dissensus.stats.result import FloatArray
 
+# Logarithm below which a diagonal element stays, so that covariance matrices have an inverse.
+SMALLEST = -11.0
+
 
 def count_parameters(term: RandomTerm) -> int:
     """Count the parameters of a term's covariance."""
@@ -19,11 +22,17 @@ def count_parameters(term: RandomTerm) -> int:
 def cholesky_factor(term: RandomTerm, parameters: FloatArray) -> FloatArray:
     """Return the lower triangular factor of a term's covariance, shape (D, D)."""
     if term.structure == "identity":
-        return np.diag(np.full(term.size, np.exp(parameters[0])))
+        return np.diag(np.full(term.size, np.exp(max(parameters[0], SMALLEST))))
     factor = np.zeros((term.size, term.size))
     factor[np.tril_indices(term.size, -1)] = parameters[term.size :]
-    np.fill_diagonal(factor, np.exp(parameters[: term.size]))
+    np.fill_diagonal(factor, np.exp(np.maximum(parameters[: term.size], SMALLEST)))
     return factor
+
+
+def invert_covariance(factor: FloatArray) -> FloatArray:
+    """Return the inverse of the covariance matrix with this factor."""
+    inverse = np.linalg.inv(factor)
+    return np.asarray(inverse.T @ inverse, float)
 
 
 def parameter_gradient(term: RandomTerm, factor: FloatArray, gradient: FloatArray) -> FloatArray:

@@ -55,6 +55,9 @@ class RandomEffects:
         Most likely effects of each group, given the answers, shape (G, D).
     sd_errors
         Standard errors of the logarithms of `sds`, shape (D,); NaN if effects have vanished.
+    is_singular
+        True if a standard deviation is zero, or a correlation or a combination of them is one: the estimate lies on the
+        boundary, and standard errors hold it there.
     """
 
     name: str
@@ -62,10 +65,11 @@ class RandomEffects:
     correlations: FloatArray
     modes: FloatArray
     sd_errors: FloatArray
+    is_singular: bool
 
     @property
     def has_vanished(self) -> bool:
-        """Whether some effects of the term have an estimated standard deviation of zero."""
+        """True if some effects of the term have an estimated standard deviation of zero."""
         return bool(np.isnan(self.sd_errors).any())
 
     @property
@@ -88,7 +92,7 @@ class OrdinalFit:
         Random effects of each term, in the order of the design.
     covariance
         Covariance matrix of the estimates: thresholds, coefficients, then parameters of the random effects' covariance;
-        NaN for a term whose effects have vanished.
+        NaN for those on the boundary.
     log_likelihood
         Log marginal likelihood, with all constants.
     n_parameters, n_ratings
@@ -280,11 +284,12 @@ def _curvature(likelihood: LaplaceLikelihood, parameters: FloatArray, start: Flo
 
 
 def _at_boundary(likelihood: LaplaceLikelihood, parameters: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return which parameters belong to a term with a standard deviation of almost zero."""
+    """Return which parameters are the logarithm of a diagonal element of almost zero."""
     boundary = np.zeros(len(parameters), bool)
     for term, part in zip(likelihood.design.random, likelihood.covariance_slices, strict=True):
         diagonal = np.diag(cholesky_factor(term, parameters[part]))
-        boundary[part] = diagonal.min() < SMALLEST_SD
+        n = 1 if term.structure == "identity" else term.size
+        boundary[part.start : part.start + n] = diagonal[:n] < SMALLEST_SD
     return boundary
 
 
@@ -304,10 +309,13 @@ def _random_effects(
         derivatives[diagonal, diagonal] = np.diag(factor) ** 2 / sds**2
         rows, columns = np.tril_indices(term.size, -1)
         derivatives[rows, term.size + np.arange(len(rows))] = factor[rows, columns] / sds[rows] ** 2
+    # Parameters at the boundary have no variance, and move no other standard deviation.
+    variances = np.diag(derivatives @ np.nan_to_num(covariance) @ derivatives.T)
     return RandomEffects(
         name=term.name,
         sds=sds,
         correlations=matrix / np.outer(sds, sds),
         modes=modes,
-        sd_errors=np.sqrt(np.diag(derivatives @ covariance @ derivatives.T)),
+        sd_errors=np.where(sds < SMALLEST_SD, np.nan, np.sqrt(variances)),
+        is_singular=bool((np.diag(factor) < SMALLEST_SD).any()),
     )

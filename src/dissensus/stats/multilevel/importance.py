@@ -38,7 +38,7 @@ class ImportanceWeights:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether `pareto_k` is at most min(1 - 1 / log10(S), 0.7), Vehtari et al.'s limit."""
+        """True if `pareto_k` is at most min(1 - 1 / log10(S), 0.7), Vehtari et al.'s limit."""
         return self.pareto_k <= min(1 - 1 / math.log10(len(self.weights)), 0.7)
 
 

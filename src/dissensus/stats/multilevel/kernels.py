@@ -633,7 +633,7 @@ def fill_information(
 
 
 @compiled()
-def fill_cumulative(
+def fill_shares(
     location: Any,
     variance: Any,
     thresholds: Any,
@@ -642,13 +642,13 @@ def fill_cumulative(
     nodes: Any,
     node_weights: Any,
     link: int,
-    cumulative: Any,
+    shares: Any,
 ) -> None:
-    """Fill the probability of at most each category, by draw and place, averaged over a new rater's effects.
+    """Fill the probability of each category, by draw and place, averaged over a new rater's effects.
 
     Shapes: `location` and `variance` (S, Q) of the rater's effect on it, given the width; `thresholds` (S, T);
     `width_sds` and `width_slopes` (S,), the standard deviation of log widths and the regression of the location's
-    effect on them, empty without widths; `cumulative` (S, Q, T). The normal distribution of effects is integrated
+    effect on them, empty without widths; `shares` (S, Q, T + 1). The normal distribution of effects is integrated
     exactly with the probit link, and by the nodes of Gauss–Hermite quadrature otherwise.
     """
     n_thresholds = thresholds.shape[1]
@@ -657,6 +657,7 @@ def fill_cumulative(
         centre = 0.5 * (thresholds[s, 0] + thresholds[s, n_thresholds - 1])
         for q in range(location.shape[1]):
             sd = math.sqrt(variance[s, q])
+            below = 0.0
             for t in range(n_thresholds):
                 total = 0.0
                 for w in range(nodes.shape[0] if has_width else 1):
@@ -671,4 +672,6 @@ def fill_cumulative(
                     else:
                         for j in range(nodes.shape[0]):
                             total += share * node_weights[j] * _upper_tail(1, -(edge - sd * nodes[j]))
-                cumulative[s, q, t] = total
+                shares[s, q, t] = total - below
+                below = total
+            shares[s, q, n_thresholds] = 1 - below

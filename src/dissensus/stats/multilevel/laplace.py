@@ -17,7 +17,12 @@ import numpy as np
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.multilevel import kernels
-from dissensus.stats.multilevel.covariance import cholesky_factor, count_parameters, parameter_gradient
+from dissensus.stats.multilevel.covariance import (
+    cholesky_factor,
+    count_parameters,
+    invert_covariance,
+    parameter_gradient,
+)
 from dissensus.stats.multilevel.design import ModelDesign, ModelLayout
 from dissensus.stats.multilevel.kernels import Predictors
 from dissensus.stats.result import FloatArray
@@ -134,7 +139,7 @@ class LaplaceLikelihood:
         return self._v.shape[0], self._v.shape[1]
 
     def is_allowed(self, parameters: FloatArray) -> bool:
-        """Whether thresholds ascend and all parameters are finite."""
+        """Return True if thresholds ascend and all parameters are finite."""
         return bool(np.isfinite(parameters).all() and (np.diff(parameters[: self.n_thresholds]) > 0).all())
 
     def mode(self, parameters: FloatArray) -> Mode:
@@ -320,7 +325,7 @@ class LaplaceLikelihood:
         factors = [
             cholesky_factor(term, parameters[part]) for term, part in zip(terms, self.covariance_slices, strict=True)
         ]
-        precisions = [np.asarray(np.linalg.inv(factor @ factor.T), float) for factor in factors]
+        precisions = [invert_covariance(factor) for factor in factors]
         inner = np.zeros((self._v.shape[1], self._v.shape[1]))
         place = 0
         for j in self.layout.inner:
@@ -368,7 +373,7 @@ class LaplaceLikelihood:
 
     @property
     def _is_dense(self) -> bool:
-        """Whether the block between outer and inner effects is a dense matrix of moderate size."""
+        """True if the block between outer and inner effects is a dense matrix of moderate size."""
         return self._v.size * len(self._u) <= SPARSE_FACTOR * self.layout.ratings.places.size * self._v.shape[1]
 
     def _spread(self, cross: FloatArray) -> FloatArray:
@@ -389,7 +394,7 @@ class LaplaceLikelihood:
         """Fill the gradient by one term's covariance, given its effects, their adjoints and summed variances."""
         term, part = self.design.random[term_number], self.covariance_slices[term_number]
         factor = cholesky_factor(term, parameters[part])
-        precision = np.linalg.inv(factor @ factor.T)
+        precision = invert_covariance(factor)
         mixed = adjoint.T @ effects
         by_covariance = precision @ (effects.T @ effects + variance - 0.5 * (mixed + mixed.T)) @ precision
         by_covariance -= term.n_groups * precision

@@ -14,6 +14,11 @@ TOLERANCE = 1e-9
 # Least share of the expected gain that a step must bring (Armijo).
 SUFFICIENT = 1e-4
 SHORTEST = 1e-10
+# Share of the value that is rounding, steps in a row that bring no more, and a gain that rounding may hide. Where a
+# parameter goes to infinity, the value has its limit while the expected gain never vanishes.
+ROUNDING = 1e-10
+MOST_STALLED = 3
+NEGLIGIBLE = 1e-2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,10 +64,11 @@ def maximize(
     """
     x, (value, gradient) = start, function(start)
     inverse = np.linalg.inv(information)
+    stalled = 0
     for iteration in range(MAX_ITERATIONS):
         step = inverse @ gradient
         gain = float(gradient @ step)
-        if gain < TOLERANCE:
+        if gain < TOLERANCE or stalled == MOST_STALLED:
             return Maximum(parameters=x, value=value, gradient=gradient, n_iterations=iteration)
         size = min(1.0, float(1 / np.max(np.abs(step) / longest)))
         new, (new_value, new_gradient) = x, (-np.inf, gradient)
@@ -73,7 +79,10 @@ def maximize(
                 break
             size /= 2
         else:
-            break
+            if gain > NEGLIGIBLE:
+                break
+            return Maximum(parameters=x, value=value, gradient=gradient, n_iterations=iteration)
+        stalled = stalled + 1 if new_value - value < ROUNDING * abs(value) else 0
         moved, change = new - x, gradient - new_gradient
         curvature = float(moved @ change)
         if curvature > 1e-12:

@@ -6,12 +6,15 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dissensus.stats.multilevel.covariance import cholesky_factor
-from dissensus.stats.multilevel.importance import ImportanceWeights, smooth_weights
+from dissensus.stats.multilevel.importance import ImportanceWeights, certify_laplace, smooth_weights
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood, Mode
 from dissensus.stats.result import FloatArray
 
 # Degrees of freedom of the t distribution of parameters.
 DEGREES: Final = 10
+# Draws of effects at the estimates, and the share of them that independent draws must be worth.
+CHECKED: Final = 100
+NORMAL_SHARE: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,9 +91,9 @@ class NormalApproximation:
         """Draw parameters and effects, in opposite pairs, and weight them by the exact density.
 
         First, effects are drawn around a mode that follows the parameters linearly, with the Hessian at the estimates.
-        If the weights of these draws are not reliable and the model has no widths, parameters are drawn from a t
-        distribution, and effects around their mode at each draw with the Hessian there, which takes about ten times as
-        long.
+        If the weights of these draws are not reliable although effects are almost normal given the parameters, then
+        parameters are drawn from a t distribution, and effects around their mode at each draw with the Hessian there,
+        which takes about ten times as long.
 
         Parameters
         ----------
@@ -100,16 +103,21 @@ class NormalApproximation:
             Source of the draws.
         """
         pairs = max(-(-n_draws // 2), 13)
-        draws = self._collect([draw for _ in range(pairs) for draw in self._draw_linear(rng)])
-        # Effects of widths that answers barely bound are far from normal around any mode.
-        if draws.importance.is_reliable or self.likelihood.layout.has_width:
+        root = self._root()
+        draws = self._collect([draw for _ in range(pairs) for draw in self._draw_linear(root, rng)])
+        if draws.importance.is_reliable or not self._is_normal_given_parameters(rng):
             return draws
-        return self._collect([draw for _ in range(pairs) for draw in self._draw_renewed(rng)])
+        return self._collect([draw for _ in range(pairs) for draw in self._draw_renewed(root, rng)])
 
-    def _draw_linear(self, rng: np.random.Generator) -> list[Draw]:
+    def _is_normal_given_parameters(self, rng: np.random.Generator) -> bool:
+        """Return True if draws of effects at the estimates have almost equal weights."""
+        certificate = certify_laplace(self.likelihood, self.mode, n_draws=CHECKED, rng=rng)
+        return certificate.importance.effective_draws > NORMAL_SHARE * CHECKED
+
+    def _draw_linear(self, root: FloatArray, rng: np.random.Generator) -> list[Draw]:
         """Draw a pair of opposites around the estimates."""
-        noise, z, w, half = self._draw_noise(rng)
-        change = self._root @ noise
+        noise, z, w, half = self._draw_noise(root.shape[1], rng)
+        change = root @ noise
         u, v = self.likelihood.transform_noise(self.mode, z, w)
         u += self.curvature.by_u.T @ change
         v += np.tensordot(change, self.curvature.by_v, axes=1)
@@ -119,11 +127,11 @@ class NormalApproximation:
             for s in (1, -1)
         ]
 
-    def _draw_renewed(self, rng: np.random.Generator) -> list[Draw]:
+    def _draw_renewed(self, root: FloatArray, rng: np.random.Generator) -> list[Draw]:
         """Draw opposite parameters from a t distribution, and effects around their mode at each."""
-        noise, z, w, half = self._draw_noise(rng)
+        noise, z, w, half = self._draw_noise(root.shape[1], rng)
         noise /= np.sqrt(rng.chisquare(DEGREES) / DEGREES)
-        change = self._root @ noise
+        change = root @ noise
         log_density = -0.5 * (DEGREES + noise.size) * float(np.log1p(noise @ noise / DEGREES)) - half
         draws = []
         for s in (1, -1):
@@ -137,11 +145,13 @@ class NormalApproximation:
             draws.append(self._weigh(parameters, mode.u + u, mode.v + v, log_density + determinant))
         return draws
 
-    def _draw_noise(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    def _draw_noise(
+        self, n_directions: int, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Draw noise of parameters, outer and inner effects, and half the sum of squares of the latter two."""
         z, w = rng.standard_normal(self.mode.u.shape), rng.standard_normal(self.mode.v.shape)
         half = 0.5 * (float(z @ z) + float((w * w).sum()))
-        noise = np.asarray(rng.standard_normal(self._root.shape[1]))
+        noise = np.asarray(rng.standard_normal(n_directions))
         return noise, z, w, half
 
     def _weigh(self, parameters: FloatArray, u: FloatArray, v: FloatArray, log_density: float) -> Draw:
@@ -150,7 +160,6 @@ class NormalApproximation:
             return Draw(parameters, u, v, -np.inf)
         return Draw(parameters, u, v, self.likelihood.log_joint_at(parameters, u, v) - log_density)
 
-    @property
     def _root(self) -> FloatArray:
         """Matrix whose product with its transpose is the covariance of the parameters, without directions of zero."""
         values, vectors = np.linalg.eigh(np.nan_to_num(self.curvature.covariance))

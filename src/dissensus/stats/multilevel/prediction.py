@@ -77,8 +77,8 @@ def predict_shares(location: FloatArray, thresholds: FloatArray, variation: Rate
         sds = variation.width_sds
         slopes = variation.width_covariances / np.maximum(sds, 1e-12) ** 2
         variance = np.maximum(variance - (slopes * variation.width_covariances)[:, None], 0)
-    cumulative = np.empty((*location.shape, thresholds.shape[1]))
-    kernels.fill_cumulative(
+    shares = np.empty((*location.shape, thresholds.shape[1] + 1))
+    kernels.fill_shares(
         np.ascontiguousarray(location),
         np.ascontiguousarray(variance),
         np.ascontiguousarray(thresholds),
@@ -87,6 +87,6 @@ def predict_shares(location: FloatArray, thresholds: FloatArray, variation: Rate
         points,
         weights / weights.sum(),
         link,
-        cumulative,
+        shares,
     )
-    return np.diff(cumulative, axis=2, prepend=0.0, append=1.0)
+    return shares
