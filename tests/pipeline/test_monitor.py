@@ -159,6 +159,7 @@ def test_agreement_and_its_intervals_are_those_of_analyse() -> None:
         assert group.agreement.estimate == pytest.approx(row.estimate, abs=1e-12)
         assert group.agreement.low == pytest.approx(row.ci_low, abs=1e-9)
         assert group.agreement.high == pytest.approx(row.ci_high, abs=1e-9)
+        assert group.agreement.warning == row.warning == "interval too narrow: fewer than 100 items"
 
 
 def test_raters_are_flagged_as_vet_flags_them() -> None:
@@ -238,14 +239,29 @@ def test_ordinal_steps_are_measured_as_steps_and_in_two_classes() -> None:
     assert [one.n_items for one in result.measures] == [40, 39, 40, 39]
     counts = (steps[:, :, None] == np.arange(5)).sum(axis=1)
     counts[0, 4] += 1
-    expected = agreement_interval(counts, level="ordinal", replicates=200)
-    assert (ordinal.agreement.estimate, ordinal.agreement.low) == (expected.estimate.estimate, expected.low)
+    over_items = agreement_interval(counts, level="ordinal", replicates=200)
+    assert ordinal.agreement.estimate == over_items.estimate.estimate
     assert kappa.agreement.estimate == fleiss_kappa(counts[1:]).estimate
     two = np.stack([counts[:, :3].sum(axis=1), counts[:, 3:].sum(axis=1)], axis=1)
     assert alpha_of_two.agreement.estimate == krippendorff_alpha(two).estimate
     assert kappa_of_two.agreement.estimate == fleiss_kappa(two[1:]).estimate
     assert kappa_of_two.name == "Fleiss' kappa, from 3 on or below it"
     assert figures(collect(make_batch())).measures == ()
+
+
+def test_ordinal_agreement_has_the_interval_of_analyse_over_raters_and_items() -> None:
+    steps = np.clip(np.random.default_rng(6).integers(0, 5, 12)[:, None] + np.arange(4) - 2, 0, 4)
+    rows = [(f"i{i}", f"r{r}", str(step)) for i, of_item in enumerate(steps.tolist()) for r, step in enumerate(of_item)]
+    table = pl.DataFrame(rows, schema=("item_id", "rater_id", "Q_success"), orient="row")
+    ratings = Ratings.from_frame(table, categories=list("01234"))
+    (expected,) = (row for row in analyse(ratings, level="ordinal", bootstrap=200).overall if row.metric == "irr")
+    state = MonitorState(read_scales(load_questionnaire("red-team-review")))
+    state.add([_review(int(rater[1:]), int(item[1:]), int(step)) for item, rater, step in rows])
+    ordinal, *_ = compute_figures(state, people(4), dict.fromkeys(ratings.items["item_id"]), {}).measures
+    assert ordinal.agreement.estimate == pytest.approx(expected.estimate, abs=1e-12)
+    assert ordinal.agreement.low == pytest.approx(expected.ci_low, abs=1e-9)
+    assert ordinal.agreement.high == pytest.approx(expected.ci_high, abs=1e-9)
+    assert ordinal.agreement.warning == expected.warning
 
 
 def test_agreement_without_shared_items_is_undefined() -> None:

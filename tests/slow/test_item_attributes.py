@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dissensus.pipeline.analyse.coverage import FEWEST_ITEMS_OF_VALUE
+from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 from dissensus.stats.bootstrap import draw_resamples, two_way_interval
 
 pytestmark = pytest.mark.slow

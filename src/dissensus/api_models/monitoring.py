@@ -33,6 +33,9 @@ class AgreementResource(Resource):
     low: float | None
     high: float | None
     reason: Annotated[str | None, Field(description="Reason if it is undefined.")]
+    warning: Annotated[
+        str | None, Field(description="Reason why the interval may be too narrow or too wide, as in `analyse`.")
+    ]
 
 
 class GroupResource(Resource):
@@ -52,7 +55,7 @@ class GroupResource(Resource):
 
 
 class CoefficientResource(Resource):
-    """Another agreement coefficient of all raters, with its interval over items."""
+    """Another agreement coefficient of all raters."""
 
     name: str
     n_items: Annotated[int, Field(description="Items with enough ratings for this coefficient.")]

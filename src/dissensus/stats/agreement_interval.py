@@ -1,4 +1,4 @@
-"""Bootstrap intervals of agreement over items."""
+"""Bootstrap intervals of agreement: over raters and items, or over items where counts carry no raters."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,11 +9,14 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
-from dissensus.stats.bootstrap import interval
+from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
 from dissensus.stats.counts import check_counts
+from dissensus.stats.design import METRICS, Codes, Design, chunks
 from dissensus.stats.distance import Level, squared_distances
+from dissensus.stats.groups.statistics import published_statistics
 from dissensus.stats.result import Estimate, FloatArray, check_confidence
 
+IRR: Final = METRICS.index("irr")
 Coefficient: TypeAlias = Literal["krippendorff_alpha", "fleiss_kappa"]
 
 
@@ -46,9 +49,9 @@ def agreement_interval(
     r"""Estimate agreement with a bootstrap interval over items.
 
     Items are resampled with replacement, each with all its ratings; the ends are recentred percentiles (Gwet 2014,
-    chapter 5, of subjects as a sample; `dissensus.stats.bootstrap.interval`). The interval is meant for designs that
-    assign each item a few of many raters. Where the same raters rate every item, it does not generalise to other
-    raters.
+    chapter 5, of subjects as a sample; `dissensus.stats.bootstrap.interval`). Counts carry no raters, so the interval
+    does not generalise to other raters: it is meant for designs that assign each item a few of many raters. Where
+    raters are known, take `alpha_intervals`.
 
     Parameters
     ----------
@@ -107,6 +110,56 @@ def agreement_interval(
     if not np.isfinite([low, high]).all():
         return AgreementInterval(estimate=estimate, low=None, high=None)
     return AgreementInterval(estimate=estimate, low=float(low), high=float(high))
+
+
+def alpha_intervals(
+    design: Design, group: Codes, seeds: list[np.random.SeedSequence], *, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    r"""Return the two-way bootstrap interval of Krippendorff's alpha of each group of raters.
+
+    Raters are drawn within their group and items from all, with replacement; see
+    `dissensus.stats.bootstrap.two_way_interval`. Two copies of one rater do not form a pair.
+
+    Parameters
+    ----------
+    design
+        The ratings; alpha is at the level of `Design.scale`.
+    group
+        Group of each rater, shape (R,); negative for raters who are left out.
+    seeds
+        One seed per replicate.
+    confidence
+        Confidence level, between 0 and 1.
+
+    Returns
+    -------
+    low, high : ndarray, shape (G,)
+        NaN where alpha, or every replicate, is undefined.
+
+    Examples
+    --------
+    Two raters who agree on two items of three:
+
+    >>> design = Design(np.tile(np.arange(3), 2), np.repeat([0, 1], 3), np.array([0, 1, 1, 0, 1, 0]), 3, 2, 2)
+    >>> low, high = alpha_intervals(design, np.array([0, 0]), np.random.SeedSequence(1).spawn(200))
+    >>> low.shape, bool(low[0] < high[0])
+    ((1,), True)
+    """
+    group = group.astype(np.int32)
+    inside = np.arange(int(group.max()) + 1)
+    outside = np.full_like(inside, -1)
+    parts: list[list[FloatArray]] = [[], [], []]
+    for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(inside))):
+        raters, items = draw_resamples([seeds[b] for b in chunk], group, design.n_items)
+        for part, (rater_weight, item_weight) in zip(
+            parts, ((raters, items), (raters, None), (None, items)), strict=True
+        ):
+            drawn = published_statistics(
+                design, group[None], inside, outside, rater_weight=rater_weight, item_weight=item_weight
+            )
+            part.append(drawn[..., IRR])
+    observed = published_statistics(design, group[None], inside, outside)[0, :, IRR]
+    return two_way_interval(observed, *(np.concatenate(part) for part in parts), confidence=confidence)
 
 
 def dichotomise(counts: npt.ArrayLike, first: int) -> npt.NDArray[np.int64]:

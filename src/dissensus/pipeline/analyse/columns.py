@@ -19,9 +19,6 @@ COMPARED: Final = ("pairwise_agreement", "irr", "negentropy", "plurality_size", 
 
 DIFFERENCES: Final = tuple(f"{metric}_difference" for metric in COMPARED)
 
-OF_GROUP: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr", "negentropy", "plurality_size")
-"""Statistics of a group alone."""
-
 SMALL_SAMPLE: Final = (
     "answer_share",
     "answer_mean",

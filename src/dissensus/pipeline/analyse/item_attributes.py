@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.analyse.coverage import FEWEST_ITEMS_OF_VALUE
+from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 from dissensus.pipeline.analyse.result import Analysis, ItemRow, Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.schema.campaign.gold import DEGREES

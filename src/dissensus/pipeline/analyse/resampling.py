@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES, OF_GROUP, SMALL_SAMPLE, UNBIASED
+from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES, SMALL_SAMPLE, UNBIASED
 from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
-from dissensus.pipeline.analyse.coverage import IntervalDesign
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
 from dissensus.stats.design import METRICS, Design, chunks
+from dissensus.stats.groups.coverage import OF_GROUP, IntervalDesign
 from dissensus.stats.groups.statistics import (
     GroupStatistics,
     group_statistics,

@@ -11,7 +11,7 @@ import polars as pl
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES
-from dissensus.pipeline.analyse.coverage import FEWEST_ITEMS_OF_VALUE, WIDE
+from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE, WIDE
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 from dissensus.schema.axes import resolve_axis

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES, OF_GROUP
+from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES
 from dissensus.pipeline.analyse.comparisons import AxisComparison
-from dissensus.pipeline.analyse.coverage import IntervalDesign, warn_of_coverage
 from dissensus.pipeline.analyse.resampling import Floats, GroupTable
 from dissensus.pipeline.analyse.result import Row
 from dissensus.stats.agreement import krippendorff_alpha
@@ -18,6 +17,7 @@ from dissensus.stats.association import gai
 from dissensus.stats.cohesion import negentropy, plurality_size
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement, xrr
 from dissensus.stats.design import Design
+from dissensus.stats.groups.coverage import OF_GROUP, IntervalDesign, warn_of_coverage
 from dissensus.stats.groups.estimates import (
     agreement_difference,
     answer_mean,

@@ -15,7 +15,7 @@ from dissensus.pipeline.analyse.comparisons import (
     build_pool_comparison,
     compare_axis,
 )
-from dissensus.pipeline.analyse.coverage import describe_interval_designs
+from dissensus.stats.groups.coverage import describe_interval_designs
 from dissensus.pipeline.analyse.item_attributes import (
     analyse_item_attributes,
     describe_attributes,
@@ -232,7 +232,7 @@ def estimate_axis(design: Design, axis: AxisComparison, answer: int, columns: tu
         compute_estimates(design, axis, answer, columns),
         compute_between_share(design, axis),
         columns=columns,
-        designs=describe_interval_designs(design, axis),
+        designs=describe_interval_designs(design, axis.codes, axis.inside, axis.outside),
     )
 
 

@@ -1,7 +1,7 @@
 """Computation of monitoring figures from the accumulated state."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -21,11 +21,11 @@ from dissensus.pipeline.monitor.results import (
 )
 from dissensus.pipeline.monitor.state import MonitorState, QuestionScales
 from dissensus.stats.agreement import krippendorff_alpha
-from dissensus.stats.agreement_interval import Coefficient, agreement_interval, dichotomise, select_equally_rated
-from dissensus.stats.bootstrap import draw_resamples, two_way_interval
+from dissensus.stats.agreement_interval import agreement_interval, alpha_intervals, dichotomise, select_equally_rated
 from dissensus.stats.criteria import Criteria, describe_criteria, meets_criteria
-from dissensus.stats.design import METRICS, Design, chunks, statistics
-from dissensus.stats.distance import Level
+from dissensus.stats.design import Design
+from dissensus.stats.groups.coverage import describe_interval_designs, warn_of_coverage
+from dissensus.stats.groups.scale import build_ordered_scale
 from dissensus.stats.result import none_if_nan
 from dissensus.stats.vetting import answer_times, label_use, plurality_agreement
 
@@ -34,7 +34,6 @@ REPLICATES: Final = 200
 SEED: Final = 0
 HOUR_S, DAY_S = 3600, 86_400
 N_HOURS: Final = 48
-IRR: Final = METRICS.index("irr")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +123,16 @@ def _compute_groups(
 ) -> list[GroupFigures]:
     """Return the figures of the groups of an axis that have ratings; of the pool always."""
     intervals = _compute_intervals(ratings.design, codes, len(names), replicates)
+    warnings = _warn_of_intervals(ratings.design, codes, len(names))
     rows_of = [np.flatnonzero((codes == code)[ratings.raters]) for code in range(len(names))] if len(codes) else []
     return [
-        _compute_group(ratings, axis, name, rows, _measure_agreement(ratings.design, codes == code, intervals[:, code]))
+        _compute_group(
+            ratings,
+            axis,
+            name,
+            rows,
+            _measure_agreement(ratings.design, codes == code, intervals[:, code], warnings[code]),
+        )
         for code, (name, rows) in enumerate(zip(names, rows_of or [np.zeros(0, np.int64)] * len(names), strict=True))
         if axis == "" or rows.size
     ]
@@ -156,38 +162,60 @@ def _count_answers(codes: Codes, scale: Sequence[str]) -> tuple[int, ...]:
 
 
 def _measure_agreement(
-    design: Design | None, member: npt.NDArray[np.bool_], ends: npt.NDArray[np.float64]
+    design: Design | None, member: npt.NDArray[np.bool_], ends: npt.NDArray[np.float64], warning: str | None
 ) -> PoolAgreement:
     if design is None:
         return PoolAgreement(estimate=None, reason="Nothing is asked on a scale, or nothing is rated yet.")
     try:
-        estimate = krippendorff_alpha(design.counts(np.where(member, 0, -1))[0]).estimate
+        counts, scale = design.counts(np.where(member, 0, -1))[0], design.scale
+        estimate = krippendorff_alpha(counts, level="nominal" if scale is None else scale.level).estimate
     except UndefinedEstimate as error:
         return PoolAgreement(estimate=None, reason=str(error))
     low, high = (float(end) if np.isfinite(end) else None for end in ends)
-    return PoolAgreement(estimate=estimate, low=low, high=high)
+    return PoolAgreement(estimate=estimate, low=low, high=high, warning=warning if low is not None else None)
+
+
+def _warn_of_intervals(design: Design | None, codes: npt.NDArray[np.int32], n_groups: int) -> list[str | None]:
+    """Return the warning of the interval of each group."""
+    if design is None:
+        return [None] * n_groups
+    rated = np.bincount(design.raters, minlength=design.n_raters) > 0
+    described = describe_interval_designs(
+        design, np.where(rated, codes, -1), np.arange(n_groups), np.full(n_groups, -1)
+    )
+    return [warn_of_coverage("irr", numbers) for numbers in described]
 
 
 def _list_measures(ratings: _Ratings, scales: QuestionScales, replicates: int) -> Iterator[RaterMeasure]:
     """Yield the coefficients for a scale of steps: ordinal, nominal, and in two classes."""
-    if ratings.design is None or not scales.steps:
+    design = ratings.design
+    if design is None or not scales.steps:
         return
-    counts = ratings.design.counts()
-    yield _measure("Krippendorff's alpha, ordinal", counts, "krippendorff_alpha", replicates, level="ordinal")
-    yield _measure("Fleiss' kappa", counts, "fleiss_kappa", replicates)
+    counts = design.counts()
+    ordinal = replace(design, scale=build_ordered_scale("ordinal", None, counts.sum(axis=0)))
+    yield _measure_alpha("Krippendorff's alpha, ordinal", ordinal, replicates)
+    yield _measure_kappa("Fleiss' kappa", counts, replicates)
     if scales.cut is not None:
-        classes = dichotomise(counts, scales.cut)
         cut = f"from {scales.all[str(scales.primary_question)][scales.cut]} on or below it"
-        yield _measure(f"Krippendorff's alpha, {cut}", classes, "krippendorff_alpha", replicates)
-        yield _measure(f"Fleiss' kappa, {cut}", classes, "fleiss_kappa", replicates)
+        classes = replace(design, answers=(design.answers >= scales.cut).astype(np.int32), n_categories=2)
+        yield _measure_alpha(f"Krippendorff's alpha, {cut}", classes, replicates)
+        yield _measure_kappa(f"Fleiss' kappa, {cut}", dichotomise(counts, scales.cut), replicates)
 
 
-def _measure(
-    name: str, counts: Codes, coefficient: Coefficient, replicates: int, *, level: Level = "nominal"
-) -> RaterMeasure:
+def _measure_alpha(name: str, design: Design, replicates: int) -> RaterMeasure:
+    """Return alpha of all raters, with an interval over raters and items."""
+    pool = np.zeros(design.n_raters, np.int32)
+    ends = _compute_intervals(design, pool, 1, replicates)[:, 0]
+    agreement = _measure_agreement(design, pool == 0, ends, _warn_of_intervals(design, pool, 1)[0])
+    n_items = 0 if agreement.estimate is None else int((design.counts().sum(axis=1) > 1).sum())
+    return RaterMeasure(name=name, n_items=n_items, agreement=agreement)
+
+
+def _measure_kappa(name: str, counts: Codes, replicates: int) -> RaterMeasure:
+    """Return Fleiss' kappa, with an interval over items: drawn raters would not leave items with equal numbers."""
     try:
-        used = select_equally_rated(counts) if coefficient == "fleiss_kappa" else counts
-        interval = agreement_interval(used, coefficient, level=level, replicates=replicates, seed=SEED)
+        used = select_equally_rated(counts)
+        interval = agreement_interval(used, "fleiss_kappa", replicates=replicates, seed=SEED)
     except UndefinedEstimate as error:
         return RaterMeasure(name=name, n_items=0, agreement=PoolAgreement(estimate=None, reason=str(error)))
     agreement = PoolAgreement(estimate=interval.estimate.estimate, low=interval.low, high=interval.high)
@@ -200,17 +228,8 @@ def _compute_intervals(
     """Return the ends of the interval of each group, shape (2, G), with the resampling of `dissensus.analyse`."""
     if design is None or not replicates or not design.items.size or not (codes >= 0).any():
         return np.full((2, n_groups), np.nan)
-    inside, outside = np.arange(n_groups), np.full(n_groups, -1)
     seeds = np.random.SeedSequence(SEED).spawn(2)[1].spawn(replicates)
-    parts: list[list[npt.NDArray[np.float64]]] = [[], [], []]
-    for chunk in chunks(replicates, 4 * (design.n_raters + design.n_items) + design.row_bytes(n_groups)):
-        raters, items = draw_resamples([seeds[b] for b in chunk], codes, design.n_items)
-        for part, weights in zip(parts, ((raters, items), (raters, None), (None, items)), strict=True):
-            of_raters, of_items = weights
-            drawn = statistics(design, codes[None], inside, outside, rater_weight=of_raters, item_weight=of_items)
-            part.append(drawn[..., IRR])
-    observed = statistics(design, codes[None], inside, outside)[0, :, IRR]
-    return np.stack(two_way_interval(observed, *(np.concatenate(part) for part in parts)))
+    return np.stack(alpha_intervals(design, codes, seeds))
 
 
 def _split_time(ratings: _Ratings, length_s: int) -> tuple[TimeBucket, ...]:

@@ -27,6 +27,7 @@ class PoolAgreement:
     low: float | None = None  # Ends of the 95 % interval
     high: float | None = None
     reason: str | None = None  # Reason if undefined
+    warning: str | None = None  # Reason why the interval may not cover as often as it claims
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class RaterMeasure:
 
     name: str
     n_items: int  # Items with the required number of ratings
-    agreement: PoolAgreement  # Estimate with an interval for other items
+    agreement: PoolAgreement  # Estimate with its interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound
-from dissensus.pipeline.analyse.coverage import FEWEST_ITEMS_OF_VALUE
+from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 from dissensus.pipeline.analyse.result import FEW, Analysis, ItemRow, location_headings
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure

@@ -43,7 +43,7 @@ class OrderedScale:
 
 
 def build_ordered_scale(
-    level: OrderedLevel, values: npt.ArrayLike, marginals: npt.NDArray[np.integer[Any]]
+    level: OrderedLevel, values: npt.ArrayLike | None, marginals: npt.NDArray[np.integer[Any]]
 ) -> OrderedScale:
     r"""Return the scale of ordered answers.
 
@@ -59,7 +59,7 @@ def build_ordered_scale(
     level
         "ordinal" or "interval".
     values
-        Number of each answer, increasing, shape (K,).
+        Number of each answer, increasing, shape (K,); 0, 1, … by default.
     marginals
         Times that each answer was given in the whole pool, shape (K,).
 

@@ -9,9 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from dissensus.pipeline.analyse.columns import OF_GROUP
-from dissensus.pipeline.analyse.comparisons import AxisComparison
-from dissensus.stats.design import Design
+from dissensus.stats.design import Codes, Design
+
+OF_GROUP: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr", "negentropy", "plurality_size")
+"""Statistics of a group alone."""
 
 FEWEST_RATERS: Final = {
     "answer_share": 9,
@@ -74,27 +75,34 @@ class IntervalDesign:
     n_answers: int
 
 
-def describe_interval_designs(design: Design, axis: AxisComparison) -> tuple[IntervalDesign, ...]:
-    """Return the numbers of each comparison."""
+def describe_interval_designs(
+    design: Design, group: Codes, inside: Codes, outside: Codes
+) -> tuple[IntervalDesign, ...]:
+    """Return the numbers of each comparison; groups of the raters are negative for none, and outside for all others.
+
+    Examples
+    --------
+    >>> design = Design(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0, 1, 0]), 2, 2, 2)
+    >>> describe_interval_designs(design, np.array([0, 1]), np.array([0]), np.array([-1]))[0].density
+    0.75
+    """
+    sizes = np.bincount(group[group >= 0], minlength=max(inside.max(initial=0), outside.max(initial=0)) + 1)
     answers = np.bincount(design.answers, minlength=1)
     minority = 1 - float(answers.max() / max(1, answers.sum()))
-    density = design.items.size / max(1, design.n_items * design.n_raters)
-    total = int(axis.sizes.sum())
-    designs = []
-    for g, h in zip(axis.inside, axis.outside, strict=True):
-        n = int(axis.sizes[g])
-        others = total - n if h < 0 else int(axis.sizes[h])
-        designs.append(
-            IntervalDesign(
-                n_raters=n,
-                n_others=others,
-                n_items=design.n_items,
-                minority=minority,
-                density=density,
-                n_answers=design.n_categories,
-            )
+    n_items, n_raters = (np.unique(codes).size for codes in (design.items, design.raters))
+    density = design.items.size / max(1, n_items * n_raters)
+    total = int(sizes.sum())
+    return tuple(
+        IntervalDesign(
+            n_raters=int(sizes[g]),
+            n_others=total - int(sizes[g]) if h < 0 else int(sizes[h]),
+            n_items=n_items,
+            minority=minority,
+            density=density,
+            n_answers=design.n_categories,
         )
-    return tuple(designs)
+        for g, h in zip(inside, outside, strict=True)
+    )
 
 
 def warn_of_coverage(metric: str, design: IntervalDesign) -> str | None:
