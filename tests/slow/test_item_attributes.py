@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 from dissensus.stats.bootstrap import draw_resamples, two_way_interval
+from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 
 pytestmark = pytest.mark.slow
 

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 from dissensus.pipeline.analyse.result import Analysis, ItemRow, Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.schema.campaign.gold import DEGREES
 from dissensus.schema.ratings.columns import REST, TEXTS
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 from dissensus.stats.result import none_if_nan
 from dissensus.stats.significance import benjamini_hochberg, holm
 

@@ -11,12 +11,12 @@ import polars as pl
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES
-from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE, WIDE
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 from dissensus.schema.axes import resolve_axis
 from dissensus.schema.hints import format_list
 from dissensus.schema.tabular_result import TabularResult
+from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE, WIDE
 
 SCHEMA_VERSION = 1
 

@@ -15,7 +15,6 @@ from dissensus.pipeline.analyse.comparisons import (
     build_pool_comparison,
     compare_axis,
 )
-from dissensus.stats.groups.coverage import describe_interval_designs
 from dissensus.pipeline.analyse.item_attributes import (
     analyse_item_attributes,
     describe_attributes,
@@ -33,6 +32,7 @@ from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.bootstrap import Resample
 from dissensus.stats.design import Design
+from dissensus.stats.groups.coverage import describe_interval_designs
 from dissensus.stats.significance import Method
 
 
