@@ -9,12 +9,14 @@ import polars as pl
 import pytest
 from tests.oracles import divergence, significance
 from tests.pipeline.tables import ratings_of, simulate_frame
-from tests.support.assignments import draw_null
+from tests.support.assignments import Codes, draw_null
 
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.analyse import GroupDivergence, group_divergence
 from dissensus.pipeline.simulate import simulate_ratings
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.design import Design
+from dissensus.stats.groups.estimates import group_distance
 from dissensus.stats.permutation import shuffles
 
 
@@ -291,6 +293,44 @@ def test_a_test_that_the_assignment_moves_is_withheld(assignment: str, is_tested
     assert all(pair.reason is None for pair in result.pairs) == is_tested
     assert ("Not tested: the assignment of items" in str(result)) is not is_tested
     assert json.loads(result.to_json())["pairs"][0]["reason"] == result.pairs[0].reason
+
+
+@pytest.mark.parametrize("share_rated", [0.4, 1.0])
+def test_the_unbiased_distance_of_pairs_and_its_test_by_hand(share_rated: float) -> None:
+    ratings = Ratings.from_frame(simulate_frame(4, n_items=12, share_rated=share_rated))
+    result = group_divergence(ratings, "race", measure="group_distance", permutations=30, seed=4)
+    codes, _ = ratings.group_codes("race")
+    design = Design(*ratings.codes("Q_overall"), ratings.n_items, ratings.n_raters, 3)
+    shuffled = codes[shuffles(np.random.SeedSequence(4).spawn(30), ratings.n_raters, np.zeros_like(codes))]
+
+    def distances(group: Codes) -> list[float]:
+        counts = design.counts(group)
+        return [group_distance(counts[g], counts[h]).estimate for g, h in ((0, 1), (0, 2), (1, 2))]
+
+    assert estimates(result) == pytest.approx(distances(codes))
+    assert result.estimate == pytest.approx(np.mean(distances(codes)))
+    null = np.array([distances(row) for row in shuffled])
+    np.testing.assert_allclose(result.pair_null, null, atol=1e-12)
+    if share_rated == 1:
+        above = (null >= np.array(distances(codes)) - 1e-9).sum(axis=0)
+        assert [pair.p for pair in result.pairs] == pytest.approx((1 + above) / 31)
+    counts = design.counts(codes).sum(axis=2)
+    assert [pair.n_items for pair in result.pairs] == [
+        int(((counts[g] > 1) & (counts[h] > 1)).sum()) for g, h in ((0, 1), (0, 2), (1, 2))
+    ]
+    assert "unbiased distance between the soft labels" in str(result)
+    assert "p of large values" in str(result)
+
+
+@pytest.mark.parametrize(("assignment", "is_tested"), [("quota, 2 of each group", True), ("loads 55 and 15 %", False)])
+def test_the_unbiased_distance_is_tested_in_quotas_but_not_in_very_unequal_loads(
+    assignment: str, is_tested: bool
+) -> None:
+    ratings = draw_ratings(np.random.default_rng(3), assignment)
+    result = group_divergence(ratings, "race", measure="group_distance", permutations=299)
+    assert (result.p is not None, result.reason is None) == (is_tested, is_tested)
+    if is_tested:
+        assert abs(result.estimate) < 0.05 < group_divergence(ratings, "race").estimate
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -12,10 +13,12 @@ from tests.oracles.labels import against_gold
 from tests.pipeline.tables import simulate_frame
 from tests.strategies import quick
 
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
+from dissensus.pipeline.aggregate.gold_intervals import TIED, LabelledAnswers
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.agreement import krippendorff_alpha
 
 COUNTS = ("both_safe", "both_unsafe", "gold_only", "crowd_only", "tied")
 Items = dict[str, list[str]]
@@ -179,6 +182,82 @@ def test_gold_that_is_blank_throughout() -> None:
     ratings = table({"1": ["No"], "2": ["Yes"]}, safety_gold=[None, None])
     with pytest.raises(InvalidInput, match="No rated item has safety_gold"):
         gold_against_crowd(ratings, "Q_overall")
+
+
+@quick
+@given(
+    answers=st.lists(
+        st.lists(st.sampled_from(["No", "Unsure", "Yes"]), min_size=3, max_size=3), min_size=2, max_size=5
+    ),
+    raters=st.lists(st.integers(0, 2), min_size=3, max_size=3).filter(any),
+    items=st.lists(st.integers(0, 2), min_size=5, max_size=5).filter(lambda times: times[0] + times[1] > 0),
+    gold=st.lists(st.booleans(), min_size=5, max_size=5),
+)
+def test_a_replicate_is_the_comparison_of_drawn_raters_and_items(
+    answers: list[list[str]], raters: list[int], items: list[int], gold: list[bool]
+) -> None:
+    n, scale = len(answers), ["No", "Unsure", "Yes"]
+    data = LabelledAnswers(
+        items=np.repeat(np.arange(n, dtype=np.int32), 3),
+        raters=np.tile(np.arange(3, dtype=np.int32), n),
+        answers=np.array([scale.index(answer) for row in answers for answer in row], np.int32),
+        n_items=n,
+        n_raters=3,
+        n_categories=3,
+        unsafe=np.array([False, False, True]),
+        gold=np.array(gold[:n]),
+        tie=TIED,
+    )
+    crowd = data.label(0, np.zeros(3, np.int32), np.array([raters], np.int32))
+    disagreement, alpha = data.compare(crowd, np.array([items[:n]]))[0]
+    drawn = {
+        f"{i} {copy}": [answer for answer, times in zip(row, raters, strict=True) for _ in range(times)]
+        for i, row in enumerate(answers)
+        for copy in range(items[i])
+    }
+    pairs = against_gold(drawn, {name: "Yes" if gold[int(name.split()[0])] else "No" for name in drawn}, {"Yes"})
+    n_differing = pairs.get(("unsafe", "safe"), 0) + pairs.get(("safe", "unsafe"), 0)
+    assert disagreement == pytest.approx(n_differing / sum(items[:n]))
+    classes = ("safe", "unsafe")
+    units = [
+        [2 - (a == "unsafe") - (b == "unsafe"), (a == "unsafe") + (b == "unsafe")]
+        for (a, b), times in pairs.items()
+        for _ in range(times)
+        if a in classes
+    ]
+    try:
+        assert alpha == pytest.approx(krippendorff_alpha(np.array(units).reshape(-1, 2)).estimate)
+    except UndefinedEstimate:
+        assert np.isnan(alpha)
+
+
+def test_intervals_are_over_raters_and_items_or_items_alone_where_raters_are_unknown() -> None:
+    frame = simulate_frame(4, n_items=40)
+    items = frame.select("item_id").unique(maintain_order=True)
+    items = items.with_columns(
+        safety_gold=pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.lit("Yes")).otherwise(pl.lit("No")),
+        degree=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("low")).otherwise(pl.lit("high")),
+    )
+    ratings = Ratings.from_frame(frame).with_items(items)
+    result = gold_against_crowd(ratings, by="race", bootstrap=200, seed=1)
+    for row in result.summary.rows(named=True):
+        assert row["disagreement_low"] <= row["disagreement"] <= row["disagreement_high"]
+        assert row["alpha_low"] <= row["alpha"] <= row["alpha_high"]
+    assert result.summary.equals(gold_against_crowd(ratings, by="race", bootstrap=200, seed=1).summary)
+    assert "Intervals: 95 %, 200 replicates of raters and items, seed 1." in str(result)
+    counts_alone = Ratings.from_frame(frame.drop("rater_id"), rater=None).with_items(items)
+    of_items = gold_against_crowd(counts_alone, by="degree", bootstrap=200, seed=1)
+    assert "200 replicates of items, seed 1." in str(of_items)
+    by_degree = gold_against_crowd(ratings, by="degree", bootstrap=200, seed=1)
+    for narrow, wide in zip(of_items.summary.rows(named=True), by_degree.summary.rows(named=True), strict=True):
+        assert narrow["alpha"] == wide["alpha"]
+        assert narrow["alpha_low"] < narrow["alpha"] < narrow["alpha_high"]
+        assert (narrow["alpha_low"], narrow["alpha_high"]) != (wide["alpha_low"], wide["alpha_high"])
+    plain = gold_against_crowd(ratings, by="race")
+    assert plain.summary["alpha_low"].is_null().all()
+    assert "interval" not in str(plain)
+    with pytest.raises(InvalidInput, match="bootstrap is 1"):
+        gold_against_crowd(ratings, bootstrap=1)
 
 
 def test_the_table_shows_no_control_characters_of_a_name() -> None:

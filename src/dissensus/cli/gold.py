@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from dissensus.cli import result_writer
+from dissensus.cli.options import BootstrapOption, ConfidenceOption, SeedOption
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.pipeline.aggregate import gold_against_crowd
@@ -31,12 +32,15 @@ def gold(
     ties: Annotated[
         Literal["safe", "unsafe", "apart"], typer.Option(help="Label of a tie of safe and unsafe answers.")
     ] = "apart",
+    bootstrap: BootstrapOption = 0,
+    confidence: ConfidenceOption = 0.95,
+    seed: SeedOption = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
     """Compare the items that experts call unsafe with those that most raters, or most of each group, do.
 
-    Example: dissensus gold ratings.csv --exclude-flagged --by race --ties safe
+    Example: dissensus gold ratings.csv --exclude-flagged --by race --ties safe --bootstrap 1000
     """
     result = gold_against_crowd(
         ratings,
@@ -46,6 +50,9 @@ def gold(
         by=by,
         unsafe=split_categories(unsafe) or (),
         ties=ties,
+        bootstrap=bootstrap,
+        confidence=confidence,
+        seed=seed,
     )
     kind = result_writer.choose_format(format, output)
     for note in ratings.notes:

@@ -263,12 +263,16 @@ def _by_platinum(source: ReportInput) -> Iterator[Figure]:
 
 
 def _compare_with_gold(source: ReportInput, by: str | None) -> GoldAgainstCrowd:
+    settings = source.analysis.settings
     return gold_against_crowd(
         source.analysed,
         source.question,
         gold=source.options.gold or GOLD,
         by=by,
         unsafe=source.options.unsafe or UNSAFE,
+        bootstrap=settings.bootstrap,
+        confidence=settings.confidence,
+        seed=settings.seed,
     )
 
 

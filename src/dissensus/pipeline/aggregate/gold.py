@@ -10,6 +10,14 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.pipeline.aggregate.gold_intervals import (
+    INTERVALS,
+    SAFE,
+    TIED,
+    UNSAFE,
+    LabelledAnswers,
+    compute_gold_intervals,
+)
 from dissensus.pipeline.aggregate.safety import (
     CROWD,
     SAFE_UNSAFE,
@@ -19,9 +27,11 @@ from dissensus.pipeline.aggregate.safety import (
 )
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_number
 from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import GOLD, ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
+from dissensus.stats.result import check_confidence
 
 Ties = Literal["safe", "unsafe", "apart"]
 Booleans = npt.NDArray[np.bool_]
@@ -38,15 +48,16 @@ class GoldAgainstCrowd:
         raters are unknown), ``n_items``, the numbers of items that are ``both_safe``, ``both_unsafe``, ``gold_only``
         (unsafe by gold only), ``crowd_only`` (unsafe by the crowd only) and ``tied``, the share ``disagreement`` of
         `gold_only` and `crowd_only` together, and ``alpha``, Krippendorff's nominal alpha of the two labels, null with
-        a ``reason`` if undefined. With ties apart, the five counts sum to `n_items`; otherwise tied items are also
-        included in the first four, which then sum to `n_items`.
+        a ``reason`` if undefined. ``disagreement_low``, ``disagreement_high``, ``alpha_low`` and ``alpha_high`` are the
+        ends of their intervals, null without replicates. With ties apart, the five counts sum to `n_items`; otherwise
+        tied items are also included in the first four, which then sum to `n_items`.
     confusion
         One row for each group and combination of labels of the crowd (safe, tied, unsafe), gold and, if compared,
         platinum: ``group``, ``crowd``, ``gold``, ``platinum``, ``n_items`` and its ``share`` of the items of the group.
         Ties are always apart here.
     rule
         Description of the rule for safe and unsafe.
-    question, gold, platinum, by, ties
+    question, gold, platinum, by, ties, bootstrap, confidence, seed
         Options of the comparison.
     notes
         Items left out.
@@ -60,11 +71,14 @@ class GoldAgainstCrowd:
     platinum: str | None
     by: str | None
     ties: Ties
+    bootstrap: int
+    confidence: float
+    seed: int
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        names = ("rule", "question", "gold", "platinum", "by", "ties")
+        names = ("rule", "question", "gold", "platinum", "by", "ties", "bootstrap", "confidence", "seed")
         tables = {"summary": self.summary.to_dicts(), "confusion": self.confusion.to_dicts()}
         return {name: getattr(self, name) for name in names} | {"notes": list(self.notes)} | tables
 
@@ -79,7 +93,7 @@ class GoldAgainstCrowd:
         return gold_page(self).as_html()
 
 
-def gold_against_crowd(
+def gold_against_crowd(  # noqa: PLR0913 - options are keyword-only
     ratings: Ratings,
     question: str | None = None,
     *,
@@ -88,6 +102,9 @@ def gold_against_crowd(
     by: str | None = None,
     unsafe: str | Sequence[str] = "Yes",
     ties: Ties = "apart",
+    bootstrap: int = 0,
+    confidence: float = 0.95,
+    seed: int = 0,
 ) -> GoldAgainstCrowd:
     """Compare the labels of experts with the plurality of the raters, of the whole pool and of each group.
 
@@ -112,6 +129,13 @@ def gold_against_crowd(
         The unsafe answer, or several; all others are safe.
     ties
         Counting of tied items in `summary`: as safe, as unsafe, or apart from both.
+    bootstrap
+        Number of bootstrap replicates of raters, within groups, and items; 0 for no intervals. Items alone are drawn if
+        raters are unknown.
+    confidence
+        Confidence level of the intervals.
+    seed
+        Seed of the resampling.
 
     Returns
     -------
@@ -128,7 +152,9 @@ def gold_against_crowd(
     -----
     Items without gold (or platinum, if compared) are left out and counted in `notes`. A group does not count the items
     that it did not rate; raters without a known group and items without a known attribute are not counted either. An
-    item on which two safe answers are tied is safe. With ties apart, alpha excludes tied items.
+    item on which two safe answers are tied is safe. With ties apart, alpha excludes tied items. Intervals add the
+    deviations of replicates of raters and of items, and are recentred: they are for the expected value with so many
+    raters, whose plurality is noisier than that of many. Gold labels are fixed.
 
     Examples
     --------
@@ -145,6 +171,7 @@ def gold_against_crowd(
     question = ratings.resolve_question(question)
     unsafe = (unsafe,) if isinstance(unsafe, str) else tuple(unsafe)
     _check(ratings, question, unsafe, ties)
+    _check_bootstrap(bootstrap, confidence, seed)
     ratings = ratings.select_question(question)
     columns = {"gold": gold} if platinum is None else {"gold": gold, "platinum": platinum}
     labels = [read_expert_labels(ratings, question, name, unsafe).alias(role) for role, name in columns.items()]
@@ -158,8 +185,14 @@ def gold_against_crowd(
     joined = crowd.join(labelled, on=ITEM_ID, how="inner", maintain_order="left")
     n_dropped = experts.height - labelled.height
     note = f"{n_dropped:,} of {experts.height:,} items have no {' and '.join(columns.values())} and are left out."
+    summary = _summary(joined, sizes, ties)
+    if bootstrap:
+        ends = _compute_intervals(
+            ratings, question, labelled, by, unsafe, ties, replicates=bootstrap, confidence=confidence, seed=seed
+        )
+        summary = summary.with_columns(ends)
     return GoldAgainstCrowd(
-        summary=_summary(joined, sizes, ties),
+        summary=summary,
         confusion=_confusion(joined, list(sizes)),
         rule=_rule(ratings.scale(question), unsafe, ties),
         question=question,
@@ -167,6 +200,9 @@ def gold_against_crowd(
         platinum=platinum,
         by=by,
         ties=ties,
+        bootstrap=bootstrap,
+        confidence=confidence,
+        seed=seed,
         notes=((note,) if n_dropped else ()) + (() if by is None else ratings.describe_sets([by])),
     )
 
@@ -185,6 +221,58 @@ def _check(ratings: Ratings, question: str, unsafe: Sequence[str], ties: str) ->
         raise InvalidInput(
             f"Name some answers to {question} as unsafe, not all or none; they are {format_list(scale)}."
         )
+
+
+def _check_bootstrap(bootstrap: int, confidence: float, seed: int) -> None:
+    check_whole("bootstrap", bootstrap)
+    check_whole("seed", seed)
+    check_confidence(confidence)
+    if bootstrap == 1:
+        raise InvalidInput("bootstrap is 1; one replicate has no spread. Give 0, or 1000 for a stable interval.")
+
+
+def _compute_intervals(
+    ratings: Ratings,
+    question: str,
+    labelled: pl.DataFrame,
+    by: str | None,
+    unsafe: Sequence[str],
+    ties: Ties,
+    **options: Any,
+) -> list[pl.Series]:
+    """Return the columns of the ends of intervals, in the order of the summary."""
+    item, rater, answer = ratings.codes(question)
+    known, scale = ratings.has_raters, ratings.scale(question)
+    gold = ratings.items.select(ITEM_ID).join(labelled, on=ITEM_ID, how="left", maintain_order="left")["gold"]
+    data = LabelledAnswers(
+        items=item,
+        raters=rater,
+        answers=answer.astype(np.int32),
+        n_items=ratings.n_items,
+        n_raters=ratings.n_raters if known else 0,
+        n_categories=len(scale),
+        unsafe=np.isin(scale, unsafe),
+        gold=(gold == "unsafe").to_numpy(),
+        tie={"safe": SAFE, "apart": TIED, "unsafe": UNSAFE}[ties],
+    )
+    everything = np.ones(ratings.n_items, dtype=np.bool_)
+    members, pool = [(0, everything)], np.zeros(data.n_raters, np.int32)
+    ends = []
+    if by is not None and by in ratings.items.columns:
+        kinds = ratings.item_members(by)
+        for value in kinds["value"].unique().sort():
+            of_kind = np.zeros_like(everything)
+            of_kind[kinds.filter(pl.col("value") == value)["row"].to_numpy()] = True
+            members.append((0, of_kind))
+    ends += compute_gold_intervals(data, pool, members, **options)
+    if by is not None and by not in ratings.items.columns:
+        codes, names = ratings.group_codes(by)
+        ends += compute_gold_intervals(data, codes, [(g, everything) for g in range(len(names))], **options)
+    return [
+        pl.Series(f"{name}_{end}", [None if np.isnan(row[e, m]) else row[e, m] for row in ends], dtype=pl.Float64)
+        for m, name in enumerate(INTERVALS)
+        for e, end in enumerate(("low", "high"))
+    ]
 
 
 def _summary(labels: pl.DataFrame, sizes: dict[str | None, int | None], ties: Ties) -> pl.DataFrame:
@@ -254,12 +342,17 @@ _SUMMARY = {
     "n_raters": pl.UInt32,
     **dict.fromkeys(("n_items", "both_safe", "both_unsafe", "gold_only", "crowd_only", "tied"), pl.UInt32),
     "disagreement": pl.Float64,
+    "disagreement_low": pl.Float64,
+    "disagreement_high": pl.Float64,
     "alpha": pl.Float64,
+    "alpha_low": pl.Float64,
+    "alpha_high": pl.Float64,
     "reason": pl.String,
 }
 
 
 HEADINGS = ("raters", "items", "both safe", "both unsafe", "only gold", "only crowd", "tied", "alpha")
+INTERVAL = "interval"
 
 
 def gold_page(comparison: GoldAgainstCrowd) -> Page:
@@ -274,10 +367,13 @@ def gold_summary(comparison: GoldAgainstCrowd) -> str:
 
 def gold_blocks(comparison: GoldAgainstCrowd) -> Iterator[Grid]:
     """Yield the whole pool, the groups if any, and the combinations of three labels if platinum was compared."""
+    headings, display = HEADINGS, _display_row
+    if comparison.bootstrap:
+        headings, display = (*HEADINGS, INTERVAL, "differ", INTERVAL), _display_row_with_intervals
     rows = comparison.summary.rows(named=True)
-    yield Grid(("whole pool", *HEADINGS), (_display_row(rows[0]),))
+    yield Grid(("whole pool", *headings), (display(rows[0]),))
     if comparison.by is not None:
-        yield Grid((comparison.by, *HEADINGS), tuple(map(_display_row, rows[1:])))
+        yield Grid((comparison.by, *headings), tuple(map(display, rows[1:])))
     if comparison.platinum is not None:
         yield Grid(("crowd", comparison.gold, comparison.platinum, "items"), tuple(_three_way_rows(comparison)))
 
@@ -285,10 +381,21 @@ def gold_blocks(comparison: GoldAgainstCrowd) -> Iterator[Grid]:
 def gold_footnotes(comparison: GoldAgainstCrowd) -> Iterator[str]:
     """Yield the notes below the tables."""
     yield "Only gold, only crowd: items that only this label calls unsafe, with their share (%)."
+    if comparison.bootstrap:
+        yield f"{describe_intervals(comparison)} Differ: share of items on which gold and crowd differ (%)."
     yield from (
         f"{UNKNOWN} {reason}" for reason in comparison.summary["reason"].drop_nulls().unique(maintain_order=True)
     )
     yield from (f"Note: {note}" for note in comparison.notes)
+
+
+def describe_intervals(comparison: GoldAgainstCrowd) -> str:
+    """Return a sentence on the resampling of the intervals."""
+    drawn = "items" if comparison.summary["n_raters"][0] is None else "raters and items"
+    return (
+        f"Intervals: {100 * comparison.confidence:g} %, {comparison.bootstrap:,} replicates of {drawn}, seed "
+        f"{comparison.seed}."
+    )
 
 
 def _display_row(row: dict[str, Any]) -> tuple[str, ...]:
@@ -296,6 +403,15 @@ def _display_row(row: dict[str, Any]) -> tuple[str, ...]:
     differing = [_display_share(row[name], row["n_items"]) for name in ("gold_only", "crowd_only")]
     alpha = UNKNOWN if row["alpha"] is None else f"{row['alpha']:.3f}"
     return (escape_unprintable(row["group"] or "everybody"), *counts, *differing, format_number(row["tied"]), alpha)
+
+
+def _display_row_with_intervals(row: dict[str, Any]) -> tuple[str, ...]:
+    differ = UNKNOWN if row["disagreement"] is None else f"{100 * row['disagreement']:.1f}"
+    ends = [
+        UNKNOWN if row[f"{name}_low"] is None else form.format(scale * row[f"{name}_low"], scale * row[f"{name}_high"])
+        for name, scale, form in (("alpha", 1, "{:.3f} to {:.3f}"), ("disagreement", 100, "{:.1f} to {:.1f}"))
+    ]
+    return (*_display_row(row), ends[0], differ, ends[1])
 
 
 def _three_way_rows(comparison: GoldAgainstCrowd) -> Iterator[tuple[str, ...]]:

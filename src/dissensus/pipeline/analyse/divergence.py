@@ -1,6 +1,7 @@
 """Divergence of soft labels between groups, with permutation tests."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse.comparisons import Codes, assign_strata
 from dissensus.pipeline.analyse.divergence_result import Floats, GroupDivergence, PairDivergence
+from dissensus.pipeline.analyse.permutations import MAX_DISTANCE_LOAD
 from dissensus.pipeline.analyse.resampling import Progress
 from dissensus.schema.axes import require_one_axis
 from dissensus.schema.hints import suggest
@@ -17,6 +19,7 @@ from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats import divergence as measures
 from dissensus.stats.design import Design, chunks
+from dissensus.stats.divergence import Int64Array
 from dissensus.stats.groups.assignment import (
     MAX_SHIFT,
     SHUFFLES,
@@ -25,9 +28,10 @@ from dissensus.stats.groups.assignment import (
     is_complete,
     null_shift,
 )
+from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.result import none_if_nan
-from dissensus.stats.significance import benjamini_hochberg, permutation_p
+from dissensus.stats.significance import benjamini_hochberg, permutation_p, upper_p
 
 WITHHELD = "test withheld: the assignment of items, not the raters, determines how often each group rated an item"
 MEASURES: dict[str, measures.Divergence] = {
@@ -37,6 +41,16 @@ MEASURES: dict[str, measures.Divergence] = {
     "cross_entropy": partial(measures.cross_entropy, smoothing=0.01),
     "wasserstein": measures.wasserstein,
 }
+UNBIASED = "group_distance"
+
+
+@dataclass(frozen=True, eq=False)
+class _Replicates:
+    """Divergence of each pair in each replicate, shape (B, P), and what is tested, of pairs and of their mean (B,)."""
+
+    values: Floats
+    tested: Floats
+    total: Floats
 
 
 def group_divergence(  # noqa: PLR0913 - options are keyword-only
@@ -65,9 +79,9 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     by
         An axis or crossed axes.
     measure
-        total_variation, jensen_shannon, kullback_leibler, cross_entropy or wasserstein. Those that can be infinite mix
-        1 % of the uniform distribution into both sides, and those that are not symmetric take the first group of each
-        pair as the truth.
+        total_variation, jensen_shannon, kullback_leibler, cross_entropy or wasserstein, which are biased upwards by
+        few ratings, or group_distance, which is not. Those that can be infinite mix 1 % of the uniform distribution
+        into both sides, and those that are not symmetric take the first group of each pair as the truth.
     groups
         Groups to compare; all by default.
     question
@@ -95,13 +109,15 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     Notes
     -----
     A test is withheld, with its reason, if the numbers of ratings that the groups have of each item are not those of
-    permuted groups, as under quotas or unequal loads: then the assignment alone moves it.
-    `dissensus.stats.groups.statistics.group_statistics` has a distance that can be tested in more assignments.
+    permuted groups, as under quotas or unequal loads: then the assignment alone moves it. The exception is
+    group_distance (`dissensus.stats.groups.estimates.group_distance`), over the items with two ratings of each group:
+    its expectation does not depend on the number of ratings and is 0 if groups do not differ, an estimate may be below
+    0, and its test, of large values, is studentised and withheld only in very unequal loads.
 
-    Shares of few raters differ by chance, so the estimate is biased upwards. Only its difference from `null_mean`, from
-    groups of the same sizes, is due to the groups. Permutations exchange raters over all compared groups, so the null
-    hypothesis of a pair is that no group differs from another; give two `groups` to test one pair alone. Total
-    variation is compiled, and 20 to 100 times as fast as the others.
+    Shares of few raters differ by chance, so all other measures are biased upwards. Only their difference from
+    `null_mean`, from groups of the same sizes, is due to the groups. Permutations exchange raters over all compared
+    groups, so the null hypothesis of a pair is that no group differs from another; give two `groups` to test one pair
+    alone. Total variation is compiled, and 20 to 100 times as fast as the others.
 
     Examples
     --------
@@ -122,8 +138,8 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     By chance: mean of 99 permutations of the raters, groups of the same sizes, seed 0; p two-sided, adjusted by
     Benjamini–Hochberg over the pairs.
     """
-    if measure not in MEASURES:
-        raise InvalidInput(f"measure is {measure!r}; choose one of {', '.join(MEASURES)}.")
+    if measure not in (*MEASURES, UNBIASED):
+        raise InvalidInput(f"measure is {measure!r}; choose one of {', '.join((*MEASURES, UNBIASED))}.")
     check_whole("permutations", permutations)
     check_whole("seed", seed)
     question = ratings.resolve_question(question)
@@ -132,36 +148,39 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     codes, chosen = _choose_groups(*ratings.group_codes(name), name, groups)
     item, rater, answer = ratings.codes(question)
     design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(ratings.scale(question)))
-    observed, n_items = (part[0] for part in measures.mean_pairwise(design, codes[None], MEASURES[measure]))
+    observed, n_items = _measure(design, codes[None], measure), _count_items(design, codes, measure)
     if not n_items.any():
-        raise UndefinedEstimate(f"No item was rated by two groups of {name}.")
+        raise UndefinedEstimate(f"No item was rated {'twice ' if measure == UNBIASED else ''}by two groups of {name}.")
     # Raters of other groups are not exchanged, so that the compared groups keep their sizes.
     within = np.where(codes < 0, -1, 0 if permute_within is None else assign_strata(ratings, permute_within))
     is_uneven = permutations > 0 and not is_complete(design, codes)
     # The assignment is compared with enough permutations, however few are asked for; the first ones stay the same.
     seeds = np.random.SeedSequence(seed).spawn(max(permutations, SHUFFLES) if is_uneven else permutations)
-    pair_null = _replicates(design, codes, within, seeds, measure=measure, progress=progress)
-    withheld = np.zeros(pair_null.shape[1], dtype=np.bool_)
+    replicates = _replicate(design, codes, within, seeds, measure=measure, progress=progress)
+    withheld = np.zeros(replicates.values.shape[1], dtype=np.bool_)
     if is_uneven:
-        withheld = _is_withheld(design, codes, within, seeds, pair_null, measure)
-    pair_null = pair_null[:permutations]
-    pair_null[:, withheld] = np.nan
-    estimate, null = float(_mean(observed, axis=0)), _mean(pair_null, axis=1)
+        withheld = _is_withheld(design, codes, within, seeds, replicates.values, measure)
+    pair_null, tested, total = (
+        part[:permutations] for part in (replicates.values, replicates.tested, replicates.total)
+    )
+    pair_null[:, withheld] = tested[:, withheld] = np.nan
+    estimate, null = float(_mean(observed.values[0], axis=0)), _mean(pair_null, axis=1)
     if withheld.any():
-        null = np.full(permutations, np.nan)
+        null, total = (np.full(permutations, np.nan) for _ in range(2))
+    test = _test_large_values if measure == UNBIASED else permutation_p
     return GroupDivergence(
         axis=name,
         question=question,
         measure=measure,
         groups=chosen,
         n_raters=tuple(np.bincount(codes[codes >= 0]).tolist()),
-        pairs=_pairs(chosen, observed, n_items, pair_null, withheld),
+        pairs=_pairs(chosen, observed.values[0], n_items, pair_null, test(observed.tested[0], tested), withheld),
         estimate=estimate,
         n_items=_count_shared_items(design, codes),
         null=null,
         pair_null=pair_null,
         null_mean=none_if_nan(float(_mean(null, axis=0))),
-        p=none_if_nan(float(permutation_p(estimate, null))),
+        p=none_if_nan(float(test(observed.total[0], total))),
         reason=WITHHELD if withheld.any() else None,
         permute_within=permute_within,
         seed=seed,
@@ -183,7 +202,30 @@ def _choose_groups(
     return new_code[codes], chosen
 
 
-def _replicates(
+def _measure(design: Design, codes: Codes, measure: str) -> _Replicates:
+    """Return the divergence of the groups in each replicate, codes (B, R)."""
+    if measure != UNBIASED:
+        values, _ = measures.mean_pairwise(design, codes, MEASURES[measure])
+        return _Replicates(values, values, _mean(values, axis=1))
+    result = group_statistics(design, codes, np.array([0]), np.array([1]), answer=0)
+    # In a complete design the distance itself has the same distribution in all permutations.
+    if is_complete(design, codes[0]):
+        return _Replicates(result.pair_distance, result.pair_distance, _mean(result.pair_distance, axis=1))
+    return _Replicates(result.pair_distance, result.pair_t, result.between_t)
+
+
+def _test_large_values(observed: npt.ArrayLike, null: Floats) -> Floats:
+    """Return upper p-values, NaN where no replicate is defined."""
+    return np.asarray(np.where(np.isnan(null).all(axis=0), np.nan, upper_p(observed, null)))
+
+
+def _count_items(design: Design, codes: Codes, measure: str) -> Int64Array:
+    """Count the items on which each pair of groups is compared, shape (P,)."""
+    rated = design.counts(codes).sum(axis=2) >= (2 if measure == UNBIASED else 1)
+    return np.array([(rated[g] & rated[h]).sum() for g, h in combinations(range(len(rated)), 2)], np.int64)
+
+
+def _replicate(
     design: Design,
     codes: Codes,
     within: Codes,
@@ -191,15 +233,17 @@ def _replicates(
     *,
     measure: str,
     progress: Progress | None,
-) -> Floats:
-    """Return the divergence of each pair in each permutation, shape (B, P)."""
+) -> _Replicates:
+    """Return the divergence of the groups in each permutation."""
     n_groups = int(codes.max()) + 1
-    null = np.empty((len(seeds), n_groups * (n_groups - 1) // 2))
+    n_pairs = n_groups * (n_groups - 1) // 2
+    null = _Replicates(*(np.empty((len(seeds), n_pairs)) for _ in range(2)), np.empty(len(seeds)))
     # The cost in ratings limits the size of chunks too, so that progress is reported every few seconds.
-    cost = design.items.size * (1 if measure == "total_variation" else 64)
-    for chunk in chunks(len(seeds), max(8 * design.n_raters + 24 * null.shape[1], cost)):
+    cost = design.items.size * (1 if measure in ("total_variation", UNBIASED) else 64)
+    for chunk in chunks(len(seeds), max(8 * design.n_raters + 24 * n_pairs, cost)):
         permutations = shuffles([seeds[b] for b in chunk], design.n_raters, within)
-        null[chunk.start : chunk.stop], _ = measures.mean_pairwise(design, codes[permutations], MEASURES[measure])
+        part, rows = _measure(design, codes[permutations], measure), slice(chunk.start, chunk.stop)
+        null.values[rows], null.tested[rows], null.total[rows] = part.values, part.tested, part.total
         if progress is not None:
             progress(chunk.stop / len(seeds))
     return null
@@ -218,6 +262,8 @@ def _is_withheld(
     permuted = codes[shuffles(seeds[:SHUFFLES], design.n_raters, within)]
     exchanges = np.random.SeedSequence(int(seeds[0].generate_state(1, np.uint64)[0]))
     effect = assignment_effect(design, codes, permuted, first, second, seed=exchanges)
+    if measure == UNBIASED:
+        return np.asarray(np.abs(effect.ratings / effect.permuted_ratings - 1).max(axis=1) > MAX_DISTANCE_LOAD)
     exchanged, _ = measures.mean_pairwise(*exchange_ratings(design, codes, seed=exchanges), MEASURES[measure])
     moved = ~(np.abs(null_shift(exchanged, pair_null)) <= MAX_SHIFT)
     return np.asarray(effect.systematic & moved)
@@ -226,11 +272,11 @@ def _is_withheld(
 def _pairs(
     groups: tuple[str, ...],
     observed: Floats,
-    n_items: measures.Int64Array,
+    n_items: Int64Array,
     null: Floats,
+    p: Floats,
     withheld: npt.NDArray[np.bool_],
 ) -> tuple[PairDivergence, ...]:
-    p = permutation_p(observed, null)
     columns = zip(observed, n_items, _mean(null, axis=0), p, benjamini_hochberg(p), withheld, strict=True)
     return tuple(
         PairDivergence(

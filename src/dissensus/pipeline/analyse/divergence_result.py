@@ -23,6 +23,7 @@ NAMES = {
     "kullback_leibler": "Kullback–Leibler divergence",
     "cross_entropy": "cross-entropy",
     "wasserstein": "Wasserstein distance",
+    "group_distance": "unbiased distance",
 }
 _SCHEMA = {
     "axis": pl.String,
@@ -54,7 +55,7 @@ class PairDivergence:
         Mean of the permutation replicates of this pair: the divergence of two groups of these sizes by chance. None
         without permutations.
     p
-        Two-sided permutation p-value; None without permutations.
+        Permutation p-value, two-sided but for group_distance; None without permutations.
     p_adjusted
         P-value adjusted over the pairs by Benjamini and Hochberg; None without permutations.
     reason
@@ -93,7 +94,7 @@ class GroupDivergence(TabularResult):
     null_mean
         Mean of `null`: the divergence of groups of these sizes by chance; None without permutations.
     p
-        Two-sided permutation p-value of `estimate`; None without permutations.
+        Permutation p-value of `estimate`, two-sided but for group_distance; None without permutations.
     reason
         Reason why the test is withheld, as that of a pair is; None if none is.
     permute_within, seed
@@ -186,12 +187,13 @@ def _line(pair: PairDivergence, size: dict[str, int], *, tested: bool) -> tuple[
 
 def _notes(divergence: GroupDivergence) -> Iterator[str]:
     if divergence.null.size:
+        side = "of large values" if divergence.measure == "group_distance" else "two-sided"
         within = f" within {escape_unprintable(divergence.permute_within)}" if divergence.permute_within else ""
         yield (
             f"By chance: mean of {format_count(divergence.null.size, 'permutation')} of the raters{within}, groups of "
-            f"the same sizes, seed {divergence.seed}; p two-sided, adjusted by Benjamini–Hochberg over the pairs."
+            f"the same sizes, seed {divergence.seed}; p {side}, adjusted by Benjamini–Hochberg over the pairs."
         )
     if divergence.reason is not None:
         yield WITHHELD_NOTE
     if any(pair.estimate is None for pair in divergence.pairs):
-        yield "– no item was rated by both groups."
+        yield f"– no item was rated {'twice ' if divergence.measure == 'group_distance' else ''}by both groups."

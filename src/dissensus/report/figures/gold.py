@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd
+from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd, describe_intervals
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import BarPart, draw_whole_bars
@@ -93,6 +93,11 @@ def _reading(row: dict[str, Any], groups: Sequence[dict[str, Any]], ties: str) -
     )
     if ties == "apart" and row["tied"]:
         text += f"; on {row['tied']:,} the crowd is tied"
+    if row["disagreement_low"] is not None:
+        estimate, low, high = (
+            format_percent(row[name], 1) for name in ("disagreement", "disagreement_low", "disagreement_high")
+        )
+        text += f". They differ on {estimate} (interval {low} to {high})"
     if len(groups) < 2:
         return text + "."
     low, high = (pick(groups, key=_share_of_gold_only) for pick in (min, max))
@@ -115,6 +120,8 @@ def _table(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
 
 def _notes(comparison: GoldAgainstCrowd, groups: DisplayedGroups | None, n_listed: int, n_drawn: int) -> Iterator[str]:
     yield "Numbers are items."
+    if comparison.bootstrap:
+        yield describe_intervals(comparison)
     yield comparison.rule
     yield from comparison.notes
     if groups is not None:

@@ -1,0 +1,108 @@
+"""Bootstrap intervals of the comparison of gold labels with crowd labels, over raters and items."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.stats.bootstrap import Resample, draw_resamples, interval
+from dissensus.stats.design import chunks
+from dissensus.stats.result import FloatArray
+
+Codes = npt.NDArray[np.int32]
+SAFE, TIED, UNSAFE, UNRATED = range(4)
+INTERVALS = ("disagreement", "alpha")
+"""Statistics with intervals, in order."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledAnswers:
+    """Answers to items with a gold label.
+
+    Parameters
+    ----------
+    items, raters, answers
+        Codes of each rating, shape (N,); raters are -1 if unknown.
+    n_items, n_raters, n_categories
+        Numbers of items, raters and answers.
+    unsafe
+        Whether each answer is unsafe, shape (K,).
+    gold
+        Whether the gold label of each item is unsafe, shape (I,).
+    tie
+        Class of a tied item: `SAFE`, `TIED` or `UNSAFE`.
+    """
+
+    items: Codes
+    raters: Codes
+    answers: Codes
+    n_items: int
+    n_raters: int
+    n_categories: int
+    unsafe: npt.NDArray[np.bool_]
+    gold: npt.NDArray[np.bool_]
+    tie: int
+
+    def label(self, group: int, codes: Codes, rater_weight: Codes | None = None) -> Codes:
+        """Return the crowd label of each item by raters of a group, by drawn raters if given, shape (B, I)."""
+        chosen = (codes[self.raters] == group) if self.n_raters else np.ones(self.items.size, dtype=np.bool_)
+        cell = (self.items.astype(np.int64) * self.n_categories + self.answers)[chosen]
+        size = self.n_items * self.n_categories
+        if rater_weight is None:
+            return self._classify(np.bincount(cell, minlength=size)[None])
+        drawn = rater_weight[:, self.raters[chosen]]
+        return self._classify(np.stack([np.bincount(cell, weights=weight, minlength=size) for weight in drawn]))
+
+    def _classify(self, flat: npt.NDArray[np.generic]) -> Codes:
+        counts = np.asarray(flat).reshape(len(flat), self.n_items, self.n_categories)
+        most = counts.max(axis=2)
+        top = counts == most[..., None]
+        some_safe, some_unsafe = top[..., ~self.unsafe].any(axis=2), top[..., self.unsafe].any(axis=2)
+        label = np.where(some_safe & some_unsafe, self.tie, np.where(some_unsafe, UNSAFE, SAFE))
+        return np.where(most > 0, label, UNRATED).astype(np.int32)
+
+    def compare(self, crowd: Codes, weight: npt.NDArray[np.generic]) -> FloatArray:
+        """Return `INTERVALS` of weighted items, labels and weights (B or 1, I), shape (B, 2); NaN where undefined."""
+        rated = np.asarray((crowd != UNRATED) * weight, dtype=np.float64)
+        settled = rated * (crowd != TIED)
+        n, n_settled = rated.sum(axis=1), settled.sum(axis=1)
+        differ = (settled * ((crowd == UNSAFE) != self.gold)).sum(axis=1)
+        n_unsafe = (settled * ((crowd == UNSAFE) + self.gold.astype(np.float64))).sum(axis=1)
+        labels = 2 * n_settled
+        with np.errstate(invalid="ignore", divide="ignore"):
+            expected = 2 * n_unsafe * (labels - n_unsafe) / (labels * (labels - 1))
+            alpha = np.where(expected > 0, 1 - differ / n_settled / expected, np.nan)
+            return np.stack([differ / n, alpha], axis=1)
+
+
+def compute_gold_intervals(
+    data: LabelledAnswers,
+    codes: Codes,
+    members: Sequence[tuple[int, npt.NDArray[np.bool_]]],
+    *,
+    replicates: int,
+    confidence: float,
+    seed: int,
+) -> Iterator[FloatArray]:
+    """Yield the ends of the intervals of `INTERVALS`, shape (2, 2), of each group of raters on some items.
+
+    Raters are drawn within groups, and items from all; unknown raters are not drawn. Deviations by raters and by items
+    are added, so that their interaction counts twice: a plurality is not smooth in its raters, and the two-way interval
+    that subtracts the interaction was measured to be too narrow.
+    """
+    resample: Resample = "both" if data.n_raters else "items"
+    drawn: list[list[FloatArray]] = [[] for _ in members]
+    seeds = np.random.SeedSequence(seed).spawn(replicates)
+    labels = {group: data.label(group, codes) for group, _ in members}
+    for chunk in chunks(replicates, 24 * data.n_items * data.n_categories + 12 * data.items.size):
+        rater_weight, item_weight = draw_resamples([seeds[b] for b in chunk], codes, data.n_items, resample)
+        of_drawn = {} if rater_weight is None else {group: data.label(group, codes, rater_weight) for group in labels}
+        for part, (group, items) in zip(drawn, members, strict=True):
+            replicate = data.compare(labels[group], np.asarray(item_weight) * items)
+            if group in of_drawn:
+                replicate = replicate + data.compare(of_drawn[group], items[None])
+            part.append(replicate)
+    for part, (group, items) in zip(drawn, members, strict=True):
+        observed = data.compare(labels[group], items[None])[0]
+        yield np.stack(interval(observed, np.concatenate(part), confidence=confidence, n=int(items.sum())))
