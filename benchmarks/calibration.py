@@ -1,12 +1,12 @@
 """Measure the size of the tests and the coverage of the intervals of `analyse` in many designs.
 
     make calibration                             # all designs, then docs/generated/size.md and coverage.md
-    make calibration ARGS='--only "8 against 80" --simulations 5000'
+    make calibration ARGS='--only "8 against 80" --simulations 5000'  # lines of other designs stay as they are
     make calibration ARGS='--simulations 0'      # the pages alone
 
 Simulations are kept by batch in benchmarks/.calibration/, so that a run can be stopped, continued and, by design or
-kind, divided among processes. Groups do not differ. The estimand of an interval is the mean of the statistic over all
-simulations.
+kind, divided among processes. A design without batches keeps its lines of the page. Groups do not differ. The estimand
+of an interval is the mean of the statistic over all simulations.
 """
 
 import argparse
@@ -124,10 +124,13 @@ def coverage(simulations: Simulations, warned: Simulations, metric: str, groups:
 def table(folder: Path, kind: Kind, metrics: dict[str, str], field: str = "p") -> str:
     """Return a Markdown table with a line for each design, or for each side of an unequal one."""
     lines = [f"| design | n | {' | '.join(metrics.values())} |", "|---|--:|" + "--:|" * len(metrics)]
+    earlier = read_lines(kind, lines[0])
     for name, null in ASSIGNMENTS.items():
         simulations = read(folder, name, kind)
         n = simulations.count(metrics)
         if not n:
+            designs = (f"{name}{side and f': {side}'}" for side, _ in null.sides)
+            lines += [earlier[design] for design in designs if design in earlier]
             continue
         warned = simulate_warnings(name) if kind == "coverage" else simulations
         for side, groups in null.sides:
@@ -139,6 +142,16 @@ def table(folder: Path, kind: Kind, metrics: dict[str, str], field: str = "p") -
             ]
             lines.append(f"| {name}{side and f': {side}'} | {n:,} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def read_lines(kind: Kind, head: str) -> dict[str, str]:
+    """Return the lines of the table of a page that has this head, by design."""
+    page = PAGES / f"{kind}.md"
+    if not page.exists():
+        return {}
+    _, _, rest = page.read_text(encoding="utf-8").partition(head)
+    lines = rest.split("\n\n", 1)[0].splitlines()
+    return {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
 
 
 def simulate_warnings(name: str) -> Simulations:

@@ -129,9 +129,9 @@ def replicates(seed: int, shape: tuple[int, ...] = (400,)) -> Floats:
 
 
 def test_interval_by_hand() -> None:
-    """Deviations -2, -1, 0, 1, 2 from the mean 7 around an estimate of 10: quartiles -1 and 1."""
+    """Deviations -2, -1, 0, 1, 2 from the mean 7 around an estimate of 10: quartiles, of ranks 1.5 and 4.5, ±1.5."""
     low, high = interval(np.array(10.0), np.array([5.0, 6.0, 7.0, 8.0, 9.0]), confidence=0.5)
-    assert (float(low), float(high)) == (9.0, 11.0)
+    assert (float(low), float(high)) == (8.5, 11.5)
 
 
 def test_a_bias_of_all_replicates_does_not_move_the_interval() -> None:

@@ -89,7 +89,7 @@ def agreement_interval(
     --------
     >>> alpha = agreement_interval([[3, 0, 0], [2, 1, 0], [0, 3, 0], [0, 1, 2]] * 10, level="ordinal", seed=1)
     >>> round(alpha.estimate.estimate, 2), round(alpha.low, 2), round(alpha.high, 2)
-    (0.7, 0.58, 0.8)
+    (0.7, 0.58, 0.81)
     """
     check_confidence(confidence)
     if coefficient not in _REPLICATED:

@@ -82,6 +82,8 @@ def interval(
 
     Notes
     -----
+    Percentile p is the replicate of rank p (B + 1), interpolated (Davison and Hinkley 1997, section 5.2).
+
     A resampled pool has fewer distinct raters than the pool. That biases statistics which depend on the number of
     raters (negentropy, plurality size) once more, by about as much as the estimate itself. Recentring removes this
     second bias: the estimand is the expected value for a pool of this size.
@@ -90,7 +92,7 @@ def interval(
     --------
     >>> low, high = interval(np.array(0.5), np.array([0.3, 0.4, 0.5, 0.6, 0.7]) + 1)
     >>> float(low.round(2)), float(high.round(2))
-    (0.31, 0.69)
+    (0.3, 0.7)
     """
     center, defined = _means(replicates)
     factor = _small_sample_factor(np.ones(()), np.asarray(n, float), np.asarray(np.inf), confidence)
@@ -200,5 +202,6 @@ def _percentiles(
     check_confidence(confidence)
     has_interval = defined.any(axis=0) & np.isfinite(observed)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.nanquantile(np.where(defined | ~has_interval, deviations, np.nan), tails, axis=0)
+    # Percentile p is the replicate of rank p (B + 1), below which a share p of all draws is expected.
+    low, high = np.nanquantile(np.where(defined | ~has_interval, deviations, np.nan), tails, axis=0, method="weibull")
     return np.where(has_interval, observed + low, np.nan), np.where(has_interval, observed + high, np.nan)

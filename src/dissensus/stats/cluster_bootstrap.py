@@ -1,12 +1,14 @@
 """Cluster bootstrap of means and rank correlations."""
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats.bootstrap import draw_resamples
+from dissensus.stats.cluster_robust import estimate_clustered_df, t_quantile
 from dissensus.stats.result import FloatArray, check_confidence
 
 Codes = npt.NDArray[np.intp]
@@ -67,7 +69,8 @@ def bootstrap_means(
 
     with the total t and the number n of the cases of cluster g in cell c, and the number of times :math:`w_g` that the
     cluster was drawn. The interval lies between percentiles of :math:`\mu^*_c`, so it stays within the range of the
-    values (Davison and Hinkley 1997, section 5.3; resampling of clusters, section 3.8).
+    values (Davison and Hinkley 1997, section 5.3; resampling of clusters, section 3.8). They are expanded for few or
+    unequal clusters; see `summarise_replicates`.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ def bootstrap_means(
     >>> draws = draw_clusters(12, 500, seed=0)
     >>> (share,) = bootstrap_means([0, 1, 1] * 8, [0] * 24, [case // 2 for case in range(24)], draws)
     >>> round(share.estimate, 3), round(share.ci_low, 2), round(share.ci_high, 2), share.clusters
-    (0.667, 0.54, 0.79, 12)
+    (0.667, 0.54, 0.83, 12)
     """
     check_confidence(confidence)
     value, cell, cluster = np.asarray(values, np.float64), np.asarray(cells, np.intp), np.asarray(clusters, np.intp)
@@ -156,12 +159,45 @@ def rank_correlation(
 def summarise_replicates(
     estimate: float, replicates: FloatArray, sizes: FloatArray, *, same: bool, confidence: float
 ) -> BootstrapEstimate:
-    """Return an estimate with the percentile interval of its replicates, or the reason why it has none."""
+    r"""Return an estimate with the expanded percentile interval of its replicates, or the reason why it has none.
+
+    Percentiles are those of the probabilities :math:`\Phi(\pm k)` (Hesterberg 2015) with
+
+    .. math:: k = \sqrt{\frac{n_e}{n_e - 1}} \; t_\nu
+
+    where :math:`n_e` is the effective number of clusters, and :math:`\nu` the degrees of freedom of
+    `estimate_clustered_df`: drawn clusters vary too little by the first factor, and t stands for the normal quantile.
+
+    Parameters
+    ----------
+    estimate
+        The estimate; NaN if undefined.
+    replicates
+        Bootstrap replicates, shape (B,); those that are undefined are left out.
+    sizes
+        Number of cases of each cluster, shape (G,).
+    same
+        Whether all values are the same, so that there is no interval.
+    confidence
+        Confidence level.
+
+    Returns
+    -------
+    BootstrapEstimate
+
+    References
+    ----------
+    Hesterberg, T. C. (2015). What teachers should know about the bootstrap. The American Statistician 69(4).
+    """
     n = float(sizes.sum())
     effective = n**2 / float(sizes @ sizes) if n else 0.0
     defined = replicates[np.isfinite(replicates)]
     reason = _missing_reason(n, effective, defined, same=same)
-    low, high = (None, None) if reason else np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+    low = high = None
+    if not reason:
+        k = (effective / (effective - 1)) ** 0.5 * t_quantile(confidence, estimate_clustered_df(sizes))
+        tails = [NormalDist().cdf(-k), NormalDist().cdf(k)]
+        low, high = np.quantile(defined, tails, method="weibull").tolist()
     return BootstrapEstimate(
         estimate=float(estimate) if np.isfinite(estimate) else None,
         ci_low=low,

@@ -189,9 +189,14 @@ def estimate_clustered_variance(residuals: Floats, cluster: Integers, weights: F
 def _one_way_variance(residuals: Floats, cluster: Integers, weights: Floats) -> ClusteredVariance:
     totals, size = np.bincount(cluster, weights=weights * residuals), np.bincount(cluster, weights=weights)
     square = np.bincount(cluster, weights=weights * weights)
+    factor, df = _bell_mccaffrey(size, square)
+    return ClusteredVariance(float(factor @ totals**2) / float(size.sum()) ** 2, df)
+
+
+def _bell_mccaffrey(size: Floats, square: Floats) -> tuple[Floats, float]:
+    """Return the factors of squared totals and the degrees of freedom, by the weights of clusters and their squares."""
     share, all_squares = size / size.sum(), float(square.sum())
     factor = square / ((1 - share) ** 2 * square + share**2 * (all_squares - square))
-    variance = float(factor @ totals**2) / float(size.sum()) ** 2
     # The covariance of the totals is diag(square) + A with A = -share square' - square share' + S share share', of
     # rank two: so its traces need no matrix of clusters.
     diagonal = -2 * share * square + all_squares * share**2
@@ -201,7 +206,29 @@ def _one_way_variance(residuals: Floats, cluster: Integers, weights: Floats) -> 
     trace = float(factor @ (square + diagonal))
     product = core @ gram
     trace_of_square = float(factor**2 @ (square**2 + 2 * square * diagonal)) + float(np.trace(product @ product))
-    return ClusteredVariance(variance, trace**2 / trace_of_square)
+    return factor, trace**2 / trace_of_square
+
+
+def estimate_clustered_df(sizes: npt.ArrayLike) -> float:
+    """Estimate the degrees of freedom of a mean over clusters (Bell and McCaffrey 2002, after Satterthwaite).
+
+    Parameters
+    ----------
+    sizes
+        Number of cases of each cluster, shape (G,), two of them above 0.
+
+    Returns
+    -------
+    float
+        G - 1 for equal clusters, fewer for unequal ones.
+
+    Examples
+    --------
+    >>> round(estimate_clustered_df([5, 5, 5, 5]), 6), round(estimate_clustered_df([50, 5, 5, 5]), 2)
+    (3.0, 1.41)
+    """
+    size = np.asarray(sizes, dtype=np.float64)
+    return _bell_mccaffrey(size[size > 0], size[size > 0])[1]
 
 
 def t_quantile(confidence: float, df: float) -> float:

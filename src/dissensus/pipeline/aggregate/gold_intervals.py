@@ -18,31 +18,17 @@ INTERVALS = ("disagreement", "alpha")
 
 @dataclass(frozen=True, eq=False)
 class LabelledAnswers:
-    """Answers to items with a gold label.
+    """Answers to items with a gold label, as codes of items I, raters R and answers K; raters are unknown if R is 0."""
 
-    Parameters
-    ----------
-    items, raters, answers
-        Codes of each rating, shape (N,); raters are -1 if unknown.
-    n_items, n_raters, n_categories
-        Numbers of items, raters and answers.
-    unsafe
-        Whether each answer is unsafe, shape (K,).
-    gold
-        Whether the gold label of each item is unsafe, shape (I,).
-    tie
-        Class of a tied item: `SAFE`, `TIED` or `UNSAFE`.
-    """
-
-    items: Codes
+    items: Codes  # Of each rating, shape (N,)
     raters: Codes
     answers: Codes
     n_items: int
     n_raters: int
     n_categories: int
-    unsafe: npt.NDArray[np.bool_]
-    gold: npt.NDArray[np.bool_]
-    tie: int
+    unsafe: npt.NDArray[np.bool_]  # Whether each answer is unsafe, shape (K,)
+    gold: npt.NDArray[np.bool_]  # Whether the gold label of each item is unsafe, shape (I,)
+    tie: int  # Class of a tied item: SAFE, TIED or UNSAFE
 
     def label(self, group: int, codes: Codes, rater_weight: Codes | None = None) -> Codes:
         """Return the crowd label of each item by raters of a group, by drawn raters if given, shape (B, I)."""

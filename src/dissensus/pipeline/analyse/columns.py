@@ -26,10 +26,12 @@ SMALL_SAMPLE: Final = (
     "superiority",
     "pairwise_agreement",
     "xrr",
+    "negentropy",
     "cross_negentropy",
     "plurality_size",
     "voting_agreement",
     "pairwise_agreement_difference",
+    "negentropy_difference",
     "plurality_size_difference",
 )
 """Statistics whose intervals have a small-sample factor; those of others are wide enough in small groups without."""

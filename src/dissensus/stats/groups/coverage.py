@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.stats.design import Codes, Design
 
@@ -35,7 +36,7 @@ OF_OTHERS: Final = ("gai", "corrected_gai")
 FEWEST_ITEMS_OF_VALUE: Final = 30
 """Number of items of one value below which intervals and tests depend on single items."""
 
-FEWEST_ITEMS: Final = {"irr": 100, "xrr": 100, "negentropy": 60, "voting_agreement": 100}
+FEWEST_ITEMS: Final = {"answer_share": 60, "irr": 100, "xrr": 100, "negentropy": 60, "voting_agreement": 100}
 RARE: Final = 0.15
 NARROW_IF_RARE: Final = (
     "answer_share",
@@ -50,7 +51,18 @@ NARROW_IF_RARE: Final = (
     "plurality_size_difference",
 )
 SPARSE: Final = 0.5
-NARROW_IF_SPARSE: Final = ("pairwise_agreement", "voting_agreement")
+NARROW_IF_SPARSE: Final = ("pairwise_agreement", "voting_agreement", "pairwise_agreement_difference")
+UNEQUAL: Final = 1.2
+NARROW_IF_UNEQUAL: Final = (
+    "answer_share",
+    "answer_mean",
+    "mean_difference",
+    "superiority",
+    "xrr",
+    "cross_negentropy",
+    "plurality_size",
+    "plurality_size_difference",
+)
 WIDE_IF_SPARSE: Final = ("gai", "corrected_gai")
 MANY_ANSWERS: Final = 5
 WIDE_IF_MANY_ANSWERS: Final = (
@@ -59,6 +71,8 @@ WIDE_IF_MANY_ANSWERS: Final = (
     "negentropy_difference",
     "plurality_size_difference",
 )
+FEW: Final = 13
+WIDE_IF_FEW: Final = ("negentropy", "negentropy_difference", "plurality_size_difference")
 WIDE_IF_RARE: Final = ("gai", "irr_difference", "gai_difference")
 WIDE: Final = "interval wider than needed"
 
@@ -73,6 +87,7 @@ class IntervalDesign:
     minority: float  # Share of the answers other than the most frequent one
     density: float  # Share of the items that a rater rated, on average
     n_answers: int
+    load_ratio: float  # Ratings per rater of the side with more of them, over those of the other
 
 
 def describe_interval_designs(
@@ -87,6 +102,7 @@ def describe_interval_designs(
     0.75
     """
     sizes = np.bincount(group[group >= 0], minlength=max(inside.max(initial=0), outside.max(initial=0)) + 1)
+    loads = np.bincount(design.raters, minlength=design.n_raters)
     answers = np.bincount(design.answers, minlength=1)
     minority = 1 - float(answers.max() / max(1, answers.sum()))
     n_items, n_raters = (np.unique(codes).size for codes in (design.items, design.raters))
@@ -100,9 +116,18 @@ def describe_interval_designs(
             minority=minority,
             density=density,
             n_answers=design.n_categories,
+            load_ratio=_compare_loads(loads, group == g, group == h if h >= 0 else (group >= 0) & (group != g)),
         )
         for g, h in zip(inside, outside, strict=True)
     )
+
+
+def _compare_loads(loads: Codes, inside: npt.NDArray[np.bool_], outside: npt.NDArray[np.bool_]) -> float:
+    """Return the larger of two mean numbers of ratings per rater over the smaller; 1 if there are no others."""
+    if not outside.any() or not inside.any():
+        return 1.0
+    low, high = sorted((float(loads[inside].mean()), float(loads[outside].mean())))
+    return high / low if low else 1.0
 
 
 def warn_of_coverage(metric: str, design: IntervalDesign) -> str | None:
@@ -126,11 +151,15 @@ def _too_narrow(metric: str, design: IntervalDesign) -> Iterator[str]:
         yield f"{100 * (1 - design.minority):.0f} % of the answers are the same"
     if design.density < SPARSE and metric in NARROW_IF_SPARSE:
         yield "few ratings per item"
+    if design.load_ratio > UNEQUAL and metric in NARROW_IF_UNEQUAL:
+        yield f"raters of one side rated {design.load_ratio:.1f} times as many items"
 
 
 def _is_wide(metric: str, design: IntervalDesign) -> bool:
+    n_raters = design.n_raters if metric in OF_OWN else min(design.n_raters, design.n_others)
     return (
         metric == "group_distance"
+        or (metric in WIDE_IF_FEW and n_raters < FEW)
         or (metric in WIDE_IF_SPARSE and design.density < SPARSE)
         or (metric in WIDE_IF_RARE and design.minority < RARE)
         or (metric in WIDE_IF_MANY_ANSWERS and design.n_answers >= MANY_ANSWERS)
