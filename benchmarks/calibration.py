@@ -21,6 +21,8 @@ import numpy.typing as npt
 from tests.support.assignments import ASSIGNMENTS
 from tests.support.null_simulations import FIELDS, simulate_null
 
+from dissensus.pipeline.analyse.level import Level
+
 Floats = npt.NDArray[np.float64]
 Kind = Literal["size", "coverage"]
 HERE = Path(__file__).resolve().parent
@@ -52,6 +54,9 @@ DIFFERENCES = {
     "plurality_size_difference": "plurality",
     "gai_difference": "GAI",
 }
+ORDINAL = ", ordinal"
+DESIGNS = (*ASSIGNMENTS, f"five answers{ORDINAL}", f"five answers, sparse{ORDINAL}", f"quota, 4 of each group{ORDINAL}")
+"""Designs, and those that are repeated at the ordinal level."""
 NO_INTERVAL = ("between_share", "dsi")
 
 
@@ -67,7 +72,9 @@ class Simulations:
 
     def of(self, metric: str, groups: tuple[int, ...], field: str) -> Floats:
         """Return a field of a statistic, shape (groups, simulations); that of the axis if it has no groups."""
-        rows = [self.fields[key] for g in (*groups, -1) if (key := (metric, g, field)) in self.fields]
+        names = (metric, "answer_mean") if metric == "answer_share" else (metric,)  # Of ordered answers
+        keys = [(name, g, field) for name in names for g in (*groups, -1)]
+        rows = [self.fields[key] for key in keys if key in self.fields]
         return np.array(rows) if rows else np.empty((0, 0))
 
 
@@ -87,11 +94,17 @@ def run(folder: Path, name: str, kind: Kind, batch: int, options: argparse.Names
     path = folder / f"{_slug(name)}.{kind}.{batch:04}.npz"
     if path.exists():
         return
-    seed = (options.seed, list(ASSIGNMENTS).index(name), KINDS.index(kind), batch)
+    seed = (options.seed, DESIGNS.index(name), KINDS.index(kind), batch)
     permutations, bootstrap = (options.permutations, 0) if kind == "size" else (0, options.replicates)
-    result = simulate_null(name, BATCH, permutations=permutations, bootstrap=bootstrap, seed=seed)
+    assignment, level = split_level(name)
+    result = simulate_null(assignment, BATCH, level=level, permutations=permutations, bootstrap=bootstrap, seed=seed)
     fields = {field: getattr(result, field) for field in FIELDS}
     np.savez_compressed(path, metrics=np.array(result.metrics), groups=np.array(result.groups), **fields)
+
+
+def split_level(name: str) -> tuple[str, Level]:
+    """Return the assignment of a design, and the level of measurement of its answers."""
+    return name.removesuffix(ORDINAL), "ordinal" if name.endswith(ORDINAL) else "nominal"
 
 
 def _slug(name: str) -> str:
@@ -125,7 +138,8 @@ def table(folder: Path, kind: Kind, metrics: dict[str, str], field: str = "p") -
     """Return a Markdown table with a line for each design, or for each side of an unequal one."""
     lines = [f"| design | n | {' | '.join(metrics.values())} |", "|---|--:|" + "--:|" * len(metrics)]
     earlier = read_lines(kind, lines[0])
-    for name, null in ASSIGNMENTS.items():
+    for name in DESIGNS:
+        null = ASSIGNMENTS[split_level(name)[0]]
         simulations = read(folder, name, kind)
         n = simulations.count(metrics)
         if not n:
@@ -156,7 +170,8 @@ def read_lines(kind: Kind, head: str) -> dict[str, str]:
 
 def simulate_warnings(name: str) -> Simulations:
     """Return a few simulations with the warnings that rows have now."""
-    result = simulate_null(name, 9, bootstrap=2)
+    assignment, level = split_level(name)
+    result = simulate_null(assignment, 9, level=level, bootstrap=2)
     rows = zip(result.metrics, result.groups, result.warned.T, strict=True)
     return Simulations(fields={(metric, group, "warned"): values for metric, group, values in rows})
 
@@ -211,7 +226,7 @@ Differences of a group from the rest:
 def main() -> None:
     """Run what is missing and write the pages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--only", action="append", choices=list(ASSIGNMENTS), help="a design; all by default")
+    parser.add_argument("--only", action="append", choices=DESIGNS, help="a design; all by default")
     parser.add_argument("--kind", action="append", choices=KINDS, help="both by default")
     parser.add_argument("--simulations", type=int, default=2000)
     parser.add_argument("--permutations", type=int, default=199)
@@ -221,7 +236,7 @@ def main() -> None:
     options = parser.parse_args()
     options.folder.mkdir(exist_ok=True)
     for batch in range(options.simulations // BATCH):
-        for name in options.only or ASSIGNMENTS:
+        for name in options.only or DESIGNS:
             for kind in options.kind or KINDS:
                 run(options.folder, name, kind, batch, options)
     if not options.only:

@@ -7,7 +7,15 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from tests.support.model_sizes import FILTERS, N_RATERS, N_REMOVED, attempt_sizes, audit_sizes, draw_minority
+from tests.support.model_sizes import (
+    FILTERS,
+    N_RATERS,
+    N_REMOVED,
+    attempt_sizes,
+    audit_sizes,
+    draw_minority,
+    share_coverage,
+)
 
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.fit.groups import choose_groups
@@ -15,6 +23,9 @@ from dissensus.preference.fit.groups import choose_groups
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "generated"
 MEASURES = ("total variation", "Jensen–Shannon", "changed", "disjoint")
 PEOPLE, SLOPES = (10, 15, 30, 100), (0.0, 0.5)
+SHARES = (0.1, 0.35)
+CLUSTERS = ((324, 0.0), (324, 1.0), (324, 1.4), (100, 1.0), (40, 0.9), (20, 0.8))
+"""Red-teamers, and the standard deviation of the logarithm of their numbers of attempts."""
 DRAWS = 99
 AXES = ("rater_view", "rater_gender", "rater_age")
 
@@ -59,6 +70,24 @@ def write_attempts(simulations: int) -> None:
     (DOCS / "attempt-sizes.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def write_shares(simulations: int) -> None:
+    """Write the coverage of intervals of shares over unequal clusters."""
+    lines = [
+        "% Made by `benchmarks/model_sizes.py`; do not edit.",
+        "",
+        "| Red-teamers | Effective | " + " | ".join(f"True share {100 * share:.0f} %" for share in SHARES) + " |",
+        "|--:|" + "--:|" * 3,
+    ]
+    for clusters, log_sd in CLUSTERS:
+        results = [share_coverage(clusters, log_sd, share, simulations) for share in SHARES]
+        cells = [f"{100 * coverage:.0f} %" for coverage, _ in results]
+        lines.append(f"| {clusters} | {np.mean(results, axis=0)[1]:.0f} | " + " | ".join(cells) + " |")
+        print(lines[-1], flush=True)
+    error = 100 * np.sqrt(0.05 * 0.95 / simulations)
+    lines += ["", f"Over {simulations:,} simulations each (standard error {error:.1f} points)."]
+    (DOCS / "share-coverage.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def write_groups(simulations: int) -> None:
     """Write how often the gate of the groups model finds a minority, and groups that do not differ."""
     few = [choose_groups(Examples.from_pairs(draw_minority(seed))).penalties for seed in range(simulations // 10)]
@@ -84,10 +113,17 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=1000)
     parser.add_argument("--audits", type=int, default=400)
     parser.add_argument("--searches", type=int, default=100)
+    parser.add_argument("--only", action="append", choices=("attempts", "shares", "audit", "groups"))
     options = parser.parse_args()
-    write_attempts(options.simulations)
-    write_audit(options.audits)
-    write_groups(options.searches)
+    pages = {
+        "attempts": (write_attempts, options.simulations),
+        "shares": (write_shares, options.simulations),
+        "audit": (write_audit, options.audits),
+        "groups": (write_groups, options.searches),
+    }
+    for name in options.only or pages:
+        write, simulations = pages[name]
+        write(simulations)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from dissensus.preference.data.pairs import Pair
 from dissensus.preference.data.votes import collect_votes
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.records.preference import Pick
+from dissensus.stats.cluster_bootstrap import bootstrap_means, draw_clusters
 from dissensus.stats.cluster_robust import t_test_p
 from dissensus.stats.design import Design
 from dissensus.stats.permutation import shuffles
@@ -100,6 +101,26 @@ def attempt_sizes(people: int, slope_sd: float, simulations: int, seed: int = 1)
             n_offered += 1
             robust += t_test_p(model.coefficients[1] / model.robust_errors[1], model.df[1]) <= 0.05
     return np.array([wald / simulations, robust / max(1, n_offered), n_offered / simulations])
+
+
+def share_coverage(clusters: int, log_sd: float, share: float, simulations: int, seed: int = 1) -> Floats:
+    """Return the coverage of 95 % intervals of a share over clusters, and the mean effective number of clusters.
+
+    The probability of a success has a beta distribution over clusters, with parameters that add to 3; numbers of cases
+    are log-normal. Simulations without an interval, with fewer than ten effective clusters, are drawn again.
+    """
+    rng = np.random.default_rng([seed, clusters, int(100 * log_sd), int(100 * share)])
+    covered, effective = [], []
+    while len(covered) < simulations:
+        sizes = np.maximum(1, np.round(10 * np.exp(log_sd * rng.normal(size=clusters)))).astype(int)
+        cluster = np.repeat(np.arange(clusters), sizes)
+        hits = rng.random(cluster.size) < rng.beta(3 * share, 3 * (1 - share), size=clusters)[cluster]
+        draws = draw_clusters(clusters, 500, seed=len(covered))
+        (result,) = bootstrap_means(hits, np.zeros(cluster.size, int), cluster, draws)
+        if result.ci_low is not None and result.ci_high is not None:
+            covered.append(result.ci_low <= share <= result.ci_high)
+            effective.append(result.effective)
+    return np.array([np.mean(covered), np.mean(effective)])
 
 
 def draw_minority(seed: int, *, size: int = 4, effect: float = 2.5, n_comparisons: int = 400) -> tuple[Pair, ...]:
