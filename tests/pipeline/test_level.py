@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.pipeline.tables import simulate_frame
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import Analysis, analyse
 from dissensus.pipeline.analyse.level import Level, number_answers
+from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
 
@@ -106,3 +108,15 @@ def test_options_that_exclude_each_other() -> None:
         analyse(five_answers(), level="ordinal", share_of="5")
     with pytest.raises(InvalidInput, match="level is 'ratio'; choose one of nominal, ordinal, interval"):
         analyse(five_answers(), level="ratio")  # type: ignore[arg-type]
+
+
+def test_the_share_between_groups_is_tested_at_an_ordered_level_only_if_all_rated_all_items() -> None:
+    """It rejects a true null hypothesis in 7 % of sparse tables (docs/methods/ordered.md)."""
+    cases: list[tuple[float, Level, bool]] = [(0.5, "ordinal", False), (0.5, "nominal", True), (1.0, "ordinal", True)]
+    for share_rated, level, is_tested in cases:
+        ratings = Ratings.from_frame(simulate_frame(2, n_items=15, share_rated=share_rated))
+        for against in (REST, "Asian"):
+            analysis = analyse(ratings, by=["race"], level=level, permutations=19, against=against)
+            (row,) = (row for row in analysis.rows if row.metric == "between_share")
+            assert (row.p is not None) == is_tested
+            assert ("at an ordered level" in (row.reason or "")) is not is_tested

@@ -110,7 +110,8 @@ def share_coverage(clusters: int, log_sd: float, share: float, simulations: int,
     are log-normal. Simulations without an interval, with fewer than ten effective clusters, are drawn again.
     """
     rng = np.random.default_rng([seed, clusters, int(100 * log_sd), int(100 * share)])
-    covered, effective = [], []
+    covered: list[bool] = []
+    effective: list[float] = []
     while len(covered) < simulations:
         sizes = np.maximum(1, np.round(10 * np.exp(log_sd * rng.normal(size=clusters)))).astype(int)
         cluster = np.repeat(np.arange(clusters), sizes)

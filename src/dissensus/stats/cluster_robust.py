@@ -187,8 +187,9 @@ def estimate_clustered_variance(residuals: Floats, cluster: Integers, weights: F
 
 
 def _one_way_variance(residuals: Floats, cluster: Integers, weights: Floats) -> ClusteredVariance:
-    totals, size = np.bincount(cluster, weights=weights * residuals), np.bincount(cluster, weights=weights)
-    square = np.bincount(cluster, weights=weights * weights)
+    totals, size, square = (
+        np.bincount(cluster, weights=part).astype(np.float64) for part in (weights * residuals, weights, weights**2)
+    )
     factor, df = _bell_mccaffrey(size, square)
     return ClusteredVariance(float(factor @ totals**2) / float(size.sum()) ** 2, df)
 

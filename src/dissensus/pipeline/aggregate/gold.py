@@ -35,6 +35,7 @@ from dissensus.stats.result import check_confidence
 
 Ties = Literal["safe", "unsafe", "apart"]
 Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -257,7 +258,7 @@ def _compute_intervals(
     )
     everything = np.ones(ratings.n_items, dtype=np.bool_)
     members, pool = [(0, everything)], np.zeros(data.n_raters, np.int32)
-    ends = []
+    ends: list[Floats] = []
     if by is not None and by in ratings.items.columns:
         kinds = ratings.item_members(by)
         for value in kinds["value"].unique().sort():
@@ -367,7 +368,8 @@ def gold_summary(comparison: GoldAgainstCrowd) -> str:
 
 def gold_blocks(comparison: GoldAgainstCrowd) -> Iterator[Grid]:
     """Yield the whole pool, the groups if any, and the combinations of three labels if platinum was compared."""
-    headings, display = HEADINGS, _display_row
+    headings: tuple[str, ...] = HEADINGS
+    display = _display_row
     if comparison.bootstrap:
         headings, display = (*HEADINGS, INTERVAL, "differ", INTERVAL), _display_row_with_intervals
     rows = comparison.summary.rows(named=True)

@@ -237,7 +237,7 @@ def _replicate(
     """Return the divergence of the groups in each permutation."""
     n_groups = int(codes.max()) + 1
     n_pairs = n_groups * (n_groups - 1) // 2
-    null = _Replicates(*(np.empty((len(seeds), n_pairs)) for _ in range(2)), np.empty(len(seeds)))
+    null = _Replicates(np.empty((len(seeds), n_pairs)), np.empty((len(seeds), n_pairs)), np.empty(len(seeds)))
     # The cost in ratings limits the size of chunks too, so that progress is reported every few seconds.
     cost = design.items.size * (1 if measure in ("total_variation", UNBIASED) else 64)
     for chunk in chunks(len(seeds), max(8 * design.n_raters + 24 * n_pairs, cost)):

@@ -94,10 +94,8 @@ def _reading(row: dict[str, Any], groups: Sequence[dict[str, Any]], ties: str) -
     if ties == "apart" and row["tied"]:
         text += f"; on {row['tied']:,} the crowd is tied"
     if row["disagreement_low"] is not None:
-        estimate, low, high = (
-            format_percent(row[name], 1) for name in ("disagreement", "disagreement_low", "disagreement_high")
-        )
-        text += f". They differ on {estimate} (interval {low} to {high})"
+        interval = " to ".join(format_percent(row[f"disagreement_{end}"], 1) for end in ("low", "high"))
+        text += f". They differ on {format_percent(row['disagreement'], 1)} (interval {interval})"
     if len(groups) < 2:
         return text + "."
     low, high = (pick(groups, key=_share_of_gold_only) for pick in (min, max))
