@@ -26,8 +26,8 @@ class LabelledAnswers:
     n_items: int
     n_raters: int
     n_categories: int
-    unsafe: npt.NDArray[np.bool_]  # Whether each answer is unsafe, shape (K,)
-    gold: npt.NDArray[np.bool_]  # Whether the gold label of each item is unsafe, shape (I,)
+    unsafe: npt.NDArray[np.bool_]  # True for each unsafe answer, shape (K,)
+    gold: npt.NDArray[np.bool_]  # True for each item that is unsafe by gold, shape (I,)
     tie: int  # Class of a tied item: SAFE, TIED or UNSAFE
 
     def label(self, group: int, codes: Codes, rater_weight: Codes | None = None) -> Codes:
