@@ -141,9 +141,8 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         yield f"sqlite:///{path}"
         return
     databases: Databases = request.getfixturevalue("server")
-    url = databases.blank(like=databases.template)
-    yield url
-    databases.drop(url)
+    with databases.lend() as url:
+        yield url
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.support.browser_raters import answer_all, enter, n_done, open_rating_
 from tests.support.campaigns import CHECKS, definition
 from tests.support.chromium import running
 from tests.support.live_site import Live
-from tests.support.rating_views import show
+from tests.support.rating_views import CHECKED_LOOKS, show
 from tests.support.staff_pages import PASTED, sound
 
 from dissensus.schema.campaign.definition import write_campaign
@@ -71,7 +71,7 @@ def test_a_check_waits_for_the_network(live: Live, page: Page, context: BrowserC
     assert n_done(live) == 2
 
 
-@pytest.mark.parametrize("looks", [("light", "dark", "forced"), ("zoomed", "phone")], ids=" ".join)
+@pytest.mark.parametrize("looks", CHECKED_LOOKS, ids=" ".join)
 def test_check_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ...]) -> None:
     faults: list[str] = []
     page.on(

@@ -15,6 +15,7 @@ __all__ = ["live", "page"]
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
+@pytest.mark.slow
 def test_a_campaign_is_created_and_opened(page: Page, live: Live, request: pytest.FixtureRequest) -> None:
     scheme = request.node.callspec.params["page"]
     sound(page, "none", scheme)

@@ -1,7 +1,7 @@
 """Two responses beside each other in a real browser: by keyboard alone, over a reload, without scripts; its looks."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -12,6 +12,7 @@ from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
 from tests.support.chromium import running
 from tests.support.live_site import Live
 from tests.support.pair_campaigns import open_pair_campaign, pair_definition
+from tests.support.staff_pages import NARROW
 
 from dissensus.campaign.answer_drafts import merge_saves
 from dissensus.schema.records.conversation import Conversation
@@ -34,15 +35,16 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
         yield fresh.new_page()
 
 
-def sound(page: Page, name: str, scheme: str) -> None:
-    """Check a page at both widths and save a screenshot; the buttons stay in view."""
+def sound(page: Page, name: str, scheme: Literal["light", "dark"]) -> None:
+    """Check a page at both widths and save a screenshot; the buttons stay in view, above other texts."""
     view = View(page, [], [])
-    for width in (DESKTOP, 320):
+    for width in (DESKTOP, NARROW):
         page.set_viewport_size({"width": width, "height": 900})
+        # Both schemes in one story: the narrow pages of the light one are dark.
+        page.emulate_media(color_scheme="dark" if width == NARROW else scheme)
         assert view.violations() + view.overflowing() == []
         view.shot(f"{name}-{scheme}-{width}")
-    if scheme == "light":
-        assert view.faint_in_the_dark() == []
+    page.emulate_media(color_scheme=scheme)
 
 
 def link(live: Live, *items: Item, **changes: Any) -> str:

@@ -8,10 +8,10 @@ from tests.browser.page import View
 from tests.support.browser_raters import CONDITIONAL, answer_all, open_rating_campaign
 from tests.support.chromium import running
 from tests.support.live_site import Live
-from tests.support.rating_views import show
+from tests.support.rating_views import CHECKED_LOOKS, show
 
 
-@pytest.mark.parametrize("looks", [("light", "dark", "forced", "still"), ("zoomed", "phone")], ids=" ".join)
+@pytest.mark.parametrize("looks", CHECKED_LOOKS, ids=" ".join)
 def test_rater_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ...]) -> None:
     """Go through all pages as a rater, and check each in every look."""
     faults: list[str] = []

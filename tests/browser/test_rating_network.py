@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from tests.support.browser_raters import (
     N_QUESTIONS,
@@ -90,6 +91,7 @@ def test_failed_saves_are_retried_and_rejections_shown(live: Live, page: Page) -
     assert page.evaluate("Object.keys(localStorage).filter(name => name.startsWith('dissensus:'))") == []
 
 
+@pytest.mark.slow
 def test_saves_beyond_the_rate_limit_are_sent_later(live: Live, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     refuse = live.platform.rater_limits.saves_per_rater
@@ -108,6 +110,7 @@ def test_saves_beyond_the_rate_limit_are_sent_later(live: Live, page: Page) -> N
     assert refuse.n == 600
 
 
+@pytest.mark.slow
 def test_what_is_too_large_is_kept_and_the_rest_is_sent(live: Live, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     answer_all(page)
@@ -143,6 +146,7 @@ def test_answers_are_kept_for_signed_out_raters(live: Live, page: Page, context:
     assert len(load_saved_answers(live)) == 1
 
 
+@pytest.mark.slow
 def test_two_tabs_and_a_double_submit_do_no_harm(live: Live, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live))
     other = context.new_page()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page
 
 PLAIN: dict[str, Any] = {"color_scheme": "light", "forced_colors": "none", "reduced_motion": "no-preference"}
@@ -15,6 +16,14 @@ LOOKS: dict[str, tuple[tuple[int, int], dict[str, Any]]] = {
     "zoomed": ((320, 200), {}),  # 1280 by 800 at 400 %
     "phone": ((320, 640), {"color_scheme": "dark"}),
 }
+
+
+# Both schemes and both widths, with every rule; the slow tests add the other looks.
+CHECKED_LOOKS = [
+    ("light", "phone"),
+    pytest.param(("dark", "forced", "still"), marks=pytest.mark.slow),
+    pytest.param(("zoomed",), marks=pytest.mark.slow),
+]
 
 
 def show(page: Page, look: str) -> None:

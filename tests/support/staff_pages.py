@@ -13,8 +13,8 @@ from dissensus.workflows.platform import staff
 
 PASTED = "User: Where can I buy a knife?\nBot: In a shop for kitchens.\n---\nUser: Hi\nBot: " + "Go away. " * 60
 
-
 NARROW = 320
+Scheme = Literal["light", "dark"]
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def live(database_url: str) -> Iterator[Live]:
 @pytest.fixture(params=["light", "dark"])
 def page(request: pytest.FixtureRequest, browser: Browser, live: Live) -> Iterator[Page]:
     """A browser of an owner, signed in by a link."""
-    scheme: Literal["light", "dark"] = request.param
+    scheme: Scheme = request.param
     link = staff.create_sign_in_link(live.platform, "ada", now=live.clock())
     with (
         running(browser._loop),
@@ -40,14 +40,14 @@ def page(request: pytest.FixtureRequest, browser: Browser, live: Live) -> Iterat
         yield tab
 
 
-def sound(page: Page, name: str, scheme: str = "light") -> None:
-    """Check a page at both widths and save a screenshot."""
+def sound(page: Page, name: str, scheme: Scheme = "light") -> None:
+    """Check a page at both widths and save a screenshot; in the light scheme the narrow page is the dark one."""
     view = View(page, [], [])
     for width in (DESKTOP, NARROW):
         page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme="dark" if width == NARROW else scheme)
         assert view.violations() == []
         assert view.overflowing() == []
         assert view.overlapping() == []
         view.shot(f"owner-{name}-{scheme}-{width}")
-    if scheme == "light":
-        assert view.faint_in_the_dark() == []
+    page.emulate_media(color_scheme=scheme)

@@ -12,13 +12,13 @@ FOLDER = Path(__file__).parent
 # Tests whose queries are tested with the workflows on both databases. Tests of waiting, locking, counting and sorting
 # are not listed and run on both.
 PAGES_ON_SQLITE = {
-    "api": ("api", "openapi", "enumeration", "errors", "gold", "pay"),
+    "api": ("api", "openapi", "enumeration", "errors", "gold", "monitoring", "pay"),
     "core": ("appearance", "enumeration", "hostile_texts"),
     "middleware": ("access_log",),
     "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "safety"),
     "staff": (
-        *("attempts", "campaigns", "care", "curation", "drafts", "gold", "model_registry", "oidc", "pay", "staff"),
-        *("submissions", "webhooks", "withdrawals"),
+        *("account_mails", "attempts", "campaigns", "care", "curation", "drafts", "gold", "members", "model_registry"),
+        *("monitoring", "oidc", "passkey", "pay", "second_factor", "staff", "submissions", "webhooks", "withdrawals"),
     ),
 }
 

@@ -58,21 +58,16 @@ class Peopled:
     people: dict[str, StaffRow]
     keys: dict[str, str]
     browser: httpx.Client
+    sessions: dict[str, str]
 
     def ask(self, method: str, path: str, visitor: str) -> str:
         """Send a request with a valid form as this visitor, and return the outcome."""
         if path.startswith(f"{API}/campaigns"):
             return self._by_token(method, path, visitor)
-        tokens, platform = self.live.site.tokens, self.live.platform
-        session, cookies = "", {"dissensus_sign_in": DOOR}
-        if visitor == "rater":
-            _, session = enrolment.enrol_rater(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
-            cookies["dissensus_rater"] = session
-        elif visitor != "stranger":
-            session = staff.sign_in_with_link(
-                platform, staff.create_sign_in_link(platform, self.people[visitor].name, now=NOW).key, now=NOW
-            )
-            cookies["dissensus_staff"] = session
+        tokens = self.live.site.tokens
+        session, cookies = self._session_of(visitor), {"dissensus_sign_in": DOOR}
+        if visitor != "stranger":
+            cookies["dissensus_rater" if visitor == "rater" else "dissensus_staff"] = session
         bound, path = self._filled(path)
         arrival = Arrival("pilot", self.key, "en", enrolment.new_entry_id(NOW))
         cookies["dissensus_arrival"] = tokens.sign_arrival(arrival, now=NOW)
@@ -86,6 +81,23 @@ class Peopled:
         answer = self.browser.request(method, path, headers=headers, **options)
         self.browser.cookies.clear()
         return outcome(answer)
+
+    def _session_of(self, visitor: str) -> str:
+        """The key of the session of a visitor, begun anew if a request ended the last one; strangers have none."""
+        if visitor == "stranger":
+            return ""
+        person = enrolment.rater_of_session if visitor == "rater" else staff.staff_of_session
+        session = self.sessions.get(visitor)
+        if session is None or person(self.live.platform, session, now=NOW) is None:
+            session = self.sessions[visitor] = self._begin_session(visitor)
+        return session
+
+    def _begin_session(self, visitor: str) -> str:
+        platform = self.live.platform
+        if visitor == "rater":
+            return enrolment.enrol_rater(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)[1]
+        link = staff.create_sign_in_link(platform, self.people[visitor].name, now=NOW)
+        return staff.sign_in_with_link(platform, link.key, now=NOW)
 
     def _by_token(self, method: str, path: str, visitor: str) -> str:
         """Send a request with the token of this visitor; raters and strangers have none."""
@@ -150,7 +162,7 @@ def house(live: Live) -> Iterator[Peopled]:
         for who, one in people.items()
     }
     with httpx.Client(base_url=live.url, timeout=20) as browser:
-        yield Peopled(live, key, people, keys, browser)
+        yield Peopled(live, key, people, keys, browser, {})
 
 
 @sqlite_only
