@@ -1,5 +1,6 @@
 """Real data, where available, and real databases."""
 
+import fcntl
 import gc
 import json
 import os
@@ -28,7 +29,7 @@ ROOM = 2 * 2**30
 AUTHORITY = Path(__file__).with_name("support") / "authority.pem"
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Write temporary files to memory, if it has room and TMPDIR is not set: databases wait for disks.
 
     No test contacts a hub of models, nor any server with a certificate of a public authority: to load those takes
@@ -41,6 +42,8 @@ def pytest_configure() -> None:
     settings.register_profile("tests", derandomize=True, deadline=None)
     settings.load_profile("tests")
     share_drawings()
+    if hasattr(config, "workerinput"):
+        share_kernels()
     if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ["TMPDIR"] = str(MEMORY)
         tempfile.tempdir = None
@@ -58,6 +61,30 @@ def share_drawings() -> None:
         return draw_once(json.dumps(spec), json.dumps(options))
 
     vl_convert.vegalite_to_svg = draw_shared  # type: ignore[assignment]
+
+
+def share_kernels() -> None:
+    """Compile each kernel in one worker: the others wait for it and load it from the cache."""
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    compile_kernel, lock = Dispatcher.compile, os.open(__file__, os.O_RDONLY)
+    open_kernels: list[Dispatcher] = []
+
+    def compile_once(kernel: Dispatcher, signature: object) -> object:
+        # A kernel compiles those that it calls.
+        with global_compiler_lock:
+            if not open_kernels:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            open_kernels.append(kernel)
+            try:
+                return compile_kernel(kernel, signature)
+            finally:
+                open_kernels.pop()
+                if not open_kernels:
+                    fcntl.flock(lock, fcntl.LOCK_UN)
+
+    Dispatcher.compile = compile_once
 
 
 def pytest_collection_finish() -> None:

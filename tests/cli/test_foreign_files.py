@@ -7,39 +7,56 @@ import signal
 import subprocess
 import sys
 import time
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.files.conftest import write
 from tests.pipeline.tables import simulate_frame
-from tests.support.commands import SCRIPT, RunCommand
+from tests.support.commands import SCRIPT, CompletedCommand, RunCommand
 from tests.support.foreign_files import lewidi_entries
 from tests.support.spreadsheets import write_spreadsheet
 
+from dissensus.cli import standard_input
 
-def piped(*words: str, data: bytes, folder: Path) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([SCRIPT, *words], input=data, capture_output=True, cwd=folder, check=False, timeout=120)
+
+@pytest.fixture
+def piped(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> RunCommand:
+    """Run `dissensus` with these bytes as its standard input, which a process reads once."""
+
+    def dissensus(*words: str, data: bytes) -> CompletedCommand:
+        standard_input._spool.cache_clear()
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(data)))
+        return run(*words)
+
+    return dissensus
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "json", "parquet", "xlsx"])
-def test_a_dash_reads_standard_input(tmp_path: Path, form: str) -> None:
+def test_a_dash_reads_standard_input(piped: RunCommand, tmp_path: Path, form: str) -> None:
     frame = simulate_frame(3).cast(pl.String)
     path = tmp_path / f"x.{form}"
     if form == "xlsx":
         write_spreadsheet(path, {"one": [frame.columns, *frame.rows()]})
     else:
         write(frame, path)
-    done = piped("analyse", "-", "--by", "race", "--format", "json", data=path.read_bytes(), folder=tmp_path)
+    done = piped("analyse", "-", "--by", "race", "--format", "json", data=path.read_bytes())
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["n_ratings"] == frame.height
 
 
-def test_standard_input_is_named_in_errors(tmp_path: Path) -> None:
-    done = piped("analyse", "-", data=b"item_id,rater_id,Q_overall\n1,,Yes\n", folder=tmp_path)
+def test_a_process_reads_its_standard_input(tmp_path: Path) -> None:
+    data = simulate_frame(3).write_csv().encode()
+    done = subprocess.run([SCRIPT, "validate", "-"], input=data, capture_output=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_standard_input_is_named_in_errors(piped: RunCommand) -> None:
+    done = piped("analyse", "-", data=b"item_id,rater_id,Q_overall\n1,,Yes\n")
     assert done.returncode == 1
-    assert b"standard-input.csv: Row 1: rater_id is empty" in done.stderr
-    assert piped("validate", "-", data=b"", folder=tmp_path).returncode == 1
+    assert "standard-input.csv: Row 1: rater_id is empty" in done.stderr
+    assert piped("validate", "-", data=b"").returncode == 1
 
 
 def test_a_spreadsheet_and_semicolons_are_read(run: RunCommand, tmp_path: Path) -> None:

@@ -142,6 +142,7 @@ def test_glad_finds_able_raters_contrary_ones_and_difficult_items() -> None:
     assert model.log_likelihood < 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_glad_equals_crowd_kit_run_on() -> None:
     """crowd-kit stops here after two steps, as soon as its expected log-likelihood falls."""
@@ -292,6 +293,7 @@ def count_differing(model: LabelModel, ratings: Ratings) -> int:
     return int((model.labels["answers"] != plurality(ratings, "Q_overall")["answers"]).sum())
 
 
+@pytest.mark.slow
 def test_dices_350_by_models(dices_104: Ratings) -> None:
     """Figures of docs/methods/label-models.md: Dawid–Skene labels contested items as Unsure."""
     confused, competent = (label_model(dices_104, "Q_overall", method=method) for method in ("dawid-skene", "mace"))

@@ -69,6 +69,7 @@ def _length(ranking: object) -> float:
     return float(np.mean([row.ci_high - row.ci_low for row in ranking.rows]))  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_coverage_of_intervals() -> None:
     truth, n_covered, draws = 1000 + POINTS * STRENGTHS, 0, 60
     for seed in range(draws):

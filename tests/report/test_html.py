@@ -54,7 +54,7 @@ def test_ids_are_unique_and_links_lead_to_them(page: str) -> None:
 
 
 def test_ids_are_unique_for_similar_names() -> None:
-    frame = simulate_frame(3, n_items=6).with_columns(
+    frame = simulate_frame(3, n_items=6, n_raters=12).with_columns(
         item_id=pl.col("item_id").str.replace("item-00", "a/"),
         **{"rater_a b": "rater_race", "rater_A_b": "rater_gender", "rater_?": "rater_race", "rater_!": "rater_gender"},
     )

@@ -55,6 +55,7 @@ def test_a_replicate_of_kappa_is_the_kappa_of_the_drawn_items() -> None:
         assert result == pytest.approx(fleiss_kappa(np.repeat(rows, times, axis=0)).estimate, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("coefficient", "level"), [("krippendorff_alpha", "ordinal"), ("fleiss_kappa", "nominal")])
 def test_intervals_cover_the_agreement_of_many_items(coefficient: Coefficient, level: Level) -> None:
     truth = agreement_interval(simulate_reviews(200_000, 0), coefficient, level=level, replicates=0).estimate.estimate

@@ -62,6 +62,7 @@ def test_the_correlation_equals_that_of_repeated_cases() -> None:
     assert (result.ci_low, result.ci_high) == pytest.approx(expanded_percentiles(repeated, np.bincount(clusters)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clusters", "minimum"), [(15, 0.87), (30, 0.93), (100, 0.93)])
 def test_intervals_have_about_their_nominal_coverage(clusters: int, minimum: float) -> None:
     """300 trials; those with fewer than ten effective clusters, which 15 sometimes are, have no interval."""

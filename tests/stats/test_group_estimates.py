@@ -195,6 +195,7 @@ def test_expectation_does_not_depend_on_the_number_of_ratings() -> None:
         assert float(group_distance(x, y)) == pytest.approx(0, abs=0.0175)
 
 
+@pytest.mark.slow
 def test_corrected_gai_is_one_without_a_difference() -> None:
     """60 pools of 8 raters beside 40 × 60 items; the published ratio lies at .91."""
     rng = np.random.default_rng(4)
