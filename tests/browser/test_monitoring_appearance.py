@@ -1,16 +1,18 @@
 """Pages of a running campaign: sound in both schemes, on a desk and on a phone."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chromium import running
-from tests.support.live_site import serving
+from tests.support.live_site import Live, serving
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign, rate_items
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import Scheme, sound
 
+from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
@@ -20,86 +22,89 @@ from dissensus.workflows.rater.enrolment import Arrival
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_of_a_running_campaign_are_accessible(
-    database_url: str, browser: Browser, scheme: Literal["light", "dark"]
-) -> None:
+@dataclass(frozen=True)
+class Desk:
+    """A monitored campaign of ada, and a browser."""
+
+    live: Live
+    owner_id: str
+    campaign: CampaignRow
+    page: Page
+    scheme: Scheme
+
+    def sign_in(self, name: str) -> None:
+        key = staff.create_sign_in_link(self.live.platform, name, now=self.live.clock()).key
+        self.page.goto(f"/sign-in/{key}")
+        self.page.get_by_role("button", name="Sign in").click()
+
+
+@pytest.fixture(params=["light", "dark"])
+def desk(database_url: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Desk]:
     with (
         serving(database_url) as live,
         running(browser._loop),
-        browser.new_context(base_url=live.url, color_scheme=scheme) as context,
+        browser.new_context(base_url=live.url, color_scheme=request.param) as context,
     ):
-        campaign = open_monitored_campaign(
-            live.platform, staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id, replication=20
-        )
-        page = context.new_page()
-        page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
-        page.get_by_role("button", name="Sign in").click()
-        page.goto("/campaigns/pilot/monitoring")
-        sound(page, "watch-none", scheme)
-        add_crowd(live.platform, campaign, 10)
-        live.clock.forward(hours=10)
-        refresh_snapshots(live.platform, MonitoringCache(), now=live.clock() - timedelta(seconds=3))
-        # The session ended when it had been idle for an hour.
-        page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
-        page.get_by_role("button", name="Sign in").click()
-        page.goto("/campaigns/pilot/monitoring")
-        page.get_by_role("heading", name="Agreement").wait_for()
-        sound(page, "watch", scheme)
-        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-        sound(page, "watch-tables", scheme)
-        page.get_by_role("link", name="Review").first.click()
-        page.get_by_label("Exclude").check()
-        page.get_by_label("Reason, for readers").fill("   ")
-        page.get_by_role("button", name="Save decision").click()
-        page.get_by_role("alert").wait_for()
-        assert page.get_by_label("Exclude").is_checked()
-        sound(page, "flagged-wrong", scheme)
-        page.get_by_label("Reason, for readers").fill("Every item in four seconds.")
-        page.get_by_role("button", name="Save decision").click()
-        page.get_by_text("by ada").wait_for()
-        sound(page, "flagged", scheme)
+        owner_id = staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
+        campaign = open_monitored_campaign(live.platform, owner_id, replication=20)
+        yield Desk(live, owner_id, campaign, context.new_page(), request.param)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_published_figures_and_notices_are_accessible(
-    database_url: str, browser: Browser, scheme: Literal["light", "dark"]
-) -> None:
-    with (
-        serving(database_url) as live,
-        running(browser._loop),
-        browser.new_context(base_url=live.url, color_scheme=scheme) as context,
-    ):
-        platform = live.platform
-        owner_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
-        observer = staff.create_sign_in_link(platform, "bo", now=NOW)
-        campaign = open_monitored_campaign(platform, owner_id, replication=20)
-        members.add_member(platform, "pilot", "bo", "observer", staff_id=owner_id, now=NOW)
-        page = context.new_page()
-        page.goto(f"/sign-in/{observer.key}")
-        page.get_by_role("button", name="Sign in").click()
-        page.goto("/campaigns/pilot/monitoring")
-        page.get_by_text("published once the campaign is closed").wait_for()
-        sound(page, "published-not-yet", scheme)
-        for number in range(14):
-            rate_items(platform, campaign, number)
-        arrival = Arrival("pilot", str(campaign.key), "en")
-        for _ in range(4):
-            rater, _ = enrolment.enrol_rater(platform, arrival, AGREED, now=live.clock())
-            for number in range(13):
-                text = f"The page stopped at item {number}, and the button did nothing. " * (1 + number % 4)
-                rating.report_item(platform, rater, "help", text, assignment_id=None, now=live.clock())
-        campaigns.change_state(platform, "pilot", "closed", staff_id=owner_id, now=live.clock())
-        refresh_snapshots(platform, MonitoringCache(), now=live.clock())
-        page.reload()
-        page.get_by_role("heading", name="Agreement").wait_for()
-        sound(page, "published", scheme)
-        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-        sound(page, "published-tables", scheme)
-        page.goto(f"/sign-in/{staff.create_sign_in_link(platform, 'ada', now=live.clock()).key}")
-        page.get_by_role("button", name="Sign in").click()
-        page.goto("/campaigns/pilot/notices?page=2")
-        page.get_by_text("Page 2 of 2").wait_for()
-        sound(page, "notices", scheme)
-        page.goto("/account")
-        sound(page, "account", scheme)
+def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
+    live, page, scheme = desk.live, desk.page, desk.scheme
+    desk.sign_in("ada")
+    page.goto("/campaigns/pilot/monitoring")
+    sound(page, "watch-none", scheme)
+    add_crowd(live.platform, desk.campaign, 10)
+    live.clock.forward(hours=10)
+    refresh_snapshots(live.platform, MonitoringCache(), now=live.clock() - timedelta(seconds=3))
+    # The session ended when it had been idle for an hour.
+    desk.sign_in("ada")
+    page.goto("/campaigns/pilot/monitoring")
+    page.get_by_role("heading", name="Agreement").wait_for()
+    sound(page, "watch", scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    sound(page, "watch-tables", scheme)
+    page.get_by_role("link", name="Review").first.click()
+    page.get_by_label("Exclude").check()
+    page.get_by_label("Reason, for readers").fill("   ")
+    page.get_by_role("button", name="Save decision").click()
+    page.get_by_role("alert").wait_for()
+    assert page.get_by_label("Exclude").is_checked()
+    sound(page, "flagged-wrong", scheme)
+    page.get_by_label("Reason, for readers").fill("Every item in four seconds.")
+    page.get_by_role("button", name="Save decision").click()
+    page.get_by_text("by ada").wait_for()
+    sound(page, "flagged", scheme)
+
+
+def test_published_figures_and_notices_are_accessible(desk: Desk) -> None:
+    live, platform, owner_id, campaign = desk.live, desk.live.platform, desk.owner_id, desk.campaign
+    page, scheme = desk.page, desk.scheme
+    staff.create_sign_in_link(platform, "bo", now=NOW)
+    members.add_member(platform, "pilot", "bo", "observer", staff_id=owner_id, now=NOW)
+    desk.sign_in("bo")
+    page.goto("/campaigns/pilot/monitoring")
+    page.get_by_text("published once the campaign is closed").wait_for()
+    sound(page, "published-not-yet", scheme)
+    for number in range(14):
+        rate_items(platform, campaign, number)
+    arrival = Arrival("pilot", str(campaign.key), "en")
+    for _ in range(4):
+        rater, _ = enrolment.enrol_rater(platform, arrival, AGREED, now=live.clock())
+        for number in range(13):
+            text = f"The page stopped at item {number}, and the button did nothing. " * (1 + number % 4)
+            rating.report_item(platform, rater, "help", text, assignment_id=None, now=live.clock())
+    campaigns.change_state(platform, "pilot", "closed", staff_id=owner_id, now=live.clock())
+    refresh_snapshots(platform, MonitoringCache(), now=live.clock())
+    page.reload()
+    page.get_by_role("heading", name="Agreement").wait_for()
+    sound(page, "published", scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    sound(page, "published-tables", scheme)
+    desk.sign_in("ada")
+    page.goto("/campaigns/pilot/notices?page=2")
+    page.get_by_text("Page 2 of 2").wait_for()
+    sound(page, "notices", scheme)
+    page.goto("/account")
+    sound(page, "account", scheme)

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.report.attempts import attempts_with, draw_attempts, draw_reviews
-from tests.report.hostile import NAMES
+from tests.report.hostile import NAMES, TURNED
 from tests.report.simulated import fits, texts
 
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts, attempt_map
@@ -164,11 +164,11 @@ def test_texts_are_folded_and_only_there_on_request(attempts: list[Attempt], ana
 
 
 def test_hostile_names_are_escaped() -> None:
-    page = attempts_with(NAMES).to_html()
+    report = attempts_with((*NAMES[:3], TURNED))
+    page = report.to_html()
     assert "<script" not in page
     assert "<img" not in page
     assert "\u202e" not in page
-    report = attempts_with(NAMES[:3])
     assert all(fits(part) for part in report.figures)
 
 

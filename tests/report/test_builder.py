@@ -278,6 +278,7 @@ def test_if_every_group_is_suppressed_the_pool_is_shown(ratings: Ratings) -> Non
     assert "White" not in report.to_html()
 
 
+@pytest.mark.slow
 def test_two_hundred_groups() -> None:
     answers = {f"r{r:03}": "NYNYYN"[r % 3 :] + "NUY"[: r % 3] for r in range(400)}
     ratings = ratings_of(answers, {"rater_town": [f"town {r % 200:03}" for r in range(400)]})

@@ -49,7 +49,13 @@ def populate(house: House, prolific: Prolific) -> dict[str, str]:
     return {"name": "pilot", "rater_id": rater.id, "submission": submission}
 
 
-@pytest.mark.parametrize("existing", [False, True], ids=["made up", "known"])
+# Of random paths hardly one reaches a database; those that do are in test_fuzz.py.
+@pytest.mark.parametrize(
+    ("database_url", "existing"),
+    [("sqlite", False), ("sqlite", True), ("postgresql", True)],
+    ids=["sqlite-made up", "sqlite-known", "postgresql-known"],
+    indirect=["database_url"],
+)
 def test_schemathesis_finds_no_failures(house: House, prolific: Prolific, tmp_path: Path, *, existing: bool) -> None:
     """Random paths, or paths of existing resources."""
     parts = populate(house, prolific)

@@ -12,6 +12,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from sqlalchemy import select
+from tests.databases import POSTGRESQL_SLOWLY
 from tests.preference.pairs import simulate_pairs
 from tests.preference.people import people
 from tests.support.campaigns import NOW
@@ -97,6 +98,7 @@ def record_preferences(
             chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=1), now=NOW)
 
 
+@POSTGRESQL_SLOWLY
 def test_training_uses_the_preferences_of_campaigns_that_name_the_model(
     platform: Platform, registered_model: RegisteredModel
 ) -> None:

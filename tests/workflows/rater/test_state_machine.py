@@ -322,17 +322,17 @@ class Raters(RuleBasedStateMachine):
 
 
 SHORT = settings(quick, max_examples=15, stateful_step_count=30)
-LONG = settings(quick, max_examples=400, stateful_step_count=50)
+LONG = settings(quick, max_examples=200, stateful_step_count=50)
 
 
 @pytest.mark.parametrize(
     ("database_url", "tried"),
     [
         pytest.param("sqlite", SHORT, id="sqlite-quick"),
-        pytest.param("postgresql", SHORT, id="postgresql-quick"),
+        pytest.param("postgresql", SHORT, id="postgresql-quick", marks=pytest.mark.slow),
         pytest.param("sqlite", LONG, id="sqlite-long", marks=pytest.mark.slow),
         # A step takes twice as long there, and the rules are the same.
-        pytest.param("postgresql", settings(LONG, max_examples=100), id="postgresql-long", marks=pytest.mark.slow),
+        pytest.param("postgresql", settings(LONG, max_examples=50), id="postgresql-long", marks=pytest.mark.slow),
     ],
     indirect=["database_url"],
 )
