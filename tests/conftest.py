@@ -69,9 +69,9 @@ def share_kernels() -> None:
     from numba.core.dispatcher import Dispatcher
 
     compile_kernel, lock = Dispatcher.compile, os.open(__file__, os.O_RDONLY)
-    open_kernels: list[Dispatcher] = []
+    open_kernels = list[Any]()
 
-    def compile_once(kernel: Dispatcher, signature: object) -> object:
+    def compile_once(kernel: Any, signature: Any) -> Any:
         # A kernel compiles those that it calls.
         with global_compiler_lock:
             if not open_kernels:
@@ -84,7 +84,7 @@ def share_kernels() -> None:
                 if not open_kernels:
                     fcntl.flock(lock, fcntl.LOCK_UN)
 
-    Dispatcher.compile = compile_once
+    Dispatcher.compile = compile_once  # type: ignore[method-assign]
 
 
 def pytest_collection_finish() -> None:

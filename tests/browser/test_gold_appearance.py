@@ -9,7 +9,7 @@ from tests.support.chromium import running
 from tests.support.gold_campaigns import NO, YES, label_item
 from tests.support.live_site import Live, serving
 from tests.support.raters import enter, rate_all
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import Scheme, sound
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -67,7 +67,7 @@ def sign_in(page: Page, live: Live, name: str) -> None:
     page.wait_for_url("**/campaigns")
 
 
-def label_items(page: Page, scheme: str) -> None:
+def label_items(page: Page, scheme: Scheme) -> None:
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Labelling queue").click()
     page.get_by_role("heading", name="Your queue").wait_for()
@@ -92,7 +92,7 @@ def label_items(page: Page, scheme: str) -> None:
     sound(page, "gold-history", scheme)
 
 
-def decide(page: Page, scheme: str) -> None:
+def decide(page: Page, scheme: Scheme) -> None:
     page.goto(f"{GOLD}/items/0")
     page.get_by_role("heading", name="Adjudicate this item").wait_for()
     sound(page, "gold-decide", scheme)
@@ -110,7 +110,7 @@ def decide(page: Page, scheme: str) -> None:
     sound(page, "gold-labels", scheme)
 
 
-def compare(page: Page, scheme: str) -> None:
+def compare(page: Page, scheme: Scheme) -> None:
     page.goto(f"{GOLD}/comparison")
     page.get_by_label("Table", exact=True).set_input_files(
         {"name": "may.csv", "mimeType": "text/csv", "buffer": b"item_id,label\nconversation-0,Maybe\n"}

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 from tests.support.live_site import Live
-from tests.support.staff_pages import PASTED, live, page, sound
+from tests.support.staff_pages import PASTED, Scheme, live, page, sound
 
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.rater import enrolment, journey, rating
@@ -61,7 +61,7 @@ def test_a_campaign_is_created_and_opened(page: Page, live: Live, request: pytes
     sound(page, "signed-out", scheme)
 
 
-def add_items(page: Page, scheme: str) -> None:
+def add_items(page: Page, scheme: Scheme) -> None:
     """Add items to a draft, and open the page that removes them."""
     page.get_by_role("link", name="Add items").click()
     page.get_by_role("button", name="Preview").click()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, CDPSession, Page
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import Scheme, sound
 
 from dissensus.workflows.platform import passwords, staff
 
@@ -93,7 +93,7 @@ def test_a_passkey_is_added_and_signs_in(database_url: str, browser: Browser, sc
         assert violations == []
 
 
-def finish_with_passkey(tab: Page, device: Device, scheme: str) -> None:
+def finish_with_passkey(tab: Page, device: Device, scheme: Scheme) -> None:
     """Sign in with the password, and then with the passkey, first without and then with the person."""
     tab.get_by_role("button", name="Sign out", exact=True).click()
     enter_password(tab)
@@ -108,7 +108,7 @@ def finish_with_passkey(tab: Page, device: Device, scheme: str) -> None:
     tab.get_by_role("link", name="ada").wait_for()
 
 
-def sign_in_without_password(tab: Page, device: Device, scheme: str) -> None:
+def sign_in_without_password(tab: Page, device: Device, scheme: Scheme) -> None:
     """Sign in by the passkey alone; a passkey that the site does not know is refused."""
     tab.get_by_role("button", name="Sign out", exact=True).click()
     tab.goto("/sign-in")
@@ -118,7 +118,7 @@ def sign_in_without_password(tab: Page, device: Device, scheme: str) -> None:
     assert device.count_credentials() == 1
 
 
-def confirm_by_passkey(tab: Page, live: Live, scheme: str) -> None:
+def confirm_by_passkey(tab: Page, live: Live, scheme: Scheme) -> None:
     """Confirm the identity after a while, and remove the passkey."""
     live.clock.forward(minutes=11)
     register(tab, "Phone")

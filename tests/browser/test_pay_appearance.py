@@ -12,7 +12,7 @@ from tests.support.prolific_server import TOKEN, Prolific
 from tests.support.raters import enter, rate_all
 from tests.support.recruited_raters import CHECKING, RETURN_REASON, add_submission, answer_checks
 from tests.support.staff_browsers import House
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import Scheme, sound
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
@@ -57,7 +57,7 @@ def populate(house: House, prolific: Prolific) -> tuple[str, str]:
     return add_submission(house.platform, prolific, campaign.id, failing.id), longest.id
 
 
-def record_payments(page: Page, rater_id: str, scheme: str) -> None:
+def record_payments(page: Page, rater_id: str, scheme: Scheme) -> None:
     page.get_by_role("link", name="Accounts and payments").click()
     page.get_by_role("heading", name="Pay of raters of pilot").wait_for()
     sound(page, "pay", scheme)
@@ -76,7 +76,7 @@ def record_payments(page: Page, rater_id: str, scheme: str) -> None:
     sound(page, "pay-rater", scheme)
 
 
-def decide_submission(page: Page, failed: str, scheme: str) -> None:
+def decide_submission(page: Page, failed: str, scheme: Scheme) -> None:
     page.goto(QUEUE)
     sound(page, "submissions", scheme)
     page.get_by_role("link", name=failed).click()
@@ -89,7 +89,7 @@ def decide_submission(page: Page, failed: str, scheme: str) -> None:
     page.get_by_text("rejected", exact=True).wait_for()
 
 
-def erase_ids(page: Page, live: Live, scheme: str) -> None:
+def erase_ids(page: Page, live: Live, scheme: Scheme) -> None:
     staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
     campaigns.change_state(live.platform, "pilot", "closed", staff_id=staff_id, now=live.clock())
     page.goto(PAY_PAGE)

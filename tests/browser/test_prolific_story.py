@@ -10,7 +10,7 @@ from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.prolific_server import Prolific
 from tests.support.prolific_study import DEMOGRAPHICS, ONE_OLD_SEAT, SECRET, Participant, publish_study
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import Scheme, sound
 
 from dissensus.workflows.platform import staff
 
@@ -50,7 +50,7 @@ def arrive(page: Page, participant: Participant) -> None:
     page.wait_for_url("**/consent")
 
 
-def agree(page: Page, participant: Participant, scheme: str) -> None:
+def agree(page: Page, participant: Participant, scheme: Scheme) -> None:
     arrive(page, participant)
     expect(page.get_by_text("Your Prolific id is stored separately from your answers")).to_be_visible()
     sound(page, "prolific-consent", scheme)
@@ -73,7 +73,7 @@ def return_to_prolific(page: Page, participant: Participant) -> None:
     expect(page.get_by_text("Thank you!")).to_be_visible()
 
 
-def finish(page: Page, participant: Participant, scheme: str) -> None:
+def finish(page: Page, participant: Participant, scheme: Scheme) -> None:
     agree(page, participant, scheme)
     page.get_by_role("radio", name="No").first.check()
     page.get_by_role("button", name="Submit and continue").click()
@@ -82,14 +82,14 @@ def finish(page: Page, participant: Participant, scheme: str) -> None:
     return_to_prolific(page, participant)
 
 
-def find_no_seat(page: Page, participant: Participant, scheme: str) -> None:
+def find_no_seat(page: Page, participant: Participant, scheme: Scheme) -> None:
     agree(page, participant, scheme)
     expect(page.get_by_role("heading", name="All places are taken")).to_be_visible()
     sound(page, "prolific-full", scheme)
     return_to_prolific(page, participant)
 
 
-def decline(page: Page, participant: Participant, scheme: str) -> None:
+def decline(page: Page, participant: Participant, scheme: Scheme) -> None:
     page.goto(participant.address)
     sound(page, "prolific-warning", scheme)
     arrive(page, participant)
@@ -99,7 +99,7 @@ def decline(page: Page, participant: Participant, scheme: str) -> None:
     return_to_prolific(page, participant)
 
 
-def view_as_owner(page: Page, live: Live, scheme: str) -> None:
+def view_as_owner(page: Page, live: Live, scheme: Scheme) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()

@@ -8,7 +8,7 @@ from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.quota_visitors import AGES, RACES, Person, open_quota_campaign, visit, visitor
 from tests.support.staff_browsers import House
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import Scheme, sound
 
 from dissensus.workflows.platform import staff
 
@@ -40,7 +40,7 @@ def fill_quota(live: Live) -> str:
     return key
 
 
-def view_turned_away(page: Page, key: str, scheme: str) -> None:
+def view_turned_away(page: Page, key: str, scheme: Scheme) -> None:
     page.goto(f"/c/pilot?key={key}")
     page.get_by_role("button", name="I understand, continue").click()
     page.get_by_role("checkbox", name="My answers may be analysed").check()
@@ -54,7 +54,7 @@ def view_turned_away(page: Page, key: str, scheme: str) -> None:
     sound(page, "turned-away", scheme)
 
 
-def view_needed_groups(page: Page, live: Live, scheme: str) -> None:
+def view_needed_groups(page: Page, live: Live, scheme: Scheme) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 from tests.support.campaigns import ABOUT_YOU, AGREED, definition, items
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import Scheme, sound
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, members
@@ -63,7 +63,7 @@ def populate(live: Live) -> CampaignRow:
     return row
 
 
-def set_up_second_factor(page: Page, scheme: str, at: datetime) -> None:
+def set_up_second_factor(page: Page, scheme: Scheme, at: datetime) -> None:
     """Set up a second factor, and remove it again."""
     page.goto("/account/second-factor")
     sound(page, "second-factor", scheme)
@@ -83,7 +83,7 @@ def set_up_second_factor(page: Page, scheme: str, at: datetime) -> None:
     page.get_by_role("button", name="Set up codes of an app").wait_for()
 
 
-def walk_as_owner(page: Page, scheme: str) -> str:
+def walk_as_owner(page: Page, scheme: Scheme) -> str:
     """Sign in with a password, view the account, invite a member and return the link."""
     page.goto("/sign-in")
     sound(page, "password", scheme)
@@ -116,7 +116,7 @@ def walk_as_owner(page: Page, scheme: str) -> str:
     return link
 
 
-def walk_as_analyst(page: Page, link: str, scheme: str) -> None:
+def walk_as_analyst(page: Page, link: str, scheme: Scheme) -> None:
     """Join by a link and view the results."""
     page.goto(link)
     page.get_by_label("Your name").fill("grace")

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 from tests.support.campaigns import definition, items
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import Scheme, sound
 from tests.support.webhook_office import Office
 from tests.support.webhook_receiver import Receiver, receiving
 
@@ -34,7 +34,7 @@ def test_webhook_pages_are_accessible(database_url: str, browser: Browser, schem
         view_list(page, live, receiver, staff_id, scheme)
 
 
-def add_by_form(page: Page, live: Live, receiver: Receiver, scheme: str) -> None:
+def add_by_form(page: Page, live: Live, receiver: Receiver, scheme: Scheme) -> None:
     """Add a webhook after a rejected form."""
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button").first.click()
@@ -58,7 +58,7 @@ def add_by_form(page: Page, live: Live, receiver: Receiver, scheme: str) -> None
     page.get_by_role("link", name="Webhooks of pilot").click()
 
 
-def view_list(page: Page, live: Live, receiver: Receiver, staff_id: str, scheme: str) -> None:
+def view_list(page: Page, live: Live, receiver: Receiver, staff_id: str, scheme: Scheme) -> None:
     """View a working, a failing and a paused webhook."""
     signer = live.site.webhook_signer
     for path in ("410", f"500/{LONG * 3}"):
