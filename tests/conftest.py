@@ -84,7 +84,7 @@ def share_kernels() -> None:
                 if not open_kernels:
                     fcntl.flock(lock, fcntl.LOCK_UN)
 
-    Dispatcher.compile = compile_once  # type: ignore[method-assign]
+    Dispatcher.compile = compile_once  # type: ignore[assignment, method-assign]
 
 
 def pytest_collection_finish() -> None:
