@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import combinations, product
-from typing import Any
+from typing import Any, Literal
 
 import evalica
 import numpy as np
@@ -38,6 +38,7 @@ from dissensus.stats.groups.statistics import (
     GroupStatistics,
     group_statistics,
     published_statistics,
+    resample_published,
     resample_statistics,
 )
 
@@ -303,6 +304,32 @@ def test_replicates_that_draw_everything_once_or_twice(level: OrderedLevel) -> N
             np.testing.assert_allclose(replicate.of(name), expected.of(name), err_msg=name)
         np.testing.assert_allclose(replicate.between_share, expected.between_share)
     np.testing.assert_allclose(drawn["raters"].of("distinct_alpha"), expected.of("distinct_alpha"))
+
+
+@pytest.mark.parametrize("level", ["nominal", *LEVELS])
+@pytest.mark.parametrize("n_items", [14, 1200])
+def test_published_statistics_of_replicates_are_those_of_their_weights(
+    level: OrderedLevel | Literal["nominal"], n_items: int
+) -> None:
+    """Counted once for several weightings of the items, in one block of items and in several; to the last bit."""
+    of = case(3, n_items=n_items, n_raters=20, n_categories=4, n_groups=3, share_rated=0.5, grouped=0.9)
+    design = of.design if level == "nominal" else ordered(of, level)
+    rng = np.random.default_rng(5)
+    raters = rng.integers(0, 3, (6, 20)).astype(np.int32)
+    items = rng.integers(0, 3, (6, n_items)).astype(np.int32)
+    sides = np.append(of.inside, -1), np.append(of.outside, 0)
+    drawn = resample_published(design, of.group, *sides, rater_weight=raters, item_weight=items)
+    weights: dict[str, dict[str, Any]] = {
+        "both": {"rater_weight": raters, "item_weight": items},
+        "raters": {"rater_weight": raters},
+        "items": {"item_weight": items},
+    }
+    for name, replicates in drawn.items():
+        expected = published_statistics(design, of.group[None], *sides, **weights[name])
+        np.testing.assert_array_equal(replicates, expected, err_msg=name)
+    alone = resample_published(design, of.group, *sides, rater_weight=raters)
+    assert list(alone) == ["raters"]
+    np.testing.assert_array_equal(alone["raters"], drawn["raters"])
 
 
 def test_corrected_gai_is_at_the_level_of_the_answers() -> None:

@@ -173,7 +173,7 @@ def load_ratings(
 
 def read_record_kind(path: Path) -> str | None:
     """Return the kind of pairs or attempts in a file; None for ratings and for one that cannot be read."""
-    from dissensus.files.conversion import detect_record_kind, read_column_names
+    from dissensus.files.record_kinds import detect_record_kind, read_column_names
 
     try:
         return detect_record_kind(read_column_names(path))

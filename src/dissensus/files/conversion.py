@@ -10,23 +10,18 @@ from dissensus.errors import InvalidInput
 from dissensus.files.attempts import samples
 from dissensus.files.attempts.tables import describe_unknown_keys, stream_attempts, write_attempts
 from dissensus.files.pairs import writer
+from dissensus.files.pairs.columns import MARGIN
 from dissensus.files.pairs.reader import STRENGTH
-from dissensus.files.pairs.rows import CHOSEN, MARGIN, PROMPT, REJECTED, PairReadLog, stream_pairs
+from dissensus.files.pairs.rows import PairReadLog, stream_pairs
 from dissensus.files.pairs.writer import LINES, SkippedCounts
 from dissensus.files.ratings import conversion
 from dissensus.files.ratings.conversion import check_options
 from dissensus.files.ratings.kinds import KINDS, RatingsFileOptions
-from dissensus.files.raw import content, table_writer
+from dissensus.files.raw import table_writer
 from dissensus.files.raw.atomic_write import check_distinct
-from dissensus.files.raw.json_stream import stream_records
-from dissensus.files.raw.table_reader import read_frame
+from dissensus.files.record_kinds import ATTEMPT_KINDS, PAIR_KINDS, detect_record_kind, read_column_names
 from dissensus.schema.hints import format_list
-from dissensus.schema.ratings import columns as names
-from dissensus.schema.records.attempt import KEYS, Attempt
-from dissensus.schema.records.attempt_parser import RELEASED_SPELLING
-
-PAIR_KINDS: Final = ("hh-rlhf", "pairs", "trl", "inspect")
-ATTEMPT_KINDS: Final = ("red-team", "inspect", "pyrit")
+from dissensus.schema.records.attempt import Attempt
 
 
 class ConversionResult(NamedTuple):
@@ -76,34 +71,6 @@ def convert_file(source: Path, target: Path, options: ConversionOptions) -> Conv
     return ConversionResult(
         read.kind, read.table.height, "ratings", target_file.kind, (*read.notes, *target_file.notes)
     )
-
-
-def read_column_names(path: Path) -> tuple[str, ...]:
-    """Return the columns of a table, or the keys of the first object of a JSON file; empty if there is none."""
-    if content.detect_format(path) != "json":
-        return tuple(read_frame(path).columns)
-    try:
-        return tuple(next(stream_records(path), ()))
-    except InvalidInput:
-        return ()  # one object over several lines, as in LeWiDi, or an invalid file
-
-
-def detect_record_kind(columns: tuple[str, ...]) -> str | None:
-    """Return the kind of pairs or attempts that has these columns; None for ratings.
-
-    Examples
-    --------
-    >>> detect_record_kind(("chosen", "rejected")), detect_record_kind(("item_id", "rater_id", "Q_overall"))
-    ('hh-rlhf', None)
-    """
-    keys = set(columns)
-    if {names.ITEM_ID, names.RATER_ID} <= keys:
-        return None
-    if {CHOSEN, REJECTED} <= keys:
-        return "trl" if PROMPT in keys else "hh-rlhf" if len(keys) == 2 else "pairs"
-    if "transcript" in keys and len(keys & {*KEYS, RELEASED_SPELLING}) > len(KEYS) / 2:
-        return "red-team"
-    return None
 
 
 def _pairs(source: Path, target: Path, kind: str, options: ConversionOptions) -> ConversionResult:

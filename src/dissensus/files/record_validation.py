@@ -9,11 +9,11 @@ import numpy as np
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.attempts.tables import conversation_of, describe_unknown_keys
-from dissensus.files.conversion import ATTEMPT_KINDS, PAIR_KINDS, detect_record_kind, read_column_names
 from dissensus.files.pairs.rows import HUMAN, PairReadLog, parse_pair_row
 from dissensus.files.raw import content
 from dissensus.files.raw.json_stream import stream_records
 from dissensus.files.raw.table_reader import read_frame
+from dissensus.files.record_kinds import ATTEMPT_KINDS, PAIR_KINDS, detect_record_kind, read_column_names
 from dissensus.schema.ratings.findings import FailedCheck, Severity
 from dissensus.schema.ratings.validation import Validation, unreadable_validation
 from dissensus.schema.records.attempt import KEYS

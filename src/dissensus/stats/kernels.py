@@ -1,9 +1,9 @@
 """Compiled loops over ratings, for many replicates of many groups.
 
 Each replicate of a comparison (a group, and the raters it is compared with) becomes a row of sums over items, from
-which all statistics follow. Two kernels fill the rows: `fill_bits` counts the bits of packed rater sets, for dense
-designs; `fill_lists` walks the ratings of each item, for sparse designs and weighted raters. `fill_pairs` does the same
-for the distance between every pair of groups.
+which all statistics follow. Three kernels fill the rows: `fill_bits` counts the bits of packed rater sets, for dense
+designs; `fill_lists` walks the ratings of each item, for sparse designs and weighted raters; `fill_resamples` counts
+once for several weightings of the items. `fill_pairs` walks the ratings for the distance between every pair of groups.
 
 Counts and weights are whole numbers, so logarithms come from tables and products of counts are exact in floating point.
 Items are added in blocks, category by category, in loops without branches that the compiler can vectorise. All kernels
@@ -78,22 +78,49 @@ def tables(largest: int) -> tuple[FloatArray, FloatArray]:
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
-def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, votes):  # type: ignore[no-untyped-def]
+def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, votes, ready):  # type: ignore[no-untyped-def]
     """Add the first `size` items of a block to a row of sums.
 
     inside, outside (K, BLOCK): counts of the two groups; squares (BLOCK,): sums of squared rater weights inside; weight
-    (BLOCK,): item weights. real (9, BLOCK) and votes (4, BLOCK) are scratch.
+    (BLOCK,): item weights. real (9, BLOCK) and votes (4, BLOCK) are scratch, and `ready` if they are those of the same
+    counts.
     """
     n_categories = inside.shape[0]
-    m, m_out, agree, cross_agree = real[0], real[1], real[2], real[3]
-    entropy, cross, covered, pairable, shared = real[4], real[5], real[6], real[7], real[8]
+    pairable, shared, vote, vote_out = real[7], real[8], votes[2], votes[3]
+    if not ready:
+        _describe_items(inside, outside, size, n_ln_n, ln, real, votes)
+    _add_fixed(sums, squares, weight, size, ln, real, votes)
+    for k in range(n_categories):
+        marginal = shared_in = shared_out = voted = 0.0
+        for i in range(size):
+            marginal += pairable[i] * inside[k, i]
+            shared_in += shared[i] * inside[k, i]
+            shared_out += shared[i] * outside[k, i]
+            voted += shared[i] * ((1.0 if vote[i] == k else 0.0) + (1.0 if vote_out[i] == k else 0.0))
+        sums[N_FIXED + PAIRABLE * n_categories + k] += marginal
+        sums[N_FIXED + SHARED_IN * n_categories + k] += shared_in
+        sums[N_FIXED + SHARED_OUT * n_categories + k] += shared_out
+        sums[N_FIXED + VOTES * n_categories + k] += voted
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+def _describe_items(inside, outside, size, n_ln_n, ln, real, votes):  # type: ignore[no-untyped-def]
+    m, m_out, agree, cross_agree, entropy, cross, covered = (
+        real[0],
+        real[1],
+        real[2],
+        real[3],
+        real[4],
+        real[5],
+        real[6],
+    )
     top, top_out, vote, vote_out = votes[0], votes[1], votes[2], votes[3]
     for i in range(size):
         m[i] = m_out[i] = agree[i] = cross_agree[i] = entropy[i] = cross[i] = covered[i] = 0.0
         top[i] = top_out[i] = -1
         vote[i] = vote_out[i] = 0
     # Each loop uses few arrays: with more, the compiler cannot prove that they do not overlap.
-    for k in range(n_categories):
+    for k in range(inside.shape[0]):
         n, q = inside[k], outside[k]
         for i in range(size):
             m[i] += n[i]
@@ -111,18 +138,6 @@ def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, vo
             cross[i] += n[i] * ln[q[i]]
         _vote(n, top, vote, k, size)
         _vote(q, top_out, vote_out, k, size)
-    _add_fixed(sums, squares, weight, size, ln, real, votes)
-    for k in range(n_categories):
-        marginal = shared_in = shared_out = voted = 0.0
-        for i in range(size):
-            marginal += pairable[i] * inside[k, i]
-            shared_in += shared[i] * inside[k, i]
-            shared_out += shared[i] * outside[k, i]
-            voted += shared[i] * ((1.0 if vote[i] == k else 0.0) + (1.0 if vote_out[i] == k else 0.0))
-        sums[N_FIXED + PAIRABLE * n_categories + k] += marginal
-        sums[N_FIXED + SHARED_IN * n_categories + k] += shared_in
-        sums[N_FIXED + SHARED_OUT * n_categories + k] += shared_out
-        sums[N_FIXED + VOTES * n_categories + k] += voted
 
 
 @compiled()
@@ -264,7 +279,7 @@ def fill_bits(sums, sets, group, inside, outside, n_ln_n, ln):  # type: ignore[n
     members = np.zeros((n_groups + 1, n_words), dtype=np.uint64)
     counts = np.zeros((n_groups + 1, n_categories, BLOCK), dtype=np.int32)
     squares = np.zeros((n_groups, BLOCK), dtype=np.int64)
-    weight = np.ones(BLOCK, dtype=np.int32)
+    weights = np.ones((1, n_items), dtype=np.int32)
     rest = np.zeros((n_categories, BLOCK), dtype=np.int32)
     real = np.zeros((9, BLOCK))
     votes = np.zeros((4, BLOCK), dtype=np.int32)
@@ -281,7 +296,9 @@ def fill_bits(sums, sets, group, inside, outside, n_ln_n, ln):  # type: ignore[n
                 _count_members(counts[g], sets, members[g], low, size)
             for g in range(n_groups):
                 _sum_over_categories(counts[g], squares[g], size)
-            _compare(sums[b], counts, squares, weight, size, inside, outside, n_ln_n, ln, rest, real, votes)
+            _compare(
+                sums[b : b + 1], counts, squares, weights, low, size, inside, outside, n_ln_n, ln, rest, real, votes
+            )
 
 
 @compiled()
@@ -303,7 +320,8 @@ def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, 
     for b in range(sums.shape[0]):
         group_b = group[b % group.shape[0]]
         rater_weight_b = rater_weight[b % rater_weight.shape[0]]
-        item_weight_b = item_weight[b % item_weight.shape[0]]
+        of_items = b % item_weight.shape[0]
+        weights = item_weight[of_items : of_items + 1]
         for low in range(0, n_items, BLOCK):
             size = min(BLOCK, n_items - low)
             counts[:] = 0
@@ -317,30 +335,88 @@ def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, 
                         squares[g, i] += w * w
             for g in range(n_groups):
                 _add(counts[n_groups], counts[g], size)
-            weight = item_weight_b[low : low + size]
-            _compare(sums[b], counts, squares, weight, size, inside, outside, n_ln_n, ln, rest, real, votes)
+            _compare(
+                sums[b : b + 1], counts, squares, weights, low, size, inside, outside, n_ln_n, ln, rest, real, votes
+            )
 
 
 @compiled()
-def _compare(sums, counts, squares, weight, size, inside, outside, n_ln_n, ln, rest, real, votes):  # type: ignore[no-untyped-def]
-    """Add a block to each comparison; the last of `counts` is the pool, and `rest`, `real`, `votes` are scratch."""
+def fill_resamples(  # type: ignore[no-untyped-def]
+    sums, item_runs, runs, run_group, run_answer, raters, n_groups, rater_weight, item_weights, inside, outside, n_ln_n,
+    ln
+):  # fmt: skip
+    """Fill one row of sums for each comparison of each replicate with V weightings of the items, sums (B, V, C, width).
+
+    A run is the raters of an item who are of one group and gave one answer: item_runs (I + 1,) is the first run of each
+    item, runs (N + 1,) the first of the raters of each run. rater_weight (B, R), item_weights (B, V, I): whole numbers.
+    """
+    n_categories = (sums.shape[3] - N_FIXED) // N_BLOCKS
+    n_items = item_runs.size - 1
+    counts = np.zeros((n_groups + 1, n_categories, BLOCK), dtype=np.int32)
+    squares = np.zeros((n_groups, BLOCK), dtype=np.int64)
+    rest = np.zeros((n_categories, BLOCK), dtype=np.int32)
+    real = np.zeros((9, BLOCK))
+    votes = np.zeros((4, BLOCK), dtype=np.int32)
+    for b in range(sums.shape[0]):
+        for low in range(0, n_items, BLOCK):
+            size = min(BLOCK, n_items - low)
+            counts[:] = 0
+            squares[:] = 0
+            for i in range(size):
+                for u in range(item_runs[low + i], item_runs[low + i + 1]):
+                    total = square = 0
+                    for t in range(runs[u], runs[u + 1]):
+                        w = rater_weight[b, raters[t]]
+                        total += w
+                        square += w * w
+                    counts[run_group[u], run_answer[u], i] = total
+                    squares[run_group[u], i] += square
+            for g in range(n_groups):
+                _add(counts[n_groups], counts[g], size)
+            _compare(
+                sums[b], counts, squares, item_weights[b], low, size, inside, outside, n_ln_n, ln, rest, real, votes
+            )
+
+
+@compiled()
+def _compare(sums, counts, squares, weights, low, size, inside, outside, n_ln_n, ln, rest, real, votes):  # type: ignore[no-untyped-def]
+    """Add a block to each comparison with each weighting of the items, sums (V, C, width), weights (V, I).
+
+    The last of `counts` is the pool, and `rest`, `real`, `votes` are scratch.
+    """
     for c in range(inside.size):
         g, h = inside[c], outside[c]
-        if g >= 0 and h >= 0:
-            add_block(sums[c], counts[g], counts[h], squares[g], weight, size, n_ln_n, ln, real, votes)
-            continue
         known = max(g, h)
-        for k in range(rest.shape[0]):
-            for i in range(size):
-                rest[k, i] = counts[-1, k, i] - counts[known, k, i]
-        if g >= 0:
-            add_block(sums[c], counts[g], rest, squares[g], weight, size, n_ln_n, ln, real, votes)
-        else:
-            others = np.zeros_like(squares[0])
-            for q in range(squares.shape[0]):
-                if q != h:
-                    others += squares[q]
-            add_block(sums[c], rest, counts[h], others, weight, size, n_ln_n, ln, real, votes)
+        if g < 0 or h < 0:
+            for k in range(rest.shape[0]):
+                for i in range(size):
+                    rest[k, i] = counts[-1, k, i] - counts[known, k, i]
+        of_inside = counts[g] if g >= 0 else rest
+        of_outside = counts[h] if h >= 0 else rest
+        for v in range(weights.shape[0]):
+            add_block(
+                sums[v, c],
+                of_inside,
+                of_outside,
+                squares[g] if g >= 0 else _sum_others(squares, h),
+                weights[v, low : low + size],
+                size,
+                n_ln_n,
+                ln,
+                real,
+                votes,
+                v > 0,
+            )
+
+
+@compiled()
+def _sum_others(squares, h):  # type: ignore[no-untyped-def]
+    """Sum the squares of all groups but one."""
+    others = np.zeros_like(squares[0])
+    for q in range(squares.shape[0]):
+        if q != h:
+            others += squares[q]
+    return others
 
 
 @compiled()

@@ -12,8 +12,9 @@ from typing import Any, Final, cast
 import polars as pl
 
 from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.files.pairs.columns import CHOSEN, REJECTED
 from dissensus.files.pairs.reader import STRENGTH
-from dissensus.files.pairs.rows import CHOSEN, REJECTED, transcripts_of
+from dissensus.files.pairs.rows import transcripts_of
 from dissensus.files.pairs.writer import BATCH, write_lines
 from dissensus.files.raw import table_stream
 from dissensus.files.raw.atomic_write import write_atomically

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dissensus.errors import InvalidInput
+from dissensus.files.pairs.columns import CHOSEN, MARGIN, PROMPT, REJECTED
 from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, STRENGTH, refuse_more_responses
 from dissensus.files.raw import content
 from dissensus.files.raw.json_stream import stream_records
@@ -18,8 +19,6 @@ from dissensus.text.pasted import parse_transcript
 from dissensus.text.speakers import describe_unknown_speaker, find_unknown_speakers
 from dissensus.text.transcripts import append_response_hh, is_hh, join_hh, parse_hh, write_hh
 from dissensus.text.turns import Turns
-
-CHOSEN, REJECTED, PROMPT, MARGIN = "chosen", "rejected", "prompt", "margin"
 
 HUMAN: Final = "a transcript ends with the human"
 INSTRUCTIONS: Final = "instructions of the bot, which transcripts do not hold, are left out"

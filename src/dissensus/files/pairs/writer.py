@@ -9,8 +9,9 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.files.pairs.columns import CHOSEN, MARGIN, PROMPT, REJECTED
 from dissensus.files.pairs.reader import STRENGTH
-from dissensus.files.pairs.rows import CHOSEN, MARGIN, PROMPT, REJECTED, PairRow
+from dissensus.files.pairs.rows import PairRow
 from dissensus.files.raw import table_stream, table_writer
 from dissensus.files.raw.table_stream import open_for_writing
 from dissensus.text.messages import write_messages

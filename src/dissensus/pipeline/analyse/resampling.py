@@ -1,9 +1,8 @@
 """Bootstrap and permutation replicates of every group."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from dissensus.stats.groups.statistics import (
     GroupStatistics,
     group_statistics,
     published_statistics,
+    resample_published,
     resample_statistics,
 )
 from dissensus.stats.result import ZERO, Estimate
@@ -79,21 +79,17 @@ def compute_intervals(
 ) -> Floats:
     """Return the lower and upper ends, shape (2, C, M); raters are resampled within the groups of the axis."""
     axis = table.axis
-    group = axis.codes[None]
-    compute = partial(compute_columns, design, group, axis.inside, axis.outside, answer, table.columns)
-    resample = partial(resample_statistics, design, axis.codes, axis.inside, axis.outside, answer=answer)
+    sides, differences = (axis.inside, axis.outside), DIFFERENCES[0] in table.columns
+    unbiased = partial(resample_statistics, design, axis.codes, *sides, answer=answer)
+    published = partial(resample_published, design, axis.codes, *(join_reversed(*sides) if differences else sides))
     parts: dict[str, list[Floats]] = {"both": [], "raters": [], "items": []}
     for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(axis.inside))):
         raters, items = draw_resamples([seeds[b] for b in chunk], axis.codes, design.n_items, settings.resample)
-        weights: dict[str, dict[str, Codes | None]] = {
-            "both": {"rater_weight": raters, "item_weight": items},
-            "raters": {"rater_weight": raters},
-            "items": {"item_weight": items},
-        }
-        for name, unbiased in resample(rater_weight=raters, item_weight=items).items():
-            parts[name].append(compute(unbiased=unbiased, weights=weights[name])[0])
+        values = published(rater_weight=raters, item_weight=items)
+        for name, statistics in unbiased(rater_weight=raters, item_weight=items).items():
+            parts[name].append(join_columns(values[name], statistics, table.columns))
         tick(len(chunk))
-    observed = compute()[0][0]
+    observed = compute_columns(design, axis.codes[None], *sides, answer, table.columns)[0][0]
     replicates = {name: np.concatenate(arrays) for name, arrays in parts.items() if arrays}
     n_raters = _count_raters(axis, table.columns)
     n_items = np.where([column in SMALL_SAMPLE for column in table.columns], design.n_items, np.inf)
@@ -120,32 +116,26 @@ def _count_raters(axis: AxisComparison, columns: tuple[str, ...]) -> Floats:
 
 
 def compute_columns(
-    design: Design,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
-    answer: int,
-    columns: tuple[str, ...],
-    *,
-    unbiased: GroupStatistics | None = None,
-    weights: Mapping[str, Codes | None] = MappingProxyType({}),
+    design: Design, group: Codes, inside: Codes, outside: Codes, answer: int, columns: tuple[str, ...]
 ) -> tuple[Floats, GroupStatistics]:
-    """Return the statistics of each comparison in the order of the columns, shape (B, C, M), and the unbiased ones.
+    """Return the statistics of each comparison in the order of the columns, shape (B, C, M), and the unbiased ones."""
+    unbiased = group_statistics(design, group, inside, outside, answer=answer)
+    sides = join_reversed(inside, outside) if DIFFERENCES[0] in columns else (inside, outside)
+    return join_columns(published_statistics(design, group, *sides), unbiased, columns), unbiased
 
-    Those of bootstrap replicates are given with their weights.
+
+def join_columns(published: Floats, unbiased: GroupStatistics, columns: tuple[str, ...]) -> Floats:
+    """Return published and unbiased statistics of each comparison in the order of the columns, shape (B, C, M).
+
+    With differences, published ones are those of `join_reversed`.
     """
-    rater_weight, item_weight = weights.get("rater_weight"), weights.get("item_weight")
-    compute = partial(published_statistics, design, group, rater_weight=rater_weight, item_weight=item_weight)
-    if unbiased is None:
-        unbiased = group_statistics(design, group, inside, outside, answer=answer)
     superiority = [unbiased.of("superiority")[..., None]] if "superiority" in columns else []
     if DIFFERENCES[0] not in columns:
-        first = order_columns(compute(inside, outside), unbiased)
-        return np.concatenate([first, *superiority], axis=-1) if superiority else first, unbiased
-    published = compute(*join_reversed(inside, outside))
+        first = order_columns(published, unbiased)
+        return np.concatenate([first, *superiority], axis=-1) if superiority else first
     first, _ = np.split(published, 2, axis=1)
     differences = [unbiased.agreement_difference[..., None], subtract_reversed(published)]
-    return np.concatenate([order_columns(first, unbiased), *superiority, *differences], axis=-1), unbiased
+    return np.concatenate([order_columns(first, unbiased), *superiority, *differences], axis=-1)
 
 
 def join_reversed(inside: Codes, outside: Codes) -> tuple[Codes, Codes]:

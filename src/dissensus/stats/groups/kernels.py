@@ -59,8 +59,6 @@ def fill_items(  # type: ignore[no-untyped-def]
     # comparison, then the excess of agreement with the own group over that with each group.
     width = n_comparisons * _N_SCORES + n_groups
     row, scores = np.zeros((n_groups, n_categories, width)), np.zeros((n_raters, width))
-    inner = np.zeros((n_categories, n_comparisons * _N_SCORES))
-    outer = np.zeros((n_categories, n_comparisons * _N_SCORES))
     own, ones = np.zeros((n_raters, n_categories)), np.ones(n_raters)
     for b in range(sums.shape[0]):
         group_b = group[b]
@@ -72,27 +70,23 @@ def fill_items(  # type: ignore[no-untyped-def]
             if alike is not None:
                 _weigh(like, counts, alike)
             _agree(agreement, m, over, counts, like, squares)
-            for c in range(n_comparisons):
-                _add_item(
-                    sums[b, c],
-                    inner,
-                    outer,
-                    c,
-                    rest,
-                    rest_like,
-                    counts,
-                    like,
-                    alike,
-                    m,
-                    over,
-                    squares,
-                    agreement,
-                    inside[c],
-                    outside[c],
-                    worth,
-                    True,
-                )
-            _set_rows(row, inner, outer, inside, outside)
+            _add_item(
+                sums[b],
+                row,
+                rest,
+                rest_like,
+                counts,
+                like,
+                alike,
+                m,
+                over,
+                squares,
+                agreement,
+                inside,
+                outside,
+                worth,
+                True,
+            )
             _add_pairs(pairs[b], row, n_comparisons * _N_SCORES, counts, like, m, over, squares, agreement, True)
             for t in range(low, high):
                 r, y = raters[t], answers[t]
@@ -110,14 +104,22 @@ def fill_items(  # type: ignore[no-untyped-def]
 def _count_item(counts, squares, low, high, raters, answers, group):  # type: ignore[no-untyped-def]
     """Count the answers of each group, the last being all groups, and its raters."""
     counts[:] = 0.0
-    squares[:] = 0.0
     for t in range(low, high):
         g = group[raters[t]]
         if g >= 0:
             counts[g, answers[t]] += 1.0
-            squares[g] += 1.0
-            counts[-1, answers[t]] += 1.0
-            squares[-1] += 1.0
+    _pool(counts, squares)
+
+
+@compiled(error_model="numpy")
+def _pool(counts, squares):  # type: ignore[no-untyped-def]
+    """Add the counts of all groups, and the raters of each, who count once."""
+    squares[:] = 0.0
+    for g in range(squares.size - 1):
+        for k in range(counts.shape[1]):
+            counts[-1, k] += counts[g, k]
+            squares[g] += counts[g, k]
+        squares[-1] += squares[g]
 
 
 @compiled(error_model="numpy")
@@ -147,63 +149,69 @@ def _agree(agreement, m, over, counts, like, squares):  # type: ignore[no-untype
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def _add_item(  # type: ignore[no-untyped-def]
-    sums, inner, outer, c, rest, rest_like, counts, like, alike, m, over, squares, agreement, g, h, worth, errors
+    sums, scores, rest, rest_like, counts, like, alike, m, over, squares, agreement, inside, outside, worth, errors
 ):
     """Add an item to a comparison, and set what it changes in the scores of raters; `rest`, `rest_like` are scratch."""
     n_categories = counts.shape[1]
-    chosen, chosen_h, m_g, m_h, same, cross, pooled = 0.0, 0.0, m[g], 0.0, 0.0, 0.0, 0.0
-    for k in range(n_categories):
-        chosen += worth[k] * counts[g, k]
-    sums[GIVEN] += chosen
-    sums[RATINGS] += m_g
-    pairable = m_g * m_g > squares[g]
-    if pairable:
-        sums[AGREEMENT] += agreement[g]
-        sums[PAIRABLE] += 1.0
-        sums[DISAGREEMENT] += m_g * (1.0 - agreement[g])
-        sums[PAIRABLE_RATINGS] += m_g
-    for k in range(n_categories):
-        other = counts[h, k] if h >= 0 else counts[-1, k] - counts[g, k]
-        rest[k] = other
-        chosen_h += worth[k] * other
-        m_h += other
-        if alike is None:
-            same += other * other
-            cross += counts[g, k] * other
-            pooled += (counts[g, k] + other) ** 2
-        else:
-            other_like = like[h, k] if h >= 0 else like[-1, k] - like[g, k]
-            rest_like[k] = other_like
-            same += other * other_like
-            cross += counts[g, k] * other_like
-            pooled += (counts[g, k] + other) * (like[g, k] + other_like)
-    square_h = squares[h] if h >= 0 else squares[-1] - squares[g]
-    both, pairs_h = m_g + m_h, m_h * m_h - square_h
-    rated, paired = m_g > 0.0 and m_h > 0.0, pairable and pairs_h > 0.0
-    x = y = over_g = over_h = 0.0
-    if rated:
-        over_both, over_g, over_h = 1.0 / both, over[g], over[h] if h >= 0 else 1.0 / m_h
-        x = m_g * over_both
-        weight = x * m_h
-        y = (chosen + chosen_h) * over_both
-        sums[DIFFERENCE] += weight * (chosen * over_g - chosen_h * over_h)
-        sums[WEIGHT] += weight
-    if paired:
-        agreement_h = agreement[h] if h >= 0 else 1.0 - (m_h * m_h - same) / pairs_h
-        pooled = 1.0 - (both * both - pooled) / (both * both - squares[g] - square_h)
-        sums[DISTANCE] += 0.5 * agreement[g] + 0.5 * agreement_h - cross * over_g * over_h
-        sums[EXCESS] += agreement[g] - pooled
-        sums[EXCESS_OTHER] += agreement_h - pooled
-        sums[BOTH] += 1.0
-    if errors:
-        centre = pooled if paired else 0.0
-        near_g, near_h = (1.0 / (m_g - 1.0), 1.0 / (m_h - 1.0)) if paired else (0.0, 0.0)
-        low = c * _N_SCORES
+    for c in range(inside.size):
+        g, h, row = inside[c], outside[c], sums[c]
+        chosen, chosen_h, m_g, m_h, same, cross, pooled = 0.0, 0.0, m[g], 0.0, 0.0, 0.0, 0.0
         for k in range(n_categories):
-            e = worth[k] - y
-            mine, others = like[g, k], rest_like[k]
-            _set_scores(inner[k], low, 1.0 - x, e, mine, others, over_g, over_h, near_g, centre, rated, paired)
-            _set_scores(outer[k], low, -x, e, others, mine, over_h, over_g, near_h, centre, rated, paired)
+            chosen += worth[k] * counts[g, k]
+        row[GIVEN] += chosen
+        row[RATINGS] += m_g
+        pairable = m_g * m_g > squares[g]
+        if pairable:
+            row[AGREEMENT] += agreement[g]
+            row[PAIRABLE] += 1.0
+            row[DISAGREEMENT] += m_g * (1.0 - agreement[g])
+            row[PAIRABLE_RATINGS] += m_g
+        for k in range(n_categories):
+            other = counts[h, k] if h >= 0 else counts[-1, k] - counts[g, k]
+            rest[k] = other
+            chosen_h += worth[k] * other
+            m_h += other
+            if alike is None:
+                same += other * other
+                cross += counts[g, k] * other
+                pooled += (counts[g, k] + other) ** 2
+            else:
+                other_like = like[h, k] if h >= 0 else like[-1, k] - like[g, k]
+                rest_like[k] = other_like
+                same += other * other_like
+                cross += counts[g, k] * other_like
+                pooled += (counts[g, k] + other) * (like[g, k] + other_like)
+        square_h = squares[h] if h >= 0 else squares[-1] - squares[g]
+        both, pairs_h = m_g + m_h, m_h * m_h - square_h
+        rated, paired = m_g > 0.0 and m_h > 0.0, pairable and pairs_h > 0.0
+        x = y = over_g = over_h = 0.0
+        if rated:
+            over_both, over_g, over_h = 1.0 / both, over[g], over[h] if h >= 0 else 1.0 / m_h
+            x = m_g * over_both
+            weight = x * m_h
+            y = (chosen + chosen_h) * over_both
+            row[DIFFERENCE] += weight * (chosen * over_g - chosen_h * over_h)
+            row[WEIGHT] += weight
+        if paired:
+            agreement_h = agreement[h] if h >= 0 else 1.0 - (m_h * m_h - same) / pairs_h
+            pooled = 1.0 - (both * both - pooled) / (both * both - squares[g] - square_h)
+            row[DISTANCE] += 0.5 * agreement[g] + 0.5 * agreement_h - cross * over_g * over_h
+            row[EXCESS] += agreement[g] - pooled
+            row[EXCESS_OTHER] += agreement_h - pooled
+            row[BOTH] += 1.0
+        if errors:
+            centre = pooled if paired else 0.0
+            near_g, near_h = (1.0 / (m_g - 1.0), 1.0 / (m_h - 1.0)) if paired else (0.0, 0.0)
+            low = c * _N_SCORES
+            for k in range(n_categories):
+                e = worth[k] - y
+                mine, others = like[g, k], rest_like[k]
+                _set_scores(scores[g, k], low, 1.0 - x, e, mine, others, over_g, over_h, near_g, centre, rated, paired)
+                for q in range(m.size - 1):
+                    if q != g and (q == h or h < 0):
+                        _set_scores(
+                            scores[q, k], low, -x, e, others, mine, over_h, over_g, near_h, centre, rated, paired
+                        )
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
@@ -216,21 +224,6 @@ def _set_scores(values, low, z, e, mine, others, over, over_other, near, centre,
     values[low + _OWN] = b * 2.0 * over * (share - centre)
     values[low + _OWN_WEIGHT] = b * 2.0 * over
     values[low + _NEARER] = b * (share - others * over_other) * over
-
-
-@compiled()
-def _set_rows(row, inner, outer, inside, outside):  # type: ignore[no-untyped-def]
-    """Set what a rating of each group changes in the scores of its rater in all comparisons."""
-    n_categories, width = inner.shape
-    for q in range(row.shape[0]):
-        for k in range(n_categories):
-            for v in range(width):
-                row[q, k, v] = outer[k, v]
-        for c in range(inside.size):
-            if inside[c] == q or (outside[c] >= 0 and outside[c] != q):
-                for k in range(n_categories):
-                    for v in range(c * _N_SCORES, (c + 1) * _N_SCORES):
-                        row[q, k, v] = inner[k, v] if inside[c] == q else 0.0
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
@@ -353,7 +346,8 @@ def fill_resamples(  # type: ignore[no-untyped-def]
             _evaluate_item(
                 part, pair_part, row, rest, counts, like, alike, m, over, squares, agreement, inside, outside, worth
             )
-            _add_weighted(sums[b, 0], pairs[b, 0], part, pair_part, item_weight_b[i])
+            if item_weight_b[i]:
+                _add_weighted(sums[b, 0], pairs[b, 0], part, pair_part, item_weight_b[i])
             _add_weighted(sums[b, 1], pairs[b, 1], part, pair_part, 1.0)
             for g in range(n_groups):
                 pairable = m[g] * m[g] > squares[g]
@@ -424,26 +418,9 @@ def _evaluate_item(  # type: ignore[no-untyped-def]
     if alike is not None:
         _weigh(like, counts, alike)
     _agree(agreement, m, over, counts, like, squares)
-    for c in range(inside.size):
-        _add_item(
-            part[c],
-            row[0],
-            row[0],
-            c,
-            rest[0],
-            rest[1],
-            counts,
-            like,
-            alike,
-            m,
-            over,
-            squares,
-            agreement,
-            inside[c],
-            outside[c],
-            worth,
-            False,
-        )
+    _add_item(
+        part, row, rest[0], rest[1], counts, like, alike, m, over, squares, agreement, inside, outside, worth, False
+    )
     _add_pairs(pair_part, row, 0, counts, like, m, over, squares, agreement, False)
 
 
@@ -460,12 +437,14 @@ def _add_weighted(sums, pairs, part, pair_part, w):  # type: ignore[no-untyped-d
 @compiled(fastmath=_FAST)
 def _count_own(own, own_runs, own_items, group, weights):  # type: ignore[no-untyped-def]
     """Count the answers of each rater on the weighted items, weights (G, I)."""
-    n_categories = own.shape[1]
+    n_categories, once = own.shape[1], (weights == 1.0).sum(axis=1) == weights.shape[1]
     for r in range(group.size):
         for k in range(n_categories):
-            total = 0.0
-            if group[r] >= 0:
-                for t in range(own_runs[r * n_categories + k], own_runs[r * n_categories + k + 1]):
+            first, last, total = own_runs[r * n_categories + k], own_runs[r * n_categories + k + 1], 0.0
+            if group[r] >= 0 and once[group[r]]:
+                total = float(last - first)
+            elif group[r] >= 0:
+                for t in range(first, last):
                     total += weights[group[r], own_items[t]]
             own[r, k] = total
 

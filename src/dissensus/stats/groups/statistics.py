@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
+from dissensus.stats import kernels as published_kernels
 from dissensus.stats.bootstrap import Resample
 from dissensus.stats.design import Codes, Design, run_in_threads, statistics
 from dissensus.stats.groups import kernels
@@ -171,7 +172,15 @@ def published_statistics(
     Negentropy, cross-negentropy, plurality size and voting agreement are nominal. Arguments as for `statistics`.
     """
     weights = {"rater_weight": rater_weight, "item_weight": item_weight}
-    published = statistics(design, group, inside, outside, **weights)
+    return _add_ordered_metrics(
+        statistics(design, group, inside, outside, **weights), design, group, inside, outside, **weights
+    )
+
+
+def _add_ordered_metrics(
+    published: FloatArray, design: Design, group: Codes, inside: Codes, outside: Codes, **weights: Codes | None
+) -> FloatArray:
+    """Return published statistics with alpha, XRR and GAI at the level of the answers."""
     if design.scale is None:
         return published
     return ordered_metrics(published, ordered_statistics(design, design.scale, group, inside, outside, **weights))
@@ -278,6 +287,79 @@ def resample_statistics(
         run_in_threads(fill_items, len(item_weight))
         replicates["items"] = add_ordered(_summarise(sums, pairs), item_weight=item_weight)
     return replicates
+
+
+def resample_published(
+    design: Design,
+    group: Codes,
+    inside: Codes,
+    outside: Codes,
+    *,
+    rater_weight: Codes | None = None,
+    item_weight: Codes | None = None,
+) -> dict[Resample, FloatArray]:
+    """Return the statistics of `published_statistics` in bootstrap replicates, shape (B, C, 7) each.
+
+    Arguments, keys and errors as for `resample_statistics`. The answers to an item are counted once for "raters" and
+    "both", and once for all replicates of "items".
+
+    Examples
+    --------
+    The first of two items alone, drawn twice:
+
+    >>> design = Design(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([1, 1, 0, 1]), 2, 2, 2)
+    >>> replicates = resample_published(
+    ...     design, np.array([0, 0]), np.array([0]), np.array([-1]), item_weight=np.array([[2, 0]])
+    ... )
+    >>> replicates["items"][0, 0, 4].item()  # plurality size
+    1.0
+    """
+    _check_codes(design, group, inside, outside, 0)
+    sides = inside.astype(np.int64), outside.astype(np.int64)
+    runs = _list_runs(design, group.astype(np.int32))[:5]
+    weights: dict[Resample, dict[str, Codes | None]] = {}
+    replicates: dict[Resample, FloatArray] = {}
+    if rater_weight is not None:
+        once = np.ones((len(rater_weight), design.n_items), np.int32)
+        drawn = [once] if item_weight is None else [item_weight, once]
+        sums = _sum_resamples(design, runs, group, sides, rater_weight, np.stack(drawn, axis=1))
+        weights["raters"], replicates["raters"] = {"rater_weight": rater_weight}, sums[:, -1]
+        if item_weight is not None:
+            weights["both"] = {"rater_weight": rater_weight, "item_weight": item_weight}
+            replicates["both"] = sums[:, 0]
+    if item_weight is not None:
+        once = np.ones((1, design.n_raters), np.int32)
+        weights["items"] = {"item_weight": item_weight}
+        replicates["items"] = _sum_resamples(design, runs, group, sides, once, item_weight[None])[0]
+    return {
+        name: _add_ordered_metrics(
+            published_kernels.metrics(sums, design.n_categories), design, group[None], *sides, **weights[name]
+        )
+        for name, sums in replicates.items()
+    }
+
+
+def _sum_resamples(
+    design: Design,
+    runs: tuple[Codes, ...],
+    group: Codes,
+    sides: tuple[Codes, Codes],
+    rater_weight: Codes,
+    item_weights: Codes,
+) -> FloatArray:
+    """Return the sums of replicates of raters (B, R), each with V weightings of the items, shape (B, V, C, width)."""
+    n_groups, width = int(group.max(initial=-1)) + 1, published_kernels.width(design.n_categories)
+    logs = published_kernels.tables(design.most_ratings * int(rater_weight.max(initial=0)))
+    sums = np.zeros((*item_weights.shape[:2], len(sides[0]), width))
+    by_item = len(rater_weight) == 1
+
+    def fill(part: slice) -> None:
+        of_raters, of_items = (slice(None), part) if by_item else (part, slice(None))
+        weights = rater_weight[of_raters], item_weights[of_raters, of_items]
+        published_kernels.fill_resamples(sums[of_raters, of_items], *runs, n_groups, *weights, *sides, *logs)
+
+    run_in_threads(fill, item_weights.shape[1] if by_item else len(rater_weight))
+    return sums
 
 
 def _check_codes(design: Design, group: Codes, inside: Codes, outside: Codes, answer: int) -> None:
