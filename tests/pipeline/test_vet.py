@@ -201,3 +201,56 @@ def test_numbers_are_numbers(vetting: Vetting) -> None:
     """Null values are None, never NaN."""
     numbers = vetting.raters.select(pl.selectors.float())
     assert not any(math.isnan(value) for column in numbers for value in column.drop_nulls())
+
+
+def test_times_of_items_groups_and_raters(vetting: Vetting) -> None:
+    """Against means and medians of the table itself."""
+    frame, times = careless_frame(), vetting.times
+    assert times is not None
+    by_item = frame.group_by("item_id").agg(pl.col("answer_time_ms").mean(), pl.len())
+    joined = times.items.join(by_item, on="item_id", validate="1:1")
+    assert joined["mean_time_ms"].to_list() == pytest.approx(joined["answer_time_ms"].to_list())
+    assert joined["n_timed"].to_list() == joined["len"].to_list()
+    by_rater = frame.group_by("rater_id", "rater_gender").agg(
+        median=pl.col("answer_time_ms").median(), total=pl.col("answer_time_ms").sum()
+    )
+    raters = vetting.raters.join(by_rater, on="rater_id", validate="1:1")
+    assert raters["total_time_ms"].to_list() == pytest.approx(raters["total"].to_list())
+    for row in times.groups.iter_rows(named=True):
+        own = by_rater.filter(rater_gender=row["group"])
+        assert (row["axis"], row["n_raters"]) == ("rater_gender", own.height)
+        assert row["median_ms"] == pytest.approx(own["median"].median())
+        assert row["median_total_ms"] == pytest.approx(own["total"].median())
+        assert row["q25_ms"] == pytest.approx(own["median"].quantile(0.25, "linear"))
+
+
+def test_outlier_scores_and_their_correlation_with_times(vetting: Vetting) -> None:
+    assert vetting.times is not None
+    row = vetting.times.correlations.row(0, named=True)
+    assert (row["measure"], row["n_raters"]) == ("answers_outlier_score", 30)
+    ranks = vetting.raters.select(pl.corr("median_time_ms", "answers_outlier_score", method="spearman")).item()
+    assert row["rank_correlation"] == pytest.approx(ranks)
+    # Raters of one label have no entropy: no other is as far by the answers alone.
+    far = vetting.raters.sort("answers_outlier_score", descending=True)["rater_id"].head(2)
+    assert set(far) == set(LINERS)
+    # Speeders answer as others do, and are far only with their times.
+    fast = vetting.raters.filter(pl.col("rater_id").is_in(SPEEDERS))
+    assert (fast["outlier_score"] > fast["answers_outlier_score"] + 3).all()
+    plain = json.loads(vetting.to_json())
+    assert list(plain["times"]) == ["items", "groups", "correlations"]
+    assert "rank correlation of median time with" in str(vetting)
+    assert "gender: Woman" in str(vetting)
+
+
+def test_without_times_the_outlier_score_is_that_of_the_answers() -> None:
+    vetting = vet(Ratings.from_frame(careless_frame().drop("answer_time_ms"), questions="all"))
+    assert vetting.times is None
+    assert json.loads(vetting.to_json())["times"] is None
+    assert vetting.raters["outlier_score"].equals(vetting.raters["answers_outlier_score"].alias("outlier_score"))
+
+
+def test_raters_with_few_ratings_have_no_outlier_score() -> None:
+    frame = careless_frame().filter((pl.col("rater_id") != "r20") | pl.col("item_id").is_in(["i01", "i02"]))
+    row = of(vet(Ratings.from_frame(frame, questions="all")), "r20")
+    assert row["outlier_score"] is None
+    assert "outlier_score: a measure of the rater is unknown, or the rater has fewer than 20" in str(row["unknown"])

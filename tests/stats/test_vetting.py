@@ -1,6 +1,7 @@
 """Evidence on raters from arrays, and the criteria."""
 
 import math
+import statistics
 from collections import Counter
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2, spearmanr
 from tests.designs import Case, case, cases
 from tests.oracles import cohesion
 from tests.oracles import vetting as oracle
@@ -23,7 +25,10 @@ from dissensus.stats.vetting import (
     answer_times,
     flat_items,
     label_use,
+    outlier_limit,
+    outlier_score,
     plurality_agreement,
+    rank_correlation,
     share_by_rater,
 )
 
@@ -139,6 +144,7 @@ def evidence(shares: tuple[float, float, float, float], n: int = 100) -> tuple[T
         pool_median=1.0,
         n_timed=number,
         median=np.array([1.0]),
+        total=number * 1.0,
         below_half=half,
         below_third=third,
         below_quarter=quarter,
@@ -180,3 +186,104 @@ def test_a_threshold_is_a_share(name: str, share: float) -> None:
 def test_a_minimum_is_a_whole_number(number: float) -> None:
     with pytest.raises(InvalidInput, match="whole number, 1 or more"):
         Criteria(min_ratings=number)  # type: ignore[arg-type]
+
+
+def loop_scale(values: list[float]) -> float:
+    middle = statistics.median(values)
+    return 1.4826 * statistics.median(abs(value - middle) for value in values)
+
+
+def loop_scores(rows: list[list[float]]) -> list[float]:
+    """The formula of Maronna and Zamar, term by term."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    units = [[(x - statistics.median(column)) / loop_scale(column) for x in column] for column in columns]
+    pairs = [
+        [
+            (
+                loop_scale([a + b for a, b in zip(first, second, strict=True)]) ** 2
+                - loop_scale([a - b for a, b in zip(first, second, strict=True)]) ** 2
+            )
+            / 4
+            for second in units
+        ]
+        for first in units
+    ]
+    _, directions = np.linalg.eigh(np.array(pairs))
+    squares = [0.0] * len(rows)
+    for j in range(len(units)):
+        turned = [sum(units[k][r] * directions[k, j] for k in range(len(units))) for r in range(len(rows))]
+        middle, spread = statistics.median(turned), loop_scale(turned)
+        squares = [total + ((value - middle) / spread) ** 2 for total, value in zip(squares, turned, strict=True)]
+    return [total**0.5 for total in squares]
+
+
+@pytest.mark.parametrize("n_measures", [2, 3, 5])
+def test_outlier_scores_are_those_of_a_loop(n_measures: int) -> None:
+    rng = np.random.default_rng(n_measures)
+    values = rng.normal(size=(31, n_measures)) @ rng.normal(size=(n_measures, n_measures))
+    np.testing.assert_allclose(outlier_score(values), loop_scores(values.tolist()))
+
+
+def test_outlier_scores_of_normal_measures_are_mahalanobis_distances() -> None:
+    """20,000 correlated pairs: the robust distance estimates the true one, and 2.5 % lie above the limit."""
+    rng = np.random.default_rng(1)
+    covariance = np.array([[4.0, 1.2], [1.2, 1.0]])
+    values = rng.multivariate_normal([1, 2], covariance, size=20_000)
+    gaps = values - [1, 2]
+    exact = np.sqrt((gaps @ np.linalg.inv(covariance) * gaps).sum(axis=1))
+    scores = outlier_score(values)
+    assert np.abs(scores - exact).max() < 0.2
+    assert (scores > outlier_limit(2)).mean() == pytest.approx(0.025, abs=0.005)
+    assert outlier_limit(3) == pytest.approx(np.sqrt(chi2.ppf(0.975, 3)), rel=0.01)
+
+
+def test_outliers_do_not_hide_each_other() -> None:
+    """A fifth of the raters at one far place, which would draw the mean and the covariance to them."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(100, 3))
+    values[:20] = rng.normal(size=(20, 3)) * 0.1 + [6, -6, 6]
+    scores = outlier_score(values)
+    assert scores[:20].min() > 2 * np.quantile(scores[20:], 0.95)
+
+
+def test_outlier_scores_do_not_depend_on_units_and_order() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(40, 3))
+    scores, order = outlier_score(values), rng.permutation(40)
+    np.testing.assert_allclose(outlier_score(values * [2, 0.1, 30] + [5, 0, -7]), scores)
+    np.testing.assert_allclose(outlier_score(values[order]), scores[order])
+
+
+def test_outlier_scores_without_values() -> None:
+    values = np.random.default_rng(4).normal(size=(9, 3))
+    values[2, 1] = np.nan
+    scores = outlier_score(values)
+    assert np.isnan(scores).tolist() == [r == 2 for r in range(9)]
+    constant = np.column_stack([values[:, 0], np.ones(9), values[:, 2]])
+    np.testing.assert_allclose(outlier_score(constant), outlier_score(values[:, [0, 2]]))
+    assert np.isnan(outlier_score(constant[:, :2])).all()
+    assert np.isnan(outlier_score(np.full((5, 2), np.nan))).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rank_correlation_is_that_of_scipy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 8, 25).astype(float)
+    y = x + rng.integers(0, 9, 25)
+    x[3], y[7] = np.nan, np.nan
+    result = rank_correlation(x, y)
+    assert result.n == 23
+    assert result.estimate == pytest.approx(spearmanr(x, y, nan_policy="omit").statistic)
+    assert -1 < result.ci_low < result.estimate < result.ci_high < 1
+
+
+def test_rank_correlation_is_undefined_without_ranks() -> None:
+    for x, y in (([1, 2, 3], [1, 2, 3]), ([1, 1, 1, 1], [1, 2, 3, 4])):
+        assert np.isnan(rank_correlation(x, y).estimate)
+    perfect = rank_correlation([1, 2, 3, 4, 5], [1, 4, 9, 16, 25])
+    assert (perfect.estimate, perfect.ci_low, perfect.ci_high) == (1, 1, 1)
+
+
+def test_total_times_are_sums() -> None:
+    times = answer_times([0, 0, 2], [10, np.nan, 30], n_raters=3)
+    np.testing.assert_array_equal(times.total, [10, np.nan, 30])

@@ -18,6 +18,7 @@ from dissensus.report.figures.null import null as null
 from dissensus.report.figures.raters import raters as raters
 from dissensus.report.figures.removal import moves as moves
 from dissensus.report.figures.removal import removal as removal
+from dissensus.report.figures.times import times as times
 from dissensus.report.figures.vetting import evidence as evidence
 from dissensus.report.groups import DisplayedGroups as DisplayedGroups
 from dissensus.report.groups import groups_of as groups_of
@@ -26,3 +27,4 @@ from dissensus.report.tables import ReportTable as ReportTable
 from dissensus.report.tables import dataset as dataset
 from dissensus.report.tables import of_groups as of_groups
 from dissensus.report.tables import pool as pool
+from dissensus.report.tables import times_of_groups as times_of_groups

@@ -132,6 +132,14 @@ METHODS = (
         ("vetting",),
     ),
     Method(
+        "Outlier score",
+        r"d_r = \sqrt{\sum_j \left( \frac{y_{rj} - \operatorname{med}(y_j)}{\sigma(y_j)} \right)^2}, \quad Y = Z E",
+        "Distance of a rater from the bulk of raters over several measures: z are the measures in robust standard "
+        "units, E the eigenvectors of their robust correlations, and σ the normalised median absolute deviation.",
+        "Maronna and Zamar (2002), Robust Estimates of Location and Dispersion for High-Dimensional Datasets",
+        ("vetting",),
+    ),
+    Method(
         "Removal by a filter",
         r"p = \sum_{T : P(T) \le P(T_0)} P(T)",
         "Over all tables T of removed and kept raters with the sums of the observed one. Adjusted over the axes by "

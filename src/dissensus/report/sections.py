@@ -21,9 +21,10 @@ from dissensus.report.figures.labels import entropy, soft_labels
 from dissensus.report.figures.null import null
 from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
+from dissensus.report.figures.times import times
 from dissensus.report.figures.vetting import evidence
 from dissensus.report.groups import DisplayedGroups, groups_of_axes, number_repeated_names
-from dissensus.report.tables import Disclosure, ReportTable, dataset, of_groups, pool
+from dissensus.report.tables import Disclosure, ReportTable, dataset, of_groups, pool, times_of_groups
 from dissensus.schema.ratings.columns import CROSS, GOLD, ITEM_TEXT, PLATINUM, REST, TEXTS
 from dissensus.schema.ratings.table import Ratings
 
@@ -309,7 +310,13 @@ def _vetting_and_filter(source: ReportInput) -> Iterator[Section]:
         return
     simple = [groups.axis for groups in source.groups if CROSS not in groups.axis]
     vetting = vet(source.ratings, question=source.question, by=simple)
-    yield Section(*names[0], (evidence(vetting),))
+    care = SectionParts()
+    care.add(lambda: evidence(vetting))
+    care.add(
+        lambda: times_of_groups(vetting, [groups for groups in source.groups_with_flagged if CROSS not in groups.axis])
+    )
+    care.add(lambda: times(vetting))
+    yield Section(*names[0], tuple(care.parts), tuple(care.absent))
     yield Section(*names[1], *_filter(source, vetting, simple))
 
 

@@ -8,9 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.result import Analysis, analysis_page
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
+from dissensus.pipeline.vet import Vetting
 from dissensus.pipeline.vet.evidence import list_granular_questions
+from dissensus.pipeline.vet.result import grids_of_times
 from dissensus.report.groups import DisplayedGroups, format_percent
 from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import FLAG
@@ -136,6 +139,42 @@ def pool(ratings: Ratings, groups: Sequence[DisplayedGroups]) -> ReportTable:
         ),
         notes=tuple(dict.fromkeys(note for displayed in groups for note in displayed.notes)),
         table=table if flagged is not None else table.drop("n_without_flagged"),
+    )
+
+
+def times_of_groups(vetting: Vetting, groups: Sequence[DisplayedGroups]) -> ReportTable:
+    """Return the answer times of groups, and their rank correlations with other evidence on raters.
+
+    Parameters
+    ----------
+    vetting
+        The evidence.
+    groups
+        The displayed groups of each axis; those of other axes, and hidden ones, are left out.
+
+    Raises
+    ------
+    NotFound
+        There are no times.
+    """
+    if vetting.times is None:
+        raise NotFound(f"No times are shown: {vetting.absent['median_time_ms']}.")
+    listed = {(displayed.axis, name) for displayed in groups for name in displayed.listed}
+    is_listed = pl.Series(
+        [pair in listed for pair in vetting.times.groups.select("axis", "group").rows()], dtype=pl.Boolean
+    )
+    shown = replace(vetting.times, groups=vetting.times.groups.filter(is_listed))
+    medians = shown.groups["median_ms"].drop_nulls() / 1000
+    middle = vetting.raters["median_time_ms"].median()
+    text = f"The median rater takes {middle / 1000:,.0f} s an item"  # type: ignore[operator]
+    between = f"; medians of groups lie between {medians.min():,.0f} and {medians.max():,.0f} s" if len(medians) else ""
+    return ReportTable(
+        name="answer-times",
+        title="Answer times",
+        reading=f"{text}{between}.",
+        grids=tuple(grids_of_times(shown)),
+        notes=tuple(dict.fromkeys(note for displayed in groups for note in displayed.notes)),
+        table=shown.groups,
     )
 
 

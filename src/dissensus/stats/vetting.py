@@ -1,7 +1,9 @@
-"""Measures of rater care: answer times, use of labels, and agreement with other raters."""
+"""Measures of rater care: answer times, use of labels, agreement with other raters, and outlier scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +11,10 @@ import numpy.typing as npt
 from dissensus.stats.counts import count_answers
 from dissensus.stats.design import Design
 from dissensus.stats.divergence import cross_entropy
-from dissensus.stats.result import FloatArray, IntArray
+from dissensus.stats.result import ZERO, FloatArray, IntArray, check_confidence
+
+MAD: Final = 1.4826
+"""Standard deviation over median absolute deviation of the normal distribution."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,6 +29,8 @@ class Times:
         Number of timed items of each rater, shape (R,).
     median
         Median time of each rater, shape (R,), in the unit of the times.
+    total
+        Sum of the times of each rater, shape (R,).
     below_half, below_third, below_quarter
         Share of the timed items answered in less than that fraction of the pool's median, shape (R,).
     """
@@ -31,6 +38,7 @@ class Times:
     pool_median: float
     n_timed: IntArray
     median: FloatArray
+    total: FloatArray
     below_half: FloatArray
     below_third: FloatArray
     below_quarter: FloatArray
@@ -56,6 +64,24 @@ class Labels:
     top: IntArray
     same_label: FloatArray
     entropy: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankCorrelation:
+    """Spearman's rank correlation with its interval.
+
+    Parameters
+    ----------
+    estimate, ci_low, ci_high
+        From -1 to 1; NaN if undefined.
+    n
+        Number of pairs.
+    """
+
+    estimate: float
+    ci_low: float
+    ci_high: float
+    n: int
 
 
 def answer_times(raters: npt.ArrayLike, times: npt.ArrayLike, *, n_raters: int) -> Times:
@@ -98,6 +124,7 @@ def answer_times(raters: npt.ArrayLike, times: npt.ArrayLike, *, n_raters: int) 
         pool_median=pool_median,
         n_timed=n_timed,
         median=_medians(rater, time, n_timed),
+        total=np.where(n_timed > 0, np.bincount(rater, weights=time, minlength=n_raters), np.nan),
         below_half=half,
         below_third=third,
         below_quarter=quarter,
@@ -246,6 +273,147 @@ def share_by_rater(hits: npt.ArrayLike, raters: npt.ArrayLike, *, n_raters: int)
     value, rater = np.asarray(hits, dtype=np.float64), np.asarray(raters)
     valid = ~np.isnan(value)
     return _means(value[valid], rater[valid], n_raters)
+
+
+def outlier_score(measures: npt.ArrayLike) -> FloatArray:
+    r"""Measure the distance of each rater from the bulk of raters on several measures (robust Mahalanobis distance).
+
+    .. math:: d_r = \sqrt{\sum_j \Bigl(\frac{y_{rj} - \operatorname{med}(y_j)}{\sigma(y_j)}\Bigr)^2}, \qquad Y = Z E
+
+    with the measures in robust standard units, :math:`z_j = (x_j - \operatorname{med}(x_j)) / \sigma(x_j)`, and the
+    eigenvectors E of their robust correlations
+    :math:`\tfrac14 (\sigma(z_j + z_k)^2 - \sigma(z_j - z_k)^2)`: the orthogonalised estimator of Gnanadesikan and
+    Kettenring, without reweighting (Maronna and Zamar 2002). :math:`\sigma` is 1.4826 times the median absolute
+    deviation.
+
+    Parameters
+    ----------
+    measures
+        Shape (R, M); NaN if unknown.
+
+    Returns
+    -------
+    ndarray, shape (R,)
+        0 or more; NaN for raters with an unknown value, and for all if fewer than two measures vary. If measures were
+        normal, its square would be about chi-squared with M degrees of freedom; see `outlier_limit`.
+
+    Notes
+    -----
+    A measure, or a direction, in which half of the raters or more have one value has no robust scale and is left out.
+    Up to half of the raters cannot move the centre far, so that outliers do not hide each other. A distance does not
+    tell carelessness from a sincere view that differs from all others.
+
+    References
+    ----------
+    Maronna, R. A. and Zamar, R. H. (2002). Robust estimates of location and dispersion for high-dimensional datasets.
+    Technometrics 44.
+
+    Examples
+    --------
+    >>> outlier_score([[0, 0], [1, 0], [0, 1], [1, 1], [9, -9]]).round(1)
+    array([0.4, 1. , 1. , 1.2, 9.4])
+    """
+    values = np.asarray(measures, dtype=np.float64)
+    score = np.full(len(values), np.nan)
+    known = ~np.isnan(values).any(axis=1)
+    if known.sum() < 2:
+        return score
+    points = _standardise(values[known])
+    if points.shape[1] < 2:
+        return score
+    sums, differences = points[:, :, None] + points[:, None, :], points[:, :, None] - points[:, None, :]
+    _, directions = np.linalg.eigh((_scale(sums) ** 2 - _scale(differences) ** 2) / 4)
+    score[known] = np.sqrt((_standardise(points @ directions) ** 2).sum(axis=1))
+    return score
+
+
+def outlier_limit(n_measures: int, *, share: float = 0.025) -> float:
+    r"""Return the `outlier_score` that this share of raters would exceed if measures were normal.
+
+    The root of a quantile of chi-squared, by Wilson and Hilferty's approximation (1931):
+
+    .. math:: \chi^2_{M, 1-a} \approx M \Bigl(1 - \frac{2}{9M} + z_{1-a} \sqrt{\frac{2}{9M}}\Bigr)^3
+
+    Parameters
+    ----------
+    n_measures
+        Number of measures, M.
+    share
+        Share a of the raters.
+
+    Examples
+    --------
+    >>> round(outlier_limit(3), 2)
+    3.06
+    """
+    z, ninth = NormalDist().inv_cdf(1 - share), 2 / (9 * n_measures)
+    return float(np.sqrt(n_measures * (1 - ninth + z * np.sqrt(ninth)) ** 3))
+
+
+def rank_correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, confidence: float = 0.95) -> RankCorrelation:
+    r"""Estimate Spearman's rank correlation, with an interval by Fisher's z.
+
+    .. math:: \tanh\Bigl(\operatorname{artanh} \hat\rho \pm z \sqrt{\frac{1 + \hat\rho^2 / 2}{n - 3}}\Bigr)
+
+    with the standard error of Bonett and Wright (2000).
+
+    Parameters
+    ----------
+    x, y
+        Shape (N,); NaN if unknown.
+    confidence
+        Confidence level of the interval.
+
+    Returns
+    -------
+    RankCorrelation
+        NaN if fewer than four pairs are known, or if either has one value. Ties have the mean of their ranks.
+
+    References
+    ----------
+    Bonett, D. G. and Wright, T. A. (2000). Sample size requirements for estimating Pearson, Kendall and Spearman
+    correlations. Psychometrika 65.
+
+    Examples
+    --------
+    >>> rank_correlation([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5]).estimate
+    0.8857142857142857
+    """
+    check_confidence(confidence)
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    known = ~np.isnan(first) & ~np.isnan(second)
+    n = int(known.sum())
+    undefined = RankCorrelation(estimate=np.nan, ci_low=np.nan, ci_high=np.nan, n=n)
+    if n < 4:
+        return undefined
+    ranks = [_rank(values[known]) for values in (first, second)]
+    centred = [part - part.mean() for part in ranks]
+    spread = float(np.sqrt((centred[0] ** 2).sum() * (centred[1] ** 2).sum()))
+    if not spread:
+        return undefined
+    rho = float(np.clip((centred[0] * centred[1]).sum() / spread, -1, 1))
+    half = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt((1 + rho**2 / 2) / (n - 3))
+    with np.errstate(divide="ignore"):
+        ends = np.tanh(np.arctanh(rho) + half * np.array([-1, 1]))
+    return RankCorrelation(estimate=rho, ci_low=float(ends[0]), ci_high=float(ends[1]), n=n)
+
+
+def _standardise(values: FloatArray) -> FloatArray:
+    """Return columns in robust standard units, without those of no scale."""
+    scale = _scale(values)
+    varies = scale > ZERO
+    return np.asarray((values[:, varies] - np.median(values[:, varies], axis=0)) / scale[varies])
+
+
+def _scale(values: FloatArray) -> FloatArray:
+    """Return the normalised median absolute deviation over the first axis."""
+    return np.asarray(MAD * np.median(np.abs(values - np.median(values, axis=0)), axis=0))
+
+
+def _rank(values: FloatArray) -> FloatArray:
+    """Return ranks, the mean rank for ties."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((counts.cumsum() - (counts - 1) / 2)[inverse])
 
 
 def _leave_one_out_agreement(counts: npt.NDArray[np.int32]) -> FloatArray:

@@ -4,9 +4,11 @@ from dissensus.pipeline.vet.audit import audit_filter, audit_flagged
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.pipeline.vet.evidence import vet
 from dissensus.pipeline.vet.result import Vetting
+from dissensus.pipeline.vet.times import AnswerTimes
 from dissensus.stats.criteria import Criteria
 
 __all__ = [
+    "AnswerTimes",
     "AxisRemoval",
     "Criteria",
     "FilterAudit",

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
+from dissensus.pipeline.vet.times import summarise_times
 from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import ANSWER_TIME, FLAG, RATER_ID
 from dissensus.schema.ratings.table import Ratings
@@ -20,12 +21,16 @@ from dissensus.stats.vetting import (
     answer_times,
     flat_items,
     label_use,
+    outlier_score,
     plurality_agreement,
     share_by_rater,
 )
 
 Floats = npt.NDArray[np.float64]
 COMPREHENSION = "Q1_whole_conversation_evaluation"
+SCORED = ("label_entropy", f"{AGREEMENT}pool", "non_comprehension", "flat")
+"""Measures of answers in the outlier score; the share of one label follows their entropy."""
+OUTLIER, ANSWERS_OUTLIER = "outlier_score", "answers_outlier_score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +111,12 @@ def vet(
         _measure_flatness(ratings, question),
         *_measure_agreement(ratings, design, axes),
     ]
+    evidence += _measure_outliers(evidence, times, labels, criteria.min_ratings)
     met = meets_criteria(times, labels, criteria)
+    raters = _table(ratings, times, labels, scale, evidence, met)
     return Vetting(
-        raters=_table(ratings, times, labels, scale, evidence, met),
+        raters=raters,
+        times=summarise_times(ratings, raters, axes),
         question=question,
         categories=scale,
         criteria=criteria,
@@ -132,6 +140,7 @@ def _measure_times_and_labels(times: Times, labels: Labels) -> Iterator[Evidence
     """Yield the measures of a rater's own times and labels."""
     reasons = "the rater has no known time", f"there are no times in the file ({ANSWER_TIME})"
     yield Evidence("median_time_ms", times.median, *reasons)
+    yield Evidence("total_time_ms", times.total, *reasons)
     for name in PARTS:
         yield Evidence(name, getattr(times, name), *reasons)
     reasons = "the rater did not answer this question", "nobody answered this question"
@@ -179,6 +188,23 @@ def _measure_agreement(ratings: Ratings, design: Design, axes: Sequence[str]) ->
             f"{axis} of the rater is not known, or nobody else of the group rated an item of the rater",
             f"no item was rated by two raters of one group on {axis}",
         )
+
+
+def _measure_outliers(
+    evidence: Sequence[Evidence], times: Times, labels: Labels, min_ratings: int
+) -> Iterator[Evidence]:
+    """Yield the distance of raters from the bulk by their answers and times, and by their answers alone."""
+    by_name = {each.name: each.values for each in evidence}
+    answers = [by_name[name] for name in SCORED if not np.isnan(by_name[name]).all()]
+    enough = labels.n_ratings >= min_ratings
+    reasons = (
+        f"a measure of the rater is unknown, or the rater has fewer than {min_ratings:,} ratings",
+        "fewer than two measures vary among raters with enough ratings",
+    )
+    timed = [np.log(np.maximum(times.median, 1.0))] if np.isfinite(times.median).any() else []
+    for name, measures in ((OUTLIER, [*timed, *answers]), (ANSWERS_OUTLIER, answers)):
+        values = np.where(enough[:, None], np.column_stack(measures), np.nan)
+        yield Evidence(name, outlier_score(values), *reasons)
 
 
 def _table(

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.vet.times import AnswerTimes
 from dissensus.schema.ratings.columns import FLAG, RATER_ID, RATER_PREFIX
 from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.criteria import SHARES, Criteria
@@ -25,6 +26,7 @@ HEADINGS = {
     "label_entropy": "entropy",
     "non_comprehension": "unclear",
     "flat": "flat",
+    "outlier_score": "outlier",
 }
 
 
@@ -41,7 +43,7 @@ class Vetting(TabularResult):
 
         ``n_ratings``, ``n_timed``
             Answers to the question, and items with a known time.
-        ``median_time_ms``, ``below_half``, ``below_third``, ``below_quarter``
+        ``median_time_ms``, ``total_time_ms``, ``below_half``, ``below_third``, ``below_quarter``
             See `answer_times`.
         ``same_label``, ``most_frequent``, ``label_entropy``
             See `label_use`.
@@ -52,6 +54,10 @@ class Vetting(TabularResult):
         ``agreement_pool``, ``agreement_AXIS``
             Agreement with the plurality of the other raters of the pool and of the rater's own group; see
             `plurality_agreement`.
+        ``outlier_score``, ``answers_outlier_score``
+            Distance from the bulk of raters by median time (its logarithm), label entropy, agreement with the pool,
+            non-comprehension and flat items, as far as they are known, and by all of these but time; see
+            `dissensus.stats.vetting.outlier_score`.
         ``flagged_for``, ``rater_flagged``
             Descriptions of the criteria that the rater meets; true if there are any.
         ``flagged_in_file``
@@ -66,6 +72,8 @@ class Vetting(TabularResult):
         Thresholds of the flags.
     pool_median_ms
         Median of all times of the pool; None if there are none.
+    times
+        Times of items and groups, and their rank correlation with other evidence; None if there are none.
     absent
         Columns in which all values are null, with the reason.
     axes
@@ -83,6 +91,7 @@ class Vetting(TabularResult):
     categories: tuple[str, ...]
     criteria: Criteria
     pool_median_ms: float | None
+    times: AnswerTimes | None
     absent: Mapping[str, str]
     axes: tuple[str, ...]
     n_items: int
@@ -113,6 +122,7 @@ class Vetting(TabularResult):
             "n_ratings": self.n_ratings,
             "n_flagged": len(self.flagged),
             "pool_median_ms": self.pool_median_ms,
+            "times": None if self.times is None else self.times.to_dict(),
             "absent": dict(self.absent),
             "notes": list(self.notes),
             "raters": self.raters.to_dicts(),
@@ -151,7 +161,40 @@ def vetting_page(vetting: Vetting) -> Page:
     for row in vetting.raters.filter(FLAG).sort(n_criteria, descending=True, maintain_order=True).iter_rows(named=True):
         file_flag = ["flagged" if row["flagged_in_file"] else ""] if has_flags else []
         lines.append((escape_unprintable(row[RATER_ID]), *_cells(row, columns, vetting), *file_flag))
-    return Page(_summary(vetting), (Grid(head, tuple(lines)),), tuple(_notes(vetting)))
+    return Page(_summary(vetting), (Grid(head, tuple(lines)), *grids_of_times(vetting.times)), tuple(_notes(vetting)))
+
+
+def grids_of_times(times: AnswerTimes | None) -> Iterator[Grid]:
+    """Yield the times of groups, and the rank correlations of times."""
+    if times is None:
+        return
+    head = ("median times of raters", "raters", "lower quartile", "median s", "upper quartile", "total min")
+    lines = [
+        (
+            f"{row['axis'].removeprefix(RATER_PREFIX)}: {escape_unprintable(row['group'])}",
+            f"{row['n_raters']:,}",
+            *(_format_time(row[name], 1000) for name in ("q25_ms", "median_ms", "q75_ms")),
+            _format_time(row["median_total_ms"], 60_000),
+        )
+        for row in times.groups.iter_rows(named=True)
+    ]
+    if lines:
+        yield Grid(head, tuple(lines))
+    head = ("rank correlation of median time with", "estimate", "interval", "raters")
+    lines = [
+        (
+            _heading(row["measure"]),
+            format_short(row["rank_correlation"]),
+            UNKNOWN if row["ci_low"] is None else f"{format_short(row['ci_low'])} – {format_short(row['ci_high'])}",
+            f"{row['n_raters']:,}",
+        )
+        for row in times.correlations.iter_rows(named=True)
+    ]
+    yield Grid(head, tuple(lines))
+
+
+def _format_time(value: float | None, unit: int) -> str:
+    return UNKNOWN if value is None else f"{value / unit:,.1f}"
 
 
 def _agreements(vetting: Vetting) -> list[str]:
@@ -159,6 +202,8 @@ def _agreements(vetting: Vetting) -> list[str]:
 
 
 def _heading(name: str) -> str:
+    if name == "answers_outlier_score":
+        return "outlier (answers alone)"
     return HEADINGS.get(name) or "with " + escape_unprintable(name.removeprefix(AGREEMENT).replace(RATER_PREFIX, ""))
 
 
@@ -202,7 +247,14 @@ def _notes(vetting: Vetting) -> Iterator[str]:
     if vetting.pool_median_ms is not None:
         seconds = f"{vetting.pool_median_ms / 1000:.1f} s"
         yield f"< shares of items answered in less than that fraction of {seconds}, the pool's median time."
-    for reason in dict.fromkeys(vetting.absent.values()):
-        headings = [_heading(name) for name, absent_reason in vetting.absent.items() if absent_reason == reason]
+    if vetting.times is not None:
+        means = vetting.times.items["mean_time_ms"].drop_nulls()
+        low, middle, high = (f"{means.quantile(q, 'linear') / 1000:.1f}" for q in (0, 0.5, 1))  # type: ignore[operator]
+        yield f"Mean time per conversation: {middle} s in the median, from {low} to {high}."
+    if "outlier_score" not in vetting.absent:
+        yield "outlier: robust distance from the bulk of raters over the other measures; flags nobody."
+    shown = {name: reason for name, reason in vetting.absent.items() if name in (*HEADINGS, *_agreements(vetting))}
+    for reason in dict.fromkeys(shown.values()):
+        headings = [_heading(name) for name, absent_reason in shown.items() if absent_reason == reason]
         yield f"{UNKNOWN} {', '.join(headings)}: {reason}."
     yield from (f"Note: {note}" for note in vetting.notes)

@@ -184,11 +184,16 @@ def _marks(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: 
     return drawn
 
 
+def mark_status() -> pl.Expr:
+    """Return the status of raters whose marks look alike."""
+    in_file = pl.when(pl.col("flagged_in_file")).then(pl.lit(IN_FILE)).otherwise(pl.lit(NEITHER))
+    return pl.when(FLAG).then(pl.lit(MET)).otherwise(in_file).alias("status")
+
+
 def _stack_marks(vetting: Vetting, name: str, y: float, width: int) -> pl.DataFrame:
     """Return the marks of a row; those in one bin are stacked about its middle, flagged ones innermost."""
-    in_file = pl.when(pl.col("flagged_in_file")).then(pl.lit(IN_FILE)).otherwise(pl.lit(NEITHER))
     marks = vetting.raters.select(
-        pl.when(FLAG).then(pl.lit(MET)).otherwise(in_file).alias("status"),
+        mark_status(),
         _values(vetting, name).alias("value"),
     ).drop_nulls("value")
     if vetting.raters.height > MOST_MARKS:

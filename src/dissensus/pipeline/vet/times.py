@@ -1,0 +1,89 @@
+"""Answer times of conversations and groups, and their relation to other evidence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dissensus.schema.ratings.columns import ANSWER_TIME, ITEM_ID
+from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.result import none_if_nan
+from dissensus.stats.vetting import rank_correlation
+
+RELATED = ("answers_outlier_score", "agreement_pool", "same_label", "label_entropy", "non_comprehension", "flat")
+"""Evidence on raters whose rank correlation with the median time is computed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnswerTimes:
+    """Answer times of conversations and of groups of raters.
+
+    Parameters
+    ----------
+    items
+        One row per item: ``item_id``, ``n_timed`` and ``mean_time_ms``, the mean time of its raters.
+    groups
+        One row per group of each axis: ``axis``, ``group``, ``n_raters`` (with a time), ``q25_ms``, ``median_ms`` and
+        ``q75_ms`` of the raters' median times, and ``median_total_ms``, the median of their total times.
+    correlations
+        One row per measure: ``measure``, ``rank_correlation`` with the median time of raters (see `rank_correlation`),
+        ``ci_low``, ``ci_high`` and ``n_raters``; null where it is undefined.
+    """
+
+    items: pl.DataFrame
+    groups: pl.DataFrame
+    correlations: pl.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {name: getattr(self, name).to_dicts() for name in ("items", "groups", "correlations")}
+
+
+def summarise_times(ratings: Ratings, raters: pl.DataFrame, axes: Sequence[str]) -> AnswerTimes | None:
+    """Summarise the times of items and groups, with the evidence on raters; None if there are no times."""
+    if ANSWER_TIME not in ratings.answers.columns or not ratings.answers[ANSWER_TIME].count():
+        return None
+    of_items = ratings.answers.group_by("item").agg(
+        n_timed=pl.col(ANSWER_TIME).count(), mean_time_ms=pl.col(ANSWER_TIME).mean()
+    )
+    items = ratings.items.select(ITEM_ID).with_row_index("item", offset=0)
+    joined = items.with_columns(pl.col("item").cast(of_items["item"].dtype)).join(
+        of_items, on="item", how="left", maintain_order="left"
+    )
+    return AnswerTimes(
+        items=joined.drop("item"),
+        groups=pl.concat([_of_groups(ratings, raters, axis) for axis in axes]) if axes else _empty_groups(),
+        correlations=_correlations(raters),
+    )
+
+
+def _of_groups(ratings: Ratings, raters: pl.DataFrame, axis: str) -> pl.DataFrame:
+    codes, names = ratings.group_codes(axis)
+    lines = []
+    for code, name in enumerate(names):
+        own = raters.filter(pl.Series(codes == code)).drop_nulls("median_time_ms")
+        quartiles = [own["median_time_ms"].quantile(q, "linear") for q in (0.25, 0.5, 0.75)]
+        lines.append((axis, name, own.height, *quartiles, own["total_time_ms"].median()))
+    return pl.DataFrame(lines, schema=_empty_groups().schema, orient="row")
+
+
+def _empty_groups() -> pl.DataFrame:
+    times = dict.fromkeys(("q25_ms", "median_ms", "q75_ms", "median_total_ms"), pl.Float64)
+    return pl.DataFrame(schema={"axis": pl.String, "group": pl.String, "n_raters": pl.UInt32} | times)
+
+
+def _correlations(raters: pl.DataFrame) -> pl.DataFrame:
+    time = raters["median_time_ms"].fill_null(float("nan")).to_numpy()
+    lines = []
+    for name in RELATED:
+        values = raters[name].fill_null(float("nan")).to_numpy()
+        if np.isnan(values).all():
+            continue
+        result = rank_correlation(time, values)
+        numbers = (none_if_nan(value) for value in (result.estimate, result.ci_low, result.ci_high))
+        lines.append((name, *numbers, result.n))
+    numbers_of = dict.fromkeys(("rank_correlation", "ci_low", "ci_high"), pl.Float64)
+    schema = {"measure": pl.String} | numbers_of | {"n_raters": pl.UInt32}
+    return pl.DataFrame(lines, schema=schema, orient="row")

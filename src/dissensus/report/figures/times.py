@@ -1,0 +1,121 @@
+"""Figure of the raters by their answer time and outlier score."""
+
+from collections.abc import Iterator
+
+import altair as alt
+import polars as pl
+
+from dissensus.errors import NotFound
+from dissensus.pipeline.tables import format_count, format_short
+from dissensus.pipeline.vet.result import Vetting
+from dissensus.report.figure import Figure
+from dissensus.report.figures.vetting import LOOKS, ORDER, mark_status
+from dissensus.report.layout import Spec, count_legend_columns, stack_layers, to_inline_data
+
+SIDE, HEIGHT = 56, 260
+LEAST = 0.1
+"""Smallest score that is drawn at its own place, since the scale is logarithmic."""
+
+
+def times(vetting: Vetting) -> Figure:
+    """Draw a mark for each rater at the median time and the outlier score of the answers.
+
+    Parameters
+    ----------
+    vetting
+        The evidence. The score is `answers_outlier_score`, which leaves times out.
+
+    Raises
+    ------
+    NotFound
+        No rater has a time and a score.
+    """
+    marks = _marks(vetting)
+    if vetting.times is None or not marks.height:
+        raise NotFound(f"No rater has both a time and an outlier score: {_reason(vetting)}.")
+    return Figure(
+        name="times",
+        title="Answer time and outlier score of raters",
+        reading=_reading(vetting),
+        table=marks.sort("seconds").select("seconds", "score", "status"),
+        draw=lambda width: _draw(marks, width),
+        notes=tuple(_notes(vetting)),
+    )
+
+
+def _reason(vetting: Vetting) -> str:
+    return next(
+        iter(vetting.absent[name] for name in ("median_time_ms", "answers_outlier_score") if name in vetting.absent),
+        "few ratings",
+    )
+
+
+def _marks(vetting: Vetting) -> pl.DataFrame:
+    return vetting.raters.select(
+        mark_status(), seconds=pl.col("median_time_ms") / 1000, score="answers_outlier_score"
+    ).drop_nulls(["seconds", "score"])
+
+
+def _reading(vetting: Vetting) -> str:
+    medians = vetting.raters["median_time_ms"].drop_nulls() / 1000
+    low, middle, high = (medians.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
+    text = (
+        f"The median time of {format_count(len(medians), 'rater')} is {middle:,.0f} s "
+        f"(quartiles {low:,.0f} and {high:,.0f} s)"
+    )
+    row = _correlation(vetting)
+    if row is None or row["rank_correlation"] is None:
+        return f"{text}."
+    ends = f"[{format_short(row['ci_low'])}, {format_short(row['ci_high'])}]"
+    return f"{text}; its rank correlation with the outlier score is {format_short(row['rank_correlation'])} {ends}."
+
+
+def _correlation(vetting: Vetting) -> dict[str, float | None] | None:
+    if vetting.times is None:
+        return None
+    rows = vetting.times.correlations.filter(measure="answers_outlier_score").to_dicts()
+    return rows[0] if rows else None
+
+
+def _notes(vetting: Vetting) -> Iterator[str]:
+    yield (
+        "Outlier score: robust distance of a rater's answers from the bulk of raters, times left out. It flags nobody: "
+        "a distant rater may be careless or hold a view of their own."
+    )
+    if vetting.times is not None:
+        means = vetting.times.items["mean_time_ms"].drop_nulls() / 1000
+        low, middle, high = (means.quantile(q, "linear") for q in (0, 0.5, 1))
+        yield f"Mean time of a conversation: {middle:,.0f} s in the median, from {low:,.0f} to {high:,.0f} s."
+
+
+def _draw(marks: pl.DataFrame, width: int) -> Spec:
+    names = [name for name in LOOKS if name in marks["status"]]
+    color, edge, shape, size, opacity = zip(*(LOOKS[name] for name in names), strict=True)
+    plot_width = width - SIDE
+    legend = alt.Legend(columns=count_legend_columns(names, plot_width))
+
+    def by_status(look: tuple[object, ...]) -> dict[str, object]:
+        return {"scale": alt.Scale(type="ordinal", domain=names, range=list(look)), "legend": legend}
+
+    drawn = marks.with_columns(score=pl.col("score").clip(lower_bound=LEAST))
+    # Ordered by place and not by rater; marks of flagged raters are on top.
+    values = drawn.sort(pl.col("status").cast(ORDER), "seconds", "score", descending=[True, False, False]).to_dicts()
+    log = alt.Scale(type="log", nice=False, padding=10)
+    chart = alt.Chart(to_inline_data(values)).mark_point(filled=True, strokeWidth=0.6)
+    points = chart.encode(
+        alt.X("seconds:Q", title="median time, seconds", scale=log, axis=_axis(drawn["seconds"])),
+        alt.Y("score:Q", title="outlier score", scale=log, axis=_axis(drawn["score"])),
+        alt.Color("status:N", **by_status(color)),
+        alt.Stroke("status:N", **by_status(edge)),
+        alt.Shape("status:N", **by_status(shape)),
+        alt.Size("status:N", **by_status(size)),
+        alt.Opacity("status:N", **by_status(opacity)),
+    )
+    return stack_layers([points], width=plot_width, height=HEIGHT)
+
+
+def _axis(values: pl.Series) -> alt.Axis:
+    """Return an axis with lines at round numbers alone."""
+    low, high = values.min(), values.max()
+    ticks = [digit * 10**power for power in range(-3, 6) for digit in (1, 2, 5)]
+    return alt.Axis(values=[tick for tick in ticks if low <= tick <= high], format="~g")  # type: ignore[operator]

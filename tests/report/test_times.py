@@ -1,0 +1,75 @@
+"""Figure and table of answer times."""
+
+import json
+
+import polars as pl
+import pytest
+from tests.pipeline.careless import LINERS, SPEEDERS, careless_frame
+from tests.report.simulated import fits, texts
+
+from dissensus.errors import NotFound
+from dissensus.pipeline.vet import Vetting, vet
+from dissensus.report.builder import build
+from dissensus.report.figures.times import times
+from dissensus.report.figures.vetting import MET
+from dissensus.report.groups import groups_of
+from dissensus.report.tables import times_of_groups
+from dissensus.report.theme import TEXT_WIDTH
+from dissensus.schema.ratings.table import Ratings
+
+
+@pytest.fixture(scope="module")
+def ratings() -> Ratings:
+    return Ratings.from_frame(careless_frame(), questions="all")
+
+
+@pytest.fixture(scope="module")
+def vetting(ratings: Ratings) -> Vetting:
+    return vet(ratings)
+
+
+def test_every_rater_has_a_mark_at_time_and_score(vetting: Vetting) -> None:
+    figure = times(vetting)
+    drawn = json.loads(json.dumps(figure.draw(TEXT_WIDTH)))["layer"][0]["data"]["values"]
+    assert len(drawn) == vetting.raters.height
+    assert sorted(mark["seconds"] for mark in drawn) == pytest.approx(sorted(vetting.raters["median_time_ms"] / 1000))
+    assert sum(mark["status"] == MET for mark in drawn) == len(SPEEDERS + LINERS)
+    assert figure.reading.startswith("The median time of 30 raters is ")
+    assert "rank correlation with the outlier score" in figure.reading
+
+
+def test_the_figure_names_no_rater_and_fits(vetting: Vetting) -> None:
+    figure = times(vetting)
+    assert "rater_id" not in figure.table.columns
+    assert not set(vetting.raters["rater_id"]) & set(texts(figure))
+    assert fits(figure)
+
+
+def test_no_times_no_figure(ratings: Ratings) -> None:
+    without = vet(Ratings.from_frame(careless_frame().drop("answer_time_ms"), questions="all"))
+    with pytest.raises(NotFound, match="there are no times in the file"):
+        times(without)
+    with pytest.raises(NotFound, match="there are no times in the file"):
+        times_of_groups(without, [groups_of(ratings, "gender")])
+
+
+def test_hidden_groups_have_no_row(vetting: Vetting, ratings: Ratings) -> None:
+    everybody = times_of_groups(vetting, [groups_of(ratings, "gender")])
+    assert everybody.table is not None
+    assert everybody.table["group"].to_list() == ["Man", "Woman"]
+    hidden = times_of_groups(vetting, [groups_of(ratings, "gender", suppress_below=16)])
+    assert hidden.table is not None
+    assert hidden.table.height == 0
+    assert "Woman" not in str(hidden.grids)
+
+
+def test_the_report_shows_times_or_the_reason(ratings: Ratings) -> None:
+    page = build(ratings, permutations=0, bootstrap=0)
+    names = [part.name for section in page.sections if section.name == "vetting" for part in section.parts]
+    assert names == ["vetting", "answer-times", "times"]
+    without = Ratings.from_frame(careless_frame().drop("answer_time_ms"))
+    section = next(
+        section for section in build(without, permutations=0, bootstrap=0).sections if section.name == "vetting"
+    )
+    assert any("there are no times in the file" in reason for reason in section.absent)
+    assert pl.Series(section.absent).n_unique() == len(section.absent)
