@@ -15,6 +15,7 @@ from dissensus.report.figures.items import topics as topics
 from dissensus.report.figures.labels import entropy as entropy
 from dissensus.report.figures.labels import soft_labels as soft_labels
 from dissensus.report.figures.null import null as null
+from dissensus.report.figures.rater_curve import rater_curve as rater_curve
 from dissensus.report.figures.raters import raters as raters
 from dissensus.report.figures.removal import moves as moves
 from dissensus.report.figures.removal import removal as removal

@@ -4,9 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from dissensus.errors import DissensusError, InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
 from dissensus.pipeline.analyse import Analysis, GroupDivergence
+from dissensus.pipeline.analyse import rater_curve as compute_rater_curve
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
 from dissensus.report.contested_items import ContestedItems, contested
@@ -19,6 +22,7 @@ from dissensus.report.figures.item_attributes import item_attribute, item_gaps
 from dissensus.report.figures.items import degree, topics
 from dissensus.report.figures.labels import entropy, soft_labels
 from dissensus.report.figures.null import null
+from dissensus.report.figures.rater_curve import rater_curve
 from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.times import times
@@ -31,6 +35,8 @@ from dissensus.schema.ratings.table import Ratings
 Part = Figure | ReportTable | ContestedItems | Disclosure
 # Random removals to compare a filter with, if nothing is permuted.
 DRAWS = 1000
+# Numbers of raters of a curve, draws of each, and raters of the smallest group that is drawn from.
+NUMBERS_OF_RATERS, CURVE_DRAWS, LEAST_DRAWN = 5, 100, 4
 # Default answer that calls an item unsafe.
 UNSAFE = "Yes"
 NO_RATERS = "The ratings were read without raters, so sections that need rater ids are left out."
@@ -215,9 +221,37 @@ def _agreement(source: ReportInput) -> Section:
         f"How far people agree within each group, and with {escape_unprintable(reference)}, beyond what chance would "
         "give."
     )
-    parts: list[Part] = [of_groups(source.analysis, source.groups)]
-    parts += [agreement(source.analysis, groups) for groups in source.groups]
-    return Section("agreement", "Agreement within and between groups", lead, tuple(parts), source.why_no_groups)
+    parts = SectionParts()
+    parts.add(lambda: of_groups(source.analysis, source.groups))
+    for groups in source.groups:
+        parts.add(lambda groups=groups: agreement(source.analysis, groups))  # type: ignore[misc]
+    if source.groups and source.analysis.settings.level == "nominal":
+        parts.add(lambda: _curve(source))
+    absent = (*source.why_no_groups, *parts.absent)
+    return Section("agreement", "Agreement within and between groups", lead, tuple(parts.parts), absent)
+
+
+def _curve(source: ReportInput) -> Figure:
+    """Return the curve by the number of raters on the axis with most groups, all of them large enough and shown."""
+    usable = [groups for groups in source.groups if not groups.hidden and min(groups.sizes.values()) >= LEAST_DRAWN]
+    if not usable:
+        raise UndefinedEstimate(
+            f"No curve by the number of raters: on every axis a group has fewer than {LEAST_DRAWN} raters or is left "
+            "out."
+        )
+    groups = max(usable, key=lambda groups: len(groups.sizes))
+    numbers = np.unique(np.linspace(2, min(groups.sizes.values()), NUMBERS_OF_RATERS).round().astype(int))
+    settings = source.analysis.settings
+    return rater_curve(
+        compute_rater_curve(
+            source.analysed,
+            numbers.tolist(),
+            by=groups.axis,
+            question=source.question,
+            draws=CURVE_DRAWS,
+            seed=settings.seed,
+        )
+    )
 
 
 def _chance(source: ReportInput) -> Section:
