@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
-from dissensus.files.conversion import ATTEMPT_KINDS, PAIR_KINDS
 from dissensus.files.ratings.conversion import convert_ratings, read_long, write_long
 from dissensus.files.ratings.kinds import KINDS, RatingsFileOptions
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.raw.table_writer import write_frame
+from dissensus.files.record_kinds import ATTEMPT_KINDS, PAIR_KINDS
 
 LONG = pl.DataFrame(
     {

@@ -164,10 +164,10 @@ def times_of_groups(vetting: Vetting, groups: Sequence[DisplayedGroups]) -> Repo
         [pair in listed for pair in vetting.times.groups.select("axis", "group").rows()], dtype=pl.Boolean
     )
     shown = replace(vetting.times, groups=vetting.times.groups.filter(is_listed))
-    medians = shown.groups["median_ms"].drop_nulls() / 1000
+    medians = (shown.groups["median_ms"].drop_nulls() / 1000).sort().to_list()
     middle = vetting.raters["median_time_ms"].median()
     text = f"The median rater takes {middle / 1000:,.0f} s an item"  # type: ignore[operator]
-    between = f"; medians of groups lie between {medians.min():,.0f} and {medians.max():,.0f} s" if len(medians) else ""
+    between = f"; medians of groups lie between {medians[0]:,.0f} and {medians[-1]:,.0f} s" if medians else ""
     return ReportTable(
         name="answer-times",
         title="Answer times",

@@ -180,8 +180,8 @@ def grids_of_times(times: AnswerTimes | None) -> Iterator[Grid]:
     ]
     if lines:
         yield Grid(head, tuple(lines))
-    head = ("rank correlation of median time with", "estimate", "interval", "raters")
-    lines = [
+    columns = ("rank correlation of median time with", "estimate", "interval", "raters")
+    related = [
         (
             _heading(row["measure"]),
             format_short(row["rank_correlation"]),
@@ -190,7 +190,7 @@ def grids_of_times(times: AnswerTimes | None) -> Iterator[Grid]:
         )
         for row in times.correlations.iter_rows(named=True)
     ]
-    yield Grid(head, tuple(lines))
+    yield Grid(columns, tuple(related))
 
 
 def _format_time(value: float | None, unit: int) -> str:

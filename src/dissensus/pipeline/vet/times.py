@@ -70,8 +70,8 @@ def _of_groups(ratings: Ratings, raters: pl.DataFrame, axis: str) -> pl.DataFram
 
 
 def _empty_groups() -> pl.DataFrame:
-    times = dict.fromkeys(("q25_ms", "median_ms", "q75_ms", "median_total_ms"), pl.Float64)
-    return pl.DataFrame(schema={"axis": pl.String, "group": pl.String, "n_raters": pl.UInt32} | times)
+    schema: dict[str, type[pl.DataType]] = {"axis": pl.String, "group": pl.String, "n_raters": pl.UInt32}
+    return pl.DataFrame(schema=schema | dict.fromkeys(("q25_ms", "median_ms", "q75_ms", "median_total_ms"), pl.Float64))
 
 
 def _correlations(raters: pl.DataFrame) -> pl.DataFrame:
@@ -84,6 +84,6 @@ def _correlations(raters: pl.DataFrame) -> pl.DataFrame:
         result = rank_correlation(time, values)
         numbers = (none_if_nan(value) for value in (result.estimate, result.ci_low, result.ci_high))
         lines.append((name, *numbers, result.n))
-    numbers_of = dict.fromkeys(("rank_correlation", "ci_low", "ci_high"), pl.Float64)
-    schema = {"measure": pl.String} | numbers_of | {"n_raters": pl.UInt32}
+    names = ("rank_correlation", "ci_low", "ci_high")
+    schema = {"measure": pl.String, **dict.fromkeys(names, pl.Float64), "n_raters": pl.UInt32}
     return pl.DataFrame(lines, schema=schema, orient="row")

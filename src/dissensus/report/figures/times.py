@@ -9,8 +9,8 @@ from dissensus.errors import NotFound
 from dissensus.pipeline.tables import format_count, format_short
 from dissensus.pipeline.vet.result import Vetting
 from dissensus.report.figure import Figure
-from dissensus.report.figures.vetting import LOOKS, ORDER, mark_status
-from dissensus.report.layout import Spec, count_legend_columns, stack_layers, to_inline_data
+from dissensus.report.figures.vetting import ORDER, encode_status, mark_status
+from dissensus.report.layout import Spec, stack_layers, to_inline_data
 
 SIDE, HEIGHT = 56, 260
 LEAST = 0.1
@@ -89,14 +89,7 @@ def _notes(vetting: Vetting) -> Iterator[str]:
 
 
 def _draw(marks: pl.DataFrame, width: int) -> Spec:
-    names = [name for name in LOOKS if name in marks["status"]]
-    color, edge, shape, size, opacity = zip(*(LOOKS[name] for name in names), strict=True)
     plot_width = width - SIDE
-    legend = alt.Legend(columns=count_legend_columns(names, plot_width))
-
-    def by_status(look: tuple[object, ...]) -> dict[str, object]:
-        return {"scale": alt.Scale(type="ordinal", domain=names, range=list(look)), "legend": legend}
-
     drawn = marks.with_columns(score=pl.col("score").clip(lower_bound=LEAST))
     # Ordered by place and not by rater; marks of flagged raters are on top.
     values = drawn.sort(pl.col("status").cast(ORDER), "seconds", "score", descending=[True, False, False]).to_dicts()
@@ -105,11 +98,7 @@ def _draw(marks: pl.DataFrame, width: int) -> Spec:
     points = chart.encode(
         alt.X("seconds:Q", title="median time, seconds", scale=log, axis=_axis(drawn["seconds"])),
         alt.Y("score:Q", title="outlier score", scale=log, axis=_axis(drawn["score"])),
-        alt.Color("status:N", **by_status(color)),
-        alt.Stroke("status:N", **by_status(edge)),
-        alt.Shape("status:N", **by_status(shape)),
-        alt.Size("status:N", **by_status(size)),
-        alt.Opacity("status:N", **by_status(opacity)),
+        *encode_status(marks["status"], plot_width),
     )
     return stack_layers([points], width=plot_width, height=HEIGHT)
 
@@ -118,4 +107,4 @@ def _axis(values: pl.Series) -> alt.Axis:
     """Return an axis with lines at round numbers alone."""
     low, high = values.min(), values.max()
     ticks = [digit * 10**power for power in range(-3, 6) for digit in (1, 2, 5)]
-    return alt.Axis(values=[tick for tick in ticks if low <= tick <= high], format="~g")  # type: ignore[operator]
+    return alt.Axis(values=[tick for tick in ticks if low <= tick <= high], format="~g")

@@ -163,25 +163,28 @@ def _thresholds(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows
 
 def _marks(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: alt.X) -> alt.Chart:
     marks = pl.concat(_stack_marks(vetting, name, y, rows.plot_width) for name, y in middles.items())
-    names = [name for name in LOOKS if name in marks["status"]]
-    color, edge, shape, size, opacity = zip(*(LOOKS[name] for name in names), strict=True)
     last_on_top = marks.sort(pl.col("status").cast(ORDER), descending=True, maintain_order=True)
-    legend = alt.Legend(columns=count_legend_columns(names, rows.plot_width))
+    chart = alt.Chart(to_inline_data(last_on_top.to_dicts())).mark_point(filled=True, strokeWidth=0.6)
+    drawn: alt.Chart = chart.encode(rows.y(), x, *encode_status(marks["status"], rows.plot_width))
+    return drawn
+
+
+def encode_status(status: pl.Series, width: int) -> list[Any]:
+    """Return the channels that tell the status of marks, with their legend."""
+    names = [name for name in LOOKS if name in status]
+    color, edge, shape, size, opacity = zip(*(LOOKS[name] for name in names), strict=True)
+    legend = alt.Legend(columns=count_legend_columns(names, width))
 
     def by_status(look: Sequence[Any]) -> dict[str, Any]:
         return {"scale": alt.Scale(type="ordinal", domain=names, range=list(look)), "legend": legend}
 
-    chart = alt.Chart(to_inline_data(last_on_top.to_dicts())).mark_point(filled=True, strokeWidth=0.6)
-    drawn: alt.Chart = chart.encode(
-        rows.y(),
-        x,
+    return [
         alt.Color("status:N", **by_status(color)),
         alt.Stroke("status:N", **by_status(edge)),
         alt.Shape("status:N", **by_status(shape)),
         alt.Size("status:N", **by_status(size)),
         alt.Opacity("status:N", **by_status(opacity)),
-    )
-    return drawn
+    ]
 
 
 def mark_status() -> pl.Expr:

@@ -315,7 +315,7 @@ def resample_published(
     1.0
     """
     _check_codes(design, group, inside, outside, 0)
-    sides = inside.astype(np.int64), outside.astype(np.int64)
+    inside, outside = sides = inside.astype(np.int64), outside.astype(np.int64)
     runs = _list_runs(design, group.astype(np.int32))[:5]
     weights: dict[Resample, dict[str, Codes | None]] = {}
     replicates: dict[Resample, FloatArray] = {}
@@ -333,7 +333,7 @@ def resample_published(
         replicates["items"] = _sum_resamples(design, runs, group, sides, once, item_weight[None])[0]
     return {
         name: _add_ordered_metrics(
-            published_kernels.metrics(sums, design.n_categories), design, group[None], *sides, **weights[name]
+            published_kernels.metrics(sums, design.n_categories), design, group[None], inside, outside, **weights[name]
         )
         for name, sums in replicates.items()
     }
