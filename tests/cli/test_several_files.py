@@ -41,3 +41,16 @@ def test_unclear_renames_and_names(run: RunCommand, files: list[Path]) -> None:
     assert "is named twice. Name each file once." in run("analyse", files[0], files[0]).stderr
     conflict = run("analyse", *files, "--rename", "rater_sex=rater_gender")
     assert "has rater_gender 'Man' in first, 'M' in second." in conflict.stderr
+
+
+def test_a_report_of_several_files(run: RunCommand, files: list[Path], tmp_path: Path) -> None:
+    words = ("--rename", "rater_sex=rater_gender", "--rename", "rater_gender:M=Man", "--rename", "rater_gender:W=Woman")
+    page = tmp_path / "page.html"
+    done = run(
+        "report", *files, *words, "--by-item", "item_file", "--permutations", "0", "--bootstrap", "0", "-o", page
+    )
+    assert done.returncode == 0, done.stderr
+    html = page.read_text(encoding="utf-8")
+    assert "Ratings of 14 items" in html
+    for name in ("first", "second", "Man", "Woman"):
+        assert name in html
