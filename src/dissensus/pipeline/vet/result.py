@@ -73,7 +73,17 @@ class Vetting(TabularResult):
     pool_median_ms
         Median of all times of the pool; None if there are none.
     times
-        Times of items and groups, and their rank correlation with other evidence; None if there are none.
+        Times; None if there are none.
+
+        ``items``
+            One row per item: ``item_id``, ``n_timed`` and ``mean_time_ms``, the mean time of its raters.
+        ``groups``
+            One row per group of each axis: ``axis``, ``group``, ``n_raters`` (with a time), ``q25_ms``, ``median_ms``
+            and ``q75_ms`` of the raters' median times, and ``median_total_ms``, the median of their total times.
+        ``correlations``
+            One row per measure: ``measure``, ``rank_correlation`` with the median time of raters (see
+            `dissensus.stats.vetting.rank_correlation`), ``ci_low``, ``ci_high`` and ``n_raters``; null where it is
+            undefined.
     absent
         Columns in which all values are null, with the reason.
     axes

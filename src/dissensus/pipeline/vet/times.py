@@ -18,19 +18,7 @@ RELATED = ("answers_outlier_score", "agreement_pool", "same_label", "label_entro
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnswerTimes:
-    """Answer times of conversations and of groups of raters.
-
-    Parameters
-    ----------
-    items
-        One row per item: ``item_id``, ``n_timed`` and ``mean_time_ms``, the mean time of its raters.
-    groups
-        One row per group of each axis: ``axis``, ``group``, ``n_raters`` (with a time), ``q25_ms``, ``median_ms`` and
-        ``q75_ms`` of the raters' median times, and ``median_total_ms``, the median of their total times.
-    correlations
-        One row per measure: ``measure``, ``rank_correlation`` with the median time of raters (see `rank_correlation`),
-        ``ci_low``, ``ci_high`` and ``n_raters``; null where it is undefined.
-    """
+    """Answer times of conversations and of groups of raters, and their rank correlations; see `Vetting`."""
 
     items: pl.DataFrame
     groups: pl.DataFrame
