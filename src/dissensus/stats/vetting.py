@@ -310,8 +310,8 @@ def outlier_score(measures: npt.ArrayLike) -> FloatArray:
 
     Examples
     --------
-    >>> outlier_score([[0, 0], [1, 0], [0, 1], [1, 1], [9, -9]]).round(1)
-    array([0.4, 1. , 1. , 1.2, 9.4])
+    >>> outlier_score([[0, 0], [1, 1], [2, 3], [3, 2], [4, 5], [2, -6]]).round(1)
+    array([1.1, 0.4, 0.8, 1.6, 1.4, 7.6])
     """
     values = np.asarray(measures, dtype=np.float64)
     score = np.full(len(values), np.nan)
@@ -344,7 +344,7 @@ def outlier_limit(n_measures: int, *, share: float = 0.025) -> float:
     Examples
     --------
     >>> round(outlier_limit(3), 2)
-    3.06
+    3.05
     """
     z, ninth = NormalDist().inv_cdf(1 - share), 2 / (9 * n_measures)
     return float(np.sqrt(n_measures * (1 - ninth + z * np.sqrt(ninth)) ** 3))
