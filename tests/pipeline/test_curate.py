@@ -349,6 +349,7 @@ def test_invalid_label_tables_are_refused(rows: dict[str, list[str]], error: typ
         ({"n": 5, "seed": -1}, "seed is -1"),
         ({"n": 5, "by": ["kind", "kind"]}, "by names 'kind' twice. Name it once."),
         ({"n": 5, "by": 3}, "by is '3'; give names as texts in a list."),
+        ({"n": 5, "by": "kind", "sets": "tags"}, "sets names 'tags', which by does not"),
         ({"n": 5, "by": [3]}, "by is '[3]'; give names"),
         ({"n": 5, "allocation": "even"}, "allocation is 'even'; choose one of equal, proportional, or give a number"),
         ({"n": 5, "allocation": ["equal"]}, "allocation is \"['equal']\""),
@@ -445,6 +446,17 @@ def test_overlapping_strata_by_rule_give_the_size_that_is_wanted() -> None:
         wanted, chosen = column(selection, "n_wanted"), column(selection, "n_chosen")
         assert len(selection.sample) == 9
         assert all(chosen[stratum] >= wanted[stratum] for stratum in "ABC")
+
+
+def test_other_attributes_are_sets_if_the_plan_says_so() -> None:
+    corpus = [item(f"{number:03}", tags=cell) for number, cell in enumerate(["a|b"] * 4 + ["b"] * 3 + ["c, d"])]
+    whole = curate(corpus, SamplePlan(n=2, by="tags"))
+    assert column(whole, "n_items") == {"a|b": 4, "b": 3, "c, d": 1}
+    plan = SamplePlan(by="tags", sets="tags", allocation={"a": 2, "b": 3})
+    assert SamplePlan.from_dict(plan.to_dict()) == plan
+    split = curate(corpus, plan)
+    assert column(split, "n_items") == {"a": 4, "b": 7, "c, d": 1}
+    assert "several values of tags" in split.notes[-1]
 
 
 def test_topics_of_dices_350(real_data: Callable[[str], Path]) -> None:

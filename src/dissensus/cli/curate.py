@@ -8,7 +8,7 @@ import polars as pl
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import READING, SeedOption
+from dissensus.cli.options import READING, SeedOption, SetsOption
 from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput
 from dissensus.files.items import read_items
@@ -36,6 +36,7 @@ def curate(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Attribute that divides items into strata; repeatable to cross several."),
     ] = None,
+    sets: SetsOption = None,
     allocation: Annotated[
         list[str] | None,
         typer.Option(
@@ -100,6 +101,7 @@ def curate(
     sample_plan = stage.SamplePlan(
         n=_number(n, allocation),
         by=by or (),
+        sets=sets or (),
         allocation=_allocation(allocation or ["proportional"]),
         fill=fill,
         duplicates=drop_duplicates,

@@ -115,7 +115,7 @@ def describe_overlaps(plan: SamplePlan, pool: Sequence[SampleCandidate]) -> Iter
     """Yield a note on items of several strata."""
     several = [candidate for candidate in pool if len(candidate.strata) > 1]
     if several:
-        sets = " and ".join(name for name in plan.by if name in TOPICS)
+        sets = " and ".join(name for name in plan.by if name in (*TOPICS, *plan.sets))
         n_chosen = sum(candidate.outcome == "chosen" for candidate in several)
         yield (
             f"Items with several values of {sets}, which count in the stratum of each: {len(several):,}, of which "

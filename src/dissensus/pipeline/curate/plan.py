@@ -24,6 +24,9 @@ class SamplePlan:
         Sample size; omit it if the allocation has a number for each stratum.
     by
         Attributes of items that define the strata; none for a simple random sample.
+    sets
+        Attributes of `by` with several values a cell, besides ``harm_type`` and ``topic``. An item belongs to the
+        stratum of each of its values.
     allocation
         ``proportional`` to the sizes of strata after screening, ``equal``, or a number for each stratum by its name.
         Values of several attributes are joined in the order of `by`, as ``Yes × No``. Strata without a number are not
@@ -53,6 +56,7 @@ class SamplePlan:
 
     n: int = 0
     by: Sequence[str] = ()
+    sets: Sequence[str] = ()
     allocation: Allocation = "proportional"
     fill: bool = False
     duplicates: float | None = None
@@ -60,8 +64,11 @@ class SamplePlan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("by", "personal_data"):
+        for name in ("by", "sets", "personal_data"):
             object.__setattr__(self, name, _check_names(name, getattr(self, name)))
+        unused = [name for name in self.sets if name not in self.by]
+        if unused:
+            raise InvalidInput(f"sets names {format_list(unused)}, which by does not. Name sets of by alone.")
         if isinstance(self.allocation, Mapping):
             object.__setattr__(self, "allocation", dict(self.allocation))
             object.__setattr__(self, "n", _sum_allocation(dict(self.allocation), self.by, self.n))
@@ -103,7 +110,7 @@ class SamplePlan:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return values | {"by": list(self.by), "personal_data": list(self.personal_data)}
+        return values | {name: list(values[name]) for name in ("by", "sets", "personal_data")}
 
 
 def _check_names(field: str, value: object) -> tuple[str, ...]:

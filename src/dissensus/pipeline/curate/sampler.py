@@ -75,7 +75,7 @@ def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None
     >>> [item.item_id for item in selection.sample]
     ['2', '4']
     """
-    pool = list_candidates(_sort_items(items), plan.by)
+    pool = list_candidates(_sort_items(items), plan.by, plan.sets)
     strata = _list_strata(pool, plan)
     candidates = screen_items(pool, plan, strata, progress=progress)
     if len(candidates) < plan.n:

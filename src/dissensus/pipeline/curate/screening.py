@@ -1,6 +1,6 @@
 """Screens that exclude items from a sample, with reasons."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Final, TypeAlias
@@ -11,7 +11,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.selection import ALL_ITEMS, Outcome
 from dissensus.schema.hints import format_list, format_value, suggest
-from dissensus.schema.item_sets import TOPICS, split_set
+from dissensus.schema.item_sets import TOPICS, find_separator, split_set
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.schema.records.item import Item
 from dissensus.text.near_duplicates import near_duplicates
@@ -34,14 +34,18 @@ class SampleCandidate:
     personal_data: list[Kind] = field(default_factory=list)
 
 
-def list_candidates(items: Sequence[Item], by: Sequence[str]) -> list[SampleCandidate]:
+def list_candidates(items: Sequence[Item], by: Sequence[str], sets: Sequence[str] = ()) -> list[SampleCandidate]:
     """Return items with their strata, none where a value is missing."""
     for name in by:
         _require(name, items)
+    separators = {
+        name: find_separator(name, [item.attributes[name] for item in items if name in item.attributes])
+        for name in (*TOPICS, *sets)
+    }
     values_of: dict[str, tuple[str, ...]] = {}
     candidates = []
     for item in items:
-        strata = {CROSSED.join(values) if by else ALL_ITEMS: values for values in _list_cells(item, by)}
+        strata = {CROSSED.join(values) if by else ALL_ITEMS: values for values in _list_cells(item, by, separators)}
         for stratum, values in strata.items():
             if values_of.setdefault(stratum, values) != values:
                 raise InvalidInput(
@@ -53,10 +57,10 @@ def list_candidates(items: Sequence[Item], by: Sequence[str]) -> list[SampleCand
     return candidates
 
 
-def _list_cells(item: Item, by: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _list_cells(item: Item, by: Sequence[str], separators: Mapping[str, str | None]) -> Iterator[tuple[str, ...]]:
     """Return the combinations of the values of attributes; none where one is missing."""
     cells = [(name, item.attributes[name]) for name in by if name in item.attributes]
-    values = [split_set(cell) if name in TOPICS else (cell,) for name, cell in cells]
+    values = [split_set(cell, separators[name]) if name in separators else (cell,) for name, cell in cells]
     return product(*values) if len(cells) == len(by) else iter(())
 
 
