@@ -88,3 +88,20 @@ def test_presets_leave_out_columns_that_ratings_lack(run: RunCommand, ratings_cs
     )
     done = run("model", ratings_csv, "--preset", "AD-intersectional", "--format", "json")
     assert json.loads(done.stdout)["warnings"][0].startswith("AD-intersectional uses rater_raw_race, which these")
+
+
+@pytest.mark.parametrize(
+    "command", [("model", "--formula", "Q ~ (1|rater_id) + (1|item_id)"), ("analyse", "--level", "ordinal")]
+)
+def test_no_command_is_suggested_where_the_order_of_answers_matters(
+    run: RunCommand, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    answers = ["low", "medium", "high"]
+    rows = [{"item_id": f"i{i}", "rater_id": f"r{r}", "Q": answers[(i + r) % 3]} for i in range(6) for r in range(4)]
+    pl.DataFrame(rows).write_csv(tmp_path / "words.csv")
+    done = run(command[0], "words.csv", *command[1:])
+    assert done.returncode == 1
+    assert "Name them in their own order, not the alphabet's" in done.stderr
+    assert "Run:" not in done.stderr
+    nominal = run("analyse", "words.csv")
+    assert "Run: dissensus analyse words.csv --categories high,low,medium" in nominal.stderr

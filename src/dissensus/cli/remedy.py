@@ -10,6 +10,9 @@ from dissensus.schema.hints import quote_option
 ADDED = ("--rater-attribute",)
 """Options that are repeated, so that a suggestion adds one."""
 
+CATEGORIES = "--categories"
+ORDERED_LEVELS = ("ordinal", "interval")
+
 
 def print_remedy(options: Sequence[str], *, only: str | None = None) -> None:
     """Print the command to run instead; for one of several files, only its options."""
@@ -18,8 +21,16 @@ def print_remedy(options: Sequence[str], *, only: str | None = None) -> None:
     if only is not None:
         typer.echo(f"For {only}: {' '.join(map(quote_option, options))}", err=True)
         return
+    if CATEGORIES in options and _depends_on_order(sys.argv[1:]):
+        # The suggested categories are in alphabetical order, which the message says; their own order is not known.
+        return
     command = ["dissensus", *_without(sys.argv[1:], options), *options]
     typer.echo(f"Run: {' '.join(map(quote_option, command))}", err=True)
+
+
+def _depends_on_order(words: Sequence[str]) -> bool:
+    """Return True for a command whose result depends on the order of the answers."""
+    return words[:1] == ["model"] or any({level, f"--level={level}"} & set(words) for level in ORDERED_LEVELS)
 
 
 def _without(words: Sequence[str], options: Sequence[str]) -> list[str]:
