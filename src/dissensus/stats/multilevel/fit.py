@@ -248,6 +248,8 @@ def _refine(likelihood: LaplaceLikelihood, parameters: FloatArray, covariance: F
     for _ in range(MAX_REFINEMENTS):
         gradient = likelihood.gradient(parameters, likelihood.mode(parameters))
         step = covariance @ (gradient + difference_gradient(likelihood, parameters, REFINEMENT_DIFFERENCE * errors))
+        while not likelihood.is_allowed(parameters + step):
+            step /= 2
         parameters = parameters + step
         if (np.abs(step) <= REFINEMENT_TOLERANCE * errors).all():
             break
