@@ -172,6 +172,13 @@ def test_populations_need_draws_and_attributes(ratings: Ratings) -> None:
     assert fit_model(ratings, f"Q_overall ~ {RANDOM}", draws=26).predictions is None
 
 
+def test_many_random_effects_have_fewer_draws(ratings: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dissensus.pipeline.model.shares.MOST_EFFECTS", 140 * 40)
+    model = fit_model(ratings, f"Q_overall ~ race + {RANDOM}", draws=60)
+    assert "Predicted shares rest on 40 draws instead of 60, as the model has many random effects." in model.notes
+    assert sum(shares(model, "White").values()) == pytest.approx(1)
+
+
 def test_effects_by_item_and_random_groups_are_predicted(ratings: Ratings) -> None:
     formula = "Q_overall ~ gender + (1 | race) + (1 | race:item_id) + (1 | rater_id) + (1 | item_id)"
     model = fit_model(ratings, formula, draws=60)

@@ -20,6 +20,9 @@ MOST_NAMED: Final = 5
 MOST_PREDICTIONS: Final = 40_000_000
 """Predictions for draws, cells and items beyond which groups are predicted on a sample of the items."""
 FEWEST_ITEMS: Final = 100
+MOST_EFFECTS: Final = 50_000_000
+"""Drawn random effects that are kept, 400 MB, beyond which there are fewer draws."""
+FEWEST_DRAWS: Final = 26
 SMALLEST_SHARE: Final = 0.25
 """Share of the draws that weighted ones must be worth to be better than unweighted ones."""
 LARGEST_K: Final = 0.7
@@ -86,12 +89,12 @@ def predict_populations(
     answers among raters who were not asked; estimates are means over draws, and intervals quantiles.
     """
     rng = np.random.default_rng(seed)
-    draws = fit.approximation.draw(n_draws, rng)
+    n_drawn = min(n_draws, max(FEWEST_DRAWS, MOST_EFFECTS // sum(term.modes.size for term in fit.random)))
+    draws = fit.approximation.draw(n_drawn, rng)
     cells, populations = extend_cells(named, tables)
     groups = list(group_populations(named, cells))
-    weighted = draws.importance.is_reliable and draws.importance.effective_draws >= SMALLEST_SHARE * len(
-        draws.thresholds
-    )
+    share = draws.importance.effective_draws / len(draws.thresholds)
+    weighted = draws.importance.is_reliable and share >= SMALLEST_SHARE
     equal = draws.resample(rng) if weighted else draws
     every = [*groups, *populations]
     weights = np.array([population.weights for population in every]).reshape(len(every), len(cells))
@@ -120,7 +123,7 @@ def predict_populations(
         labels=tuple(labels),
         changed=tuple(changed),
         warnings=(*_warn_of_weights(draws.importance), *_warn_of_cells(named, cells, populations)),
-        notes=(*notes, *_describe_draws(draws.importance, weighted=weighted)),
+        notes=(*notes, *_describe_fewer_draws(n_drawn, n_draws), *_describe_draws(draws.importance, weighted=weighted)),
         pareto_k=draws.importance.pareto_k,
         effective_draws=draws.importance.effective_draws,
     )
@@ -206,6 +209,13 @@ def _summarize(values: NDArray[np.float64], confidence: float) -> tuple[float, f
     tail = (1 - confidence) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(values.mean()), float(low), float(high)
+
+
+def _describe_fewer_draws(n_drawn: int, n_draws: int) -> Iterator[str]:
+    if n_drawn < n_draws:
+        yield (
+            f"Predicted shares rest on {n_drawn:,} draws instead of {n_draws:,}, as the model has many random effects."
+        )
 
 
 def _describe_draws(importance: ImportanceWeights, *, weighted: bool) -> Iterator[str]:

@@ -23,7 +23,7 @@ from dissensus.pipeline.model.result import (
     ModelThreshold,
     MultilevelModel,
 )
-from dissensus.pipeline.model.shares import Predictions, predict_populations
+from dissensus.pipeline.model.shares import FEWEST_DRAWS, Predictions, predict_populations
 from dissensus.schema.formula import Formula, parse_formula
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import ITEM_ID
@@ -33,7 +33,6 @@ from dissensus.stats.multilevel.importance import certify_laplace
 from dissensus.stats.result import check_confidence
 
 NORMAL: Final = NormalDist()
-FEWEST_DRAWS: Final = 26
 SMALLEST_K: Final = -10.0
 """Pareto k in place of minus infinity, that of equal weights, which JSON has no number for."""
 LARGEST_ERROR: Final = 1.5
