@@ -10,8 +10,8 @@ from dissensus.stats.cluster_bootstrap import (
     NO_INTERVAL,
     NO_VARIATION,
     bootstrap_means,
+    bootstrap_rank_correlation,
     draw_clusters,
-    rank_correlation,
 )
 
 
@@ -54,7 +54,7 @@ def test_means_and_intervals_equal_those_of_repeated_cases() -> None:
 def test_the_correlation_equals_that_of_repeated_cases() -> None:
     x, y, clusters = cases(seed=2)
     draws = draw_clusters(30, 25, seed=1)
-    result = rank_correlation(x, y, clusters, draws)
+    result = bootstrap_rank_correlation(x, y, clusters, draws)
     assert result.estimate == pytest.approx(spearmanr(x, y).statistic)
     repeated = [
         spearmanr(*(np.repeat(values, draw[clusters].astype(int)) for values in (x, y))).statistic for draw in draws
@@ -95,8 +95,8 @@ def test_there_is_no_interval_from_too_few_clusters_or_without_variation() -> No
     assert uneven.reason.startswith("no interval: 1.3 effective clusters")
     assert (constant.estimate, constant.reason, without.reason) == (0.0, NO_VARIATION, NO_INTERVAL)
     assert (empty.estimate, empty.reason) == (None, NO_CASES)
-    assert rank_correlation(np.ones(20), rng.random(20), np.arange(20), draws).reason == NO_VARIATION
-    assert rank_correlation(rng.random(20), np.ones(20), np.arange(20), draws).reason == NO_VARIATION
+    assert bootstrap_rank_correlation(np.ones(20), rng.random(20), np.arange(20), draws).reason == NO_VARIATION
+    assert bootstrap_rank_correlation(rng.random(20), np.ones(20), np.arange(20), draws).reason == NO_VARIATION
 
 
 def test_draws_depend_on_the_seed_but_not_on_their_number() -> None:

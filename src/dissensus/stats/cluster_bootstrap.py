@@ -120,7 +120,7 @@ def bootstrap_means(
     )
 
 
-def rank_correlation(
+def bootstrap_rank_correlation(
     x: npt.ArrayLike, y: npt.ArrayLike, clusters: npt.ArrayLike, draws: FloatArray, *, confidence: float = 0.95
 ) -> BootstrapEstimate:
     """Estimate Spearman's rank correlation, with a cluster bootstrap interval; ties have mid-ranks.
@@ -139,7 +139,8 @@ def rank_correlation(
 
     Examples
     --------
-    >>> rank_correlation([1, 2, 3, 4], [1, 2, 2, 9], [0, 1, 2, 3], draw_clusters(4, 0, seed=0)).estimate.__round__(3)
+    >>> draws = draw_clusters(4, 0, seed=0)
+    >>> bootstrap_rank_correlation([1, 2, 3, 4], [1, 2, 2, 9], [0, 1, 2, 3], draws).estimate.__round__(3)
     0.949
     """
     check_confidence(confidence)
@@ -151,8 +152,8 @@ def rank_correlation(
     same = bool(len(cluster)) and (x_code.max() == 0 or y_code.max() == 0)
     if same or len(cluster) < 2:
         return summarise_replicates(np.nan, np.empty(0), sizes, same=same, confidence=confidence)
-    estimate = _spearman(x_code, y_code, np.ones(len(cluster)))
-    replicates = np.array([_spearman(x_code, y_code, draw[cluster]) for draw in draws])
+    estimate = weighted_spearman(x_code, y_code, np.ones(len(cluster)))
+    replicates = np.array([weighted_spearman(x_code, y_code, draw[cluster]) for draw in draws])
     return summarise_replicates(estimate, replicates, sizes, same=False, confidence=confidence)
 
 
@@ -220,8 +221,26 @@ def _missing_reason(n: float, effective: float, defined: FloatArray, *, same: bo
     return "" if len(defined) else NO_INTERVAL
 
 
-def _spearman(x: Codes, y: Codes, weight: FloatArray) -> float:
-    """Return the correlation of mid-ranks of cases repeated by their weights."""
+def weighted_spearman(x: Codes, y: Codes, weight: FloatArray) -> float:
+    """Return Spearman's correlation of cases repeated by their weights.
+
+    Parameters
+    ----------
+    x, y
+        Codes of the values in ascending order, shape (N,); ties have mid-ranks.
+    weight
+        Number of repetitions of each case, 0 or more, shape (N,).
+
+    Returns
+    -------
+    float
+        From -1 to 1; NaN if either has one value.
+
+    Examples
+    --------
+    >>> round(weighted_spearman(np.array([0, 1, 2]), np.array([0, 2, 1]), np.array([1.0, 1.0, 2.0])), 3)
+    0.333
+    """
     # Sums instead of dot products: BLAS threads slow each other down on a busy machine.
     x_rank, y_rank = (_centred_ranks(values, weight) for values in (x, y))
     spread = float((weight * x_rank * x_rank).sum()) * float((weight * y_rank * y_rank).sum())

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.stats.cluster_bootstrap import weighted_spearman
 from dissensus.stats.counts import count_answers
 from dissensus.stats.design import Design
 from dissensus.stats.divergence import cross_entropy
@@ -386,12 +387,10 @@ def rank_correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, confidence: float = 
     undefined = RankCorrelation(estimate=np.nan, ci_low=np.nan, ci_high=np.nan, n=n)
     if n < 4:
         return undefined
-    ranks = [_rank(values[known]) for values in (first, second)]
-    centred = [part - part.mean() for part in ranks]
-    spread = float(np.sqrt((centred[0] ** 2).sum() * (centred[1] ** 2).sum()))
-    if not spread:
+    first_code, second_code = (np.unique(values[known], return_inverse=True)[1] for values in (first, second))
+    rho = float(np.clip(weighted_spearman(first_code, second_code, np.ones(n)), -1, 1))
+    if np.isnan(rho):
         return undefined
-    rho = float(np.clip((centred[0] * centred[1]).sum() / spread, -1, 1))
     half = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt((1 + rho**2 / 2) / (n - 3))
     with np.errstate(divide="ignore"):
         ends = np.tanh(np.arctanh(rho) + half * np.array([-1, 1]))
@@ -408,12 +407,6 @@ def _standardise(values: FloatArray) -> FloatArray:
 def _scale(values: FloatArray) -> FloatArray:
     """Return the normalised median absolute deviation over the first axis."""
     return np.asarray(MAD * np.median(np.abs(values - np.median(values, axis=0)), axis=0))
-
-
-def _rank(values: FloatArray) -> FloatArray:
-    """Return ranks, the mean rank for ties."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((counts.cumsum() - (counts - 1) / 2)[inverse])
 
 
 def _leave_one_out_agreement(counts: npt.NDArray[np.int32]) -> FloatArray:

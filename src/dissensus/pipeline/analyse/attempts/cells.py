@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.attempts.columns import AttemptColumns
 from dissensus.pipeline.analyse.attempts.result import QUANTILES, AttemptCell, Level, Relation, Tag
 from dissensus.schema.records.attempt import MAX_RATING
-from dissensus.stats.cluster_bootstrap import BootstrapEstimate, Codes, bootstrap_means, rank_correlation
+from dissensus.stats.cluster_bootstrap import BootstrapEstimate, Codes, bootstrap_means, bootstrap_rank_correlation
 from dissensus.stats.result import FloatArray
 
 MOST_CELLS: Final = 2_000
@@ -78,7 +78,7 @@ def relate_to_rating(columns: AttemptColumns, values: FloatArray, resampling: Re
     means = resampling.means(values, rating, columns.red_teamer, MAX_RATING + 1)
     return Relation(
         levels=tuple(Level(rating=rating, mean=mean) for rating, mean in enumerate(means)),
-        spearman=rank_correlation(
+        spearman=bootstrap_rank_correlation(
             columns.rating, values, columns.red_teamer, resampling.draws, confidence=resampling.confidence
         ),
     )
