@@ -87,10 +87,15 @@ def share_kernels() -> None:
     Dispatcher.compile = compile_once  # type: ignore[assignment, method-assign]
 
 
-def pytest_collection_finish() -> None:
-    """Exclude collected tests and modules from garbage collection."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Exclude collected tests and modules, which all stay, from garbage collection."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
