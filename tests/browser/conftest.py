@@ -10,21 +10,18 @@ from tests.support.chromium import MISSING, launch, running
 from tests.support.live_site import Live, serving
 
 FOLDER = Path(__file__).parent
-# Stories through staff pages and recruitment; tests/web tests the same routes without a browser.
-STAFF_STORIES = {
-    *("attempt_appearance", "care_appearance", "corpus_story", "curation_appearance", "gold_appearance"),
-    *("monitoring_appearance", "passkeys", "pay_appearance", "prolific_story", "quota_appearance", "staff_appearance"),
-    "webhook_appearance",
+# Looks of pages, and stories through staff pages and recruitment; tests/web tests the same routes without a browser.
+SLOW_STORIES = {
+    *("attempt_appearance", "care_appearance", "corpus_story", "curation_appearance", "entry_appearance"),
+    *("gold_appearance", "monitoring_appearance", "passkeys", "pay_appearance", "prolific_story", "quota_appearance"),
+    *("rating_appearance", "staff_appearance", "webhook_appearance"),
 }
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Move stories of staff, and all stories in dark mode, to the slow tests.
-
-    The quick tests check the colours of raters' pages in both modes.
-    """
-    paths = {FOLDER / f"test_{name}.py" for name in STAFF_STORIES}
+    """Move looks of pages, stories of staff, and all stories in dark mode to the slow tests."""
+    paths = {FOLDER / f"test_{name}.py" for name in SLOW_STORIES}
     assert all(path.is_file() for path in paths)
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}

@@ -96,6 +96,7 @@ def end(page: Page, how: str = "Hardly") -> None:
     page.get_by_role("button", name="End this conversation").click()
 
 
+@pytest.mark.slow
 def test_a_red_team_task_of_five_conversations(
     live: Live, page: Page, server: Loopback, request: pytest.FixtureRequest
 ) -> None:

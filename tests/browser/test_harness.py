@@ -111,6 +111,7 @@ def test_scrolling_boxes_are_clipped_on_paper(show_body: Show) -> None:
     assert show_body(body, width=PAPER, paper=True).overflowing() == ["“Far away” is cut off by div, 198 px"]
 
 
+@pytest.mark.slow
 def test_overlapping_texts_are_found(show_body: Show) -> None:
     body = """<p>One</p><p style="margin-top:-30px">Two</p>
     <p style="line-height:0.7; width:90px">Lines without air</p>
@@ -178,6 +179,7 @@ def test_axe_finds_accessibility_violations(show_body: Show) -> None:
     assert all("Fix any of the following" in violation for violation in violations)
 
 
+@pytest.mark.slow
 def test_contrast_is_checked_in_both_colour_schemes(show_body: Show) -> None:
     grey = '<p style="color:#666">Grey</p><svg width="90" height="20"><text y="15" fill="#666">Label</text></svg>'
     light = show_body(grey)
@@ -263,6 +265,7 @@ def test_screenshots_are_saved_on_request(show_body: Show, tmp_path: Path, monke
     assert int.from_bytes(head[20:24]) > 3000
 
 
+@pytest.mark.slow
 def test_print_is_a4(show_body: Show) -> None:
     pdf = show_body("<p>First</p><p style='break-before:page'>Second</p>").pdf()
     assert pdf.startswith(b"%PDF-")

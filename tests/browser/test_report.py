@@ -22,10 +22,10 @@ from dissensus.report.result import Document, Report
 
 # The narrowest phone that the guidelines for accessible pages ask for, and A4 without the margins of a report.
 NARROWEST, ON_PAPER = 320, 680
-# The long reports are among the slow tests: every kind of figure and of section is in the short ones.
+# Reports of ratings take long and are among the slow tests.
 REPORTS = (
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("dices", "campaign")),
-    *("tricky", "preference", "attempts"),
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("dices", "campaign", "tricky")),
+    *("preference", "attempts"),
 )
 Save = Callable[[str, Document], Path]
 OPEN = "document.querySelectorAll('details').forEach(folded => { folded.open = true })"
@@ -140,6 +140,7 @@ def test_attempt_reports_have_no_accessibility_violations(
     assert view.violations() == []
 
 
+@pytest.mark.slow
 def test_hostile_names_cause_no_accessibility_violations(
     context: BrowserContext, tricky: Report, save_report: Save
 ) -> None:
@@ -169,6 +170,7 @@ def test_printed_pages(context: BrowserContext, page: Path) -> None:
     assert (4 if page.stem == "preference" else 10) <= len(pages) <= 40
 
 
+@pytest.mark.slow
 def test_names_are_escaped_in_the_page(context: BrowserContext, tricky: Report, save_report: Save) -> None:
     view = look(context, save_report("tricky", tricky))
     dialogs: list[str] = []
@@ -191,6 +193,7 @@ def test_texts_are_shown_only_on_demand(context: BrowserContext, dices: Report, 
     assert passages.first.is_visible()
 
 
+@pytest.mark.slow
 def test_links_lead_to_every_section(context: BrowserContext, tricky: Report, save_report: Save) -> None:
     view = look(context, save_report("tricky", tricky))
     links = view.page.locator("nav a")

@@ -36,6 +36,7 @@ def names(run: RunCommand) -> Names:
     return lambda url: run("campaign", "list", database_url=url).stdout
 
 
+@pytest.mark.slow
 def test_a_backup_goes_through_a_pipe(site: str, names: Names, tmp_path: Path) -> None:
     backup = dissensus(site, "backup", "-")
     assert backup.returncode == 0, backup.stderr

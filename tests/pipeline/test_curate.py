@@ -139,6 +139,7 @@ def test_more_strata_change_no_other_draw() -> None:
     assert column(after, "n_chosen") == {"c": 9, "b": 9, "a": 9}
 
 
+@pytest.mark.slow
 def test_every_item_has_the_same_chance() -> None:
     pool = corpus({"a": 10, "b": 10})
     draw_counts = Counter(

@@ -20,6 +20,7 @@ def ratings() -> Ratings:
     return Ratings.from_frame(simulate_frame(8, share_rated=0.5))
 
 
+@pytest.mark.slow
 def test_draws_of_the_rows_of_the_table_give_the_same_in_the_long_run() -> None:
     """Labels of random subsets of the table have the resampled distribution."""
     frame = simulate_frame(5, n_items=12)

@@ -29,6 +29,7 @@ def test_true_log_odds_are_calibrated() -> None:
     assert evaluation.ece == pytest.approx(sum(gaps) / 4000)
 
 
+@pytest.mark.slow
 def test_the_expected_ece_is_the_mean_of_calibrated_models() -> None:
     rng = np.random.default_rng(4)
     pairs, odds = simulate_pairs(460)

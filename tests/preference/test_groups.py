@@ -64,6 +64,7 @@ def test_group_effects_improve_accuracy(model: Groups, split: People) -> None:
     assert groups == ["Man", "Woman"]
 
 
+@pytest.mark.slow
 def test_rater_effects_are_recovered() -> None:
     split = people(0.0, seed=2, rater_sd=1.5, n_training=300)
     model = train_groups(split.votes)

@@ -65,7 +65,11 @@ def simulate_promotion(
 
 @pytest.mark.parametrize(
     ("margin", "confidence"),
-    [*(pytest.param(margin, 0.95, marks=pytest.mark.slow) for margin in (0.02, 0.1)), (0.05, 0.95), (0.05, 0.9)],
+    [
+        *(pytest.param(margin, 0.95, marks=pytest.mark.slow) for margin in (0.02, 0.1)),
+        (0.05, 0.95),
+        pytest.param(0.05, 0.9, marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("better", [0.0, *(pytest.param(better, marks=pytest.mark.slow) for better in (0.02, 0.1))])
 @pytest.mark.parametrize("n", [*(pytest.param(n, marks=pytest.mark.slow) for n in (30, 100)), 600])

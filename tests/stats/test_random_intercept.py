@@ -57,6 +57,7 @@ def test_a_large_mean_and_another_unit_only_shift_and_scale() -> None:
     assert shifted.share_of_clusters == pytest.approx(result.share_of_clusters, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_simulated_coefficients() -> None:
     n_covered = np.zeros(3)
     for seed in range(200):

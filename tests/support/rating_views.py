@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page
 
 PLAIN: dict[str, Any] = {"color_scheme": "light", "forced_colors": "none", "reduced_motion": "no-preference"}
@@ -18,12 +17,8 @@ LOOKS: dict[str, tuple[tuple[int, int], dict[str, Any]]] = {
 }
 
 
-# Both schemes and both widths, with every rule; the slow tests add the other looks.
-CHECKED_LOOKS = [
-    ("light", "phone"),
-    pytest.param(("dark", "forced", "still"), marks=pytest.mark.slow),
-    pytest.param(("zoomed",), marks=pytest.mark.slow),
-]
+# Looks that one test checks, with every rule.
+CHECKED_LOOKS = [("light", "phone"), ("dark", "forced", "still"), ("zoomed",)]
 
 
 def show(page: Page, look: str) -> None:

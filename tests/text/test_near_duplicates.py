@@ -62,6 +62,7 @@ def test_results_do_not_depend_on_the_seed(seed: int) -> None:
     assert near_duplicates(texts, seed=seed).first.tolist() == firsts(texts, 0.8)
 
 
+@pytest.mark.slow
 def test_real_pairs_give_the_groups_of_all_pairs(real_data: Callable[[str], Path]) -> None:
     items = read_items(real_data("hh-rlhf/harmless-base-test.jsonl.gz")).items
     sample = [*items[:250], *items[len(items) // 2 :][:250]]

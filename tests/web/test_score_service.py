@@ -166,6 +166,7 @@ def write_transcripts(n: int, n_turns: int) -> bytes:
     return json.dumps({"transcripts": [[{"role": "assistant", "content": "x" * 40}] * n_turns] * n}).encode()
 
 
+@pytest.mark.slow
 def test_nobody_waits_for_large_requests(model: Linear) -> None:
     bodies = {
         **json_bombs(MIB),

@@ -430,6 +430,7 @@ def test_too_few_preferences_are_refused(platform: Platform, registered_model: R
         retrain_from_campaigns(platform, registered_model.folder.parent / "helpful", now=NOW)
 
 
+@pytest.mark.slow
 @POSTGRESQL_IS_SLOW
 def test_the_job_retrains_at_its_interval(
     platform: Platform, registered_model: RegisteredModel, caplog: pytest.LogCaptureFixture

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
+import pytest
 from sqlalchemy import select
 from tests.databases import own_server
 from tests.support.campaigns import open_campaign
@@ -72,6 +73,7 @@ def test_a_killed_worker_loses_no_submission(platform: Platform, database_url: s
     check_saves(platform, keys)
 
 
+@pytest.mark.slow
 def test_a_killed_server_loses_no_submission() -> None:
     with own_server() as server:
         url = server.url.render_as_string()
