@@ -58,12 +58,26 @@ def test_documents_show_the_output_of_the_command(
     assert done.stdout == output, done.stderr
 
 
-def test_the_python_of_the_readme(dices_350: Path) -> None:
-    code = re.search(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-    assert code is not None
-    test = doctest.DocTestParser().get_doctest(code[1], {}, "README", "README.md", 0)
+@pytest.mark.parametrize("page", ["README.md", "docs/data.md"])
+def test_the_python_of_a_page_shows_its_output(dices_350: Path, page: str) -> None:
+    blocks = re.findall(
+        r"^```(?:python|pycon)\n(>>> .*?)^```", (ROOT / page).read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)
     assert doctest.DocTestRunner().run(test).failed == 0
     assert test.examples
+
+
+def test_the_first_table_of_the_data_page_is_read(tmp_path: Path) -> None:
+    block = re.search(
+        r"^```text\n(item_id,.*?)^```", (ROOT / "docs" / "data.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert block is not None
+    path = tmp_path / "ratings.csv"
+    path.write_text(block[1], encoding="utf-8")
+    ratings = dissensus.read_ratings(path)
+    assert (ratings.n_items, ratings.n_raters, ratings.n_ratings) == (2, 2, 3)
+    assert list(ratings.axes) == ["rater_gender", "rater_age"]
 
 
 def test_relative_links_of_the_readme_exist() -> None:

@@ -53,7 +53,12 @@ def with_ratings_options(
     Files of red-team attempts are passed to the command `attempts`, if given, with the options that it accepts.
     """
     options = {
-        name: option for name, option in inspect.signature(load_ratings).parameters.items() if name != "all_questions"
+        **{
+            name: option
+            for name, option in inspect.signature(load_ratings).parameters.items()
+            if name not in ("all_questions", "table")
+        },
+        **inspect.signature(table_arguments).parameters,
     }
     own = list(inspect.signature(command).parameters.values())[1:]
     ratings, *remaining = options.values()
@@ -78,11 +83,29 @@ def with_ratings_options(
         reading = partial(load_ratings, **{name: values.pop(name) for name in options})
         command(reading if later else reading(), **values)
 
-    keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (ratings, *own, *remaining)]
-    defaults = {parameter.name: parameter.default for parameter in keyword}
-    with_ratings.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
-    with_ratings.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
+    _set_options(with_ratings, [ratings, *own, *remaining])
+    defaults = {parameter.name: parameter.default for parameter in (*own, *remaining)}
     return with_ratings
+
+
+def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `table_arguments` to a command, which gets those arguments as `table`."""
+    options = inspect.signature(table_arguments).parameters
+
+    @wraps(command)
+    def with_table(**values: Any) -> None:
+        command(table=table_arguments(**{name: values.pop(name) for name in options}), **values)
+
+    own = [parameter for name, parameter in inspect.signature(command).parameters.items() if name != "table"]
+    _set_options(with_table, [*own, *options.values()])
+    return with_table
+
+
+def _set_options(command: Callable[..., None], options: Sequence[inspect.Parameter]) -> None:
+    """Give a command its options, which the command line reads from its signature."""
+    keyword = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+    command.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+    command.__annotations__ = {option.name: option.annotation for option in keyword}
 
 
 def load_ratings(
@@ -95,13 +118,51 @@ def load_ratings(
         ),
     ],
     items: ItemTablesOption = None,
-    raters: RatersOption = None,
     question: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN", help="Question to use. Default: Q_overall, else the only one.", rich_help_panel=READING
         ),
     ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            help="Keep ratings of items, or of raters, with this value; repeatable.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
+    exclude_flagged: Annotated[
+        bool, typer.Option("--exclude-flagged", help="Leave out flagged raters.", rich_help_panel=READING)
+    ] = False,
+    all_questions: bool = False,
+    **table: Any,
+) -> "Ratings":
+    """Read ratings with the given options and those of `table_arguments`, with one question or all."""
+    from dissensus.files.ratings.reader import read_ratings
+
+    arguments = table_arguments(**table)
+    answer = arguments["answer"]
+    if all_questions and (question or answer):
+        raise InvalidInput("All questions are read here; leave out --question and --answer.")
+    if question is not None and answer is not None and question != answer:
+        raise InvalidInput(f"--question {question} and --answer {answer} name two columns; give one of them.")
+    result = read_ratings(
+        ratings if len(ratings) > 1 else ratings[0],
+        items=items if items is None or len(items) > 1 else items[0],
+        questions="all" if all_questions else None if question is None or answer is not None else [question],
+        **arguments,
+    )
+    for condition in where or ():
+        column, equals, value = condition.partition("=")
+        if not equals:
+            raise InvalidInput(f"--where {condition!r} has no '='; write --where COLUMN=VALUE.")
+        result = result.where(column, value)
+    return result.exclude_flagged() if exclude_flagged else result
+
+
+def table_arguments(
+    raters: RatersOption = None,
     item: ItemColumnOption = "item_id",
     rater: RaterColumnOption = "rater_id",
     no_raters: NoRatersOption = False,
@@ -120,55 +181,28 @@ def load_ratings(
     rater_columns: RaterColumnsOption = None,
     item_columns: ItemColumnsOption = None,
     annotators: AnnotatorsOption = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=VALUE",
-            help="Keep ratings of items, or of raters, with this value; repeatable.",
-            rich_help_panel=READING,
-        ),
-    ] = None,
-    exclude_flagged: Annotated[
-        bool, typer.Option("--exclude-flagged", help="Leave out flagged raters.", rich_help_panel=READING)
-    ] = False,
-    all_questions: bool = False,
-) -> "Ratings":
-    """Read ratings with the given options, with one question or all."""
-    from dissensus.files.ratings.reader import read_ratings
-
-    if all_questions and (question or answer):
-        raise InvalidInput("All questions are read here; leave out --question and --answer.")
-    if question is not None and answer is not None and question != answer:
-        raise InvalidInput(f"--question {question} and --answer {answer} name two columns; give one of them.")
-    table = read_ratings(
-        ratings if len(ratings) > 1 else ratings[0],
-        items=items if items is None or len(items) > 1 else items[0],
-        raters=raters,
-        item=item,
-        rater=None if no_raters else rater,
-        answer=answer,
-        questions="all" if all_questions else None if question is None or answer is not None else [question],
-        rater_attributes=rater_attribute or (),
-        categories=split_categories(categories),
-        text=text_column,
-        missing=split_categories(missing) or (),
-        normalise=normalise,
-        has_label=has_label,
-        duplicates=duplicates,
-        bins=split_bins(bins),
-        sets=sets or (),
-        rename=split_renames(rename),
-        kind=kind,
-        rater_columns=rater_columns,
-        item_columns=item_columns,
-        annotators=annotators,
-    )
-    for condition in where or ():
-        column, equals, value = condition.partition("=")
-        if not equals:
-            raise InvalidInput(f"--where {condition!r} has no '='; write --where COLUMN=VALUE.")
-        table = table.where(column, value)
-    return table.exclude_flagged() if exclude_flagged else table
+) -> dict[str, Any]:
+    """Turn options that describe a table of ratings into arguments of `read_ratings` and `validate`."""
+    return {
+        "raters": raters,
+        "item": item,
+        "rater": None if no_raters else rater,
+        "answer": answer,
+        "rater_attributes": rater_attribute or (),
+        "categories": split_categories(categories),
+        "has_label": has_label,
+        "missing": split_categories(missing) or (),
+        "normalise": normalise,
+        "duplicates": duplicates,
+        "bins": split_bins(bins),
+        "sets": sets or (),
+        "rename": split_renames(rename),
+        "text": text_column,
+        "kind": kind,
+        "rater_columns": rater_columns,
+        "item_columns": item_columns,
+        "annotators": annotators,
+    }
 
 
 def read_record_kind(path: Path) -> str | None:
