@@ -8,6 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.pipeline.model.contrasts import INTERCEPT
+from dissensus.pipeline.model.details import ModelDetails, list_details
 from dissensus.pipeline.model.shares import PredictedShare, Predictions
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult
@@ -94,6 +95,8 @@ class MultilevelModel(TabularResult):
         Check of the approximation; None without draws.
     predictions
         Predicted shares of answers by group and population; None without draws or attributes of raters.
+    details
+        Tests of terms, shares of variance, reliability, divided items and predictive checks; None unless asked for.
     formula, link, base, categories, confidence
         Formula with full names, link, first level of each factor, answers in order, and confidence level.
     n_raters, n_items, n_ratings
@@ -110,6 +113,7 @@ class MultilevelModel(TabularResult):
     n_parameters: int
     certificate: ModelCertificate | None
     predictions: Predictions | None
+    details: ModelDetails | None
     formula: str
     link: Link
     base: Mapping[str, str]
@@ -152,6 +156,7 @@ class MultilevelModel(TabularResult):
             "n_parameters": self.n_parameters,
             "certificate": None if self.certificate is None else asdict(self.certificate),
             **_predicted(self.predictions),
+            **list_details(self.details),
             "notes": list(self.notes),
         }
 

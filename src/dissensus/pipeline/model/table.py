@@ -140,6 +140,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
         n_parameters=fit.n_parameters,
         certificate=certificate,
         predictions=predictions,
+        details=None,
         formula=str(named.formula),
         link=link,
         base=dict(named.base),
