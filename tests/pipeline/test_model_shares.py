@@ -173,7 +173,7 @@ def test_populations_need_draws_and_attributes(ratings: Ratings) -> None:
 
 
 def test_many_random_effects_have_fewer_draws(ratings: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dissensus.pipeline.model.shares.MOST_EFFECTS", 140 * 40)
+    monkeypatch.setattr("dissensus.pipeline.model.draws.MOST_EFFECTS", 140 * 40)
     model = fit_model(ratings, f"Q_overall ~ race + {RANDOM}", draws=60)
     assert "Predicted shares rest on 40 draws instead of 60, as the model has many random effects." in model.notes
     assert sum(shares(model, "White").values()) == pytest.approx(1)

@@ -1,6 +1,14 @@
 """Belief and noise: stable differences between raters against the residual, within an item."""
 
 from dataclasses import dataclass
+from typing import Final
+
+from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarize
+
+CONSISTENCY: Final = (
+    "Consistency is unknown: a table has one answer of each rater to each item, so that what a rater thinks of one item "
+    "alone cannot be told from noise."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,3 +30,23 @@ class Belief:
     residual_ci_low: float
     residual_ci_high: float
     consistency: float | None
+
+
+def split_belief(facets: ModelFacets, variances: VarianceDraws, confidence: float) -> Belief:
+    """Split the variance within an item into stable differences, interactions and residual."""
+    parts = variances.expect(facets.split(facets.rater_weights()))
+    stable, interaction = sum(part.rater for part in parts), sum(part.interaction for part in parts)
+    total = stable + interaction + variances.residual
+    shares = [summarize(part / total, confidence) for part in (stable, interaction, variances.residual)]
+    return Belief(
+        stable=shares[0][0],
+        stable_ci_low=shares[0][1],
+        stable_ci_high=shares[0][2],
+        interaction=shares[1][0],
+        interaction_ci_low=shares[1][1],
+        interaction_ci_high=shares[1][2],
+        residual=shares[2][0],
+        residual_ci_low=shares[2][1],
+        residual_ci_high=shares[2][2],
+        consistency=None,
+    )

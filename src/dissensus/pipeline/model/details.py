@@ -3,15 +3,25 @@
 They take longer than the model itself and are computed on request.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
-from dissensus.pipeline.model.belief import Belief
-from dissensus.pipeline.model.divided_items import DividedItem
-from dissensus.pipeline.model.predictive_checks import PredictiveCheck
-from dissensus.pipeline.model.reliability import Reliability
+import numpy as np
+
+from dissensus.pipeline.model.belief import CONSISTENCY, Belief, split_belief
+from dissensus.pipeline.model.divided_items import DividedItem, rank_items
+from dissensus.pipeline.model.design import NamedDesign
+from dissensus.pipeline.model.draws import ModelDraws
+from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws
+from dissensus.pipeline.model.predictive_checks import PredictiveCheck, check_predictions, list_axes
+from dissensus.pipeline.model.reliability import Reliability, study_reliability
 from dissensus.pipeline.model.term_tests import TermTest
-from dissensus.pipeline.model.variance_shares import VarianceShare
+from dissensus.pipeline.model.variance_shares import VarianceShare, share_variance
+from dissensus.schema.hints import format_list
+from dissensus.stats.multilevel.fit import OrdinalFit
+
+MOST_NAMED: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +54,51 @@ class ModelDetails:
     predictive_checks: tuple[PredictiveCheck, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+
+
+def describe_model(
+    named: NamedDesign,
+    fit: OrdinalFit,
+    drawn: ModelDraws,
+    item_ids: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    confidence: float,
+) -> ModelDetails:
+    """Compute the details of a fitted model from its draws; `item_ids` has the id of each code of an item."""
+    facets = ModelFacets.from_design(named)
+    variances = VarianceDraws.from_fit(fit, drawn.draws)
+    checks = tuple(check_predictions(named, fit, drawn.draws, rng, confidence))
+    return ModelDetails(
+        term_tests=(),
+        variance_shares=tuple(share_variance(facets, variances, fit, confidence)),
+        reliability=tuple(study_reliability(facets, variances, confidence)),
+        divided_items=rank_items(facets, drawn.draws, item_ids, link=fit.link, confidence=confidence),
+        belief=split_belief(facets, variances, confidence),
+        predictive_checks=checks,
+        warnings=(*_warn_of_checks(checks),),
+        notes=(CONSISTENCY, *_note_axes(facets)),
+    )
+
+
+def _warn_of_checks(checks: Sequence[PredictiveCheck]) -> Iterator[str]:
+    """Yield a warning that names the predictive checks that fail."""
+    failed = [check.check for check in checks if not check.passes]
+    if failed:
+        yield (
+            f"The model fails {len(failed)} of {len(checks)} predictive checks: new answers differ from those observed in "
+            f"{format_list(failed, MOST_NAMED)}."
+        )
+
+
+def _note_axes(facets: ModelFacets) -> Iterator[str]:
+    """Yield a note on the attributes of raters that have no effects by item."""
+    axes = [name for name in list_axes(facets.named) if name not in facets.divided_axes()]
+    if axes:
+        yield (
+            f"The formula has no effects of {format_list(axes)} by item, so neither divided items nor reliability of "
+            f"these groups are estimated. Add (1 | {axes[0]}:item_id), or (0 + {axes[0]} | item_id)."
+        )
 
 
 def list_details(details: ModelDetails | None) -> dict[str, Any]:

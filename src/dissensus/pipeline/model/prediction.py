@@ -38,7 +38,7 @@ class RaterCells:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Places:
+class Places:
     """Cells crossed with items, in this order: the place of each in the columns of the model."""
 
     cells: RaterCells
@@ -79,19 +79,26 @@ def predict_items(
     size = max(1, LARGEST // (len(draws.thresholds) * len(cells)))
     for start in range(0, len(items), size):
         block = items[start : start + size]
-        shares = _predict(named, draws, _Places(cells, block), link)
+        shares = _predict(named, draws, Places(cells, block), link)
         yield block, shares.reshape(len(draws.thresholds), len(cells), len(block), -1)
 
 
-def _predict(named: NamedDesign, draws: PosteriorDraws, places: _Places, link: Link) -> NDArray[np.float64]:
+def _predict(named: NamedDesign, draws: PosteriorDraws, places: Places, link: Link) -> NDArray[np.float64]:
     """Return the predicted shares by draw, place and answer."""
-    fixed = _code(named, named.formula.terms, places, named.effects, intercept=True)
-    location = draws.coefficients @ fixed.T
+    location, variation = locate(named, draws, places)
+    return predict_shares(location, draws.thresholds, variation, link=LINKS[link])
+
+
+def locate(
+    named: NamedDesign, draws: PosteriorDraws, places: Places
+) -> tuple[NDArray[np.float64], RaterVariation]:
+    """Return the location at each place in each draw, without effects of raters, and the variation of these."""
+    location = draws.coefficients @ code_fixed(named, places).T
     variance = np.zeros_like(location)
     width_sds = width_covariances = None
     terms = zip(named.design.random, named.formula.random, draws.factors, draws.effects, strict=True)
     for number, (term, source, factor, effects) in enumerate(terms):
-        values = _code_random(named, term, source, named.random[number], places)
+        values = code_random(named, number, places)
         covariance = np.einsum("sij,skj->sik", factor, factor)
         n = term.n_location
         groups = _find_groups(named, term, source, places)
@@ -102,8 +109,23 @@ def _predict(named: NamedDesign, draws: PosteriorDraws, places: _Places, link: L
             variance[:, ~known] += _spread(values[~known], covariance[:, :n, :n])
         if term.width:
             width_sds, width_covariances = np.sqrt(covariance[:, n, n]), covariance[:, n, 0]
-    variation = RaterVariation(variance=variance, width_sds=width_sds, width_covariances=width_covariances)
-    return predict_shares(location, draws.thresholds, variation, link=LINKS[link])
+    return location, RaterVariation(variance=variance, width_sds=width_sds, width_covariances=width_covariances)
+
+
+def code_fixed(named: NamedDesign, places: Places) -> NDArray[np.float64]:
+    """Return the fixed covariates at each place."""
+    return _code(named, named.formula.terms, places, named.effects, intercept=True)
+
+
+def code_random(named: NamedDesign, number: int, places: Places) -> NDArray[np.float64]:
+    """Return the covariates of a random term, by its number, at each place."""
+    term, source = named.design.random[number], named.formula.random[number]
+    if term.covariates is None:
+        return np.ones((len(places), 1))
+    if not source.terms:
+        code = places.codes(named, crossed_factor(source))
+        return np.asarray(code[:, None] == np.arange(term.n_location), np.float64)
+    return _code(named, source.terms, places, named.random[number][: term.n_location], intercept=source.intercept)
 
 
 def _spread(values: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -115,7 +137,7 @@ def _spread(values: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDA
 def _code(
     named: NamedDesign,
     terms: Sequence[Term],
-    places: _Places,
+    places: Places,
     names: Sequence[tuple[str, str | None]],
     *,
     intercept: bool,
@@ -129,21 +151,9 @@ def _code(
     return np.ascontiguousarray(coding.values[:, chosen])
 
 
-def _code_random(
-    named: NamedDesign, term: RandomTerm, source: GroupTerm, names: Sequence[EffectName], places: _Places
-) -> NDArray[np.float64]:
-    """Return the covariates of a random term at each place."""
-    if term.covariates is None:
-        return np.ones((len(places), 1))
-    if not source.terms:
-        code = places.codes(named, _crossed_factor(source))
-        return np.asarray(code[:, None] == np.arange(term.n_location), np.float64)
-    return _code(named, source.terms, places, names[: term.n_location], intercept=source.intercept)
-
-
-def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places: _Places) -> NDArray[np.int64]:
+def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places: Places) -> NDArray[np.int64]:
     """Return the group of a random term at each place: -1 for new raters, and for groups without ratings."""
-    names = [name for name in source.group if term.structure == "full" or name != _crossed_factor(source)]
+    names = [name for name in source.group if term.structure == "full" or name != crossed_factor(source)]
     if RATER_ID in names:
         return np.full(len(places), -1)
     size = 1
@@ -159,7 +169,7 @@ def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places
     return group[sought]
 
 
-def _crossed_factor(source: GroupTerm) -> str:
+def crossed_factor(source: GroupTerm) -> str:
     """Return the factor of `(1 | factor:ids)`, whose levels have effects of their own on each item or rater."""
     (factor,) = (name for name in source.group if name not in IDS)
     return factor

@@ -1,6 +1,21 @@
 """Posterior predictive checks: new answers of the same raters to the same items, against those observed."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dissensus.pipeline.model.design import NamedDesign
+from dissensus.pipeline.model.prediction import rater_columns
+from dissensus.stats.multilevel.fit import OrdinalFit
+from dissensus.stats.multilevel.posterior import PosteriorDraws
+from dissensus.stats.multilevel.replication import replicate_answers
+
+MOST_ANSWERS: Final = 20_000_000
+"""New answers that are drawn at most, over all draws."""
+FEWEST_DRAWS: Final = 26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,3 +31,81 @@ class PredictiveCheck:
     ci_high: float
     p: float  # Twice the share of replications that lie as far out
     passes: bool  # The observed value lies in the interval
+
+
+def check_predictions(
+    named: NamedDesign, fit: OrdinalFit, draws: PosteriorDraws, rng: np.random.Generator, confidence: float
+) -> Iterator[PredictiveCheck]:
+    """Compare statistics of the answers with those of new answers by the same raters to the same items."""
+    statistics = list(_list_statistics(named))
+    observed = _measure(named, named.design.answers)
+    n_draws = min(len(draws.thresholds), max(FEWEST_DRAWS, MOST_ANSWERS // fit.n_ratings))
+    replications = np.array(
+        [_measure(named, answers) for answers in replicate_answers(fit.approximation, draws, n_draws, rng)]
+    )
+    low, high = np.quantile(replications, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    above, below = (replications >= observed).mean(0), (replications <= observed).mean(0)
+    for place, (check, answer, axis) in enumerate(statistics):
+        yield PredictiveCheck(
+            check=check,
+            answer=answer,
+            axis=axis,
+            observed=float(observed[place]),
+            replicated=float(replications[:, place].mean()),
+            ci_low=float(low[place]),
+            ci_high=float(high[place]),
+            p=min(1.0, 2 * float(min(above[place], below[place]))),
+            passes=bool(low[place] <= observed[place] <= high[place]),
+        )
+
+
+class _Statistic(NamedTuple):
+    check: str
+    answer: str
+    axis: str | None
+
+
+def _list_statistics(named: NamedDesign) -> Iterator[_Statistic]:
+    """Yield the statistics in the order of `_measure`."""
+    for name in (
+        "share of {}",
+        "raters who never answer {}",
+        "sd over raters of the share of {}",
+        "sd over items of the share of {}",
+    ):
+        yield from (_Statistic(name.format(answer), answer, None) for answer in named.categories)
+    for axis in list_axes(named):
+        for answer in named.categories:
+            yield _Statistic(f"range over {axis} of the share of {answer}", answer, axis)
+
+
+def list_axes(named: NamedDesign) -> tuple[str, ...]:
+    """Return the attributes of raters whose values are groups."""
+    return tuple(name for name in rater_columns(named) if named.rows.columns[name].is_factor)
+
+
+def _measure(named: NamedDesign, answers: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Return the statistics of some answers."""
+    rows, n_answers = named.rows, len(named.categories)
+    by_rater, by_item = (_count(codes, answers, n_answers) for codes in (rows.rater, rows.item))
+    rated = by_rater.sum(1) > 0
+    parts = [by_rater.sum(0) / len(answers), ((by_rater == 0) & rated[:, None]).sum(0)]
+    parts += [_share(counts).std(0) for counts in (by_rater, by_item)]
+    for axis in list_axes(named):
+        column = rows.columns[axis]
+        by_group = np.zeros((len(column.levels), n_answers))
+        np.add.at(by_group, column.codes[: len(by_rater)][rated], by_rater[rated])
+        parts.append(np.ptp(_share(by_group), axis=0))
+    return np.concatenate(parts)
+
+
+def _count(codes: NDArray[np.int32], answers: NDArray[np.int8], n_answers: int) -> NDArray[np.int64]:
+    """Return the number of each answer by rater or item."""
+    size = int(codes.max()) + 1
+    return np.bincount(codes * np.int64(n_answers) + answers, minlength=size * n_answers).reshape(size, n_answers)
+
+
+def _share(counts: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Return the shares of answers in rows with any."""
+    totals = counts.sum(1, keepdims=True)
+    return np.asarray(counts[totals[:, 0] > 0] / totals[totals[:, 0] > 0], float)

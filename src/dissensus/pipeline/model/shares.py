@@ -9,24 +9,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.pipeline.model.design import NamedDesign
+from dissensus.pipeline.model.draws import ModelDraws
 from dissensus.pipeline.model.population import Population, extend_cells, group_populations
 from dissensus.pipeline.model.prediction import RaterCells, predict_items
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import CROSSED
-from dissensus.stats.multilevel.fit import OrdinalFit
-from dissensus.stats.multilevel.importance import ImportanceWeights
+from dissensus.stats.multilevel.fit import Link
 
 MOST_NAMED: Final = 5
 MOST_PREDICTIONS: Final = 40_000_000
 """Predictions for draws, cells and items beyond which groups are predicted on a sample of the items."""
 FEWEST_ITEMS: Final = 100
-MOST_EFFECTS: Final = 50_000_000
-"""Drawn random effects that are kept, 400 MB, beyond which there are fewer draws."""
-FEWEST_DRAWS: Final = 26
-SMALLEST_SHARE: Final = 0.25
-"""Share of the draws that weighted ones must be worth to be better than unweighted ones."""
-LARGEST_K: Final = 0.7
-"""Pareto k above which importance weights have no useful mean (Vehtari et al. 2024)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +68,12 @@ class Predictions:
 
 def predict_populations(
     named: NamedDesign,
-    fit: OrdinalFit,
+    drawn: ModelDraws,
     item_ids: Sequence[str],
     tables: Mapping[str, pl.DataFrame],
     *,
-    n_draws: int,
-    seed: int,
+    link: Link,
+    rng: np.random.Generator,
     confidence: float,
 ) -> Predictions:
     """Predict the answers of groups of raters, and of populations, on the items of the table.
@@ -88,22 +81,16 @@ def predict_populations(
     `item_ids` has the id of each code of an item. Each draw of the model's parameters and effects predicts shares of
     answers among raters who were not asked; estimates are means over draws, and intervals quantiles.
     """
-    rng = np.random.default_rng(seed)
-    n_drawn = min(n_draws, max(FEWEST_DRAWS, MOST_EFFECTS // sum(term.modes.size for term in fit.random)))
-    draws = fit.approximation.draw(n_drawn, rng)
     cells, populations = extend_cells(named, tables)
     groups = list(group_populations(named, cells))
-    share = draws.importance.effective_draws / len(draws.thresholds)
-    weighted = draws.importance.is_reliable and share >= SMALLEST_SHARE
-    equal = draws.resample(rng) if weighted else draws
     every = [*groups, *populations]
     weights = np.array([population.weights for population in every]).reshape(len(every), len(cells))
-    total = np.zeros((len(equal.thresholds), len(every), len(named.categories)))
+    total = np.zeros((len(drawn), len(every), len(named.categories)))
     labels: list[PredictedLabel] = []
     changed: list[str] = []
     n_items = 0
-    items, notes = _choose_items(named, len(equal.thresholds) * len(cells), rng, every=bool(populations))
-    for block, shares in predict_items(named, equal, cells, items, link=fit.link):
+    items, notes = _choose_items(named, len(drawn) * len(cells), rng, every=bool(populations))
+    for block, shares in predict_items(named, drawn.draws, cells, items, link=link):
         answers = _weigh(weights, shares)
         total += answers.sum(2)
         n_items += len(block)
@@ -122,10 +109,10 @@ def predict_populations(
         shares=tuple(_describe(every, total / n_items, named.categories, confidence)),
         labels=tuple(labels),
         changed=tuple(changed),
-        warnings=(*_warn_of_weights(draws.importance), *_warn_of_cells(named, cells, populations)),
-        notes=(*notes, *_describe_fewer_draws(n_drawn, n_draws), *_describe_draws(draws.importance, weighted=weighted)),
-        pareto_k=draws.importance.pareto_k,
-        effective_draws=draws.importance.effective_draws,
+        warnings=(*drawn.warn(), *_warn_of_cells(named, cells, populations)),
+        notes=(*notes, *drawn.describe()),
+        pareto_k=drawn.importance.pareto_k,
+        effective_draws=drawn.importance.effective_draws,
     )
 
 
@@ -209,34 +196,6 @@ def _summarize(values: NDArray[np.float64], confidence: float) -> tuple[float, f
     tail = (1 - confidence) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(values.mean()), float(low), float(high)
-
-
-def _describe_fewer_draws(n_drawn: int, n_draws: int) -> Iterator[str]:
-    if n_drawn < n_draws:
-        yield (
-            f"Predicted shares rest on {n_drawn:,} draws instead of {n_draws:,}, as the model has many random effects."
-        )
-
-
-def _describe_draws(importance: ImportanceWeights, *, weighted: bool) -> Iterator[str]:
-    """Yield how draws approximate the distribution of parameters and effects."""
-    if weighted:
-        yield "Predicted shares have draws that are weighted towards the exact distribution."
-    else:
-        yield (
-            "Predicted shares rest on a normal approximation of parameters and effects: draws weighted towards the "
-            f"exact distribution would be worth {importance.effective_draws:.0f} of {len(importance.weights)} "
-            "independent ones."
-        )
-
-
-def _warn_of_weights(importance: ImportanceWeights) -> Iterator[str]:
-    if importance.pareto_k > LARGEST_K:
-        yield (
-            "The normal approximation behind predicted shares may be poor: the Pareto k of weights towards the exact "
-            f"distribution is {importance.pareto_k:.2f}. Intervals may be too narrow; more ratings of each rater and "
-            "item, or a model with fewer terms, help."
-        )
 
 
 def _warn_of_cells(named: NamedDesign, cells: RaterCells, populations: Sequence[Population]) -> Iterator[str]:

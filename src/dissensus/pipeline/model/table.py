@@ -12,6 +12,8 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.model.contrasts import INTERCEPT, EffectName
 from dissensus.pipeline.model.design import NamedDesign, build_design
+from dissensus.pipeline.model.details import describe_model
+from dissensus.pipeline.model.draws import FEWEST_DRAWS, ModelDraws, draw_model
 from dissensus.pipeline.model.prediction import rater_columns
 from dissensus.pipeline.model.presets import preset_formula
 from dissensus.pipeline.model.result import (
@@ -23,7 +25,8 @@ from dissensus.pipeline.model.result import (
     ModelThreshold,
     MultilevelModel,
 )
-from dissensus.pipeline.model.shares import FEWEST_DRAWS, Predictions, predict_populations
+from dissensus.pipeline.model.shares import Predictions, predict_populations
+from dissensus.pipeline.model.variance_shares import LARGEST_ERROR
 from dissensus.schema.formula import Formula, parse_formula
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import ITEM_ID
@@ -35,8 +38,6 @@ from dissensus.stats.result import check_confidence
 NORMAL: Final = NormalDist()
 SMALLEST_K: Final = -10.0
 """Pareto k in place of minus infinity, that of equal weights, which JSON has no number for."""
-LARGEST_ERROR: Final = 1.5
-"""Standard error of the logarithm of a standard deviation beyond which it has no interval: it may be 0."""
 
 
 def fit_model(  # noqa: PLR0913 - options are keyword-only
@@ -49,6 +50,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     widths: bool = False,
     confidence: float = 0.95,
     populations: Mapping[str, pl.DataFrame] | None = None,
+    details: bool = False,
     draws: int = 400,
     seed: int = 0,
 ) -> MultilevelModel:
@@ -85,6 +87,9 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
         Tables of populations by name, for which answers are predicted: counts of crossed groups (a column for each
         attribute of raters in the formula, and `count`), or margins (columns `column`, `level`, `count`), which are
         raked.
+    details
+        Add tests of whole terms, shares of the variance, reliability, items that divide groups, and posterior
+        predictive checks, which take longer than the model itself.
     draws
         Number of draws for the certificate of Laplace's approximation and for predicted shares, an even number of at
         least 26; 0 for neither.
@@ -124,13 +129,21 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     check_whole("draws", draws)
     if draws % 2 or 0 < draws < FEWEST_DRAWS:
         raise InvalidInput(f"draws is {draws}; give an even number of at least {FEWEST_DRAWS}, or 0 for none.")
+    if not draws and (populations or details):
+        raise InvalidInput("Populations and details need draws, and draws is 0; give an even number, such as 400.")
     parsed, lacking = _choose_formula(ratings, formula, preset)
     named = build_design(ratings, parsed, base=base, widths=widths)
     fit = fit_ordinal(named.design, link=link)
     z = NORMAL.inv_cdf(0.5 + confidence / 2)
     deviations = tuple(_deviations(named, fit, z))
     certificate = _certify(fit, draws, seed) if draws else None
-    predictions = _predict(ratings, named, fit, populations or {}, draws=draws, seed=seed, confidence=confidence)
+    rng = np.random.default_rng(seed)
+    drawn = draw_model(fit, draws, rng) if draws and (details or populations or rater_columns(named)) else None
+    predictions = _predict(ratings, named, drawn, populations or {}, link=link, rng=rng, confidence=confidence)
+    answers = None
+    if details and drawn is not None:
+        item_ids = ratings.items[ITEM_ID].to_list()
+        answers = describe_model(named, fit, drawn, item_ids, rng=rng, confidence=confidence)
     return MultilevelModel(
         effects=tuple(_effects(named, fit, z)),
         thresholds=tuple(_thresholds(named, fit, z)),
@@ -140,7 +153,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
         n_parameters=fit.n_parameters,
         certificate=certificate,
         predictions=predictions,
-        details=None,
+        details=answers,
         formula=str(named.formula),
         link=link,
         base=dict(named.base),
@@ -156,8 +169,9 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
             *_warn_of_singular(fit),
             *_warn_of_approximation(certificate),
             *(predictions.warnings if predictions else ()),
+            *(answers.warnings if answers else ()),
         ),
-        notes=(*named.notes, *(predictions.notes if predictions else ())),
+        notes=(*named.notes, *(predictions.notes if predictions else ()), *(answers.notes if answers else ())),
         version=version("dissensus"),
     )
 
@@ -264,20 +278,18 @@ def _certify(fit: OrdinalFit, draws: int, seed: int) -> ModelCertificate:
 def _predict(
     ratings: Ratings,
     named: NamedDesign,
-    fit: OrdinalFit,
+    drawn: ModelDraws | None,
     populations: Mapping[str, pl.DataFrame],
     *,
-    draws: int,
-    seed: int,
+    link: Link,
+    rng: np.random.Generator,
     confidence: float,
 ) -> Predictions | None:
     """Return the predicted shares of groups and populations; None without draws or attributes of raters."""
-    if populations and not draws:
-        raise InvalidInput("Populations need draws, and draws is 0; give an even number, such as 400.")
-    if not draws or not (populations or rater_columns(named)):
+    if drawn is None or not (populations or rater_columns(named)):
         return None
     item_ids = ratings.items[ITEM_ID].to_list()
-    return predict_populations(named, fit, item_ids, populations, n_draws=draws, seed=seed, confidence=confidence)
+    return predict_populations(named, drawn, item_ids, populations, link=link, rng=rng, confidence=confidence)
 
 
 def _warn_of_approximation(certificate: ModelCertificate | None) -> Iterator[str]:
