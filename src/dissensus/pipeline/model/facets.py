@@ -79,7 +79,9 @@ class ModelFacets:
         return cls(
             named,
             cells,
-            tuple(np.ascontiguousarray(x).reshape(*shape[:2], x.shape[1]) for x in (code_fixed(named, places), *random)),
+            tuple(
+                np.ascontiguousarray(x).reshape(*shape[:2], x.shape[1]) for x in (code_fixed(named, places), *random)
+            ),
             weights,
         )
 

@@ -89,9 +89,7 @@ def _predict(named: NamedDesign, draws: PosteriorDraws, places: Places, link: Li
     return predict_shares(location, draws.thresholds, variation, link=LINKS[link])
 
 
-def locate(
-    named: NamedDesign, draws: PosteriorDraws, places: Places
-) -> tuple[NDArray[np.float64], RaterVariation]:
+def locate(named: NamedDesign, draws: PosteriorDraws, places: Places) -> tuple[NDArray[np.float64], RaterVariation]:
     """Return the location at each place in each draw, without effects of raters, and the variation of these."""
     location = draws.coefficients @ code_fixed(named, places).T
     variance = np.zeros_like(location)

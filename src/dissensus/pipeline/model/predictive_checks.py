@@ -11,6 +11,7 @@ from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.prediction import rater_columns
 from dissensus.stats.multilevel.fit import OrdinalFit
 from dissensus.stats.multilevel.posterior import PosteriorDraws
+from dissensus.stats.multilevel.renewal import renew_widths
 from dissensus.stats.multilevel.replication import replicate_answers
 
 MOST_ANSWERS: Final = 20_000_000
@@ -40,8 +41,9 @@ def check_predictions(
     statistics = list(_list_statistics(named))
     observed = _measure(named, named.design.answers)
     n_draws = min(len(draws.thresholds), max(FEWEST_DRAWS, MOST_ANSWERS // fit.n_ratings))
+    renewed = renew_widths(fit.approximation, draws, rng)
     replications = np.array(
-        [_measure(named, answers) for answers in replicate_answers(fit.approximation, draws, n_draws, rng)]
+        [_measure(named, answers) for answers in replicate_answers(fit.approximation, renewed, n_draws, rng)]
     )
     low, high = np.quantile(replications, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     above, below = (replications >= observed).mean(0), (replications <= observed).mean(0)

@@ -38,9 +38,7 @@ class Reliability:
     dependability_ci_high: float
 
 
-def study_reliability(
-    facets: ModelFacets, variances: VarianceDraws, confidence: float
-) -> Iterator[Reliability]:
+def study_reliability(facets: ModelFacets, variances: VarianceDraws, confidence: float) -> Iterator[Reliability]:
     """Yield the reliability of means of items by numbers of raters, then that of groups and their differences."""
     named = facets.named
     counts = np.bincount(named.rows.item)[:, None]
@@ -62,7 +60,12 @@ def study_reliability(
             if len(both):
                 total = _sum(parts, 2 * variances.residual)
                 yield from _study(
-                    "difference of two groups", axis, f"{levels[a]} − {levels[b]}", _mean_number(both), total, confidence
+                    "difference of two groups",
+                    axis,
+                    f"{levels[a]} − {levels[b]}",
+                    _mean_number(both),
+                    total,
+                    confidence,
                 )
 
 

@@ -27,7 +27,9 @@ class VarianceShare:
     ci_high: float | None
 
 
-def share_variance(facets: ModelFacets, variances: VarianceDraws, fit: OrdinalFit, confidence: float) -> Iterator[VarianceShare]:
+def share_variance(
+    facets: ModelFacets, variances: VarianceDraws, fit: OrdinalFit, confidence: float
+) -> Iterator[VarianceShare]:
     """Yield the share of each component, with all raters crossed with all items.
 
     Slopes have two components: the average effect of the group, and its interaction with the slopes' covariates.

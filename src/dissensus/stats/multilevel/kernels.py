@@ -675,3 +675,35 @@ def fill_shares(
                 shares[s, q, t] = total - below
                 below = total
             shares[s, q, n_thresholds] = 1 - below
+
+
+@compiled()
+def fill_effect_likelihoods(
+    start: Any, answers: Any, coefficients: Any, candidates: Any, rest: Predictors, likelihoods: Any
+) -> None:
+    """Fill the log-likelihood of each group's answers at candidate effects of this group, given all other effects.
+
+    Ratings are sorted by group. Shapes: `coefficients` (N, D) of the effects on the location; `candidates` (G, M, D), or
+    D + 1 with the effect on the log width last; `likelihoods` (G, M). `rest` are the predictors without these effects.
+    """
+    location, width, centre, distances, link = rest
+    n_location = coefficients.shape[1]
+    has_effect = candidates.shape[2] > n_location
+    has_width = width.shape[0] > 0
+    for g in range(start.shape[0] - 1):
+        for m in range(candidates.shape[1]):
+            total, product = 0.0, 1.0
+            for n in range(start[g], start[g + 1]):
+                x = location[n]
+                for d in range(n_location):
+                    x += coefficients[n, d] * candidates[g, m, d]
+                y = width[n] if has_width else 0.0
+                if has_effect:
+                    y += candidates[g, m, n_location]
+                a, b, _, _, _, has_a, has_b = _boundaries(answers[n], x, y, centre, distances)
+                product *= _probability(link, a, b, has_a, has_b)
+                # One logarithm for several factors
+                if product < 1e-200:
+                    total += math.log(product)
+                    product = 1.0
+            likelihoods[g, m] = total + math.log(product)
