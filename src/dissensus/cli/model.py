@@ -51,6 +51,13 @@ def model(
             "repeatable.",
         ),
     ] = None,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            help="Add tests of terms, shares of variance, reliability, divided items and predictive checks.",
+        ),
+    ] = False,
     draws: Annotated[
         int,
         typer.Option(metavar="N", min=0, help="Draws for the certificate and for predicted shares; 0 for neither."),
@@ -85,6 +92,7 @@ def model(
         widths=widths,
         confidence=confidence,
         populations=read_populations(population or ()),
+        details=details,
         draws=draws,
         seed=seed,
     )

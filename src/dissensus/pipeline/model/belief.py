@@ -6,8 +6,8 @@ from typing import Final
 from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarize
 
 CONSISTENCY: Final = (
-    "Consistency is unknown: a table has one answer of each rater to each item, so that what a rater thinks of one item "
-    "alone cannot be told from noise."
+    "Consistency is unknown: a table has one answer of each rater to each item, so that what a rater thinks of one "
+    "item alone cannot be told from noise."
 )
 
 

@@ -101,7 +101,7 @@ def build_design(
     rows, known, dropped = _select_known(ModelRows(rater, item, columns), ratings)
     answers, categories, unused = _select_categories(answer[known], ratings.scale(question))
     diagnostics.require_levels([rows.columns[name] for name in _effect_columns(formula)])
-    coding, profile, determined = _code_effects(rows, formula.terms, answers, categories)
+    coding, profile, determined = code_effects(rows, formula.terms, answers, categories)
     random = [_build_random(rows, effects) for effects in formula.random]
     if widths:
         random = _add_widths(random, categories)
@@ -216,7 +216,7 @@ def _select_categories(
     return rank[answer].astype(np.int8), categories, (warning,) * bool(unused)
 
 
-def _code_effects(
+def code_effects(
     rows: ModelRows, terms: Sequence[Term], answers: NDArray[np.int8], categories: Sequence[str]
 ) -> tuple[Coding, Codes, tuple[str, ...]]:
     """Return the columns of fixed effects on distinct rows, the row of each rating, and warnings of those dropped."""

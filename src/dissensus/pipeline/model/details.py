@@ -10,13 +10,13 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.pipeline.model.belief import CONSISTENCY, Belief, split_belief
-from dissensus.pipeline.model.divided_items import DividedItem, rank_items
 from dissensus.pipeline.model.design import NamedDesign
+from dissensus.pipeline.model.divided_items import DividedItem, rank_items
 from dissensus.pipeline.model.draws import ModelDraws
 from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws
 from dissensus.pipeline.model.predictive_checks import PredictiveCheck, check_predictions, list_axes
 from dissensus.pipeline.model.reliability import Reliability, study_reliability
-from dissensus.pipeline.model.term_tests import TermTest
+from dissensus.pipeline.model.term_tests import TermTest, test_terms
 from dissensus.pipeline.model.variance_shares import VarianceShare, share_variance
 from dissensus.schema.hints import format_list
 from dissensus.stats.multilevel.fit import OrdinalFit
@@ -70,7 +70,7 @@ def describe_model(
     variances = VarianceDraws.from_fit(fit, drawn.draws)
     checks = tuple(check_predictions(named, fit, drawn.draws, rng, confidence))
     return ModelDetails(
-        term_tests=(),
+        term_tests=tuple(test_terms(named, fit)),
         variance_shares=tuple(share_variance(facets, variances, fit, confidence)),
         reliability=tuple(study_reliability(facets, variances, confidence)),
         divided_items=rank_items(facets, drawn.draws, item_ids, link=fit.link, confidence=confidence),
@@ -86,8 +86,8 @@ def _warn_of_checks(checks: Sequence[PredictiveCheck]) -> Iterator[str]:
     failed = [check.check for check in checks if not check.passes]
     if failed:
         yield (
-            f"The model fails {len(failed)} of {len(checks)} predictive checks: new answers differ from those observed in "
-            f"{format_list(failed, MOST_NAMED)}."
+            f"The model fails {len(failed)} of {len(checks)} predictive checks: new answers differ from those "
+            f"observed in {format_list(failed, MOST_NAMED)}."
         )
 
 

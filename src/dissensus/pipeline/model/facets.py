@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.pipeline.model.contrasts import first_rows, fold_codes
 from dissensus.pipeline.model.columns import Owner
+from dissensus.pipeline.model.contrasts import first_rows, fold_codes
 from dissensus.pipeline.model.design import IDS, NamedDesign
 from dissensus.pipeline.model.prediction import Places, RaterCells, code_fixed, code_random, find_cells
 from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID

@@ -9,6 +9,7 @@ import polars as pl
 
 from dissensus.pipeline.model.contrasts import INTERCEPT
 from dissensus.pipeline.model.details import ModelDetails, list_details
+from dissensus.pipeline.model.details_page import list_grids
 from dissensus.pipeline.model.shares import PredictedShare, Predictions
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult
@@ -239,6 +240,8 @@ def model_page(model: MultilevelModel) -> Page:
     grids = [effects] * bool(model.effects) + [thresholds, random]
     if model.predictions is not None:
         grids.append(_share_grid(model.predictions, interval))
+    if model.details is not None:
+        grids += list_grids(model.details, interval)
     return Page("\n".join([*warnings, head]), tuple(grids), _notes(model))
 
 

@@ -140,10 +140,10 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     rng = np.random.default_rng(seed)
     drawn = draw_model(fit, draws, rng) if draws and (details or populations or rater_columns(named)) else None
     predictions = _predict(ratings, named, drawn, populations or {}, link=link, rng=rng, confidence=confidence)
-    answers = None
+    described = None
     if details and drawn is not None:
         item_ids = ratings.items[ITEM_ID].to_list()
-        answers = describe_model(named, fit, drawn, item_ids, rng=rng, confidence=confidence)
+        described = describe_model(named, fit, drawn, item_ids, rng=rng, confidence=confidence)
     return MultilevelModel(
         effects=tuple(_effects(named, fit, z)),
         thresholds=tuple(_thresholds(named, fit, z)),
@@ -153,7 +153,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
         n_parameters=fit.n_parameters,
         certificate=certificate,
         predictions=predictions,
-        details=answers,
+        details=described,
         formula=str(named.formula),
         link=link,
         base=dict(named.base),
@@ -169,9 +169,9 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
             *_warn_of_singular(fit),
             *_warn_of_approximation(certificate),
             *(predictions.warnings if predictions else ()),
-            *(answers.warnings if answers else ()),
+            *(described.warnings if described else ()),
         ),
-        notes=(*named.notes, *(predictions.notes if predictions else ()), *(answers.notes if answers else ())),
+        notes=(*named.notes, *(predictions.notes if predictions else ()), *(described.notes if described else ())),
         version=version("dissensus"),
     )
 

@@ -21,8 +21,8 @@ class GroupLikelihood:
         Places of the ratings in the layout, sorted by group, shape (N,).
     start
         First rating of each group, and their number, shape (G + 1,).
-    answers, groups
-        Category and group of each rating, shape (N,).
+    ratings, answers, groups
+        Place in the design, category and group of each rating, shape (N,).
     coefficients
         Coefficients of the effects on the location, shape (N, D).
     link
@@ -31,6 +31,7 @@ class GroupLikelihood:
 
     order: IntArray
     start: IntArray
+    ratings: IntArray
     answers: IntArray
     groups: IntArray
     coefficients: FloatArray
@@ -50,6 +51,7 @@ class GroupLikelihood:
         return cls(
             order=order,
             start=start.astype(np.int64),
+            ratings=ratings,
             answers=np.ascontiguousarray(likelihood.design.answers[ratings], np.int8),
             groups=term.groups[ratings],
             coefficients=values,

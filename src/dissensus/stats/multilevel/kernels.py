@@ -683,8 +683,8 @@ def fill_effect_likelihoods(
 ) -> None:
     """Fill the log-likelihood of each group's answers at candidate effects of this group, given all other effects.
 
-    Ratings are sorted by group. Shapes: `coefficients` (N, D) of the effects on the location; `candidates` (G, M, D), or
-    D + 1 with the effect on the log width last; `likelihoods` (G, M). `rest` are the predictors without these effects.
+    Ratings are sorted by group. Shapes: `coefficients` (N, D) of the effects on the location; `candidates` (G, M, D),
+    or D + 1 with the effect on the log width last; `likelihoods` (G, M). `rest` are the predictors without these.
     """
     location, width, centre, distances, link = rest
     n_location = coefficients.shape[1]
@@ -707,3 +707,17 @@ def fill_effect_likelihoods(
                     total += math.log(product)
                     product = 1.0
             likelihoods[g, m] = total + math.log(product)
+
+
+@compiled()
+def fill_slopes(answers: Any, point: Predictors, slopes: Any, weights: Any) -> None:
+    """Fill the derivative of each rating's log-likelihood by its location, and minus the second derivative."""
+    location, width, centre, distances, link = point
+    has_width = width.shape[0] > 0
+    for n in range(answers.shape[0]):
+        a, b, _, _, _, has_a, has_b = _boundaries(
+            answers[n], location[n], width[n] if has_width else 0.0, centre, distances
+        )
+        a1, b1, aa, ab, bb, _, _, _, _ = _third_order(link, a, b, has_a, has_b)
+        slopes[n] = -(a1 + b1)
+        weights[n] = -(aa + 2 * ab + bb)

@@ -79,7 +79,7 @@ def split_random(
     """Split the expected variance of random effects over crossed raters and items (Johnson 2014).
 
     https://doi.org/10.1111/2041-210X.12225. An effect of items that depends on the rater, as of a group on an item, has
-    an average over raters, which is a part of the items, and a rest, which is interaction; an effect of raters likewise.
+    an average over raters, which is a part of the items, and a rest, which is interaction; effects of raters likewise.
 
     Parameters
     ----------

@@ -1,0 +1,121 @@
+"""Details of a multilevel model as tables."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from dissensus.pipeline.model.details import ModelDetails
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
+
+MOST_ITEMS: Final = 10
+
+
+def list_grids(details: ModelDetails, interval: str) -> Iterator[Grid]:
+    """Yield a table of each kind of detail that the model has."""
+    if details.term_tests:
+        yield _test_grid(details)
+    yield _variance_grid(details, interval)
+    yield _reliability_grid(details, interval)
+    if details.divided_items:
+        yield _item_grid(details, interval)
+    yield _check_grid(details, interval)
+
+
+def _test_grid(details: ModelDetails) -> Grid:
+    return Grid(
+        ("term", "df", "Wald", "p", "likelihood ratio", "p", "LOO difference", "se"),
+        tuple(
+            (
+                escape_unprintable(row.term),
+                str(row.df),
+                format_short(row.wald, 2),
+                format_short(row.wald_p, 3),
+                format_short(row.likelihood_ratio, 2),
+                format_short(row.likelihood_ratio_p, 3),
+                format_short(row.loo_difference, 2),
+                format_short(row.loo_se, 2),
+            )
+            for row in details.term_tests
+        ),
+        "Each term beside all that do not contain it. LOO: predictive density of raters or items left out, with the term "
+        "less without it.",
+    )
+
+
+def _variance_grid(details: ModelDetails, interval: str) -> Grid:
+    belief = details.belief
+    return Grid(
+        ("component", "variance", "share", interval),
+        tuple(
+            (
+                escape_unprintable(row.component),
+                format_short(row.variance, 3),
+                format_short(row.share, 3),
+                _format_interval(row.ci_low, row.ci_high),
+            )
+            for row in details.variance_shares
+        ),
+        f"Within an item, {format_short(belief.stable)} of the variance are stable differences between raters, "
+        f"{format_short(belief.interaction)} are interactions of raters and items, and {format_short(belief.residual)} "
+        "are residual.",
+    )
+
+
+def _reliability_grid(details: ModelDetails, interval: str) -> Grid:
+    rows = [row for row in details.reliability if row.is_own or row.axis is None]
+    return Grid(
+        ("reliability", "raters", "same raters", interval, "other raters", interval),
+        tuple(
+            (
+                escape_unprintable(row.target if row.group is None else f"{row.target}: {row.group}"),
+                f"{row.n_raters:.3g}",
+                format_short(row.reliability, 3),
+                _format_interval(row.ci_low, row.ci_high),
+                format_short(row.dependability, 3),
+                _format_interval(row.dependability_ci_low, row.dependability_ci_high),
+            )
+            for row in rows
+        ),
+    )
+
+
+def _item_grid(details: ModelDetails, interval: str) -> Grid:
+    rows = details.divided_items[:MOST_ITEMS]
+    return Grid(
+        ("divided item", "group", "raters", "difference", interval, "false sign", "interaction", "false sign"),
+        tuple(
+            (
+                escape_unprintable(row.item_id),
+                escape_unprintable(f"{row.axis} = {row.group}"),
+                f"{row.n_raters:,}",
+                format_short(row.difference, 3),
+                _format_interval(row.ci_low, row.ci_high),
+                format_short(row.false_sign_rate, 3),
+                format_short(row.interaction, 3),
+                format_short(row.interaction_false_sign_rate, 3),
+            )
+            for row in rows
+        ),
+        f"The first {len(rows)} of {len(details.divided_items):,}: shares of the last answer in the group less those of "
+        "all others.",
+    )
+
+
+def _check_grid(details: ModelDetails, interval: str) -> Grid:
+    return Grid(
+        ("predictive check", "observed", "replicated", interval, "p", "passes"),
+        tuple(
+            (
+                escape_unprintable(row.check),
+                format_short(row.observed, 3),
+                format_short(row.replicated, 3),
+                f"{format_short(row.ci_low, 3)} to {format_short(row.ci_high, 3)}",
+                format_short(row.p, 3),
+                "yes" if row.passes else "no",
+            )
+            for row in details.predictive_checks
+        ),
+    )
+
+
+def _format_interval(low: float | None, high: float | None) -> str:
+    return UNKNOWN if low is None else f"{format_short(low)} to {format_short(high)}"
