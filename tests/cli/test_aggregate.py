@@ -177,3 +177,75 @@ def test_incompatible_options_are_refused(
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: ")
     assert says in done.stderr
+
+
+MODEL = "Q_overall ~ rater_race + (1|rater_id) + (1|item_id)"
+
+
+@pytest.fixture
+def populations(ratings_csv: Path, tmp_path: Path) -> tuple[str, ...]:
+    (tmp_path / "asian.csv").write_text("race,count\nAsian,3\n", encoding="utf-8")
+    (tmp_path / "mixed.csv").write_text("column,level,count\nrace,Black,1\nrace,White,4\n", encoding="utf-8")
+    return ("--population", "asian.csv", "--population", "mixed.csv", "--draws", "60")
+
+
+def test_poststratified_labels_are_those_of_model(
+    run: RunCommand, ratings_csv: Path, populations: tuple[str, ...]
+) -> None:
+    words = (*populations, "--seed", "3", "--format", "json")
+    labels = json.loads(run("aggregate", ratings_csv, "--rule", "poststratified", "--model", MODEL, *words).stdout)
+    model = json.loads(run("model", ratings_csv, "--formula", MODEL, *words).stdout)
+    assert labels == {name: model[name] for name in labels}
+    assert {row["population"] for row in labels["labels"]} == {"asian", "mixed"}
+    assert labels["changed_labels"] == [row["item_id"] for row in labels["changed_items"]]
+
+
+def test_poststratified_tables_have_a_line_for_each_item_and_population(
+    run: RunCommand, ratings_csv: Path, populations: tuple[str, ...], tmp_path: Path
+) -> None:
+    words = ("--rule", "poststratified", "--model", MODEL, *populations)
+    assert run("aggregate", ratings_csv, *words, "-o", "labels.csv").returncode == 0
+    table = pl.read_csv(tmp_path / "labels.csv")
+    n_items = pl.read_csv(ratings_csv)["item_id"].n_unique()
+    assert table.height == 2 * n_items
+    assert table.columns[:5] == ["item_id", "population", "label", "probability", "No"]
+    assert table.select((pl.col("No") + pl.col("Unsure") + pl.col("Yes") - 1).abs().max()).item() < 1e-9
+    shown = run("aggregate", ratings_csv, *words).stdout
+    assert f"of {n_items} items change sides" in shown
+    assert "P(label)" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--rule", "poststratified"), "Poststratified labels need a multilevel model: --model FORMULA"),
+        (("--rule", "poststratified", "--model", MODEL), "Poststratified labels need a population: --population FILE"),
+        (
+            ("--rule", "poststratified", "--model", "Q_overall ~ (1|rater_id)", "--population", "asian.csv"),
+            "The formula has no attribute of raters",
+        ),
+        (
+            ("--rule", "poststratified", "--model", MODEL, "--population", "unknown.csv"),
+            "The population 'unknown' has 'Asien' in rater_race, and no modelled rater has. Did you mean 'Asian'?",
+        ),
+        (("--rule", "poststratified", "--model", "AD", "--population", "asian.csv"), "There is no preset 'AD'."),
+        (("--model", MODEL), "--model applies to --rule poststratified, not to --rule soft."),
+        (
+            ("--rule", "poststratified", "--model", MODEL, "--population", "asian.csv", "--by", "race"),
+            "--by applies to soft labels and pluralities",
+        ),
+    ],
+)
+def test_faults_of_poststratified_labels(
+    run: RunCommand,
+    ratings_csv: Path,
+    populations: tuple[str, ...],
+    tmp_path: Path,
+    words: tuple[str, ...],
+    says: str,
+) -> None:
+    assert populations
+    (tmp_path / "unknown.csv").write_text("race,count\nAsien,3\n", encoding="utf-8")
+    done = run("aggregate", ratings_csv, *words)
+    assert done.returncode != 0
+    assert says in done.stderr

@@ -92,10 +92,16 @@ def test_items_that_change_their_label_are_named(model: MultilevelModel) -> None
     expected = [
         item for item in sorted({item for item, _ in labels}) if len({labels[item, name] for name in names}) > 1
     ]
-    assert sorted(model.predictions.changed) == expected
+    changed = model.predictions.changed
+    assert sorted(item.item_id for item in changed) == expected
     assert expected
+    assert all(item.labels == {name: labels[item.item_id, name] for name in names} for item in changed)
+    certainties = [item.probability for item in changed]
+    assert certainties == sorted(certainties, reverse=True)
+    assert certainties[0] > 0.5
     document = model.to_dict()
-    assert document["changed_labels"] == list(model.predictions.changed)
+    assert document["changed_labels"] == [item.item_id for item in changed]
+    assert document["changed_items"][0]["text"] is None
     assert {row["group"] for row in document["populations"]} == names
 
 

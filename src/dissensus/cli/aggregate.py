@@ -3,12 +3,23 @@
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import polars as pl
 import typer
 
 from dissensus.cli import result_writer
+from dissensus.cli.model_options import (
+    BaseOption,
+    DrawsOption,
+    LinkOption,
+    ModelOption,
+    ModelOptions,
+    PopulationOption,
+    WidthsOption,
+    split_model,
+)
 from dissensus.cli.ratings_options import with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
@@ -28,6 +39,7 @@ class Rule(StrEnum):
     DAWID_SKENE = "dawid-skene"
     MACE = "mace"
     GLAD = "glad"
+    POSTSTRATIFIED = "poststratified"
 
 
 MODELS: Mapping[Rule, Method] = {Rule.DAWID_SKENE: "dawid-skene", Rule.MACE: "mace", Rule.GLAD: "glad"}
@@ -40,7 +52,8 @@ def aggregate(
         Rule,
         typer.Option(
             help="soft: share of each answer. plurality: the most frequent. dices: each rater's overall answers, from "
-            "the detailed questions. Others: models that treat disagreement as error."
+            "the detailed questions. poststratified: those that a population would give, by a multilevel model. "
+            "Others: models that treat disagreement as error."
         ),
     ] = Rule.SOFT,
     by: Annotated[str | None, typer.Option(metavar="AXIS", help="Labels of each group of an axis.")] = None,
@@ -52,7 +65,15 @@ def aggregate(
         str | None,
         typer.Option(metavar="N[,N…]", help="Agreement and differences of groups with N raters of each group of --by."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of mace, and of draws of raters per group.")] = 0,
+    model: ModelOption = None,
+    population: PopulationOption = None,
+    base: BaseOption = None,
+    link: LinkOption = "probit",
+    widths: WidthsOption = False,
+    draws: DrawsOption = 400,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Seed of mace, of draws of raters per group, and of poststratified.")
+    ] = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
@@ -64,6 +85,19 @@ def aggregate(
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """
     _refuse(rule, by, raters_per_item, raters_per_group)
+    options = ModelOptions(
+        **(split_model(model) if model else {}),
+        base=base,
+        link=link,
+        widths=widths,
+        population=population,
+        draws=draws,
+        seed=seed,
+    )
+    if rule is Rule.POSTSTRATIFIED:
+        _poststratify(ratings, options, format, output)
+        return
+    _refuse_model(rule, options)
     table = ratings(all_questions=rule is Rule.DICES)
     question, kind = table.questions[0], result_writer.choose_format(format, output)
     notes = table.notes
@@ -80,9 +114,9 @@ def aggregate(
             else _text(result.curve if kind is Format.TABLE else result.labels, kind)
         )
     elif rule in MODELS:
-        model = stage.label_model(table, question, method=MODELS[rule], seed=seed)
-        text = model.to_json() if kind is Format.JSON else _text(model.labels, kind)
-        notes = (*notes, *model.notes, _caveat(model))
+        fit = stage.label_model(table, question, method=MODELS[rule], seed=seed)
+        text = fit.to_json() if kind is Format.JSON else _text(fit.labels, kind)
+        notes = (*notes, *fit.notes, _caveat(fit))
     elif rule is Rule.DICES:
         text = _text(stage.overall_answers(table), kind)
     else:
@@ -105,6 +139,37 @@ def _refuse(rule: Rule, by: str | None, raters_per_item: str | None, raters_per_
                 f"{option} applies to soft labels and pluralities, not to --rule {rule}. Leave it out, or keep one "
                 "group of raters with --where COLUMN=VALUE."
             )
+
+
+def _refuse_model(rule: Rule, options: ModelOptions) -> None:
+    """Refuse options of multilevel models for other rules."""
+    if set_options := options.list_changed():
+        raise InvalidInput(
+            f"{set_options[0]} applies to --rule poststratified, not to --rule {rule}. Leave it out, or name "
+            "that rule."
+        )
+
+
+def _poststratify(
+    reading: Callable[..., Ratings],
+    options: ModelOptions,
+    format: Format | None,
+    output: Path | None,  # noqa: A002
+) -> None:
+    """Write the labels that populations would give."""
+    from dissensus.pipeline.model.population_labels import population_labels_json, population_page, tabulate_labels
+
+    options.require_populations()
+    kind = result_writer.choose_format(format, output)
+    result = options.fit(options.read(reading))
+    if kind is Format.TABLE:
+        result_writer.write_pages([population_page(result)], output)
+        return
+    for line in (*(f"Warning: {text}" for text in result.warnings), *(f"Note: {text}" for text in result.notes)):
+        typer.echo(line, err=True)
+    result_writer.write_text(
+        population_labels_json(result) if kind is Format.JSON else result_writer.to_csv(tabulate_labels(result)), output
+    )
 
 
 def _numbers(option: str, text: str) -> list[int]:

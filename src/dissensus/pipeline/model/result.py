@@ -17,6 +17,9 @@ from dissensus.stats.multilevel.fit import Integration, Link
 
 SCHEMA_VERSION: Final = 1
 AXES: Final = "*"
+MOST_CHANGED: Final = 10
+"""Items that change sides which the table shows."""
+EXCERPT: Final = 60
 SMALL_EFFECT: Final = 0.05
 LARGE_EFFECT: Final = 0.30
 """Effects of practical significance and large ones, in standard deviations of the latent error (Homan et al. 2023)."""
@@ -188,7 +191,8 @@ def _predicted(predictions: Predictions | None) -> dict[str, Any]:
         "shares": [asdict(row) for row in shares if row.axis is not None],
         "populations": [asdict(row) for row in shares if row.axis is None],
         "labels": [asdict(row) for row in predictions.labels] if predictions else [],
-        "changed_labels": list(predictions.changed) if predictions else [],
+        "changed_labels": [item.item_id for item in predictions.changed] if predictions else [],
+        "changed_items": [asdict(item) for item in predictions.changed] if predictions else [],
     }
 
 
@@ -240,6 +244,7 @@ def model_page(model: MultilevelModel) -> Page:
     grids = [effects] * bool(model.effects) + [thresholds, random]
     if model.predictions is not None:
         grids.append(_share_grid(model.predictions, interval))
+        grids += changed_grids(model.predictions)
     if model.details is not None:
         grids += list_grids(model.details, interval)
     return Page("\n".join([*warnings, head]), tuple(grids), _notes(model))
@@ -269,6 +274,40 @@ def _share_grid(predictions: Predictions, interval: str) -> Grid:
         ),
         f"Intervals are of {answers[-1]!r}; differences are from the group with the most raters.",
     )
+
+
+def changed_grids(predictions: Predictions) -> list[Grid]:
+    """Return the items that have another label in another population as a grid; none for fewer than two."""
+    names = list(dict.fromkeys(row.population for row in predictions.labels))
+    if len(names) < 2:
+        return []
+    n_items = len({row.item_id for row in predictions.labels})
+    caption = f"{len(predictions.changed):,} of {format_count(n_items, 'item')} change sides"
+    rest = len(predictions.changed) - MOST_CHANGED
+    lines = tuple(
+        (
+            escape_unprintable(item.item_id),
+            *(escape_unprintable(item.labels[name]) for name in names),
+            format_short(item.probability),
+            _excerpt(item.text),
+        )
+        for item in predictions.changed[:MOST_CHANGED]
+    )
+    return [
+        Grid(
+            ("item that changes sides", *map(escape_unprintable, names), "P(labels differ)", "text"),
+            lines,
+            f"{caption}; {rest:,} less certain ones are only in the JSON." if rest > 0 else f"{caption}.",
+        )
+    ]
+
+
+def _excerpt(text: str | None) -> str:
+    """Return the beginning of a text on one line."""
+    if text is None:
+        return UNKNOWN
+    line = escape_unprintable(" ".join(text.split()))
+    return line if len(line) <= EXCERPT else line[: EXCERPT - 1].rstrip() + "…"
 
 
 def _notes(model: MultilevelModel) -> tuple[str, ...]:

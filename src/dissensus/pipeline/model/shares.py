@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dissensus.pipeline.model.changed_items import ChangedItem, find_changed_items
 from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.draws import ModelDraws
 from dissensus.pipeline.model.population import Population, extend_cells, group_populations
@@ -59,7 +60,7 @@ class Predictions:
 
     shares: tuple[PredictedShare, ...]
     labels: tuple[PredictedLabel, ...]
-    changed: tuple[str, ...]
+    changed: tuple[ChangedItem, ...]  # The most certain first
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     pareto_k: float
@@ -87,7 +88,7 @@ def predict_populations(
     weights = np.array([population.weights for population in every]).reshape(len(every), len(cells))
     total = np.zeros((len(drawn), len(every), len(named.categories)))
     labels: list[PredictedLabel] = []
-    changed: list[str] = []
+    changed: list[ChangedItem] = []
     n_items = 0
     items, notes = _choose_items(named, len(drawn) * len(cells), rng, every=bool(populations))
     for block, shares in predict_items(named, drawn.draws, cells, items, link=link):
@@ -103,12 +104,12 @@ def predict_populations(
                 for place, population in enumerate(populations)
             ]
             labels += [label for part in parts for label in part]
-            first = [{label.item_id: label.label for label in part} for part in parts]
-            changed += [item for item in ids if len({names[item] for names in first}) > 1]
+            names = [population.name for population in populations]
+            changed += find_changed_items(ids, names, answers[:, len(groups) :], named.categories)
     return Predictions(
         shares=tuple(_describe(every, total / n_items, named.categories, confidence)),
         labels=tuple(labels),
-        changed=tuple(changed),
+        changed=tuple(sorted(changed, key=lambda item: -item.probability)),
         warnings=(*drawn.warn(), *_warn_of_cells(named, cells, populations)),
         notes=(*notes, *drawn.describe()),
         pareto_k=drawn.importance.pareto_k,

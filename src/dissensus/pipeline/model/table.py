@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from statistics import NormalDist
 from typing import Final
@@ -10,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.model.changed_items import read_rated_texts
 from dissensus.pipeline.model.contrasts import INTERCEPT, EffectName
 from dissensus.pipeline.model.design import NamedDesign, build_design
 from dissensus.pipeline.model.details import describe_model
@@ -289,7 +291,9 @@ def _predict(
     if drawn is None or not (populations or rater_columns(named)):
         return None
     item_ids = ratings.items[ITEM_ID].to_list()
-    return predict_populations(named, drawn, item_ids, populations, link=link, rng=rng, confidence=confidence)
+    result = predict_populations(named, drawn, item_ids, populations, link=link, rng=rng, confidence=confidence)
+    texts = read_rated_texts(ratings, [item.item_id for item in result.changed])
+    return replace(result, changed=tuple(replace(item, text=texts.get(item.item_id)) for item in result.changed))
 
 
 def _warn_of_approximation(certificate: ModelCertificate | None) -> Iterator[str]:

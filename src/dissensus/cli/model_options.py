@@ -1,0 +1,172 @@
+"""Options of multilevel models, for `model` and for commands that fit one beside other work."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dissensus.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from functools import partial
+
+    import polars as pl
+
+    from dissensus.pipeline.model import MultilevelModel
+    from dissensus.schema.ratings.table import Ratings
+
+MODEL = "Multilevel model"
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORMULA|PRESET",
+        help='Multilevel model, such as "Q_overall ~ race * gender + (1|rater_id) + (1|item_id)" or AD-intersectional; '
+        "see dissensus model.",
+        rich_help_panel=MODEL,
+    ),
+]
+BaseOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=LEVEL",
+        help="First level, with which others are compared; repeatable.",
+        rich_help_panel=MODEL,
+    ),
+]
+LinkOption = Annotated[
+    Literal["probit", "logit"],
+    typer.Option(help="Distribution of the latent error: normal or logistic.", rich_help_panel=MODEL),
+]
+WidthsOption = Annotated[
+    bool,
+    typer.Option("--widths", help="Give each rater distances between thresholds of their own.", rich_help_panel=MODEL),
+]
+PopulationOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Population to predict answers of: counts of crossed groups, or margins (column, level, count); "
+        "repeatable.",
+        rich_help_panel=MODEL,
+    ),
+]
+DrawsOption = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Draws for the certificate and for predicted shares; 0 for neither.",
+        rich_help_panel=MODEL,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """Options of a multilevel model as a command gets them."""
+
+    formula: str | None = None
+    preset: str | None = None
+    base: Sequence[str] | None = None
+    link: Literal["probit", "logit"] = "probit"
+    widths: bool = False
+    population: Sequence[Path] | None = None
+    draws: int = 400
+    details: bool = False
+    confidence: float = 0.95
+    seed: int = 0
+
+    def list_changed(self) -> list[str]:
+        """Return the options that differ from their defaults, as they are written; the seed is not counted."""
+        names = {"formula": "--model", "preset": "--model"}
+        return [
+            names.get(field.name, f"--{field.name}")
+            for field in fields(self)
+            if field.name != "seed" and (getattr(self, field.name) or None) != (field.default or None)
+        ]
+
+    def require_populations(self) -> None:
+        """Refuse a lack of a model or of populations."""
+        if self.formula is None and self.preset is None:
+            raise InvalidInput(
+                "Poststratified labels need a multilevel model: --model FORMULA, such as "
+                '"Q_overall ~ race * gender + (1|rater_id) + (1|item_id)", or a preset, such as AD-intersectional.'
+            )
+        if not self.population:
+            raise InvalidInput(
+                "Poststratified labels need a population: --population FILE, a table of counts of crossed groups "
+                "(a column for each attribute of raters in the model, and count), or of margins (column, level, count)."
+            )
+
+    def read(self, reading: "partial[Ratings]") -> "Ratings":
+        """Read the ratings with the response of the formula as their question."""
+        from dissensus.schema.formula import parse_formula
+
+        return _read_response(reading, None if self.formula is None else parse_formula(self.formula).response)
+
+    def fit(self, ratings: "Ratings") -> "MultilevelModel":
+        """Fit the model to ratings."""
+        from dissensus.pipeline.model import fit_model
+
+        return fit_model(
+            ratings,
+            self.formula,
+            preset=self.preset,
+            base=split_base(self.base),
+            link=self.link,
+            widths=self.widths,
+            confidence=self.confidence,
+            populations=read_populations(self.population or ()),
+            details=self.details,
+            draws=self.draws,
+            seed=self.seed,
+        )
+
+
+def split_model(text: str) -> dict[str, str]:
+    """Return the value of --model as a formula, which has a ~, or else as a preset."""
+    return {"formula" if "~" in text else "preset": text}
+
+
+def _read_response(reading: "partial[Ratings]", response: str | None) -> "Ratings":
+    """Read the ratings with the response of the formula as their question."""
+    if response is None:
+        return reading()
+    options = reading.keywords
+    for name in ("question", "answer"):
+        if options[name] not in (None, response):
+            raise InvalidInput(
+                f"--{name} is {options[name]} and the formula's response is {response}; the formula names the answers, "
+                f"so leave --{name} out."
+            )
+    return reading() if options["answer"] else reading(question=response)
+
+
+def read_populations(paths: Sequence[Path]) -> "dict[str, pl.DataFrame]":
+    """Read tables of populations, named by their files."""
+    from dissensus.files.raw.table_reader import read_frame
+
+    populations: dict[str, pl.DataFrame] = {}
+    for path in paths:
+        if path.stem in populations:
+            raise InvalidInput(
+                f"Two population files are named {path.stem!r}, and a population has the name of its file. Rename one."
+            )
+        populations[path.stem] = read_frame(path)
+    return populations
+
+
+def split_base(texts: Sequence[str] | None) -> dict[str, str]:
+    """Parse the values of --base: COLUMN=LEVEL."""
+    base: dict[str, str] = {}
+    for text in texts or ():
+        column, equals, level = text.partition("=")
+        if not equals or not column.strip() or not level.strip():
+            raise InvalidInput(f'--base {text!r} is not COLUMN=LEVEL, such as "rater_race=White".')
+        if column.strip() in base:
+            raise InvalidInput(f"--base names {column.strip()!r} twice. Name one level of it.")
+        base[column.strip()] = level.strip()
+    return base
