@@ -95,7 +95,7 @@ def aggregate(
         seed=seed,
     )
     if rule is Rule.POSTSTRATIFIED:
-        _poststratify(ratings, options, format, output)
+        _poststratify(ratings, options, result_writer.choose_format(format, output), output)
         return
     _refuse_model(rule, options)
     table = ratings(all_questions=rule is Rule.DICES)
@@ -145,22 +145,15 @@ def _refuse_model(rule: Rule, options: ModelOptions) -> None:
     """Refuse options of multilevel models for other rules."""
     if set_options := options.list_changed():
         raise InvalidInput(
-            f"{set_options[0]} applies to --rule poststratified, not to --rule {rule}. Leave it out, or name "
-            "that rule."
+            f"{set_options[0]} applies to --rule poststratified, not to --rule {rule}. Leave it out, or name that rule."
         )
 
 
-def _poststratify(
-    reading: Callable[..., Ratings],
-    options: ModelOptions,
-    format: Format | None,
-    output: Path | None,  # noqa: A002
-) -> None:
+def _poststratify(reading: Callable[..., Ratings], options: ModelOptions, kind: Format, output: Path | None) -> None:
     """Write the labels that populations would give."""
     from dissensus.pipeline.model.population_labels import population_labels_json, population_page, tabulate_labels
 
     options.require_populations()
-    kind = result_writer.choose_format(format, output)
     result = options.fit(options.read(reading))
     if kind is Format.TABLE:
         result_writer.write_pages([population_page(result)], output)

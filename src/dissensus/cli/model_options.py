@@ -88,6 +88,11 @@ class ModelOptions:
             if field.name != "seed" and (getattr(self, field.name) or None) != (field.default or None)
         ]
 
+    def refuse_all(self) -> None:
+        """Refuse options of a model where none is named."""
+        if names := self.list_changed():
+            raise InvalidInput(f"{names[0]} is an option of --model FORMULA|PRESET. Name a model, or leave it out.")
+
     def require_populations(self) -> None:
         """Refuse a lack of a model or of populations."""
         if self.formula is None and self.preset is None:

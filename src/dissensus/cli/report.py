@@ -10,6 +10,16 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.lazy_group import LazyCommand
+from dissensus.cli.model_options import (
+    BaseOption,
+    DrawsOption,
+    LinkOption,
+    ModelOption,
+    ModelOptions,
+    PopulationOption,
+    WidthsOption,
+    split_model,
+)
 from dissensus.cli.options import (
     GROUPS,
     AgainstOption,
@@ -86,6 +96,12 @@ def report(
             rich_help_panel=PAGE,
         ),
     ] = None,
+    model: ModelOption = None,
+    base: BaseOption = None,
+    link: LinkOption = "probit",
+    widths: WidthsOption = False,
+    population: PopulationOption = None,
+    draws: DrawsOption = 400,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.", rich_help_panel=PAGE)] = None,
     reviews: ReviewsOption = None,
     success_from: SuccessOption = None,
@@ -102,8 +118,21 @@ def report(
     result_writer.check_page_output(output)
     if figures is not None:
         result_writer.check_folder_name("--figures", figures)
+    options = ModelOptions(
+        **(split_model(model) if model else {}),
+        base=base,
+        link=link,
+        widths=widths,
+        population=population,
+        draws=draws,
+        seed=seed,
+    )
+    if model is None:
+        options.refuse_all()
     one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     ratings = reading(all_questions=not one_question, exclude_flagged=False)
+    flagged_excluded = reading.keywords["exclude_flagged"]
+    fit = options.fit(ratings.exclude_flagged() if flagged_excluded else ratings) if model else None
     with result_writer.progress_bar("Analysing") as progress:
         page = build(
             ratings,
@@ -112,7 +141,7 @@ def report(
             by_item=by_item or (),
             level=level,
             against=against,
-            exclude_flagged=reading.keywords["exclude_flagged"],
+            exclude_flagged=flagged_excluded,
             permutations=permutations,
             permute_within=permute_within,
             bootstrap=bootstrap,
@@ -124,6 +153,7 @@ def report(
             contested=contested,
             text=text is not False,
             title=title,
+            model=fit,
             command=shlex.join(["dissensus", *sys.argv[1:]]),
             progress=progress,
         )

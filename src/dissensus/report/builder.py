@@ -11,6 +11,7 @@ from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergen
 from dissensus.pipeline.analyse.item_attributes import resolve_item_attributes
 from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.table import resolve_axes, resolve_share, run_analysis
+from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
@@ -53,6 +54,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     contested: int = 10,
     text: bool = True,
     title: str | None = None,
+    model: MultilevelModel | None = None,
     command: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -80,6 +82,8 @@ def build(  # noqa: PLR0913 - options are keyword-only
         Show their texts, folded behind a content warning.
     title
         The title of the report.
+    model
+        A multilevel model of these ratings, which gets sections of its own; see `fit_model`.
     command
         Command that made it; by default the call of this function.
     progress
@@ -109,6 +113,11 @@ def build(  # noqa: PLR0913 - options are keyword-only
     >>> report["answers-gender"].table.columns
     ['group', 'n_ratings', 'share of No', 'share of Unsure', 'share of Yes']
     """
+    if model is not None and suppress_below:
+        raise InvalidInput(
+            "A multilevel model has an effect of each group, also of the smallest, so it does not go with "
+            "suppress_below (--suppress-below). Leave out one of the two."
+        )
     question = ratings.resolve_question(question)
     analysed = ratings.exclude_flagged() if exclude_flagged else ratings
     axes, skipped = _choose_axes(analysed, by)
@@ -146,6 +155,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
         divergences={axis: _divergence(analysed, analysis, axis) for axis in settings.axes},
         options=options,
         skipped=skipped,
+        model=model,
     )
     _check_against(source)
     built = build_sections(source)

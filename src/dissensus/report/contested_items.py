@@ -1,7 +1,8 @@
 """Contested items: those with the largest entropy, with the answers of each group."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -145,8 +146,13 @@ def _contested_item(
             HeadedRows([block for block, _ in blocks], width), shares.tolist(), list_bar_parts(scale)
         ),
     )
-    context, response = (row.get(name) if text else None for name in ("context", "response"))
-    if text and context is None and response is None:
-        parts = [value for name, value in row.items() if name.startswith(ITEM_TEXT) and value is not None]
-        response = "\n\n".join(parts) or None
+    context, response = read_passages(row) if text else (None, None)
     return ContestedItems(figure=figure, context=context, response=response)
+
+
+def read_passages(row: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return the context and the rated response of an item, or its other texts as the response."""
+    context, response = row.get("context"), row.get("response")
+    if context is None and response is None:
+        response = "\n\n".join(row[name] for name in row if name.startswith(ITEM_TEXT) and row[name] is not None)
+    return context, response or None

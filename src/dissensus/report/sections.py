@@ -10,6 +10,7 @@ from dissensus.errors import DissensusError, InvalidInput, NotFound, UndefinedEs
 from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
 from dissensus.pipeline.analyse import Analysis, GroupDivergence
 from dissensus.pipeline.analyse import rater_curve as compute_rater_curve
+from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
 from dissensus.report.contested_items import ContestedItems, contested
@@ -21,6 +22,7 @@ from dissensus.report.figures.gold import gold
 from dissensus.report.figures.item_attributes import item_attribute, item_gaps
 from dissensus.report.figures.items import degree, topics
 from dissensus.report.figures.labels import entropy, soft_labels
+from dissensus.report.figures.multilevel import divided_items, effects, predicted_shares, predictive_checks
 from dissensus.report.figures.null import null
 from dissensus.report.figures.rater_curve import rater_curve
 from dissensus.report.figures.raters import raters
@@ -28,6 +30,16 @@ from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.times import times
 from dissensus.report.figures.vetting import evidence
 from dissensus.report.groups import DisplayedGroups, groups_of_axes, number_repeated_names
+from dissensus.report.multilevel import (
+    changed_items,
+    changed_texts,
+    divided_texts,
+    estimates,
+    model_warnings,
+    reliability,
+    term_tests,
+    variance_shares,
+)
 from dissensus.report.tables import Disclosure, ReportTable, dataset, of_groups, pool, times_of_groups
 from dissensus.schema.ratings.columns import CROSS, GOLD, ITEM_TEXT, PLATINUM, REST, TEXTS
 from dissensus.schema.ratings.table import Ratings
@@ -82,6 +94,7 @@ class ReportInput:
     divergences: Mapping[str, GroupDivergence | str]
     options: ReportOptions
     skipped: tuple[str, ...]  # Reason for each axis that is not shown by default
+    model: MultilevelModel | None = None
 
     @property
     def question(self) -> str:
@@ -174,6 +187,7 @@ def _sections(source: ReportInput) -> tuple[Section, ...]:
         _gold(source),
         _labels(source),
         _contested(source),
+        *_multilevel(source),
         *_vetting_and_filter(source),
     )
 
@@ -332,6 +346,55 @@ def _explain_no_contested(source: ReportInput, most: Sequence[ContestedItems]) -
         yield "On no item do answers differ."
     elif not any(name in TEXTS or name.startswith(ITEM_TEXT) for name in source.analysed.items.columns):
         yield "The texts of the items are not read; --text-column COLUMN names theirs, or --items FILE joins them."
+
+
+def _multilevel(source: ReportInput) -> Iterator[Section]:
+    """Yield the sections on the multilevel model, if one was fitted."""
+    model = source.model
+    if model is None:
+        return
+    yield _model(model)
+    if model.predictions is not None and model.predictions.labels:
+        lead = "What populations would say that have other shares of groups than the raters: multilevel regression and "
+        parts = SectionParts()
+        parts.add(lambda: predicted_shares(model, None))
+        parts.add(lambda: changed_items(model))
+        if source.options.text and model.predictions.changed:
+            parts.add(lambda: changed_texts(source.analysed, model))
+        yield Section(
+            "populations",
+            "Labels of populations",
+            f"{lead}poststratification.",
+            tuple(parts.parts),
+            tuple(parts.absent),
+        )
+    if model.details is None:
+        return
+    divided, checks = SectionParts(), SectionParts()
+    divided.add(lambda: divided_items(model))
+    if source.options.text and model.details.divided_items:
+        divided.add(lambda: divided_texts(source.analysed, model))
+    lead = "Items on which groups would answer differently, shrunk towards the difference on the average item."
+    yield Section("divided", "Divided items", lead, tuple(divided.parts), tuple(divided.absent))
+    checks.add(lambda: predictive_checks(model))
+    lead = "New answers that the model predicts for the same raters and items, against those observed."
+    yield Section("checks", "Checks of the model", lead, tuple(checks.parts), tuple(checks.absent))
+
+
+def _model(model: MultilevelModel) -> Section:
+    parts = SectionParts()
+    if model.warnings:
+        parts.add(lambda: model_warnings(model))
+    parts.add(lambda: effects(model))
+    shares = model.predictions.shares if model.predictions else ()
+    for axis in dict.fromkeys(row.axis for row in shares if row.axis is not None):
+        parts.add(lambda axis=axis: predicted_shares(model, axis))  # type: ignore[misc]
+    parts.add(lambda: estimates(model))
+    if model.details is not None:
+        for table in (term_tests, variance_shares, reliability):
+            parts.add(lambda table=table, details=model.details: table(details))  # type: ignore[misc]
+    lead = "Who answers higher, all else being equal, and how far raters and items differ beyond that."
+    return Section("model", "Multilevel model", lead, tuple(parts.parts), tuple(parts.absent))
 
 
 def _vetting_and_filter(source: ReportInput) -> Iterator[Section]:

@@ -204,6 +204,17 @@ def model_page(model: MultilevelModel) -> Page:
         f"{sizes[0]} of {sizes[1]} by {format_count(model.n_raters, 'rater')}. Cumulative {model.link} model: "
         f"{model.formula}"
     )
+    grids = estimate_grids(model)
+    if model.predictions is not None:
+        grids.append(share_grid(model.predictions, model.confidence))
+        grids += changed_grids(model.predictions)
+    if model.details is not None:
+        grids += list_grids(model.details, f"{100 * model.confidence:g} % interval")
+    return Page("\n".join([*warnings, head]), tuple(grids), describe_fit(model))
+
+
+def estimate_grids(model: MultilevelModel) -> list[Grid]:
+    """Return effects, thresholds and standard deviations as grids."""
     interval = f"{100 * model.confidence:g} % interval"
     effects = Grid(
         ("effect", "estimate", "se", interval, "P(direction)", f"P(>{format_short(LARGE_EFFECT)})"),
@@ -241,17 +252,12 @@ def model_page(model: MultilevelModel) -> Page:
             for row in model.deviations
         ),
     )
-    grids = [effects] * bool(model.effects) + [thresholds, random]
-    if model.predictions is not None:
-        grids.append(_share_grid(model.predictions, interval))
-        grids += changed_grids(model.predictions)
-    if model.details is not None:
-        grids += list_grids(model.details, interval)
-    return Page("\n".join([*warnings, head]), tuple(grids), _notes(model))
+    return [effects] * bool(model.effects) + [thresholds, random]
 
 
-def _share_grid(predictions: Predictions, interval: str) -> Grid:
+def share_grid(predictions: Predictions, confidence: float) -> Grid:
     """Return predicted shares of the last answer, by group of a single attribute and by population."""
+    interval = f"{100 * confidence:g} % interval"
     answers = list(dict.fromkeys(row.answer for row in predictions.shares))
     rows: dict[tuple[str | None, str], list[PredictedShare]] = {}
     for row in predictions.shares:
@@ -276,7 +282,7 @@ def _share_grid(predictions: Predictions, interval: str) -> Grid:
     )
 
 
-def changed_grids(predictions: Predictions) -> list[Grid]:
+def changed_grids(predictions: Predictions, *, text: bool = True) -> list[Grid]:
     """Return the items that have another label in another population as a grid; none for fewer than two."""
     names = list(dict.fromkeys(row.population for row in predictions.labels))
     if len(names) < 2:
@@ -289,13 +295,18 @@ def changed_grids(predictions: Predictions) -> list[Grid]:
             escape_unprintable(item.item_id),
             *(escape_unprintable(item.labels[name]) for name in names),
             format_short(item.probability),
-            _excerpt(item.text),
+            *([_excerpt(item.text)] if text else []),
         )
         for item in predictions.changed[:MOST_CHANGED]
     )
     return [
         Grid(
-            ("item that changes sides", *map(escape_unprintable, names), "P(labels differ)", "text"),
+            (
+                "item that changes sides",
+                *map(escape_unprintable, names),
+                "P(labels differ)",
+                *(["text"] if text else []),
+            ),
             lines,
             f"{caption}; {rest:,} less certain ones are only in the JSON." if rest > 0 else f"{caption}.",
         )
@@ -310,7 +321,8 @@ def _excerpt(text: str | None) -> str:
     return line if len(line) <= EXCERPT else line[: EXCERPT - 1].rstrip() + "…"
 
 
-def _notes(model: MultilevelModel) -> tuple[str, ...]:
+def describe_fit(model: MultilevelModel) -> tuple[str, ...]:
+    """Return first levels, units, log-likelihood and certificate in sentences, then the notes of a model."""
     base = ", ".join(f"{name} = {escape_unprintable(level)}" for name, level in model.base.items()) or UNKNOWN
     unit = "standard deviations of the latent error" if model.link == "probit" else "log-odds"
     return (

@@ -1,0 +1,257 @@
+"""Figures of a multilevel model: effects, predicted shares, items that divide groups, predictive checks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Protocol
+
+import polars as pl
+
+from dissensus.errors import NotFound, UndefinedEstimate
+from dissensus.pipeline.model import ModelEffect, MultilevelModel
+from dissensus.pipeline.model.divided_items import DividedItem
+from dissensus.pipeline.model.predictive_checks import PredictiveCheck
+from dissensus.pipeline.model.shares import PredictedShare
+from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
+from dissensus.report.figure import Figure
+from dissensus.report.figures.means import LOOKS, MeanRow, MeanRows, ScaleStyle, draw_means
+from dissensus.report.groups import EVERYBODY, format_axis, format_percent, join_with_and, make_slug
+from dissensus.report.layout import concat_vertically
+from dissensus.schema.ratings.columns import CROSSED, RATER_PREFIX
+from dissensus.stats.cluster_bootstrap import BootstrapEstimate
+
+MOST_NAMED: Final = 3
+"""Effects or groups that a reading names."""
+MOST_DIVIDED: Final = 20
+"""Items that a figure shows."""
+GAP: Final = 16
+
+
+class _Interval(Protocol):
+    @property
+    def ci_low(self) -> float: ...
+    @property
+    def ci_high(self) -> float: ...
+
+
+def _mark(estimate: float, row: _Interval | None = None, n: int = 0) -> BootstrapEstimate:
+    low, high = (None, None) if row is None else (row.ci_low, row.ci_high)
+    return BootstrapEstimate(estimate=estimate, ci_low=low, ci_high=high, n=n, clusters=n, effective=float(n))
+
+
+def effects(model: MultilevelModel) -> Figure:
+    """Draw the effects of a multilevel model with their intervals, term by term."""
+    if not model.effects:
+        raise UndefinedEstimate("The model has no fixed effects, only random ones.")
+    terms: dict[str, list[ModelEffect]] = {}
+    for row in model.effects:
+        terms.setdefault(row.term, []).append(row)
+    blocks = [
+        MeanRows(
+            _describe_term(term, model.base),
+            tuple(MeanRow(name=_name_level(row), marks={"": _mark(row.estimate, row)}) for row in rows),
+        )
+        for term, rows in terms.items()
+    ]
+    beyond = sorted(
+        (row for row in model.effects if row.ci_low > 0 or row.ci_high < 0), key=lambda row: -abs(row.estimate)
+    )
+    unit = "standard deviations of the latent error" if model.link == "probit" else "log-odds"
+    return Figure(
+        name="model-effects",
+        title="Effects of the multilevel model",
+        reading=_read_effects(beyond, len(model.effects)),
+        table=model.to_polars(),
+        draw=lambda width: draw_means(blocks, width, ScaleStyle(reference=0)),
+        notes=(
+            f"Effects are in {unit}, right of 0 towards {model.categories[-1]!r}, of one rater on one item; "
+            f"intervals are of {100 * model.confidence:g} %. An interaction is what a crossed group has beyond the sum "
+            "of its two effects.",
+        ),
+    )
+
+
+def _read_effects(beyond: Sequence[ModelEffect], n: int) -> str:
+    if not beyond:
+        return f"The intervals of all {format_count(n, 'effect')} include 0."
+    names = [f"{_name_level(row)} ({format_short(row.estimate)})".replace("\n", " ") for row in beyond[:MOST_NAMED]]
+    largest = " The largest are" if len(beyond) > MOST_NAMED else " They are" if len(beyond) > 1 else " It is"
+    verb = "lies" if len(beyond) == 1 else "lie"
+    return f"{len(beyond):,} of {format_count(n, 'effect')} {verb} beyond 0.{largest} {join_with_and(names)}."
+
+
+def _describe_term(term: str, base: Mapping[str, str]) -> str:
+    """Return a term in words, with the first levels of its factors."""
+    columns = term.split(":")
+    first = CROSSED.join(base[column] for column in columns if column in base)
+    name = CROSSED.join(column.removeprefix(RATER_PREFIX).replace("_", " ") for column in columns)
+    return f"{name} (first: {first})" if len(columns) == 1 and first else name
+
+
+def _name_level(row: ModelEffect) -> str:
+    return escape_unprintable(row.level or f"{row.term}, by one unit").replace(CROSSED, f"\n{CROSSED.lstrip()}")
+
+
+def predicted_shares(model: MultilevelModel, axis: str | None) -> Figure:
+    """Draw the predicted share of each answer by group of an axis, such as "rater_race" or "rater_race*rater_gender".
+
+    Without an axis, the groups are the populations of the model.
+    """
+    shares = model.predictions.shares if model.predictions else ()
+    rows = [row for row in shares if row.axis == axis]
+    if not rows:
+        axes = list(dict.fromkeys(row.axis for row in shares if row.axis is not None))
+        raise NotFound(f"The model predicts no shares by {axis}; it has {join_with_and(axes) if axes else 'none'}.")
+    by_group: dict[str, list[PredictedShare]] = {}
+    for row in rows:
+        by_group.setdefault(row.group, []).append(row)
+    drawn = model.categories if len(model.categories) <= len(LOOKS) else model.categories[-1:]
+    lines = tuple(
+        MeanRow(
+            name=_name_group(group, parts[0]),
+            marks={row.answer: _mark(row.estimate, row, row.n_raters) for row in parts if row.answer in drawn},
+        )
+        for group, parts in by_group.items()
+    )
+    words = "population" if axis is None else format_axis(axis)
+    of = "" if len(drawn) > 1 else f" of {drawn[0]!r}"
+    return Figure(
+        name=f"model-shares-{make_slug(axis or 'population')}",
+        title=f"Predicted shares{of} by {words}",
+        reading=_read_shares([parts[-1] for parts in by_group.values()]),
+        table=pl.DataFrame(
+            [
+                {name: getattr(row, name) for name in PredictedShare.__dataclass_fields__ if name != "axis"}
+                for row in rows
+            ],
+            infer_schema_length=None,
+        ),
+        draw=lambda width: draw_means([MeanRows("", lines)], width, ScaleStyle(percent=True, least=0)),
+        notes=tuple(_share_notes(rows)),
+        axis=axis,
+    )
+
+
+def _name_group(group: str, row: PredictedShare) -> str:
+    name = escape_unprintable(group).replace(CROSSED, f"\n{CROSSED.lstrip()}")
+    return name if row.axis is None else f"{name}\n{format_count(row.n_raters, 'rater')}"
+
+
+def _read_shares(rows: Sequence[PredictedShare]) -> str:
+    """Return the range of the last answer, and the groups that differ from the largest one."""
+    low, high = min(rows, key=lambda row: row.estimate), max(rows, key=lambda row: row.estimate)
+    answer = escape_unprintable(rows[0].answer)
+    span = (
+        f"New raters of {escape_unprintable(high.group)} would say {answer} to {format_percent(high.estimate)} of the "
+        f"items, those of {escape_unprintable(low.group)} to {format_percent(low.estimate)}."
+    )
+    beyond = [
+        escape_unprintable(row.group)
+        for row in rows
+        if row.difference_ci_low is not None
+        and row.difference_ci_high is not None
+        and (row.difference_ci_low > 0 or row.difference_ci_high < 0)
+    ]
+    base = [escape_unprintable(row.group) for row in rows if row.axis is not None and row.difference is None]
+    if rows[0].axis is None or not base:
+        return span
+    listed = beyond if len(beyond) <= MOST_NAMED else [*beyond[:MOST_NAMED], f"{len(beyond) - MOST_NAMED} more"]
+    return f"{span} From {base[0]} {f'differ {join_with_and(listed)}' if beyond else 'no group differs'}."
+
+
+def _share_notes(rows: Sequence[PredictedShare]) -> Iterator[str]:
+    yield (
+        "Shares that raters who were not asked would give, averaged over all items of the table; small groups lean on "
+        "the rest of the model."
+    )
+    if rows[0].axis is not None:
+        yield "Differences are from the group with the most raters; the numbers below have their intervals."
+
+
+def divided_items(model: MultilevelModel) -> Figure:
+    """Draw the items that divide groups most certainly: the difference of a group from all others in the last answer."""
+    rows = model.details.divided_items if model.details else ()
+    if not rows:
+        raise UndefinedEstimate(
+            "The model has no effects of groups by item, such as (0 + race | item_id), so no item divides groups more "
+            "than others."
+        )
+    shown = rows[:MOST_DIVIDED]
+    blocks: dict[tuple[str, str], list[MeanRow]] = {}
+    for row in shown:
+        line = MeanRow(
+            name=f"item {escape_unprintable(row.item_id)}", marks={"": _mark(row.difference, row, row.n_raters)}
+        )
+        blocks.setdefault((row.axis, row.group), []).append(line)
+    headed = [
+        MeanRows(f"{escape_unprintable(group)} less {EVERYBODY} else", tuple(lines))
+        for (_, group), lines in blocks.items()
+    ]
+    first = shown[0]
+    more = "more" if first.difference > 0 else "less"
+    answer = escape_unprintable(model.categories[-1])
+    return Figure(
+        name="model-divided",
+        title="Items that divide groups",
+        reading=(
+            f"On item {escape_unprintable(first.item_id)}, {escape_unprintable(first.group)} would say {answer} "
+            f"{format_percent(abs(first.difference))} {more} than others; the probability that the sign is wrong is "
+            f"{format_short(first.false_sign_rate, 3)}."
+        ),
+        table=pl.DataFrame(
+            [{name: getattr(row, name) for name in DividedItem.__dataclass_fields__} for row in rows],
+            infer_schema_length=None,
+        ),
+        draw=lambda width: draw_means(headed, width, ScaleStyle(percent=True, reference=0)),
+        notes=(
+            f"Differences between shares of {answer!r}, shrunk towards those of the average item. The {len(shown):,} "
+            f"most certain signs of {len(rows):,} items and groups are drawn.",
+        ),
+    )
+
+
+def predictive_checks(model: MultilevelModel) -> Figure:
+    """Draw posterior predictive checks: observed values over the intervals of replicated answers."""
+    checks = model.details.predictive_checks if model.details else ()
+    if not checks:
+        raise UndefinedEstimate("The model was fitted without predictive checks.")
+    panels: dict[str, list[PredictiveCheck]] = {}
+    for row in checks:
+        panels.setdefault(row.check.removesuffix(row.answer).strip(), []).append(row)
+    failed = [row for row in checks if not row.passes]
+    return Figure(
+        name="model-checks",
+        title="Predictive checks of the multilevel model",
+        reading=_read_checks(failed, len(checks)),
+        table=pl.DataFrame(
+            [{name: getattr(row, name) for name in PredictiveCheck.__dataclass_fields__} for row in checks],
+            infer_schema_length=None,
+        ),
+        draw=lambda width: concat_vertically(
+            [draw_means([_check_rows(name, rows)], width, ScaleStyle()) for name, rows in panels.items()], spacing=GAP
+        ),
+        notes=(
+            "Marks are observed values. Bars are intervals of new answers, drawn from the model, of the same raters to "
+            "the same items.",
+        ),
+    )
+
+
+def _check_rows(name: str, rows: Sequence[PredictiveCheck]) -> MeanRows:
+    lines = tuple(
+        MeanRow(
+            name=f"{escape_unprintable(row.answer)}\n{'passes' if row.passes else 'fails'}",
+            marks={"": _mark(row.observed)},
+            spans=((row.ci_low, row.ci_high),),
+        )
+        for row in rows
+    )
+    return MeanRows(f"{name} …", lines)
+
+
+def _read_checks(failed: Sequence[PredictiveCheck], n: int) -> str:
+    if not failed:
+        return f"The model passes all {format_count(n, 'predictive check')}."
+    names = [escape_unprintable(row.check) for row in failed[:MOST_NAMED]]
+    rest = [f"{len(failed) - MOST_NAMED} more"] if len(failed) > MOST_NAMED else []
+    return (
+        f"The model fails {len(failed):,} of {format_count(n, 'predictive check')}: {join_with_and([*names, *rest])}."
+    )
