@@ -125,6 +125,7 @@ def report(
         widths=widths,
         population=population,
         draws=draws,
+        details=model is not None and draws > 0,
         seed=seed,
     )
     if model is None:

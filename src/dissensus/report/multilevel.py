@@ -11,7 +11,7 @@ from dissensus.pipeline.model.details import ModelDetails
 from dissensus.pipeline.model.result import MOST_CHANGED, changed_grids, describe_fit, estimate_grids
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count, format_short
 from dissensus.report.contested_items import read_passages
-from dissensus.report.figures.multilevel import MOST_DIVIDED
+from dissensus.report.figures.multilevel import list_most_divided
 from dissensus.report.groups import format_percent
 from dissensus.report.tables import Disclosure, HiddenPassage, ReportTable
 from dissensus.schema.ratings.columns import ITEM_ID
@@ -190,7 +190,7 @@ def changed_items(model: MultilevelModel) -> ReportTable:
         reading=f"{format_count(len(changed), 'item')} would get another label from another of these populations.",
         grids=tuple(grids),
         notes=(
-            "The label is the answer with the largest share; P(labels differ) is the share of draws in which the labels "
+            "The label is the answer with the largest share; P(labels differ) is the share of draws in which those "
             "of the populations differ.",
         ),
         table=pl.DataFrame(
@@ -212,10 +212,10 @@ def changed_texts(ratings: Ratings, model: MultilevelModel) -> Disclosure:
 def divided_texts(ratings: Ratings, model: MultilevelModel) -> Disclosure:
     """Fold the texts of the items that divide groups."""
     headings: dict[str, str] = {}
-    for row in model.details.divided_items[:MOST_DIVIDED] if model.details else ():
+    for row in list_most_divided(model.details.divided_items) if model.details else ():
         more = "more" if row.difference > 0 else "less"
-        words = f"{row.group} {format_percent(abs(row.difference))} {more} {model.categories[-1]}"
-        headings[row.item_id] = f"{headings[row.item_id]}, {words}" if row.item_id in headings else words
+        words = f"{row.group} {more} often {model.categories[-1]}, by {100 * abs(row.difference):.0f} points"
+        headings[row.item_id] = f"{headings[row.item_id]}; {words}" if row.item_id in headings else words
     return _fold_texts("model-divided-texts", "Conversations that divide groups", ratings, headings)
 
 

@@ -20,8 +20,8 @@ from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 MOST_NAMED: Final = 3
 """Effects or groups that a reading names."""
-MOST_DIVIDED: Final = 20
-"""Items that a figure shows."""
+MOST_DIVIDED: Final = 5
+"""Items of each group that a figure shows."""
 GAP: Final = 16
 
 
@@ -167,19 +167,18 @@ def _share_notes(rows: Sequence[PredictedShare]) -> Iterator[str]:
 
 
 def divided_items(model: MultilevelModel) -> Figure:
-    """Draw the items that divide groups most certainly: the difference of a group from all others in the last answer."""
+    """Draw the items that divide groups most certainly: differences of a group from all others in the last answer."""
     rows = model.details.divided_items if model.details else ()
     if not rows:
         raise UndefinedEstimate(
             "The model has no effects of groups by item, such as (0 + race | item_id), so no item divides groups more "
             "than others."
         )
-    shown = rows[:MOST_DIVIDED]
+    shown = list_most_divided(rows)
     blocks: dict[tuple[str, str], list[MeanRow]] = {}
     for row in shown:
-        line = MeanRow(
-            name=f"item {escape_unprintable(row.item_id)}", marks={"": _mark(row.difference, row, row.n_raters)}
-        )
+        mark = _mark(row.difference, row, row.n_raters)
+        line = MeanRow(name=f"item {escape_unprintable(row.item_id)}", marks={"": mark})
         blocks.setdefault((row.axis, row.group), []).append(line)
     headed = [
         MeanRows(f"{escape_unprintable(group)} less {EVERYBODY} else", tuple(lines))
@@ -192,8 +191,8 @@ def divided_items(model: MultilevelModel) -> Figure:
         name="model-divided",
         title="Items that divide groups",
         reading=(
-            f"On item {escape_unprintable(first.item_id)}, {escape_unprintable(first.group)} would say {answer} "
-            f"{format_percent(abs(first.difference))} {more} than others; the probability that the sign is wrong is "
+            f"On item {escape_unprintable(first.item_id)}, {escape_unprintable(first.group)} would say {answer} {more} "
+            f"often than others, by {100 * abs(first.difference):.0f} points; false sign rate "
             f"{format_short(first.false_sign_rate, 3)}."
         ),
         table=pl.DataFrame(
@@ -202,10 +201,18 @@ def divided_items(model: MultilevelModel) -> Figure:
         ),
         draw=lambda width: draw_means(headed, width, ScaleStyle(percent=True, reference=0)),
         notes=(
-            f"Differences between shares of {answer!r}, shrunk towards those of the average item. The {len(shown):,} "
-            f"most certain signs of {len(rows):,} items and groups are drawn.",
+            f"Differences between shares of {answer!r} in a group and in all others, shrunk towards those of the average "
+            f"item. Of each group the {MOST_DIVIDED} items with the most certain sign are drawn; the numbers have all.",
         ),
     )
+
+
+def list_most_divided(rows: Sequence[DividedItem]) -> list[DividedItem]:
+    """Return the items of each group with the most certain sign of the difference."""
+    by_group: dict[tuple[str, str], list[DividedItem]] = {}
+    for row in rows:
+        by_group.setdefault((row.axis, row.group), []).append(row)
+    return [row for of_group in by_group.values() for row in of_group[:MOST_DIVIDED]]
 
 
 def predictive_checks(model: MultilevelModel) -> Figure:
@@ -215,7 +222,8 @@ def predictive_checks(model: MultilevelModel) -> Figure:
         raise UndefinedEstimate("The model was fitted without predictive checks.")
     panels: dict[str, list[PredictiveCheck]] = {}
     for row in checks:
-        panels.setdefault(row.check.removesuffix(row.answer).strip(), []).append(row)
+        name = row.check.removesuffix(row.answer).replace(RATER_PREFIX, "").strip()
+        panels.setdefault(name, []).append(row)
     failed = [row for row in checks if not row.passes]
     return Figure(
         name="model-checks",
@@ -229,8 +237,8 @@ def predictive_checks(model: MultilevelModel) -> Figure:
             [draw_means([_check_rows(name, rows)], width, ScaleStyle()) for name, rows in panels.items()], spacing=GAP
         ),
         notes=(
-            "Marks are observed values. Bars are intervals of new answers, drawn from the model, of the same raters to "
-            "the same items.",
+            f"By the model: mean and {100 * model.confidence:g} % interval of new answers of the same raters to the same "
+            "items. A check fails where the observed value lies outside.",
         ),
     )
 
@@ -239,8 +247,7 @@ def _check_rows(name: str, rows: Sequence[PredictiveCheck]) -> MeanRows:
     lines = tuple(
         MeanRow(
             name=f"{escape_unprintable(row.answer)}\n{'passes' if row.passes else 'fails'}",
-            marks={"": _mark(row.observed)},
-            spans=((row.ci_low, row.ci_high),),
+            marks={"observed": _mark(row.observed), "by the model": _mark(row.replicated, row)},
         )
         for row in rows
     )
