@@ -1,6 +1,6 @@
 """`dissensus aggregate`: soft and hard labels of each item."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -47,7 +47,7 @@ MODELS: Mapping[Rule, Method] = {Rule.DAWID_SKENE: "dawid-skene", Rule.MACE: "ma
 
 @partial(with_ratings_options, later=True)
 def aggregate(
-    ratings: Callable[..., Ratings],
+    ratings: partial[Ratings],
     rule: Annotated[
         Rule,
         typer.Option(
@@ -85,8 +85,10 @@ def aggregate(
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """
     _refuse(rule, by, raters_per_item, raters_per_group)
+    formula, preset = split_model(model)
     options = ModelOptions(
-        **(split_model(model) if model else {}),
+        formula=formula,
+        preset=preset,
         base=base,
         link=link,
         widths=widths,
@@ -149,7 +151,7 @@ def _refuse_model(rule: Rule, options: ModelOptions) -> None:
         )
 
 
-def _poststratify(reading: Callable[..., Ratings], options: ModelOptions, kind: Format, output: Path | None) -> None:
+def _poststratify(reading: partial[Ratings], options: ModelOptions, kind: Format, output: Path | None) -> None:
     """Write the labels that populations would give."""
     from dissensus.pipeline.model.population_labels import population_labels_json, population_page, tabulate_labels
 

@@ -131,9 +131,9 @@ class ModelOptions:
         )
 
 
-def split_model(text: str) -> dict[str, str]:
-    """Return the value of --model as a formula, which has a ~, or else as a preset."""
-    return {"formula" if "~" in text else "preset": text}
+def split_model(text: str | None) -> tuple[str | None, str | None]:
+    """Return the value of --model as a formula, which has a ~, and as a preset, one of them None."""
+    return (text, None) if text is None or "~" in text else (None, text)
 
 
 def _read_response(reading: "partial[Ratings]", response: str | None) -> "Ratings":

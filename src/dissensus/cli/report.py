@@ -118,8 +118,10 @@ def report(
     result_writer.check_page_output(output)
     if figures is not None:
         result_writer.check_folder_name("--figures", figures)
+    formula, preset = split_model(model)
     options = ModelOptions(
-        **(split_model(model) if model else {}),
+        formula=formula,
+        preset=preset,
         base=base,
         link=link,
         widths=widths,

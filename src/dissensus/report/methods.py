@@ -124,6 +124,37 @@ METHODS = (
         ("gold",),
     ),
     Method(
+        "Cumulative mixed model",
+        r"P(y_{ri} \le k) = F( \tau_k - x_{ri}^\top \beta - z_{ri}^\top b ), \quad b \sim N(0, \Sigma)",
+        "Answers y of rater r to item i lie between thresholds τ of a latent value with effects β of attributes and "
+        "random effects b of raters, items and other groups; F is the normal or the logistic distribution.",
+        "McCullagh (1980), Regression Models for Ordinal Data; Homan et al. (2023), Intersectionality in "
+        "Conversational AI Safety",
+        ("model",),
+    ),
+    Method(
+        "Predicted shares and labels of populations",
+        r"\hat{p}_{ik} = \sum_c w_c \int P(y_{ri} = k \mid c, b_r) \, dN(b_r)",
+        "Shares among new raters of each crossed group c, weighted by its share w of a group or a population; the "
+        "label is the answer with the largest share.",
+        "Gelman and Little (1997), Poststratification into Many Categories Using Hierarchical Logistic Regression",
+        ("model", "populations"),
+    ),
+    Method(
+        "False sign rate",
+        r"\min \left( P(\delta \ge 0), \ P(\delta \le 0) \right)",
+        "Probability that the difference δ of a group from all others on an item is 0 or has the other sign.",
+        "Stephens (2017), False Discovery Rates: A New Deal",
+        ("divided",),
+    ),
+    Method(
+        "Posterior predictive check",
+        r"T(y) \in \left[ q_{\alpha / 2}(T(y^*)), \ q_{1 - \alpha / 2}(T(y^*)) \right]",
+        "A statistic T of the answers lies among those of answers y* that are drawn from the model.",
+        "Gelman, Meng and Stern (1996), Posterior Predictive Assessment of Model Fitness via Realized Discrepancies",
+        ("checks",),
+    ),
+    Method(
         "Evidence of careless rating",
         r"\frac{1}{I_r} \sum_i \left[ t_{ir} < \tilde{t} / c \right], \quad c = 2, 3, 4",
         "The share of the items of rater r that took less than a half, a third and a quarter of the median time of the "

@@ -32,7 +32,7 @@ def find_changed_items(
     label = shares.mean(0).argmax(-1)
     drawn = shares.argmax(-1)
     probability = (drawn != drawn[:, :1]).any(1).mean(0)
-    for place in np.flatnonzero((label != label[:1]).any(0)):
+    for place in np.flatnonzero((label != label[:1]).any(0)).tolist():
         yield ChangedItem(
             item_id=items[place],
             labels={name: categories[code] for name, code in zip(populations, label[:, place], strict=True)},

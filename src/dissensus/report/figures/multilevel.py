@@ -201,8 +201,9 @@ def divided_items(model: MultilevelModel) -> Figure:
         ),
         draw=lambda width: draw_means(headed, width, ScaleStyle(percent=True, reference=0)),
         notes=(
-            f"Differences between shares of {answer!r} in a group and in all others, shrunk towards those of the average "
-            f"item. Of each group the {MOST_DIVIDED} items with the most certain sign are drawn; the numbers have all.",
+            f"Differences between shares of {answer!r} in a group and in all others, shrunk towards that on the average "
+            "item.",
+            f"The {MOST_DIVIDED} items of each group with the most certain sign are drawn; the numbers have all of them.",
         ),
     )
 
@@ -237,8 +238,8 @@ def predictive_checks(model: MultilevelModel) -> Figure:
             [draw_means([_check_rows(name, rows)], width, ScaleStyle()) for name, rows in panels.items()], spacing=GAP
         ),
         notes=(
-            f"By the model: mean and {100 * model.confidence:g} % interval of new answers of the same raters to the same "
-            "items. A check fails where the observed value lies outside.",
+            f"By the model: mean and {100 * model.confidence:g} % interval of new answers of the same raters to the "
+            "same items. A check fails where the observed value lies outside.",
         ),
     )
 
