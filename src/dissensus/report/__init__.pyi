@@ -14,6 +14,10 @@ from dissensus.report.figures.items import degree as degree
 from dissensus.report.figures.items import topics as topics
 from dissensus.report.figures.labels import entropy as entropy
 from dissensus.report.figures.labels import soft_labels as soft_labels
+from dissensus.report.figures.multilevel import divided_items as divided_items
+from dissensus.report.figures.multilevel import effects as effects
+from dissensus.report.figures.multilevel import predicted_shares as predicted_shares
+from dissensus.report.figures.multilevel import predictive_checks as predictive_checks
 from dissensus.report.figures.null import null as null
 from dissensus.report.figures.rater_curve import rater_curve as rater_curve
 from dissensus.report.figures.raters import raters as raters

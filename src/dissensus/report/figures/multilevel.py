@@ -38,7 +38,13 @@ def _mark(estimate: float, row: _Interval | None = None, n: int = 0) -> Bootstra
 
 
 def effects(model: MultilevelModel) -> Figure:
-    """Draw the effects of a multilevel model with their intervals, term by term."""
+    """Draw the effects of a multilevel model with their intervals, term by term.
+
+    Parameters
+    ----------
+    model
+        The model; see `fit_model`.
+    """
     if not model.effects:
         raise UndefinedEstimate("The model has no fixed effects, only random ones.")
     terms: dict[str, list[ModelEffect]] = {}
@@ -91,9 +97,14 @@ def _name_level(row: ModelEffect) -> str:
 
 
 def predicted_shares(model: MultilevelModel, axis: str | None) -> Figure:
-    """Draw the predicted share of each answer by group of an axis, such as "rater_race" or "rater_race*rater_gender".
+    """Draw the predicted share of each answer by group.
 
-    Without an axis, the groups are the populations of the model.
+    Parameters
+    ----------
+    model
+        The model; see `fit_model`.
+    axis
+        An axis of its predictions, such as "rater_race" or "rater_race*rater_gender"; None for its populations.
     """
     shares = model.predictions.shares if model.predictions else ()
     rows = [row for row in shares if row.axis == axis]
@@ -167,7 +178,13 @@ def _share_notes(rows: Sequence[PredictedShare]) -> Iterator[str]:
 
 
 def divided_items(model: MultilevelModel) -> Figure:
-    """Draw the items that divide groups most certainly: differences of a group from all others in the last answer."""
+    """Draw the items that divide groups most certainly: differences of a group from all others in the last answer.
+
+    Parameters
+    ----------
+    model
+        The model, with details and effects of groups by item; see `fit_model`.
+    """
     rows = model.details.divided_items if model.details else ()
     if not rows:
         raise UndefinedEstimate(
@@ -201,9 +218,9 @@ def divided_items(model: MultilevelModel) -> Figure:
         ),
         draw=lambda width: draw_means(headed, width, ScaleStyle(percent=True, reference=0)),
         notes=(
-            f"Differences between shares of {answer!r} in a group and in all others, shrunk towards that on the average "
-            "item.",
-            f"The {MOST_DIVIDED} items of each group with the most certain sign are drawn; the numbers have all of them.",
+            f"Differences between shares of {answer!r} in a group and in all others, shrunk towards that on the "
+            "average item.",
+            f"The {MOST_DIVIDED} items of each group with the most certain sign are drawn; the numbers have all.",
         ),
     )
 
@@ -217,7 +234,13 @@ def list_most_divided(rows: Sequence[DividedItem]) -> list[DividedItem]:
 
 
 def predictive_checks(model: MultilevelModel) -> Figure:
-    """Draw posterior predictive checks: observed values over the intervals of replicated answers."""
+    """Draw posterior predictive checks: observed values beside the intervals of replicated answers.
+
+    Parameters
+    ----------
+    model
+        The model, with details; see `fit_model`.
+    """
     checks = model.details.predictive_checks if model.details else ()
     if not checks:
         raise UndefinedEstimate("The model was fitted without predictive checks.")
