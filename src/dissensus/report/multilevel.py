@@ -8,8 +8,9 @@ import polars as pl
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.model.details import ModelDetails
+from dissensus.pipeline.model.details_page import reliability_grid, term_grid, variance_grid
 from dissensus.pipeline.model.result import MOST_CHANGED, changed_grids, describe_fit, estimate_grids
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.contested_items import read_passages
 from dissensus.report.figures.multilevel import list_most_divided
 from dissensus.report.groups import format_percent
@@ -17,6 +18,7 @@ from dissensus.report.tables import Disclosure, HiddenPassage, ReportTable
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
+ALPHA: Final = 0.05
 WARNING: Final = "they may offend or disturb."
 
 
@@ -58,122 +60,47 @@ def term_tests(details: ModelDetails) -> ReportTable:
     """List the tests of whole terms."""
     if not details.term_tests:
         raise UndefinedEstimate("The model has no fixed terms to test.")
-    below = [row.term for row in details.term_tests if row.likelihood_ratio_p < 0.05]
+    below = [escape_unprintable(row.term) for row in details.term_tests if row.likelihood_ratio_p < ALPHA]
     return ReportTable(
         name="model-terms",
         title="Tests of terms",
         reading=(
             f"By the likelihood ratio, {len(below):,} of {format_count(len(details.term_tests), 'term')} "
-            f"{'has' if len(below) == 1 else 'have'} p < .05{': ' if below else ''}"
-            f"{', '.join(map(escape_unprintable, below))}."
+            f"{'has' if len(below) == 1 else 'have'} p < .05{': ' if below else ''}{', '.join(below)}."
         ),
-        grids=(
-            Grid(
-                ("term", "df", "Wald", "p", "likelihood ratio", "p", "LOO difference", "se"),
-                tuple(
-                    (
-                        escape_unprintable(row.term),
-                        f"{row.df:,}",
-                        format_short(row.wald),
-                        format_short(row.wald_p, 4),
-                        format_short(row.likelihood_ratio),
-                        format_short(row.likelihood_ratio_p, 4),
-                        format_short(row.loo_difference),
-                        format_short(row.loo_se),
-                    )
-                    for row in details.term_tests
-                ),
-            ),
-        ),
-        notes=(
-            "Each term is tested against the model without it and without terms that contain it. p-values are not "
-            "adjusted. LOO is the expected log predictive density of raters or items left out, with the term less "
-            "without.",
-        ),
+        grids=(term_grid(details),),
+        notes=("p-values are not adjusted for the number of terms.",),
         table=pl.DataFrame([asdict(row) for row in details.term_tests], infer_schema_length=None),
     )
 
 
-def variance_shares(details: ModelDetails) -> ReportTable:
+def variance_shares(model: MultilevelModel, details: ModelDetails) -> ReportTable:
     """List the shares of the latent variance, of stable differences between raters, and of the residual."""
-    shares = details.variance_shares
-    largest = max(shares, key=lambda row: row.share)
-    belief = details.belief
+    largest = max(details.variance_shares, key=lambda row: row.share)
     return ReportTable(
         name="model-variance",
         title="Shares of variance",
         reading=(
-            f"{escape_unprintable(largest.component)} has the largest share of the latent variance, "
-            f"{format_percent(largest.share)}; within an item, stable differences between raters are "
-            f"{format_percent(belief.stable)}."
+            f"The largest share of the latent variance, {format_percent(largest.share)}, is that of "
+            f"{escape_unprintable(largest.component)}; within an item, stable differences between raters have "
+            f"{format_percent(details.belief.stable)}."
         ),
-        grids=(
-            Grid(
-                ("component", "variance", "share", "interval"),
-                tuple(
-                    (
-                        escape_unprintable(row.component),
-                        format_short(row.variance, 3),
-                        format_short(row.share, 3),
-                        _format_interval(row.ci_low, row.ci_high),
-                    )
-                    for row in shares
-                ),
-            ),
-            Grid(
-                ("within an item", "share", "interval"),
-                (
-                    (
-                        "stable differences between raters",
-                        format_short(belief.stable, 3),
-                        _format_interval(belief.stable_ci_low, belief.stable_ci_high),
-                    ),
-                    (
-                        "differences that vary by item",
-                        format_short(belief.interaction, 3),
-                        _format_interval(belief.interaction_ci_low, belief.interaction_ci_high),
-                    ),
-                    (
-                        "residual",
-                        format_short(belief.residual, 3),
-                        _format_interval(belief.residual_ci_low, belief.residual_ci_high),
-                    ),
-                ),
-            ),
-        ),
-        table=pl.DataFrame([asdict(row) for row in shares], infer_schema_length=None),
+        grids=(variance_grid(details, _name_interval(model)),),
+        table=pl.DataFrame([asdict(row) for row in details.variance_shares], infer_schema_length=None),
     )
 
 
-def reliability(details: ModelDetails) -> ReportTable:
+def reliability(model: MultilevelModel, details: ModelDetails) -> ReportTable:
     """List the reliability of means by numbers of raters."""
     own = next(row for row in details.reliability if row.is_own)
     return ReportTable(
         name="model-reliability",
         title="Reliability",
         reading=(
-            f"With {own.n_raters:.0f} raters of each item, as here, the mean of an item has a reliability of "
-            f"{format_short(own.reliability)} and, with other raters for each item, a dependability of "
-            f"{format_short(own.dependability)}."
+            f"With {own.n_raters:.3g} raters of each item, as here, the mean of an item has a reliability of "
+            f"{format_short(own.reliability)}, and of {format_short(own.dependability)} if each item has other raters."
         ),
-        grids=(
-            Grid(
-                ("mean of", "raters", "reliability", "interval", "dependability", "interval"),
-                tuple(
-                    (
-                        row.target if row.group is None else f"{row.target}: {escape_unprintable(row.group)}",
-                        f"{row.n_raters:.4g}{' (here)' if row.is_own else ''}",
-                        format_short(row.reliability),
-                        _format_interval(row.ci_low, row.ci_high),
-                        format_short(row.dependability),
-                        _format_interval(row.dependability_ci_low, row.dependability_ci_high),
-                    )
-                    for row in details.reliability
-                    if row.axis is None or row.is_own
-                ),
-            ),
-        ),
-        notes=("Other numbers of raters of groups are in the numbers of this table.",),
+        grids=(reliability_grid(details, _name_interval(model)),),
         table=pl.DataFrame([asdict(row) for row in details.reliability], infer_schema_length=None),
     )
 
@@ -235,5 +162,5 @@ def _fold_texts(name: str, title: str, ratings: Ratings, headings: dict[str, str
     return Disclosure(name=name, title=title, warning=WARNING, passages=tuple(passages))
 
 
-def _format_interval(low: float | None, high: float | None) -> str:
-    return UNKNOWN if low is None else f"{format_short(low)} to {format_short(high)}"
+def _name_interval(model: MultilevelModel) -> str:
+    return f"{100 * model.confidence:g} % interval"

@@ -390,9 +390,10 @@ def _model(model: MultilevelModel) -> Section:
     for axis in dict.fromkeys(row.axis for row in shares if row.axis is not None):
         parts.add(lambda axis=axis: predicted_shares(model, axis))  # type: ignore[misc]
     parts.add(lambda: estimates(model))
-    if model.details is not None:
-        for table in (term_tests, variance_shares, reliability):
-            parts.add(lambda table=table, details=model.details: table(details))  # type: ignore[misc]
+    if (details := model.details) is not None:
+        parts.add(lambda: term_tests(details))
+        parts.add(lambda: variance_shares(model, details))
+        parts.add(lambda: reliability(model, details))
     lead = "Who answers higher, all else being equal, and how far raters and items differ beyond that."
     return Section("model", "Multilevel model", lead, tuple(parts.parts), tuple(parts.absent))
 

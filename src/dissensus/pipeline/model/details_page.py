@@ -12,15 +12,16 @@ MOST_ITEMS: Final = 10
 def list_grids(details: ModelDetails, interval: str) -> Iterator[Grid]:
     """Yield a table of each kind of detail that the model has."""
     if details.term_tests:
-        yield _test_grid(details)
-    yield _variance_grid(details, interval)
-    yield _reliability_grid(details, interval)
+        yield term_grid(details)
+    yield variance_grid(details, interval)
+    yield reliability_grid(details, interval)
     if details.divided_items:
         yield _item_grid(details, interval)
     yield _check_grid(details, interval)
 
 
-def _test_grid(details: ModelDetails) -> Grid:
+def term_grid(details: ModelDetails) -> Grid:
+    """Return the tests of terms as a table."""
     return Grid(
         ("term", "df", "Wald", "p", "likelihood ratio", "p", "LOO difference", "se"),
         tuple(
@@ -41,7 +42,8 @@ def _test_grid(details: ModelDetails) -> Grid:
     )
 
 
-def _variance_grid(details: ModelDetails, interval: str) -> Grid:
+def variance_grid(details: ModelDetails, interval: str) -> Grid:
+    """Return the shares of variance as a table."""
     belief = details.belief
     return Grid(
         ("component", "variance", "share", interval),
@@ -60,7 +62,8 @@ def _variance_grid(details: ModelDetails, interval: str) -> Grid:
     )
 
 
-def _reliability_grid(details: ModelDetails, interval: str) -> Grid:
+def reliability_grid(details: ModelDetails, interval: str) -> Grid:
+    """Return the reliability of means as a table: by numbers of raters, and of groups with the number here."""
     rows = [row for row in details.reliability if row.is_own or row.axis is None]
     return Grid(
         ("reliability", "raters", "same raters", interval, "other raters", interval),
