@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarize
 
 CONSISTENCY: Final = (
@@ -35,9 +37,12 @@ class Belief:
 def split_belief(facets: ModelFacets, variances: VarianceDraws, confidence: float) -> Belief:
     """Split the variance within an item into stable differences, interactions and residual."""
     parts = variances.expect(facets.split(facets.rater_weights()))
-    stable, interaction = sum(part.rater for part in parts), sum(part.interaction for part in parts)
-    total = stable + interaction + variances.residual
-    shares = [summarize(part / total, confidence) for part in (stable, interaction, variances.residual)]
+    stable = np.sum([part.rater for part in parts], axis=0)
+    interaction = np.sum([part.interaction for part in parts], axis=0)
+    residual = np.full_like(stable, variances.residual)
+    shares = [
+        summarize(part / (stable + interaction + residual), confidence) for part in (stable, interaction, residual)
+    ]
     return Belief(
         stable=shares[0][0],
         stable_ci_low=shares[0][1],

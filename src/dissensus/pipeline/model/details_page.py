@@ -37,8 +37,8 @@ def term_grid(details: ModelDetails) -> Grid:
             )
             for row in details.term_tests
         ),
-        "Each term beside all that do not contain it. LOO: predictive density of raters or items left out, with the term "
-        "less without it.",
+        "Each term beside all that do not contain it. LOO: log predictive density of raters or items left out, with "
+        "the term less without it.",
     )
 
 
@@ -98,8 +98,8 @@ def _item_grid(details: ModelDetails, interval: str) -> Grid:
             )
             for row in rows
         ),
-        f"The first {len(rows)} of {len(details.divided_items):,}: shares of the last answer in the group less those of "
-        "all others.",
+        f"The first {len(rows)} of {len(details.divided_items):,}: shares of the last answer in the group less "
+        "those of all others.",
     )
 
 

@@ -13,6 +13,7 @@ from dissensus.stats.multilevel.fit import OrdinalFit
 from dissensus.stats.multilevel.posterior import PosteriorDraws
 from dissensus.stats.multilevel.renewal import renew_widths
 from dissensus.stats.multilevel.replication import replicate_answers
+from dissensus.stats.result import IntArray
 
 MOST_ANSWERS: Final = 20_000_000
 """New answers that are drawn at most, over all draws."""
@@ -86,7 +87,7 @@ def list_axes(named: NamedDesign) -> tuple[str, ...]:
     return tuple(name for name in rater_columns(named) if named.rows.columns[name].is_factor)
 
 
-def _measure(named: NamedDesign, answers: NDArray[np.int8]) -> NDArray[np.float64]:
+def _measure(named: NamedDesign, answers: IntArray) -> NDArray[np.float64]:
     """Return the statistics of some answers."""
     rows, n_answers = named.rows, len(named.categories)
     by_rater, by_item = (_count(codes, answers, n_answers) for codes in (rows.rater, rows.item))
@@ -101,7 +102,7 @@ def _measure(named: NamedDesign, answers: NDArray[np.int8]) -> NDArray[np.float6
     return np.concatenate(parts)
 
 
-def _count(codes: NDArray[np.int32], answers: NDArray[np.int8], n_answers: int) -> NDArray[np.int64]:
+def _count(codes: NDArray[np.int32], answers: IntArray, n_answers: int) -> NDArray[np.int64]:
     """Return the number of each answer by rater or item."""
     size = int(codes.max()) + 1
     return np.bincount(codes * np.int64(n_answers) + answers, minlength=size * n_answers).reshape(size, n_answers)

@@ -46,7 +46,7 @@ def test_terms(named: NamedDesign, fit: OrdinalFit) -> Iterator[TermTest]:
         larger = tuple(other for other in named.formula.terms if other == term or other in others)
         with_term, without = models.fit(larger), models.fit(others)
         design, nested = with_term.design.fixed, without.design.fixed
-        first = first_rows(design.row, len(design.values))
+        first = first_rows(design.row.astype(np.int32), len(design.values))
         part = slice(len(with_term.fit.thresholds), len(with_term.fit.thresholds) + len(with_term.fit.coefficients))
         wald, df = wald_statistic(
             with_term.fit.coefficients,
@@ -87,7 +87,7 @@ class _Models:
         """Fit the model with some of the terms."""
         if terms not in self.fitted:
             named, link = self.named, self.fitted[self.named.formula.terms].fit.link
-            coding, row, _ = code_effects(named.rows, terms, named.design.answers, named.categories)
+            coding, row, _ = code_effects(named.rows, terms, named.design.answers.astype(np.int8), named.categories)
             design = replace(named.design, fixed=Covariates(values=coding.values, row=row))
             self.fitted[terms] = _FittedTerms(design, fit_ordinal(design, link=link))
         return self.fitted[terms]

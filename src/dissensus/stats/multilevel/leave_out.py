@@ -23,7 +23,7 @@ def leave_groups_out(approximation: NormalApproximation, number: int) -> FloatAr
     r"""Estimate the log predictive density of the answers of each group of a term from all other groups.
 
     Leave-one-group-out cross-validation (Merkle, Furr & Rabe-Hesketh 2019,
-    https://doi.org/10.1007/s11336-019-09679-0), with each posterior without a group by one Newton step from that of all:
+    https://doi.org/10.1007/s11336-019-09679-0), with the posterior without a group by one Newton step from the whole:
 
     - coefficients and the level of the thresholds: normal with precision :math:`V^{-1} - I_g` around
       :math:`\hat\beta - (V^{-1} - I_g)^{-1} X_g^\top s`, where :math:`I_g` is the information of the group with its

@@ -69,7 +69,6 @@ def locate_ratings(likelihood: LaplaceLikelihood, draws: PosteriorDraws, number:
 def _categorize(latent: FloatArray, width: FloatArray, thresholds: FloatArray) -> npt.NDArray[np.int8]:
     """Return the number of thresholds below each latent value; widths multiply distances from their centre."""
     if not len(width):
-        return np.searchsorted(thresholds, latent).astype(np.int8)
+        return np.asarray(np.searchsorted(thresholds, latent), np.int8)
     centre = 0.5 * (thresholds[0] + thresholds[-1])
-    relative = (latent - centre) * np.exp(-width)
-    return np.searchsorted(thresholds - centre, relative).astype(np.int8)
+    return np.asarray(np.searchsorted(thresholds - centre, (latent - centre) * np.exp(-width)), np.int8)

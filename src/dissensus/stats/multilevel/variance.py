@@ -119,5 +119,5 @@ def second_moment(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _crossed_moment(values: FloatArray, raters: FloatArray, items: FloatArray) -> FloatArray:
-    flat = values.reshape(-1, values.shape[2])
+    flat = values.reshape(len(raters) * len(items), values.shape[2])
     return second_moment(flat, np.outer(raters, items).ravel())

@@ -1,0 +1,28 @@
+"""Leave-one-group-out densities of multilevel models: a fit without each group."""
+
+import numpy as np
+
+from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
+from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
+
+
+def refit_without(design: ModelDesign, fit: OrdinalFit, number: int) -> np.ndarray:
+    """Log-likelihood of all answers less that of others, at the estimates from the others, for each group."""
+    densities = []
+    for group in range(design.random[number].n_groups):
+        rest = design.random[number].groups != group
+        terms = []
+        for term in design.random:
+            groups = np.unique(term.groups[rest], return_inverse=True)[1].ravel()
+            terms.append(RandomTerm(name=term.name, groups=groups, n_groups=groups.max() + 1))
+        others = ModelDesign(
+            answers=design.answers[rest],
+            n_categories=design.n_categories,
+            fixed=Covariates.from_matrix(design.fixed.values[design.fixed.row[rest]]),
+            random=tuple(terms),
+        )
+        without = fit_ordinal(others, link=fit.link, integration="laplace")
+        parameters = without.approximation.parameters
+        whole = fit.approximation.likelihood.mode(parameters).log_likelihood
+        densities.append(whole - without.approximation.mode.log_likelihood)
+    return np.array(densities)
