@@ -63,7 +63,11 @@ def test_terms_are_tested_beside_all_that_do_not_contain_them(ratings: Ratings, 
     rest = f"{RANDOM} + (1 | rater_race:item_id)"
     fits = {
         name: fit_model(ratings, f"Q ~ {name} + {rest}", draws=0).log_likelihood
-        for name in ("rater_race + rater_gender + degree_of_harm", "rater_race * rater_gender", "rater_gender + degree_of_harm")
+        for name in (
+            "rater_race + rater_gender + degree_of_harm",
+            "rater_race * rater_gender",
+            "rater_gender + degree_of_harm",
+        )
     }
     full = fit_model(ratings, FORMULA, draws=0).log_likelihood
     without, no_degree, no_race = fits.values()
