@@ -56,6 +56,7 @@ ADJECTIVES_IN_ED: Final = frozenset(
         "signed_tokens",
         "simulated",
         "balanced",
+        "divided_items",
     }
 )
 PRONOUNS: Final = frozenset({"one", "found", "kept", "given", "here", "said", "told"})

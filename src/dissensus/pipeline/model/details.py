@@ -26,25 +26,7 @@ MOST_NAMED: Final = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDetails:
-    """Details of a model.
-
-    Parameters
-    ----------
-    term_tests
-        Tests of the fixed terms, interactions first.
-    variance_shares
-        Shares of the latent variance, with sum one.
-    reliability
-        Reliability of means of raters, groups, and differences of groups.
-    divided_items
-        Items that divide groups, those with the most certain sign first; empty without effects of groups by item.
-    belief
-        Stable differences between raters against the residual.
-    predictive_checks
-        Posterior predictive checks.
-    warnings, notes
-        Limits of these answers, and remarks.
-    """
+    """Details of a model: tests of terms, shares of variance, reliability, divided items, belief, predictive checks."""
 
     term_tests: tuple[TermTest, ...]
     variance_shares: tuple[VarianceShare, ...]
