@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dissensus.pipeline.model.changed_items import ChangedItem, find_changed_items
 from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.draws import ModelDraws
+from dissensus.pipeline.model.label_changes import ChangedItem, find_changed_items
 from dissensus.pipeline.model.population import Population, extend_cells, group_populations
 from dissensus.pipeline.model.prediction import RaterCells, predict_items
 from dissensus.schema.hints import format_list

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.model.changed_items import read_rated_texts
 from dissensus.pipeline.model.contrasts import INTERCEPT, EffectName
 from dissensus.pipeline.model.design import NamedDesign, build_design
 from dissensus.pipeline.model.details import describe_model
 from dissensus.pipeline.model.draws import FEWEST_DRAWS, ModelDraws, draw_model
+from dissensus.pipeline.model.label_changes import read_rated_texts
 from dissensus.pipeline.model.prediction import rater_columns
 from dissensus.pipeline.model.presets import preset_formula
 from dissensus.pipeline.model.result import (
