@@ -107,7 +107,6 @@ reproduce: $(READY)  ## compare published values with ours, write docs/generated
 	$(BIN)/python reproduce/dices.py
 	$(BIN)/python reproduce/grasp.py
 	$(BIN)/python reproduce/vetting.py
-	$(BIN)/python reproduce/intersectional.py
 	$(BIN)/python reproduce/gallery.py
 
 local-bot: $(READY)  ## install a small language model for chatbots of kind local
