@@ -2,8 +2,8 @@
 
     DISSENSUS_DATA=… OPENBLAS_NUM_THREADS=1 python benchmarks/multilevel.py
 
-One thread, compiled, medians of processor time. R's `clmm` has the time that `tests/reference/multilevel/clmm.R` took
-for the same model when its reference values were written.
+One thread, compiled, medians of processor time. R's `clmm`, `glmmTMB` and `lme4` have the time that the scripts in
+`tests/reference/multilevel` took for the same model when their reference values were written.
 """
 
 import json
@@ -16,12 +16,15 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.model.design import build_design
 from dissensus.schema.formula import parse_formula
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
 from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.gibbs import sample_posterior
 
 if TYPE_CHECKING:
     from dissensus.stats.multilevel.posterior import PosteriorDraws
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "generated" / "multilevel.md"
 REFERENCE = ROOT / "tests" / "reference" / "multilevel" / "clmm.json"
+BINARY = ROOT / "tests" / "reference" / "multilevel" / "glmm.json"
 RANDOM = "(1 | rater_id) + (1 | item_id)"
 MAIN = f"Q_overall ~ rater_race + rater_gender + rater_age + {RANDOM}"
 CROSSED = f"Q_overall ~ rater_race * rater_gender + rater_age + {RANDOM}"
@@ -84,13 +88,17 @@ def rows() -> list[tuple[str, str, str]]:
                 f"`clmm` {other:.0f} s, {other / seconds:.0f} times as long",
             )
         )
+    lines.append(_fit_binary(data))
     wide = build_design(ratings, parse_formula(MAIN), widths=True).design
-    lines.append(("the same with widths of raters", f"{measure(lambda: fit_ordinal(wide), times=3):.2f} s", ""))
-    fit = fit_ordinal(build_design(ratings, parse_formula(MAIN)).design)
-    lines.append(_draw(fit))
+    lines.append(
+        ("DICES-350, main effects with widths of raters", f"{measure(lambda: fit_ordinal(wide), times=3):.2f} s", "")
+    )
+    design = build_design(ratings, parse_formula(MAIN)).design
+    fit = fit_ordinal(design)
+    lines += [_draw(fit), _sample(design)]
     for name, design, times in (
         ("101,304 ratings of 1,340 items, 252 raters", simulate(252, 1340, 76), 3),
-        ("1,000,000 ratings of 100,000 items, 1,000 raters", simulate(1000, 100_000, 10), 1),
+        ("200,000 ratings of 20,000 items, 500 raters", simulate(500, 20_000, 10), 1),
     ):
         used: list[OrdinalFit] = []
         seconds = measure(lambda design=design, used=used: used.append(fit_ordinal(design)), times=times)
@@ -98,6 +106,23 @@ def rows() -> list[tuple[str, str, str]]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     lines.append(("largest memory of the process", f"{peak:.1f} GiB", ""))
     return lines
+
+
+def _fit_binary(data: Path) -> tuple[str, str, str]:
+    """Return the time of a binary model, Yes against the other answers."""
+    frame = pl.read_csv(data, infer_schema=False)
+    unsafe = pl.when(pl.col("Q_overall") == "Yes").then(pl.lit("Yes")).otherwise(pl.lit("other"))
+    ratings = Ratings.from_frame(
+        frame.with_columns(unsafe.alias("unsafe")), answer="unsafe", categories=["other", "Yes"]
+    )
+    design = build_design(ratings.exclude_flagged(), parse_formula(MAIN.replace("Q_overall", "unsafe"))).design
+    seconds = measure(lambda: fit_ordinal(design), times=7)
+    others = json.loads(BINARY.read_text("utf-8"))["models"]
+    return (
+        "DICES-350, Yes against the rest, main effects",
+        f"{seconds:.2f} s",
+        ", ".join(f"`{name}` {other['seconds']:.0f} s" for name, other in others.items()),
+    )
 
 
 def _draw(fit: OrdinalFit) -> tuple[str, str, str]:
@@ -111,6 +136,26 @@ def _draw(fit: OrdinalFit) -> tuple[str, str, str]:
         f"{DRAWS:,} draws of all parameters and effects",
         f"{seconds:.2f} s",
         f"worth {effective:.0f} independent ones, {effective / seconds:.0f} a second; Pareto k {shape:.2f}",
+    )
+
+
+def _sample(design: ModelDesign) -> tuple[str, str, str]:
+    """Return the time of the Gibbs sampler with warm-up, and its effective draws a second."""
+    sample_posterior(design, chains=2, iterations=8)
+    start = time.process_time()
+    sample = sample_posterior(design, chains=4, iterations=1000)
+    seconds = time.process_time() - start
+    draws = sample.draws
+    sds = [factor[:, :, 0] for factor in draws.factors]
+    parameters = sample.diagnose(np.column_stack([draws.thresholds, draws.coefficients, *sds]))
+    effects = [sample.diagnose(effect.reshape(len(effect), -1)) for effect in draws.effects]
+    worst, worst_effect = parameters.bulk.min(), min(effect.bulk.min() for effect in effects)
+    r_hat = max(diagnosis.r_hat.max() for diagnosis in [parameters, *effects])
+    return (
+        "Gibbs sampler, 4 chains of 1,000 draws after warm-up",
+        f"{seconds:.0f} s",
+        f"effective draws a second: {worst / seconds:.0f} of the worst parameter, {worst_effect / seconds:.0f} of the "
+        f"worst random effect; R̂ at most {r_hat:.3f}",
     )
 
 

@@ -37,6 +37,20 @@ def test_the_table_names_the_first_levels_and_csv_has_the_effects(
     assert [row["level"] for row in rows] == ["Black", "White"]
 
 
+def test_the_sampler_and_priors_are_named_in_the_json(run: RunCommand, ratings_csv: Path) -> None:
+    words = ("--formula", FORMULA, "--prior", "b=normal(0, 1)", "--draws", "0", "--format", "json")
+    done = run("model", ratings_csv, *words)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["estimator"], document["priors"]) == ("maximum a posteriori", {"b": "normal(0, 1)"})
+    done = run("model", ratings_csv, *words, "--sampler", "gibbs", "--chains", "2", "--iterations", "20")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["estimator"] == "posterior"
+    assert document["convergence"][0].keys() == {"parameter", "r_hat", "bulk_ess", "tail_ess"}
+    assert "have not converged" in done.stderr
+
+
 def test_the_formula_names_the_question(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     frame = pl.read_csv(ratings_csv)
     frame.rename({"Q_overall": "How bad?"}).write_csv(tmp_path / "other.csv")
@@ -56,6 +70,9 @@ def test_the_formula_names_the_question(run: RunCommand, ratings_csv: Path, tmp_
             ("--formula", FORMULA, "--base", "White"),
             "--base 'White' is not COLUMN=LEVEL, such as \"rater_race=White\".",
         ),
+        (("--formula", FORMULA, "--prior", "b"), "The prior 'b' is not CLASS=DISTRIBUTION"),
+        (("--formula", FORMULA, "--prior", "b=normal(0)"), "write normal(mean, sd)."),
+        (("--formula", FORMULA, "--sampler", "gibbs", "--link", "logit"), "The Gibbs sampler has no logit link."),
         (("--formula", FORMULA, "--base", "race=Asian", "--base", "race=White"), "--base names 'race' twice."),
         (("--formula", FORMULA, "--base", "race=Blue"), "The base of rater_race is 'Blue'"),
         (("--formula", FORMULA, "--question", "Q1"), "--question is Q1 and the formula's response is Q_overall"),

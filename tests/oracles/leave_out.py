@@ -4,6 +4,7 @@ import numpy as np
 
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
 from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.posterior import NormalApproximation
 
 
 def refit_without(design: ModelDesign, fit: OrdinalFit, number: int) -> np.ndarray:
@@ -21,8 +22,8 @@ def refit_without(design: ModelDesign, fit: OrdinalFit, number: int) -> np.ndarr
             fixed=Covariates.from_matrix(design.fixed.values[design.fixed.row[rest]]),
             random=tuple(terms),
         )
-        without = fit_ordinal(others, link=fit.link, integration="laplace")
-        parameters = without.approximation.parameters
-        whole = fit.approximation.likelihood.mode(parameters).log_likelihood
-        densities.append(whole - without.approximation.mode.log_likelihood)
+        without = fit_ordinal(others, link=fit.link, integration="laplace").approximation
+        assert isinstance(without, NormalApproximation)
+        whole = fit.approximation.likelihood.mode(without.parameters).log_likelihood
+        densities.append(whole - without.mode.log_likelihood)
     return np.array(densities)

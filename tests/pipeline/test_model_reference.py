@@ -1,4 +1,4 @@
-"""Multilevel models of DICES-350 against R's ordinal::clmm; tests/reference/multilevel/clmm.R wrote its estimates."""
+"""Multilevel models of DICES-350 against estimates of R, which tests/reference/multilevel/*.R wrote."""
 
 import json
 from pathlib import Path
@@ -12,6 +12,7 @@ from dissensus.pipeline.model import MultilevelModel, fit_model
 from dissensus.schema.ratings.table import Ratings
 
 REFERENCE: dict[str, Any] = json.loads((ROOT / "tests/reference/multilevel/clmm.json").read_text("utf-8"))
+BINARY: dict[str, Any] = json.loads((ROOT / "tests/reference/multilevel/glmm.json").read_text("utf-8"))
 
 QUICK = "crossed_probit"
 
@@ -47,5 +48,16 @@ def test_estimates_are_those_of_clmm(name: str, dices_104: Ratings, binary_104: 
     assert model.n_ratings == expected["n"]
     assert estimates_of(model) == pytest.approx(expected["coefficients"], abs=1e-3)
     assert {row.between: row.estimate for row in model.thresholds} == pytest.approx(expected["thresholds"], abs=1e-3)
+    assert model.sd == pytest.approx(expected["sd"], abs=1e-3)
+    assert model.log_likelihood == pytest.approx(expected["log_likelihood"], abs=1e-2)
+
+
+def test_binary_estimates_and_standard_errors_are_those_of_glmmtmb(binary_104: Ratings) -> None:
+    expected = BINARY["models"]["glmmTMB"]
+    _, _, right = BINARY["formula"].partition("~")
+    model = fit_model(binary_104, f"unsafe ~ {right}", draws=0)
+    assert estimates_of(model) == pytest.approx(expected["coefficients"], abs=1e-3)
+    errors = dict(zip(estimates_of(model), (row.se for row in model.effects), strict=True))
+    assert errors == pytest.approx(expected["standard_errors"], rel=5e-3)
     assert model.sd == pytest.approx(expected["sd"], abs=1e-3)
     assert model.log_likelihood == pytest.approx(expected["log_likelihood"], abs=1e-2)

@@ -10,6 +10,7 @@ from dissensus.pipeline.model import MultilevelModel
 from dissensus.report.builder import build
 from dissensus.report.figures.multilevel import divided_items, effects, predicted_shares, predictive_checks
 from dissensus.report.result import Report
+from dissensus.report.tables import ReportTable
 from dissensus.schema.ratings.table import Ratings
 
 FORMULA = "Q_overall ~ age * gender + (1 | age:item_id) + (1 | rater_id) + (1 | item_id)"
@@ -42,6 +43,7 @@ def test_sections_stand_between_contested_items_and_vetting(report: Report) -> N
     names = [section.name for section in report.sections]
     assert names[names.index("contested") + 1 : names.index("vetting")] == ["model", "populations", "divided", "checks"]
     first = next(section for section in report.sections if section.name == "model").parts[0]
+    assert isinstance(first, ReportTable)
     assert (first.name, bool(first.notes)) == ("model-warnings", True)
 
 

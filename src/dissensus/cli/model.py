@@ -1,7 +1,7 @@
 """`dissensus model`: multilevel models of ordered answers."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -49,6 +49,29 @@ def model(
             rich_help_panel=MODEL,
         ),
     ] = False,
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS=DISTRIBUTION",
+            help="Prior of effects (b), standard deviations (sd), thresholds (Intercept) or correlations (cor): "
+            '"b=student_t(3, 0, 2.5)"; repeatable. "published" for those of a preset.',
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    sampler: Annotated[
+        Literal["gibbs"] | None,
+        typer.Option(
+            help="Draw from the exact posterior distribution, by Gibbs sampling; probit link alone.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    chains: Annotated[int, typer.Option(metavar="N", min=2, help="Chains of the sampler.", rich_help_panel=MODEL)] = 4,
+    iterations: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=8, help="Draws of each chain, after half as many for warm-up.", rich_help_panel=MODEL
+        ),
+    ] = 1000,
     draws: DrawsOption = 400,
     seed: SeedOption = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
@@ -76,6 +99,10 @@ def model(
         confidence=confidence,
         population=population,
         details=details,
+        prior=prior,
+        sampler=sampler,
+        chains=chains,
+        iterations=iterations,
         draws=draws,
         seed=seed,
     )

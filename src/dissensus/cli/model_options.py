@@ -76,6 +76,10 @@ class ModelOptions:
     population: Sequence[Path] | None = None
     draws: int = 400
     details: bool = False
+    prior: Sequence[str] | None = None
+    sampler: Literal["gibbs"] | None = None
+    chains: int = 4
+    iterations: int = 1000
     confidence: float = 0.95
     seed: int = 0
 
@@ -115,6 +119,7 @@ class ModelOptions:
     def fit(self, ratings: "Ratings") -> "MultilevelModel":
         """Fit the model to ratings."""
         from dissensus.pipeline.model import fit_model
+        from dissensus.pipeline.model.priors import split_priors
 
         return fit_model(
             ratings,
@@ -126,6 +131,10 @@ class ModelOptions:
             confidence=self.confidence,
             populations=read_populations(self.population or ()),
             details=self.details,
+            priors=split_priors(self.prior or ()),
+            sampler=self.sampler,
+            chains=self.chains,
+            iterations=self.iterations,
             draws=self.draws,
             seed=self.seed,
         )

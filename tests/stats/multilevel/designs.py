@@ -3,6 +3,7 @@
 import numpy as np
 
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
+from dissensus.stats.multilevel.laplace import LaplaceLikelihood
 
 
 def simulate_design(  # noqa: PLR0913
@@ -51,3 +52,11 @@ def simulate_design(  # noqa: PLR0913
         terms.append(RandomTerm(name="locale", groups=group, n_groups=3))
     fixed = Covariates.from_matrix(np.column_stack([x, x * z]).astype(float))
     return ModelDesign(answers=answers, n_categories=categories, fixed=fixed, random=tuple(terms))
+
+
+def parameters_of(likelihood: LaplaceLikelihood, *, seed: int = 1) -> np.ndarray:
+    """Return ordinary parameters of a design."""
+    rng = np.random.default_rng(seed)
+    n = likelihood.n_thresholds
+    rest = rng.normal(-0.4, 0.1, likelihood.n_parameters - n - likelihood.n_coefficients)
+    return np.concatenate([np.linspace(-0.4, 0.9, n), rng.normal(0, 0.2, likelihood.n_coefficients), rest])

@@ -26,13 +26,13 @@ def test_wald_statistic_does_not_depend_on_coding() -> None:
     beta, root = rng.normal(size=3), rng.normal(size=(3, 3))
     covariance = root @ root.T
     direct = beta[:2] @ np.linalg.solve(covariance[:2, :2], beta[:2])
-    assert wald_statistic(beta, covariance, covariates, covariates[:, 2:]) == (pytest.approx(direct), 2)
+    assert wald_statistic(beta, covariance, covariates, covariates[:, 2:]) == pytest.approx((direct, 2))
     # The base becomes another level: the same predictors, up to a constant, from other columns.
     change = np.array([[-1.0, 0, 0], [-1, 1, 0], [0, 0, 1]])
     recoded = np.column_stack([factor == 0, factor == 2, other]).astype(float)
     inverse = np.linalg.inv(change)
     again = wald_statistic(inverse @ beta, inverse @ covariance @ inverse.T, recoded, covariates[:, 2:])
-    assert again == (pytest.approx(direct), 2)
+    assert again == pytest.approx((direct, 2))
 
 
 def test_covariates_that_others_explain_have_no_test() -> None:

@@ -84,11 +84,17 @@ class NamedDesign:
 
 
 def build_design(
-    ratings: Ratings, formula: Formula, *, base: Mapping[str, str] | None = None, widths: bool = False
+    ratings: Ratings,
+    formula: Formula,
+    *,
+    base: Mapping[str, str] | None = None,
+    widths: bool = False,
+    has_prior: bool = False,
 ) -> NamedDesign:
     """Return the design of a formula on the ratings that have a value in each of its columns.
 
-    `widths` adds to the effects of each rater one on the logarithm of the distances between thresholds.
+    `widths` adds to the effects of each rater one on the logarithm of the distances between thresholds. `has_prior`
+    says that all coefficients have a prior, under which those of separated levels are finite.
     """
     ratings.require_raters("A multilevel model")
     question = ratings.resolve_question(formula.response)
@@ -101,7 +107,7 @@ def build_design(
     rows, known, dropped = _select_known(ModelRows(rater, item, columns), ratings)
     answers, categories, unused = _select_categories(answer[known], ratings.scale(question))
     diagnostics.require_levels([rows.columns[name] for name in _effect_columns(formula)])
-    coding, profile, determined = code_effects(rows, formula.terms, answers, categories)
+    coding, profile, determined = code_effects(rows, formula.terms, answers, categories, has_prior=has_prior)
     random = [_build_random(rows, effects) for effects in formula.random]
     if widths:
         random = _add_widths(random, categories)
@@ -217,7 +223,12 @@ def _select_categories(
 
 
 def code_effects(
-    rows: ModelRows, terms: Sequence[Term], answers: NDArray[np.int8], categories: Sequence[str]
+    rows: ModelRows,
+    terms: Sequence[Term],
+    answers: NDArray[np.int8],
+    categories: Sequence[str],
+    *,
+    has_prior: bool = False,
 ) -> tuple[Coding, Codes, tuple[str, ...]]:
     """Return the columns of fixed effects on distinct rows, the row of each rating, and warnings of those dropped."""
     names = tuple(list_columns(terms))
@@ -225,7 +236,8 @@ def code_effects(
     first = first_rows(profile, n)
     codes = {name: rows.codes(name)[first] for name in names}
     counts = np.bincount(profile * np.int64(len(categories)) + answers, minlength=n * len(categories))
-    diagnostics.require_finite(rows.columns, terms, codes, counts.reshape(n, -1), categories)
+    if not has_prior:
+        diagnostics.require_finite(rows.columns, terms, codes, counts.reshape(n, -1), categories)
     coding = code_terms(terms, rows.columns, codes, n, intercept=True)
     independent, empty, determined = select_independent(coding)
     # Thresholds stand for the intercept, which is the first column.

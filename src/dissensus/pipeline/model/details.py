@@ -21,6 +21,7 @@ from dissensus.pipeline.model.variance_shares import VarianceShare, share_varian
 from dissensus.schema.hints import format_list
 from dissensus.stats.multilevel.fit import OrdinalFit
 
+NO_TESTS: Final = "Tests of terms are those of maximum likelihood, so there are none with priors or a sampler."
 MOST_NAMED: Final = 6
 
 
@@ -50,16 +51,17 @@ def describe_model(
     """Compute the details of a fitted model from its draws; `item_ids` has the id of each code of an item."""
     facets = ModelFacets.from_design(named)
     variances = VarianceDraws.from_fit(fit, drawn.draws)
+    is_likelihood = fit.estimator == "maximum likelihood"
     checks = tuple(check_predictions(named, fit, drawn.draws, rng, confidence))
     return ModelDetails(
-        term_tests=tuple(test_terms(named, fit)),
+        term_tests=tuple(test_terms(named, fit)) if is_likelihood else (),
         variance_shares=tuple(share_variance(facets, variances, fit, confidence)),
         reliability=tuple(study_reliability(facets, variances, confidence)),
         divided_items=rank_items(facets, drawn.draws, item_ids, link=fit.link, confidence=confidence),
         belief=split_belief(facets, variances, confidence),
         predictive_checks=checks,
         warnings=(*_warn_of_checks(checks),),
-        notes=(CONSISTENCY, *_note_axes(facets)),
+        notes=(CONSISTENCY, *_note_axes(facets), *(() if is_likelihood else (NO_TESTS,))),
     )
 
 

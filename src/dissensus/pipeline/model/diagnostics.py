@@ -59,7 +59,7 @@ def require_finite(
                 raise UndefinedEstimate(
                     f"Separation: {n:,} of {n:,} answers of {':'.join(term)} = {levels} are {categories[end]!r}, so "
                     f"its effect has no finite estimate. Leave the term {':'.join(term)} out, or join this level with "
-                    "another: --rename COLUMN:OLD=NEW."
+                    'another: --rename COLUMN:OLD=NEW. A prior gives a finite estimate: --prior "b=student_t(3, 0, 1)".'
                 )
 
 

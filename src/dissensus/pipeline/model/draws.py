@@ -33,12 +33,14 @@ class ModelDraws:
 
     def describe(self) -> Iterator[str]:
         """Yield how many draws there are, and how they approximate the distribution of parameters and effects."""
-        if len(self) < self.n_expected:
+        if len(self) < self.n_expected and not self.importance.is_exact:
             yield (
                 f"Predicted shares rest on {len(self):,} draws instead of {self.n_expected:,}, as the model has many "
                 "random effects."
             )
-        if self.is_resampled:
+        if self.importance.is_exact:
+            yield "Predicted shares rest on the draws of the sampler."
+        elif self.is_resampled:
             yield "Predicted shares have draws that are weighted towards the exact distribution."
         else:
             yield (
@@ -60,7 +62,7 @@ class ModelDraws:
 def draw_model(fit: OrdinalFit, n_draws: int, rng: np.random.Generator) -> ModelDraws:
     """Draw parameters and effects, weighted towards the exact distribution where that leaves enough of them."""
     n_drawn = min(n_draws, max(FEWEST_DRAWS, MOST_EFFECTS // sum(term.modes.size for term in fit.random)))
-    draws = fit.approximation.draw(n_drawn, rng)
+    draws = fit.approximation.draw(min(n_drawn, fit.approximation.most_draws), rng)
     share = draws.importance.effective_draws / len(draws.thresholds)
     is_resampled = draws.importance.is_reliable and share >= SMALLEST_SHARE
     return ModelDraws(

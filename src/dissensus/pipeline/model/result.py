@@ -2,18 +2,22 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
+from dissensus.pipeline.model.chains import ModelConvergence, build_tree
 from dissensus.pipeline.model.contrasts import INTERCEPT
+from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.details import ModelDetails, list_details
 from dissensus.pipeline.model.details_page import list_grids
 from dissensus.pipeline.model.shares import PredictedShare, Predictions
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult
-from dissensus.stats.multilevel.fit import Integration, Link
+from dissensus.stats.multilevel.fit import Estimator, Integration, Link, OrdinalFit
+from dissensus.stats.multilevel.posterior import ChainSample
 
 SCHEMA_VERSION: Final = 1
 AXES: Final = "*"
@@ -77,6 +81,14 @@ class ModelCertificate:
     correction_error: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NamedFit:
+    """The design with its names, and the fit to it, from which to draw."""
+
+    named: NamedDesign
+    fit: OrdinalFit
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MultilevelModel(TabularResult):
     """A fitted multilevel model of ordered answers; see `fit_model`.
@@ -90,13 +102,20 @@ class MultilevelModel(TabularResult):
     deviations
         Standard deviations of random effects.
     log_likelihood
-        Log marginal likelihood.
+        Log marginal likelihood at the estimates, without priors.
+    estimator
+        "maximum likelihood", "maximum a posteriori" (the posterior mode under priors), or "posterior" (the means of a
+        sampler's draws).
+    priors
+        Priors by class, as they were given; others are flat.
     integration
-        Integration of the random effects: "laplace" or "quadrature".
+        Integration of the random effects in the log-likelihood: "laplace" or "quadrature".
     n_parameters
         Number of estimated parameters.
     certificate
-        Check of the approximation; None without draws.
+        Check of the approximation; None without draws, and with a sampler.
+    convergence
+        Convergence of the sampler's chains by parameter; empty without one.
     predictions
         Predicted shares of answers by group and population; None without draws or attributes of raters.
     details
@@ -113,9 +132,12 @@ class MultilevelModel(TabularResult):
     thresholds: tuple[ModelThreshold, ...]
     deviations: tuple[ModelDeviation, ...]
     log_likelihood: float
+    estimator: Estimator
+    priors: Mapping[str, str]
     integration: Integration
     n_parameters: int
     certificate: ModelCertificate | None
+    convergence: tuple[ModelConvergence, ...]
     predictions: Predictions | None
     details: ModelDetails | None
     formula: str
@@ -129,6 +151,7 @@ class MultilevelModel(TabularResult):
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     version: str
+    source: NamedFit = field(compare=False)
 
     @property
     def sd(self) -> dict[str, float]:
@@ -151,6 +174,8 @@ class MultilevelModel(TabularResult):
             "n_raters": self.n_raters,
             "n_items": self.n_items,
             "n_ratings": self.n_ratings,
+            "estimator": self.estimator,
+            "priors": dict(self.priors),
             "effects": [asdict(row) for row in self.effects],
             "thresholds": [asdict(row) for row in self.thresholds],
             "sd": self.sd,
@@ -159,6 +184,7 @@ class MultilevelModel(TabularResult):
             "integration": self.integration,
             "n_parameters": self.n_parameters,
             "certificate": None if self.certificate is None else asdict(self.certificate),
+            "convergence": [asdict(row) for row in self.convergence],
             **_predicted(self.predictions),
             **list_details(self.details),
             "notes": list(self.notes),
@@ -173,6 +199,28 @@ class MultilevelModel(TabularResult):
         text = ("term", "level")
         schema = {name: pl.String if name in text else pl.Float64 for name in ModelEffect.__dataclass_fields__}
         return pl.DataFrame([asdict(row) for row in self.effects], schema=schema)
+
+    def to_arviz(self, *, draws: int = 1000, seed: int = 0) -> Any:
+        """Return draws as an ArviZ `DataTree` with the group "posterior".
+
+        Parameters
+        ----------
+        draws
+            Draws from the normal approximation, weighted towards the exact distribution and resampled, as one chain;
+            with a sampler all draws of its chains are returned instead.
+        seed
+            Seed of these draws.
+
+        Raises
+        ------
+        Unavailable
+            arviz-base is not installed.
+        """
+        named, at = self.source.named, self.source.fit.approximation
+        if isinstance(at, ChainSample):
+            return build_tree(named, at.draws, at.n_chains)
+        rng = np.random.default_rng(seed)
+        return build_tree(named, at.draw(draws, rng).resample(rng), 1)
 
     def __str__(self) -> str:
         return model_page(self).as_text()
@@ -329,9 +377,25 @@ def describe_fit(model: MultilevelModel) -> tuple[str, ...]:
         f"First levels, with which others are compared: {base}.",
         f"Effects are in {unit}; above 0 they are towards {model.categories[-1]!r}.",
         f"Log-likelihood ({model.integration}) {model.log_likelihood:.2f} with {model.n_parameters} parameters.",
+        *_estimator_notes(model),
         *_certificate_notes(model.certificate),
         *model.notes,
     )
+
+
+def _estimator_notes(model: MultilevelModel) -> tuple[str, ...]:
+    priors = "; ".join(f"{key} = {escape_unprintable(text)}" for key, text in model.priors.items())
+    notes = (f"Priors: {priors}; flat otherwise.",) * bool(priors)
+    if model.estimator == "maximum a posteriori":
+        return (*notes, "Estimates are the posterior mode, with intervals from the curvature there.")
+    if model.estimator == "posterior":
+        r_hats, draws = zip(*((row.r_hat, row.bulk_ess) for row in model.convergence if row.r_hat), strict=True)
+        return (
+            *notes,
+            f"Estimates are posterior means with quantile intervals; R̂ is at most {max(r_hats):.3f}, with at least "
+            f"{min(draws):.0f} effective draws.",
+        )
+    return notes
 
 
 def _certificate_notes(certificate: ModelCertificate | None) -> tuple[str, ...]:

@@ -5,19 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from statistics import NormalDist
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.model.contrasts import INTERCEPT, EffectName
+from dissensus.pipeline.model.chains import check_convergence, describe_effect, warn_of_chains
+from dissensus.pipeline.model.contrasts import INTERCEPT
 from dissensus.pipeline.model.design import NamedDesign, build_design
 from dissensus.pipeline.model.details import describe_model
 from dissensus.pipeline.model.draws import FEWEST_DRAWS, ModelDraws, draw_model
 from dissensus.pipeline.model.label_changes import read_rated_texts
 from dissensus.pipeline.model.prediction import rater_columns
 from dissensus.pipeline.model.presets import preset_formula
+from dissensus.pipeline.model.priors import COEFFICIENT, choose_priors, parse_priors
 from dissensus.pipeline.model.result import (
     LARGE_EFFECT,
     SMALL_EFFECT,
@@ -26,6 +28,7 @@ from dissensus.pipeline.model.result import (
     ModelEffect,
     ModelThreshold,
     MultilevelModel,
+    NamedFit,
 )
 from dissensus.pipeline.model.shares import Predictions, predict_populations
 from dissensus.pipeline.model.variance_shares import LARGEST_ERROR
@@ -34,7 +37,9 @@ from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.fit import Link, OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.gibbs import sample_ordinal
 from dissensus.stats.multilevel.importance import certify_laplace
+from dissensus.stats.multilevel.posterior import ChainSample, NormalApproximation, PosteriorDraws
 from dissensus.stats.result import check_confidence
 
 NORMAL: Final = NormalDist()
@@ -53,6 +58,10 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     confidence: float = 0.95,
     populations: Mapping[str, pl.DataFrame] | None = None,
     details: bool = False,
+    priors: Mapping[str, str] | str | None = None,
+    sampler: Literal["gibbs"] | None = None,
+    chains: int = 4,
+    iterations: int = 1000,
     draws: int = 400,
     seed: int = 0,
 ) -> MultilevelModel:
@@ -92,11 +101,21 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     details
         Add tests of whole terms, shares of the variance, reliability, items that divide groups, and posterior
         predictive checks, which take longer than the model itself.
+    priors
+        Prior distributions by class, in the notation of brms: "b" for effects, "sd" for standard deviations of random
+        effects, "Intercept" for thresholds at the mean of the covariates, "cor" for correlations, such as {"b":
+        "student_t(3, 0, 2.5)", "sd:rater_id": "normal(0, 1)", "cor": "lkj(2)"}; or "published" for those of a preset.
+        Without one a parameter has a flat prior.
+    sampler
+        "gibbs" draws from the posterior distribution instead of maximizing the likelihood: with the probit link,
+        without widths.
+    chains, iterations
+        Chains of the sampler, and draws of each after half as many for warm-up.
     draws
         Number of draws for the certificate of Laplace's approximation and for predicted shares, an even number of at
         least 26; 0 for neither.
     seed
-        Seed of these draws.
+        Seed of these draws, and of the sampler.
 
     Returns
     -------
@@ -113,10 +132,11 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
 
     Notes
     -----
-    Maximum likelihood by Laplace's approximation, or by adaptive quadrature over the effects of items where there are
-    fewer than 20 ratings of each, with normal (Wald) intervals. Ratings without a value in a column of
-    the formula are left out, and a warning counts them. Columns that others determine are left out, as in R. An
-    attribute whose values are all numbers is a number, unless `base` names one of them or it was read with `bins`.
+    Maximum likelihood, or the posterior mode under priors, by Laplace's approximation, or by adaptive quadrature over
+    the effects of items where there are fewer than 20 ratings of each, with normal (Wald) intervals. With a sampler,
+    estimates are posterior means, and intervals quantiles. Ratings without a value in a column of the formula are left
+    out, and a warning counts them. Columns that others determine are left out, as in R. An attribute whose values are
+    all numbers is a number, unless `base` names one of them or it was read with `bins`.
 
     Examples
     --------
@@ -133,12 +153,27 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
         raise InvalidInput(f"draws is {draws}; give an even number of at least {FEWEST_DRAWS}, or 0 for none.")
     if not draws and (populations or details):
         raise InvalidInput("Populations and details need draws, and draws is 0; give an even number, such as 400.")
+    _check_sampler(sampler, chains, iterations)
     parsed, lacking = _choose_formula(ratings, formula, preset)
-    named = build_design(ratings, parsed, base=base, widths=widths)
-    fit = fit_ordinal(named.design, link=link)
+    texts = choose_priors(priors, preset)
+    named = build_design(ratings, parsed, base=base, widths=widths, has_prior=COEFFICIENT in texts)
+    distributions = parse_priors(texts, named)
+    if sampler is None:
+        fit = fit_ordinal(named.design, link=link, priors=distributions)
+    else:
+        fit = sample_ordinal(
+            named.design, link=link, priors=distributions, chains=chains, iterations=iterations, seed=seed
+        )
+    convergence = check_convergence(named, fit.approximation) if isinstance(fit.approximation, ChainSample) else ()
     z = NORMAL.inv_cdf(0.5 + confidence / 2)
+    effects, thresholds = tuple(_effects(named, fit, z)), tuple(_thresholds(named, fit, z))
     deviations = tuple(_deviations(named, fit, z))
-    certificate = _certify(fit, draws, seed) if draws else None
+    if isinstance(fit.approximation, ChainSample):
+        sample = fit.approximation.draws
+        effects, thresholds, deviations = _summarize_draws(sample, effects, thresholds, deviations, named, confidence)
+    certificate = None
+    if draws and isinstance(fit.approximation, NormalApproximation):
+        certificate = _certify(fit.approximation, draws, seed)
     rng = np.random.default_rng(seed)
     drawn = draw_model(fit, draws, rng) if draws and (details or populations or rater_columns(named)) else None
     predictions = _predict(ratings, named, drawn, populations or {}, link=link, rng=rng, confidence=confidence)
@@ -147,13 +182,16 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
         item_ids = ratings.items[ITEM_ID].to_list()
         described = describe_model(named, fit, drawn, item_ids, rng=rng, confidence=confidence)
     return MultilevelModel(
-        effects=tuple(_effects(named, fit, z)),
-        thresholds=tuple(_thresholds(named, fit, z)),
+        effects=effects,
+        thresholds=thresholds,
         deviations=deviations,
+        estimator=fit.estimator,
+        priors=dict(texts),
         log_likelihood=float(fit.log_likelihood),
         integration=fit.integration,
         n_parameters=fit.n_parameters,
         certificate=certificate,
+        convergence=convergence,
         predictions=predictions,
         details=described,
         formula=str(named.formula),
@@ -165,17 +203,31 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
         n_items=named.n_items,
         n_ratings=fit.n_ratings,
         warnings=(
+            *(warn_of_chains(convergence, chains) if convergence else ()),
             *lacking,
             *named.warnings,
             *_warn_of_zeros(deviations),
             *_warn_of_singular(fit),
-            *_warn_of_approximation(certificate),
+            *_warn_of_approximation(certificate, is_sampled=link == "probit" and not widths),
             *(predictions.warnings if predictions else ()),
             *(described.warnings if described else ()),
         ),
-        notes=(*named.notes, *(predictions.notes if predictions else ()), *(described.notes if described else ())),
+        notes=(
+            *named.notes,
+            *_describe_solution(fit),
+            *(predictions.notes if predictions else ()),
+            *(described.notes if described else ()),
+        ),
         version=version("dissensus"),
+        source=NamedFit(named=named, fit=fit),
     )
+
+
+def _check_sampler(sampler: object, chains: int, iterations: int) -> None:
+    if sampler not in (None, "gibbs"):
+        raise InvalidInput(f"sampler is {sampler!r}; 'gibbs', or None for Laplace's approximation, is allowed.")
+    check_whole("chains", chains)
+    check_whole("iterations", iterations)
 
 
 def _choose_formula(
@@ -232,13 +284,54 @@ def _deviations(named: NamedDesign, fit: OrdinalFit, z: float) -> Iterator[Model
             is_open = not error <= LARGEST_ERROR  # NaN where the effects have vanished
             yield ModelDeviation(
                 group=term.name,
-                effect=_describe(name),
+                effect=describe_effect(name),
                 n_groups=term.n_groups * (random.sds.size // len(names)),
                 sd=sd,
                 ci_low=None if is_open else sd * math.exp(-z * error),
                 ci_high=None if is_open else sd * math.exp(z * error),
                 correlations=tuple(random.correlations[index].tolist()) if len(names) > 1 else (),
             )
+
+
+def _summarize_draws(
+    draws: PosteriorDraws,
+    effects: Sequence[ModelEffect],
+    thresholds: Sequence[ModelThreshold],
+    deviations: Sequence[ModelDeviation],
+    named: NamedDesign,
+    confidence: float,
+) -> tuple[tuple[ModelEffect, ...], tuple[ModelThreshold, ...], tuple[ModelDeviation, ...]]:
+    """Return rows with intervals and probabilities of draws in place of normal ones."""
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(draws.coefficients, [tail, 1 - tail], axis=0)
+    size = np.abs(draws.coefficients)
+    beyond = [(size > limit).mean(0) for limit in (SMALL_EFFECT, LARGE_EFFECT)]
+    above = (draws.coefficients > 0).mean(0)
+    edges = np.quantile(draws.thresholds, [tail, 1 - tail], axis=0)
+    sds = [
+        sd
+        for factors, names in zip(draws.factors, named.random, strict=True)
+        for sd in np.sqrt((factors**2).sum(2)).T[: len(names)]
+    ]
+    intervals = np.quantile(sds, [tail, 1 - tail], axis=1)
+    return (
+        tuple(
+            replace(
+                row,
+                ci_low=float(low[j]),
+                ci_high=float(high[j]),
+                probability_of_direction=float(max(above[j], 1 - above[j])),
+                probability_beyond_small=float(beyond[0][j]),
+                probability_beyond_large=float(beyond[1][j]),
+            )
+            for j, row in enumerate(effects)
+        ),
+        tuple(replace(row, ci_low=float(edges[0, j]), ci_high=float(edges[1, j])) for j, row in enumerate(thresholds)),
+        tuple(
+            replace(row, ci_low=float(intervals[0, j]), ci_high=float(intervals[1, j]))
+            for j, row in enumerate(deviations)
+        ),
+    )
 
 
 def _warn_of_zeros(deviations: Sequence[ModelDeviation]) -> Iterator[str]:
@@ -263,9 +356,20 @@ def _warn_of_singular(fit: OrdinalFit) -> Iterator[str]:
             )
 
 
-def _certify(fit: OrdinalFit, draws: int, seed: int) -> ModelCertificate:
-    """Return the certificate of the fit's approximation."""
-    at = fit.approximation
+def _describe_solution(fit: OrdinalFit) -> Iterator[str]:
+    """Yield how the random effects of a large model were solved for."""
+    if isinstance(fit.approximation, NormalApproximation) and fit.approximation.likelihood.is_iterative:
+        layout = fit.approximation.likelihood.layout
+        yield (
+            f"The equations of {layout.n_outer:,} random effects, beside those of {layout.n_groups:,} groups, are "
+            "solved by conjugate gradients. The log-likelihood is an estimate with a standard error of "
+            f"{fit.log_likelihood_error:.2g}."
+        )
+
+
+def _certify(at: NormalApproximation, draws: int, seed: int) -> ModelCertificate:
+    """Return the certificate of an approximation, with fewer draws for a large table."""
+    draws = min(draws, at.most_draws)
     result = certify_laplace(at.likelihood, at.mode, n_draws=draws, rng=np.random.default_rng(seed))
     return ModelCertificate(
         n_draws=draws,
@@ -296,15 +400,13 @@ def _predict(
     return replace(result, changed=tuple(replace(item, text=texts.get(item.item_id)) for item in result.changed))
 
 
-def _warn_of_approximation(certificate: ModelCertificate | None) -> Iterator[str]:
+def _warn_of_approximation(certificate: ModelCertificate | None, *, is_sampled: bool) -> Iterator[str]:
     """Yield a warning if importance sampling refuses the approximation."""
     if certificate is not None and not certificate.is_reliable:
         yield (
             f"The certificate refuses Laplace's approximation: Pareto k is {certificate.pareto_k:.2f} with "
             f"{certificate.n_draws} draws, so standard deviations and the log-likelihood may be off. More draws "
             "(draws=) show whether it is by chance; more ratings of each rater or item make the approximation better."
+            + is_sampled
+            * ' Exact results: --sampler gibbs (in Python: sampler="gibbs").'
         )
-
-
-def _describe(name: EffectName) -> str:
-    return name.term if name.level is None else f"{name.term} = {name.level}"

@@ -14,6 +14,7 @@ from dissensus.stats.multilevel.design import Covariates, ModelDesign
 from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
 from dissensus.stats.multilevel.hypothesis import chi_square_tail, wald_statistic
 from dissensus.stats.multilevel.leave_out import leave_groups_out
+from dissensus.stats.multilevel.posterior import NormalApproximation
 from dissensus.stats.result import FloatArray
 
 
@@ -95,10 +96,13 @@ class _Models:
     def leave_out(self, terms: tuple[Term, ...], group: str) -> FloatArray | None:
         """Return the predictive densities of raters or items; None unless they have a single effect."""
         number = self._find_effect(group)
+        approximation = self.fit(terms).fit.approximation
         if number is None or any(term.width for term in self.named.design.random):
             return None
+        if not isinstance(approximation, NormalApproximation):
+            return None
         if (terms, group) not in self.left_out:
-            self.left_out[terms, group] = leave_groups_out(self.fit(terms).fit.approximation, number)
+            self.left_out[terms, group] = leave_groups_out(approximation, number)
         return self.left_out[terms, group]
 
     def _find_effect(self, group: str) -> int | None:

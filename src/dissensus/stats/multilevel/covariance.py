@@ -10,8 +10,8 @@ import numpy as np
 from dissensus.stats.multilevel.design import RandomTerm
 from dissensus.stats.result import FloatArray
 
-# Logarithm below which a diagonal element stays, so that covariance matrices have an inverse.
-SMALLEST = -11.0
+# Logarithm below which a diagonal element stays, so that the mode of effects is found in spite of rounding.
+SMALLEST = -7.0
 
 
 def count_parameters(term: RandomTerm) -> int:

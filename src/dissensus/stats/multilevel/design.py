@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -147,15 +148,17 @@ class ModelLayout:
     """Arrays of a design as the kernels take them.
 
     `inner` are the terms of the grouping factor with the most groups, which are eliminated group by group, `outer` the
-    others; both are places in the design's tuple of terms. `offsets` has the first outer effect of each outer term.
-    `covariates` has the fixed covariates of each profile.
+    others; both are places in the design's tuple of terms. `outer_parts` has the outer effects of each outer term and
+    the number of effects of a group, `first_slots` the first slot of each slot's term. `covariates` has the fixed
+    covariates of each profile.
     """
 
     ratings: RatingArrays
     covariates: FloatArray
     inner: tuple[int, ...]
     outer: tuple[int, ...]
-    offsets: tuple[int, ...]
+    outer_parts: tuple[tuple[slice, int], ...]
+    first_slots: IntArray
     n_outer: int
     has_width: bool
 
@@ -177,18 +180,21 @@ class ModelLayout:
         profile, first = _number_profiles(design)
         sizes = [terms[j].size * terms[j].n_groups for j in outer]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
-        places = [
-            offset + term.size * term.groups[order] + effect
-            for offset, term in zip(offsets[:-1], (terms[j] for j in outer), strict=True)
-            for effect in range(term.size)
-        ]
+        places = np.empty((len(order), sum(terms[j].size for j in outer)), np.int32)
+        slot = 0
+        for offset, term in zip(offsets[:-1], (terms[j] for j in outer), strict=True):
+            first_effect = offset + term.size * term.groups[order].astype(np.int64)
+            for effect in range(term.size):
+                places[:, slot] = first_effect + effect
+                slot += 1
+        effects = [effect for j in outer for effect in range(terms[j].size)]
         kinds = [kind for j in outer for kind in [LOCATION] * terms[j].n_location + [WIDTH] * terms[j].width]
         return cls(
             ratings=RatingArrays(
                 start=start,
                 answers=np.ascontiguousarray(design.answers[order], np.int8),
                 profile=np.ascontiguousarray(profile[order], np.int32),
-                places=np.array(places, np.int32).reshape(len(kinds), len(order)).T.copy(),
+                places=places,
                 kinds=np.array(kinds, np.int64),
                 values=_coefficients([terms[j] for j in outer], first),
                 inner=_coefficients([terms[j] for j in inner], first),
@@ -196,7 +202,10 @@ class ModelLayout:
             covariates=np.ascontiguousarray(design.fixed.values[design.fixed.row[first]], float),
             inner=inner,
             outer=outer,
-            offsets=tuple(int(x) for x in offsets[:-1]),
+            outer_parts=tuple(
+                (slice(int(a), int(b)), terms[j].size) for j, (a, b) in zip(outer, pairwise(offsets), strict=True)
+            ),
+            first_slots=np.array([slot - effect for slot, effect in enumerate(effects)], np.int64),
             n_outer=int(offsets[-1]),
             has_width=any(term.width for term in terms),
         )
@@ -217,13 +226,23 @@ def _same_factor(term: RandomTerm, other: RandomTerm) -> bool:
 
 def _number_profiles(design: ModelDesign) -> tuple[IntArray, IntArray]:
     """Return the number of the combination of covariates of each rating, and a rating of each combination."""
-    number = design.fixed.row.astype(np.int64)
+    number, first = _compress(design.fixed.row)
     for term in design.random:
         if term.covariates is not None:
-            number = number * len(term.covariates.values) + term.covariates.row
-            number = np.unique(number, return_inverse=True)[1].ravel()
-    _, first, profile = np.unique(number, return_index=True, return_inverse=True)
-    return profile.ravel(), first
+            number, first = _compress(number.astype(np.int64) * len(term.covariates.values) + term.covariates.row)
+    return number, first
+
+
+def _compress(numbers: IntArray) -> tuple[IntArray, IntArray]:
+    """Return numbers of the values that occur, in their order, and a place of each."""
+    end = int(numbers.max()) + 1
+    if end > max(1_000_000, 4 * numbers.size):
+        _, first, compressed = np.unique(numbers, return_index=True, return_inverse=True)
+        return compressed.ravel(), first
+    place = np.full(end, -1, np.int64)
+    place[numbers] = np.arange(numbers.size)
+    occurs = place >= 0
+    return (np.cumsum(occurs) - 1).astype(np.int32)[numbers], place[occurs]
 
 
 def _coefficients(terms: Sequence[RandomTerm], ratings: IntArray) -> FloatArray:

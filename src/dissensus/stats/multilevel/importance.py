@@ -31,6 +31,16 @@ class ImportanceWeights:
     pareto_k: float
     log_mean: float
 
+    @classmethod
+    def equal(cls, n: int) -> "ImportanceWeights":
+        """Return equal weights of draws from the target itself."""
+        return cls(weights=np.full(n, 1 / n), pareto_k=-np.inf, log_mean=0.0)
+
+    @property
+    def is_exact(self) -> bool:
+        """True if all weights are equal, as those of draws from the target itself."""
+        return self.pareto_k == -np.inf
+
     @property
     def effective_draws(self) -> float:
         """Number of independent draws of the target that are worth as much."""

@@ -229,13 +229,12 @@ def factor_inner_blocks(blocks: Any, precision: Any) -> float:
 
 
 @compiled()
-def fill_cross(ratings: RatingArrays, weights: Any, factors: Any, cross: Any, half: Any) -> None:
-    """Fill the block of the Hessian between outer and inner effects, and add that of the outer ones to `half`.
+def fill_cross(ratings: RatingArrays, weights: Any, factors: Any, cross: Any) -> None:
+    """Fill the block of the Hessian between outer and inner effects.
 
-    `cross` (N, S, D) has the part of each rating and slot, times the inverse of the inner factor. The sum of `half` and
-    its transpose is the block of the outer effects.
+    `cross` (N, S, D) has the part of each rating and slot, times the inverse of the inner factor.
     """
-    start, _, profile, places, kinds, values, inner = ratings
+    start, _, profile, _, kinds, values, inner = ratings
     size = factors.shape[1]
     for i in range(start.shape[0] - 1):
         for n in range(start[i], start[i + 1]):
@@ -247,9 +246,208 @@ def fill_cross(ratings: RatingArrays, weights: Any, factors: Any, cross: Any, ha
                     for j in range(t):
                         x -= factors[i, t, j] * cross[n, s, j]
                     cross[n, s, t] = x / factors[i, t, t]
-                for r in range(s + 1):
+
+
+@compiled()
+def fill_outer(ratings: RatingArrays, weights: Any, half: Any) -> None:
+    """Add to `half` what makes its sum with its transpose the block of the Hessian of the outer effects."""
+    _, _, profile, places, kinds, values, _ = ratings
+    for n in range(profile.shape[0]):
+        q = profile[n]
+        for s in range(kinds.shape[0]):
+            for r in range(s + 1):
+                x = values[q, s] * values[q, r] * weights[n, kinds[s] + kinds[r]]
+                half[places[n, s], places[n, r]] += x if r < s else 0.5 * x
+
+
+@compiled()
+def solve_lower(root: Any, x: Any) -> None:
+    """Replace `x` by its product with the inverse of a lower triangular matrix."""
+    for i in range(x.shape[0]):
+        total = x[i]
+        for j in range(i):
+            total -= root[i, j] * x[j]
+        x[i] = total / root[i, i]
+
+
+@compiled()
+def solve_upper(root: Any, x: Any) -> None:
+    """Replace `x` by its product with the inverse of the transpose of a lower triangular matrix."""
+    for back in range(x.shape[0]):
+        i = x.shape[0] - 1 - back
+        x[i] /= root[i, i]
+        for j in range(i):
+            x[j] -= root[i, j] * x[i]
+
+
+@compiled()
+def fill_blocks(
+    ratings: RatingArrays, first: Any, weights: Any, cross: Any, diagonal: Any, squares: Any, coarse: Any
+) -> None:
+    """Add the parts of the Schur complement within each group of the outer terms, and sums over all groups.
+
+    `first` (S,) is the first slot of each slot's term. `diagonal` and `squares` (outer effects, effects of a group):
+    the Hessian, and what elimination of the inner effects takes from it. `coarse` (S, S): sums of the complement over
+    the groups of two effects.
+    """
+    start, _, profile, places, kinds, values, _ = ratings
+    n_slots, size = kinds.shape[0], cross.shape[2]
+    gathered = np.zeros((diagonal.shape[0], size))
+    sums = np.empty((n_slots, size))
+    for i in range(start.shape[0] - 1):
+        if n_slots == 1 and size == 1:
+            total = 0.0
+            for n in range(start[i], start[i + 1]):
+                x = values[profile[n], 0] ** 2 * weights[n, 2 * kinds[0]]
+                coarse[0, 0] += x
+                diagonal[places[n, 0], 0] += x
+                gathered[places[n, 0], 0] += cross[n, 0, 0]
+                total += cross[n, 0, 0]
+            coarse[0, 0] -= total * total
+            for n in range(start[i], start[i + 1]):
+                squares[places[n, 0], 0] += cross[n, 0, 0] * gathered[places[n, 0], 0]
+            for n in range(start[i], start[i + 1]):
+                gathered[places[n, 0], 0] = 0.0
+            continue
+        sums[:] = 0.0
+        for n in range(start[i], start[i + 1]):
+            q = profile[n]
+            for s in range(n_slots):
+                place = places[n, s]
+                for t in range(size):
+                    gathered[place, t] += cross[n, s, t]
+                    sums[s, t] += cross[n, s, t]
+                for r in range(n_slots):
                     x = values[q, s] * values[q, r] * weights[n, kinds[s] + kinds[r]]
-                    half[places[n, s], places[n, r]] += x if r < s else 0.5 * x
+                    coarse[s, r] += x
+                    if first[s] == first[r]:
+                        diagonal[place, r - first[s]] += x
+        for n in range(start[i], start[i + 1]):
+            for s in range(n_slots):
+                place = places[n, s]
+                for r in range(n_slots):
+                    if first[s] == first[r]:
+                        for t in range(size):
+                            squares[place, r - first[s]] += cross[n, s, t] * gathered[place - s + r, t]
+        for n in range(start[i], start[i + 1]):
+            for s in range(n_slots):
+                gathered[places[n, s]] = 0.0
+        for s in range(n_slots):
+            for r in range(n_slots):
+                for t in range(size):
+                    coarse[s, r] -= sums[s, t] * sums[r, t]
+
+
+@compiled()
+def add_products(ratings: RatingArrays, first: Any, weights: Any, cross: Any, x: Any, product: Any) -> None:
+    """Add the product of the Schur complement and `x`, without the Hessian's blocks within groups."""
+    start, _, profile, places, kinds, values, _ = ratings
+    n_slots, size = kinds.shape[0], cross.shape[2]
+    sums = np.empty(size)
+    for i in range(start.shape[0] - 1):
+        if n_slots == 1 and size == 1:
+            total = 0.0
+            for n in range(start[i], start[i + 1]):
+                total += cross[n, 0, 0] * x[places[n, 0]]
+            for n in range(start[i], start[i + 1]):
+                product[places[n, 0]] -= cross[n, 0, 0] * total
+            continue
+        sums[:] = 0.0
+        for n in range(start[i], start[i + 1]):
+            for s in range(n_slots):
+                for t in range(size):
+                    sums[t] += cross[n, s, t] * x[places[n, s]]
+        for n in range(start[i], start[i + 1]):
+            q = profile[n]
+            for s in range(n_slots):
+                total = 0.0
+                for t in range(size):
+                    total -= cross[n, s, t] * sums[t]
+                for r in range(n_slots):
+                    if first[s] != first[r]:
+                        w = values[q, s] * values[q, r] * weights[n, kinds[s] + kinds[r]]
+                        total += w * x[places[n, r]]
+                product[places[n, s]] += total
+
+
+@compiled()
+def fill_block_products(
+    ratings: RatingArrays, first: Any, cross: Any, inverse: Any, coarse: Any, products: Any, variances: Any
+) -> None:
+    """Fill `products` and `variances` with those of a matrix of the outer effects that is a sum of two.
+
+    `inverse` (outer effects, effects of a group) are blocks within groups, and `coarse` (S, S) has an element for two
+    effects of any groups.
+    """
+    start, _, profile, places, kinds, values, _ = ratings
+    n_slots, size = kinds.shape[0], cross.shape[2]
+    gathered = np.zeros((inverse.shape[0], size))
+    sums = np.empty((n_slots, size))
+    for i in range(start.shape[0] - 1):
+        if n_slots == 1 and size == 1:
+            total = 0.0
+            for n in range(start[i], start[i + 1]):
+                gathered[places[n, 0], 0] += cross[n, 0, 0]
+                total += cross[n, 0, 0]
+            for n in range(start[i], start[i + 1]):
+                x = inverse[places[n, 0], 0]
+                products[n, 0, 0] = coarse[0, 0] * total + x * gathered[places[n, 0], 0]
+                variances[n, 2 * kinds[0]] = values[profile[n], 0] ** 2 * (coarse[0, 0] + x)
+            for n in range(start[i], start[i + 1]):
+                gathered[places[n, 0], 0] = 0.0
+            continue
+        sums[:] = 0.0
+        for n in range(start[i], start[i + 1]):
+            for s in range(n_slots):
+                for t in range(size):
+                    gathered[places[n, s], t] += cross[n, s, t]
+                    sums[s, t] += cross[n, s, t]
+        for n in range(start[i], start[i + 1]):
+            q = profile[n]
+            variances[n] = 0.0
+            for s in range(n_slots):
+                place = places[n, s]
+                products[n, s] = 0.0
+                for r in range(n_slots):
+                    variance = coarse[s, r]
+                    for t in range(size):
+                        products[n, s, t] += coarse[s, r] * sums[r, t]
+                    if first[s] == first[r]:
+                        x = inverse[place, r - first[s]]
+                        variance += x
+                        for t in range(size):
+                            products[n, s, t] += x * gathered[place - s + r, t]
+                    kind = kinds[s] + kinds[r]
+                    variances[n, kind] += (0.5 if kind == 1 else 1.0) * values[q, s] * values[q, r] * variance
+        for n in range(start[i], start[i + 1]):
+            for s in range(n_slots):
+                gathered[places[n, s]] = 0.0
+
+
+@compiled()
+def add_probe(ratings: RatingArrays, cross: Any, x: Any, y: Any, products: Any, variances: Any) -> None:
+    """Add to `products` and `variances` those of the symmetric part of the matrix of products of `x` and `y`."""
+    start, _, profile, places, kinds, values, _ = ratings
+    n_slots, size = kinds.shape[0], cross.shape[2]
+    x_sums, y_sums = np.empty(size), np.empty(size)
+    for i in range(start.shape[0] - 1):
+        x_sums[:] = 0.0
+        y_sums[:] = 0.0
+        for n in range(start[i], start[i + 1]):
+            for s in range(n_slots):
+                for t in range(size):
+                    x_sums[t] += cross[n, s, t] * x[places[n, s]]
+                    y_sums[t] += cross[n, s, t] * y[places[n, s]]
+        for n in range(start[i], start[i + 1]):
+            q = profile[n]
+            for s in range(n_slots):
+                place = places[n, s]
+                for t in range(size):
+                    products[n, s, t] += 0.5 * (x[place] * y_sums[t] + y[place] * x_sums[t])
+                for r in range(n_slots):
+                    kind = kinds[s] + kinds[r]
+                    z = 0.5 * (x[place] * y[places[n, r]] + y[place] * x[places[n, r]])
+                    variances[n, kind] += (0.5 if kind == 1 else 1.0) * values[q, s] * values[q, r] * z
 
 
 @compiled()
@@ -361,23 +559,31 @@ def substitute_inner(start: Any, places: Any, factors: Any, cross: Any, outer: A
 
 
 @compiled()
-def fill_variances(
-    ratings: RatingArrays,
-    factors: Any,
-    cross: Any,
-    inverse: Any,
-    products: Any,
-    variances: Any,
-    inner_variances: Any,
-) -> None:
-    """Fill the posterior covariance of the two predictors of each rating, and that of each group's inner effects.
+def fill_outer_variances(ratings: RatingArrays, inverse: Any, variances: Any) -> None:
+    """Fill the covariance of the two predictors of each rating from outer effects, given their covariance matrix."""
+    _, _, profile, places, kinds, values, _ = ratings
+    for n in range(profile.shape[0]):
+        q = profile[n]
+        variances[n] = 0.0
+        for s in range(kinds.shape[0]):
+            for r in range(kinds.shape[0]):
+                kind = kinds[s] + kinds[r]
+                x = values[q, s] * values[q, r] * inverse[places[n, s], places[n, r]]
+                variances[n, kind] += 0.5 * x if kind == 1 else x
 
-    `inverse` is the inverse of the Schur complement, in full, and `products` are its products with `cross`.
+
+@compiled()
+def add_inner_variances(
+    ratings: RatingArrays, factors: Any, cross: Any, products: Any, variances: Any, inner_variances: Any
+) -> None:
+    """Add to the posterior covariance of each rating's predictors the parts with inner effects.
+
+    `products` (N, S, D) are those of the covariance matrix of the outer effects with `cross`. `inner_variances` is
+    filled with the posterior covariance of each group's inner effects.
     """
-    start, _, profile, places, kinds, values, inner = ratings
+    start, _, profile, _, kinds, values, inner = ratings
     size = factors.shape[1]
     n_slots = kinds.shape[0]
-    has_width = variances.shape[1] == 3
     # Covariance of a rating's outer effects with the inner ones.
     mixed = np.empty((n_slots, size))
     block = np.empty((size, size))
@@ -409,10 +615,9 @@ def fill_variances(
         inner_variances[i] = block
         for n in range(first, end):
             q = profile[n]
-            ee = es = ss = 0.0
             for t in range(size):
                 for r in range(size):
-                    ee += inner[q, t] * inner[q, r] * block[t, r]
+                    variances[n, 0] += inner[q, t] * inner[q, r] * block[t, r]
             for s in range(n_slots):
                 covariance = 0.0
                 for back in range(size):
@@ -422,24 +627,7 @@ def fill_variances(
                         x -= mixed[s, j] * factors[i, j, t]
                     mixed[s, t] = x / factors[i, t, t]
                     covariance -= mixed[s, t] * inner[q, t]
-                covariance *= values[q, s]
-                if kinds[s] == 0:
-                    ee += 2 * covariance
-                else:
-                    es += covariance
-                for r in range(n_slots):
-                    x = values[q, s] * values[q, r] * inverse[places[n, s], places[n, r]]
-                    kind = kinds[s] + kinds[r]
-                    if kind == 0:
-                        ee += x
-                    elif kind == 1:
-                        es += 0.5 * x
-                    else:
-                        ss += x
-            variances[n, 0] = ee
-            if has_width:
-                variances[n, 1] = es
-                variances[n, 2] = ss
+                variances[n, kinds[s]] += (1.0 if kinds[s] else 2.0) * values[q, s] * covariance
 
 
 @compiled()
@@ -506,6 +694,111 @@ def fill_traces(
             for s in range(kinds.shape[0]):
                 gradient = by_location if kinds[s] == 0 else by_width
                 outer_traces[places[n, s]] -= values[q, s] * gradient
+
+
+@compiled()
+def add_group_variances(ratings: RatingArrays, by_precision: Any, variances: Any) -> None:
+    """Add to variances what makes them give the derivative by the precision of each group's single inner effect."""
+    start, _, profile, _, _, _, inner = ratings
+    for i in range(start.shape[0] - 1):
+        for n in range(start[i], start[i + 1]):
+            variances[n, 0] -= 2 * by_precision[i] * inner[profile[n], 0] ** 2
+
+
+@compiled()
+def fill_quadrature(
+    ratings: RatingArrays,
+    point: Predictors,
+    v: Any,
+    factors: Any,
+    prior: float,
+    nodes: Any,
+    log_weights: Any,
+    by_profile: Any,
+    by_distance: Any,
+    by_u: Any,
+    by_v: Any,
+    by_precision: Any,
+    by_prior: Any,
+) -> float:
+    """Return the correction by adaptive quadrature over a single effect of each inner group, and fill its derivatives.
+
+    `nodes` are in standard deviations of the normal approximation of the effect, around its mode `v`, and the last of
+    them is zero, with no weight. `prior` is the precision of the density of the effects.
+    """
+    start, answers, profile, places, kinds, values, inner = ratings
+    location, width, centre, distances, link = point
+    has_width = width.shape[0] > 0
+    last = nodes.shape[0] - 1
+    most = 0
+    for i in range(start.shape[0] - 1):
+        most = max(most, start[i + 1] - start[i])
+    lower, upper = np.empty((most, last + 1)), np.empty((most, last + 1))
+    density, share = np.empty(last + 1), np.empty(last + 1)
+    total = 0.0
+    for array in (by_profile, by_distance, by_u):
+        array[:] = 0.0
+    for i in range(start.shape[0] - 1):
+        first, end = start[i], start[i + 1]
+        scale = 1 / factors[i, 0, 0]
+        mode = v[i, 0]
+        for j in range(last + 1):
+            density[j] = -0.5 * prior * (mode + nodes[j] * scale) ** 2
+        for n in range(first, end):
+            x = inner[profile[n], 0] * scale
+            log_width = width[n] if has_width else 0.0
+            for j in range(last + 1):
+                a, b, _, _, _, has_a, has_b = _boundaries(
+                    answers[n], location[n] + nodes[j] * x, log_width, centre, distances
+                )
+                p = _probability(link, a, b, has_a, has_b)
+                density[j] += math.log(p)
+                lower[n - first, j] = -_density(link, a)[0] / p if has_a else 0.0
+                upper[n - first, j] = _density(link, b)[0] / p if has_b else 0.0
+        largest = -math.inf
+        for j in range(last):
+            largest = max(largest, density[j] + log_weights[j])
+        mass = 0.0
+        for j in range(last):
+            share[j] = math.exp(density[j] + log_weights[j] - largest)
+            mass += share[j]
+        total += largest + math.log(mass) - density[last]
+        for j in range(last):
+            share[j] /= mass
+        # Derivatives are means over the nodes, less those at the mode.
+        share[last] = -1.0
+        by_mode = by_node = squares = 0.0
+        for j in range(last + 1):
+            x = mode + nodes[j] * scale
+            by_mode -= share[j] * prior * x
+            by_node -= share[j] * nodes[j] * prior * x
+            squares += share[j] * x * x
+        for n in range(first, end):
+            q = profile[n]
+            by_a = by_b = along = 0.0
+            for j in range(last + 1):
+                a, b = lower[n - first, j], upper[n - first, j]
+                by_a += share[j] * a
+                by_b += share[j] * b
+                along -= share[j] * nodes[j] * (a + b)
+            by_location = -(by_a + by_b)
+            by_profile[q] += by_location
+            by_mode += inner[q, 0] * by_location
+            by_node += inner[q, 0] * along
+            _, _, da, db, width_scale, has_a, has_b = _boundaries(
+                answers[n], location[n], width[n] if has_width else 0.0, centre, distances
+            )
+            if has_a:
+                by_distance[answers[n] - 1] += width_scale * by_a
+            if has_b:
+                by_distance[answers[n]] += width_scale * by_b
+            by_width = da * by_a + db * by_b
+            for s in range(kinds.shape[0]):
+                by_u[places[n, s]] += values[q, s] * (by_location if kinds[s] == 0 else by_width)
+        by_v[i, 0] = by_mode
+        by_precision[i] = -0.5 * by_node * scale**3
+        by_prior[i] = -0.5 * squares
+    return total
 
 
 @compiled()

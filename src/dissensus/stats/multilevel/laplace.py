@@ -10,13 +10,20 @@ outer effects u is a dense matrix. The gradient follows from the implicit deriva
 the derivatives of log |H| replaces a solution for each parameter (the adjoint method).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.multilevel import kernels
+from dissensus.stats.multilevel.complement import (
+    SOLUTION_TOLERANCE,
+    DenseComplement,
+    InnerFactors,
+    IterativeComplement,
+)
 from dissensus.stats.multilevel.covariance import (
     cholesky_factor,
     count_parameters,
@@ -28,25 +35,38 @@ from dissensus.stats.multilevel.kernels import Predictors
 from dissensus.stats.result import FloatArray
 
 MAX_STEPS = 100
-# Newton's decrement below which the mode is reached, and above which steps are shortened.
+# Newton's decrement below which the mode is reached, in shares of the ratings, and above which steps are shortened,
+# with that for each effect: many effects have a large decrement when each has a small one.
 MODE_TOLERANCE = 1e-17
 LARGE_DECREMENT = 0.5
+LARGE_SHARE = 1e-3
 SHORTEST_STEP = 1e-6
-# Elements of a dense matrix that cost as much as an element of a sparse one.
-SPARSE_FACTOR = 4
+# Decrement below which the Hessian of the last mode serves for a step, and the share of it that such a step leaves.
+SMALL_DECREMENT = 1e-2
+CHORD_SHARE = 1e-2
+# Relative error of Newton's steps without a matrix.
+STEP_TOLERANCE = 1e-4
+# Diagonal element of a covariance's factor below which the elements of its row are known no better.
+SMALL_DIAGONAL = 0.05
+# Random vectors that estimate what an approximate inverse leaves out: their number, and that times the ratings.
+FEWEST_PROBES = 4
+MOST_PROBES = 32
+PROBED_RATINGS = 20_000_000
+# Outer effects beyond which their Schur complement is not formed as a matrix.
+MOST_DENSE = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Factorization:
-    """The Hessian of the random effects: factors of the inner blocks and Schur complement onto the outer effects.
+    """Hessian of the random effects: factors of the inner blocks, and Schur complement onto the outer effects.
 
-    Shapes: `factors` (inner groups, D, D); `cross` (N, slots, D); `complement` (outer effects, outer effects).
+    `error` is the standard error of the log determinant.
     """
 
-    factors: FloatArray
-    cross: FloatArray
-    complement: FloatArray
+    inner: InnerFactors
+    complement: DenseComplement | IterativeComplement
     log_determinant: float
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,6 +126,33 @@ class Mode:
         return self.log_joint - 0.5 * self.hessian.log_determinant
 
 
+class NewtonStep(NamedTuple):
+    """Step of the outer and inner effects, the Hessian that it was taken with, and its decrement."""
+
+    hessian: Factorization
+    u: FloatArray
+    v: FloatArray
+    decrement: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QuadratureCorrection:
+    """Log-likelihood by quadrature over inner effects, less its Laplace approximation, and the derivatives of it.
+
+    Derivatives are partial ones, by the location of each profile, the distances of the thresholds, the modes of the
+    outer and inner effects, the precision of each inner group's posterior, from which the nodes take their distance,
+    and the precision of the density of its effect.
+    """
+
+    value: float
+    by_profile: FloatArray
+    by_distance: FloatArray
+    by_u: FloatArray
+    by_v: FloatArray
+    by_precision: FloatArray
+    by_prior: FloatArray
+
+
 class LaplaceLikelihood:
     """Laplace approximation of the log marginal likelihood of a design, as a function of the parameters.
 
@@ -130,6 +177,7 @@ class LaplaceLikelihood:
         ends = self.n_thresholds + self.n_coefficients + np.concatenate([[0], np.cumsum(counts)]).astype(int)
         self.covariance_slices = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
         self.n_parameters = int(ends[-1])
+        self._chord: Factorization | None = None
         self._u = np.zeros(self.layout.n_outer)
         self._v = np.zeros((self.layout.n_groups, self.layout.ratings.inner.shape[1]))
 
@@ -150,56 +198,95 @@ class LaplaceLikelihood:
         u, v = self._u, self._v
         gradient_u, gradient_v = np.empty_like(u), np.empty_like(v)
         weights = np.empty((len(ratings.answers), 3 if layout.has_width else 1))
-        definite = layout.has_width
+        tolerance = MODE_TOLERANCE * len(ratings.answers)
+        chord, largest = self._chord, SMALL_DECREMENT
+        definite = layout.has_width and chord is None
         for _ in range(MAX_STEPS):
             point = self._predictors(state, u, v)
             blocks = np.empty((*v.shape, v.shape[1]))
             value = kernels.fill_gradients(ratings, point, definite, gradient_u, gradient_v, blocks, weights)
             value += prior.log_density(u, v)
-            hessian = self._factor(blocks, weights, prior)
-            if hessian is None and definite:
-                break
-            if hessian is None:
-                definite = True
-                continue
-            right_u, right_v = gradient_u - prior.multiply_outer(u), gradient_v - v @ prior.inner
-            step_u, step_v = self.solve(hessian, right_u, right_v)
-            decrement = float(right_u @ step_u + (right_v * step_v).sum())
-            if decrement < LARGE_DECREMENT and definite:
-                definite = False
-                continue
-            if decrement < MODE_TOLERANCE * len(ratings.answers):
-                self._u, self._v = u, v
-                return Mode(state=state, u=u, v=v, predictors=point, log_joint=value, hessian=hessian)
-            size = 1.0
-            while decrement > LARGE_DECREMENT and size > SHORTEST_STEP:
-                if self.log_joint(state, u + size * step_u, v + size * step_v) > value:
+            right = gradient_u - prior.multiply_outer(u), gradient_v - v @ prior.inner
+            step = self._chord_step(chord, right, tolerance, largest)
+            if step is None:
+                step = self._newton_step(blocks, weights, prior, right)
+                if step is None and definite:
                     break
-                size /= 2
-            u, v = u + size * step_u, v + size * step_v
+                if step is None or (definite and step.decrement < LARGE_DECREMENT):
+                    definite = not definite
+                    continue
+                is_near = step.decrement < SMALL_DECREMENT and not self.is_iterative
+                chord = step.hessian if is_near else None
+                if step.decrement < tolerance:
+                    self._u, self._v, self._chord = u, v, chord
+                    return Mode(state=state, u=u, v=v, predictors=point, log_joint=value, hessian=step.hessian)
+            largest = CHORD_SHARE * step.decrement
+            size = self._step_size(state, u, v, step, value)
+            u, v = u + size * step.u, v + size * step.v
         raise UndefinedEstimate(
             "The random effects have no mode at these parameters; the answers may not determine the model."
         )
 
-    def gradient(self, parameters: FloatArray, mode: Mode) -> FloatArray:
-        """Gradient of the log-likelihood at the parameters whose mode is given, shape (parameters,)."""
+    def _chord_step(
+        self, hessian: Factorization | None, right: tuple[FloatArray, FloatArray], tolerance: float, largest: float
+    ) -> NewtonStep | None:
+        """Return a step with an earlier Hessian; None if there is none, or if the present one is needed."""
+        if hessian is None:
+            return None
+        u, v = self.solve(hessian, *right)
+        decrement = float(right[0] @ u + (right[1] * v).sum())
+        return NewtonStep(hessian, u, v, decrement) if tolerance <= decrement <= largest else None
+
+    def _newton_step(
+        self, blocks: FloatArray, weights: FloatArray, prior: EffectPrior, right: tuple[FloatArray, FloatArray]
+    ) -> NewtonStep | None:
+        """Return a step with the present Hessian; None if it is not positive definite."""
+        hessian = self._factor(blocks, weights, prior)
+        if hessian is None:
+            return None
+        u, v = self.solve(hessian, *right, tolerance=STEP_TOLERANCE)
+        return NewtonStep(hessian, u, v, float(right[0] @ u + (right[1] * v).sum()))
+
+    def _step_size(self, state: ModelState, u: FloatArray, v: FloatArray, step: NewtonStep, value: float) -> float:
+        """Halve a long step until it leads upwards."""
+        size = 1.0
+        while step.decrement > LARGE_DECREMENT + LARGE_SHARE * (u.size + v.size) and size > SHORTEST_STEP:
+            if self.log_joint(state, u + size * step.u, v + size * step.v) > value:
+                break
+            size /= 2
+        return size
+
+    def gradient(
+        self, parameters: FloatArray, mode: Mode, correction: QuadratureCorrection | None = None
+    ) -> FloatArray:
+        """Gradient of the log-likelihood at the parameters whose mode is given, shape (parameters,).
+
+        `correction` adds the gradient of the correction of the log-likelihood by quadrature.
+        """
         layout, point, hessian = self.layout, mode.predictors, mode.hessian
         ratings = layout.ratings
-        inverse = np.linalg.inv(hessian.complement)
         variances = np.empty((len(ratings.answers), 3 if layout.has_width else 1))
-        inner_variances = np.empty_like(hessian.factors)
-        products = np.empty_like(hessian.cross)
-        if self._is_dense:
-            dense = (self._spread(hessian.cross) @ inverse).reshape(*mode.v.shape, layout.n_outer)
-            kernels.gather_products(ratings.start, ratings.places, dense, products)
-        else:
-            kernels.fill_products(ratings.start, ratings.places, hessian.cross, inverse, products)
-        kernels.fill_variances(ratings, hessian.factors, hessian.cross, inverse, products, variances, inner_variances)
+        inner_variances = np.empty_like(hessian.inner.factors)
+        products = np.empty_like(hessian.inner.cross)
+        outer_variances = hessian.complement.fill_products(products, variances)
+        kernels.add_inner_variances(
+            ratings, hessian.inner.factors, hessian.inner.cross, products, variances, inner_variances
+        )
+        del products
+        if correction is not None:
+            kernels.add_group_variances(ratings, correction.by_precision, variances)
         outer_traces, inner_traces = np.empty(layout.n_outer), np.empty_like(mode.v)
         kernels.fill_traces(ratings, point, variances, outer_traces, inner_traces)
+        if correction is not None:
+            outer_traces -= 2 * correction.by_u
+            inner_traces -= 2 * correction.by_v
+            inner_variances -= 2 * (correction.by_precision + correction.by_prior)[:, None, None]
         adjoint_u, adjoint_v = self.solve(hessian, outer_traces, inner_traces)
         by_profile, by_distance = np.empty(len(layout.covariates)), np.empty(self.n_thresholds)
         kernels.fill_scores(ratings, point, variances, adjoint_u, adjoint_v, by_profile, by_distance)
+        if correction is not None:
+            by_profile += correction.by_profile
+            by_distance += correction.by_distance
         gradient = np.empty(self.n_parameters)
         # A threshold keeps its place while the centre moves, so that its distance changes too.
         centre_weights = np.zeros(self.n_thresholds)
@@ -214,16 +301,37 @@ class LaplaceLikelihood:
             self._fill_covariance_gradient(
                 gradient, parameters, j, mode.v[:, part], adjoint_v[:, part], inner_variances[:, part, part].sum(0)
             )
-        for j, offset in zip(layout.outer, layout.offsets, strict=True):
-            term = self.design.random[j]
-            shape = (term.n_groups, term.size)
-            part = slice(offset, offset + term.n_groups * term.size)
-            index = np.arange(part.start, part.stop).reshape(shape)
-            variance = inverse[index[:, :, None], index[:, None, :]].sum(0)
+        for j, (part, size), variance in zip(layout.outer, layout.outer_parts, outer_variances, strict=True):
             self._fill_covariance_gradient(
-                gradient, parameters, j, mode.u[part].reshape(shape), adjoint_u[part].reshape(shape), variance
+                gradient, parameters, j, mode.u[part].reshape(-1, size), adjoint_u[part].reshape(-1, size), variance
             )
         return gradient
+
+    def add_probes(self, mode: Mode) -> Mode:
+        """Correct the gradient at a mode whose complement is solved without a matrix.
+
+        The probes are the same at each call, so that the error of the correction changes little with the parameters.
+        """
+        complement = mode.hessian.complement
+        if not isinstance(complement, IterativeComplement):
+            return mode
+        return replace(mode, hessian=replace(mode.hessian, complement=complement.add_probes(self._probes)))
+
+    def estimate_determinant(self, mode: Mode) -> Mode:
+        """Correct the log determinant at a mode whose complement is solved without a matrix."""
+        complement = mode.hessian.complement
+        if not isinstance(complement, IterativeComplement):
+            return mode
+        determinant, error = complement.estimate_log_determinant(self._probes)
+        determinant += mode.hessian.log_determinant - complement.log_determinant
+        return replace(mode, hessian=replace(mode.hessian, log_determinant=determinant, error=error))
+
+    @property
+    def _probes(self) -> FloatArray:
+        """Signs, more of them for smaller designs, whose gradients take less time."""
+        n = int(np.clip(PROBED_RATINGS // len(self.design.answers), FEWEST_PROBES, MOST_PROBES))
+        signs: FloatArray = np.random.default_rng(0).choice((-1.0, 1.0), (n, self.layout.n_outer))
+        return signs
 
     def effects(self, u: FloatArray, v: FloatArray) -> tuple[FloatArray, ...]:
         """Effects of each term, shape (groups, effects of a group) each, in the order of the design."""
@@ -233,9 +341,8 @@ class LaplaceLikelihood:
         for j in layout.inner:
             effects[j] = v[:, place : place + terms[j].size]
             place += terms[j].size
-        for j, offset in zip(layout.outer, layout.offsets, strict=True):
-            end = offset + terms[j].n_groups * terms[j].size
-            effects[j] = u[offset:end].reshape(-1, terms[j].size)
+        for j, (part, size) in zip(layout.outer, layout.outer_parts, strict=True):
+            effects[j] = u[part].reshape(-1, size)
         return tuple(effects[j] for j in range(len(terms)))
 
     def group_log_likelihoods(self, state: ModelState, u: FloatArray, v: FloatArray) -> FloatArray:
@@ -255,23 +362,34 @@ class LaplaceLikelihood:
 
     def transform_noise(self, mode: Mode, z: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Turn standard normal noise for outer and inner effects into noise whose precision is the Hessian's."""
-        u = np.linalg.solve(np.linalg.cholesky(mode.hessian.complement).T, z)
-        v = w.copy()
-        ratings = self.layout.ratings
-        kernels.substitute_inner(ratings.start, ratings.places, mode.hessian.factors, mode.hessian.cross, u, v)
+        u, v = mode.hessian.complement.transform_noise(z), w.copy()
+        ratings, inner = self.layout.ratings, mode.hessian.inner
+        kernels.substitute_inner(ratings.start, ratings.places, inner.factors, inner.cross, u, v)
         return u, v
 
-    def solve(self, hessian: Factorization, outer: FloatArray, inner: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def solve(
+        self,
+        hessian: Factorization,
+        outer: FloatArray,
+        inner: FloatArray,
+        *,
+        tolerance: float = SOLUTION_TOLERANCE,
+    ) -> tuple[FloatArray, FloatArray]:
         """Solve the Hessian for a right side, in outer and inner effects."""
         start, places = self.layout.ratings.start, self.layout.ratings.places
+        factors, cross = hessian.inner.factors, hessian.inner.cross
         u, v = outer.copy(), inner.copy()
-        kernels.eliminate_inner(start, places, hessian.factors, hessian.cross, v, u)
-        u[:] = np.linalg.solve(hessian.complement, u)
-        kernels.substitute_inner(start, places, hessian.factors, hessian.cross, u, v)
+        kernels.eliminate_inner(start, places, factors, cross, v, u)
+        u = hessian.complement.solve(u, tolerance=tolerance)
+        kernels.substitute_inner(start, places, factors, cross, u, v)
         return u, v
 
     def information(self, parameters: FloatArray, mode: Mode) -> FloatArray:
         """Approximate information about the parameters: that of the joint mode, and of effects seen without error."""
+        return self.joint_information(parameters, mode)[0]
+
+    def joint_information(self, parameters: FloatArray, mode: Mode) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return `information`, and how the modes of the outer and inner effects follow the parameters of the mean."""
         layout = self.layout
         n_mean = self.n_thresholds + self.n_coefficients
         outer_cross = np.zeros((layout.n_outer, n_mean))
@@ -288,9 +406,12 @@ class LaplaceLikelihood:
         # Fixed effects move ratings up, thresholds move them down.
         information[:t, t:n_mean] = sums[:, :t].T @ layout.covariates
         information[t:n_mean, :t] = information[:t, t:n_mean].T
+        by_u, by_v = np.empty((n_mean, layout.n_outer)), np.empty((n_mean, *mode.v.shape))
         for j in range(n_mean):
             u, v = self.solve(mode.hessian, outer_cross[:, j], np.ascontiguousarray(inner_cross[:, :, j]))
             information[j, :n_mean] -= u @ outer_cross + np.tensordot(v, inner_cross, axes=2)
+            # Thresholds and effects move against each other, coefficients and effects together.
+            by_u[j], by_v[j] = -u, -v
         for term, part in zip(self.design.random, self.covariance_slices, strict=True):
             factor = cholesky_factor(term, parameters[part])
             size = term.size
@@ -299,9 +420,9 @@ class LaplaceLikelihood:
             )
             if term.structure == "full":
                 rows = np.tril_indices(size, -1)[0]
-                diagonal[size:] = term.n_groups / np.diag(factor)[rows] ** 2
+                diagonal[size:] = term.n_groups / np.maximum(np.diag(factor)[rows], SMALL_DIAGONAL) ** 2
             information[part, part] = np.diag(diagonal)
-        return 0.5 * (information + information.T)
+        return 0.5 * (information + information.T), by_u, by_v
 
     def _state(self, parameters: FloatArray) -> ModelState:
         end = self.n_thresholds + self.n_coefficients
@@ -342,45 +463,25 @@ class LaplaceLikelihood:
 
     def _factor(self, blocks: FloatArray, weights: FloatArray, prior: EffectPrior) -> Factorization | None:
         """Factor the Hessian; None if it is not positive definite."""
-        ratings, n_outer = self.layout.ratings, self.layout.n_outer
         determinant = kernels.factor_inner_blocks(blocks, prior.inner)
         if np.isnan(determinant):
             return None
-        cross = np.empty((*ratings.places.shape, blocks.shape[1]))
-        half = np.zeros((n_outer, n_outer))
-        kernels.fill_cross(ratings, weights, blocks, cross, half)
-        if self._is_dense:
-            dense = self._spread(cross)
-            half -= 0.5 * dense.T @ dense
-        else:
-            kernels.subtract_squares(ratings.start, ratings.places, cross, half)
-        complement = half + half.T
-        start = 0
-        for n_groups, precision in prior.outer:
-            index = start + np.arange(n_groups * len(precision)).reshape(n_groups, -1)
-            complement[index[:, :, None], index[:, None, :]] += precision
-            start += index.size
+        ratings = self.layout.ratings
+        inner = InnerFactors(factors=blocks, cross=np.empty((*ratings.places.shape, blocks.shape[1])))
+        kernels.fill_cross(ratings, weights, blocks, inner.cross)
+        form = IterativeComplement if self.is_iterative else DenseComplement
         try:
-            diagonal = np.diag(np.linalg.cholesky(complement))
+            complement = form.from_weights(self.layout, inner, weights, prior.outer)
         except np.linalg.LinAlgError:
             return None
         return Factorization(
-            factors=blocks,
-            cross=cross,
-            complement=complement,
-            log_determinant=determinant + 2 * float(np.log(diagonal).sum()),
+            inner=inner, complement=complement, log_determinant=determinant + complement.log_determinant
         )
 
     @property
-    def _is_dense(self) -> bool:
-        """True if the block between outer and inner effects is a dense matrix of moderate size."""
-        return self._v.size * len(self._u) <= SPARSE_FACTOR * self.layout.ratings.places.size * self._v.shape[1]
-
-    def _spread(self, cross: FloatArray) -> FloatArray:
-        """Block between inner and outer effects as a dense matrix, shape (inner effects, outer effects)."""
-        dense = np.zeros((*self._v.shape, len(self._u)))
-        kernels.spread_cross(self.layout.ratings.start, self.layout.ratings.places, cross, dense)
-        return dense.reshape(self._v.size, len(self._u))
+    def is_iterative(self) -> bool:
+        """True if the Schur complement of the outer effects is too large for a matrix."""
+        return self.layout.n_outer > MOST_DENSE
 
     def _fill_covariance_gradient(
         self,

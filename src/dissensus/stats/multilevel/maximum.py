@@ -23,11 +23,15 @@ NEGLIGIBLE = 1e-2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Maximum:
-    """A maximum, its value, its gradient, and the number of iterations that led there."""
+    """A maximum, its value, its gradient, and the number of iterations that led there.
+
+    `inverse` approximates the inverse of minus the second derivatives.
+    """
 
     parameters: FloatArray
     value: float
     gradient: FloatArray
+    inverse: FloatArray
     n_iterations: int
 
 
@@ -36,6 +40,8 @@ def maximize(
     start: FloatArray,
     information: FloatArray,
     longest: FloatArray,
+    *,
+    tolerance: float = TOLERANCE,
 ) -> Maximum:
     """Maximize a function by BFGS (Nocedal & Wright 2006, chapter 6).
 
@@ -49,6 +55,8 @@ def maximize(
         Approximation of minus the second derivatives at the start, positive definite.
     longest
         Largest change of each parameter in one step.
+    tolerance
+        Expected gain below which the maximum is reached.
 
     Raises
     ------
@@ -63,33 +71,38 @@ def maximize(
     3.0
     """
     x, (value, gradient) = start, function(start)
-    inverse = np.linalg.inv(information)
+    inverse: FloatArray = np.linalg.inv(information).astype(np.float64)
     stalled = 0
     for iteration in range(MAX_ITERATIONS):
         step = inverse @ gradient
         gain = float(gradient @ step)
-        if gain < TOLERANCE or stalled == MOST_STALLED:
-            return Maximum(parameters=x, value=value, gradient=gradient, n_iterations=iteration)
+        if gain < tolerance or stalled == MOST_STALLED:
+            return Maximum(parameters=x, value=value, gradient=gradient, inverse=inverse, n_iterations=iteration)
         size = min(1.0, float(1 / np.max(np.abs(step) / longest)))
         new, (new_value, new_gradient) = x, (-np.inf, gradient)
         while size > SHORTEST:
             new = x + size * step
             new_value, new_gradient = function(new)
-            if new_value >= value + SUFFICIENT * size * gain - TOLERANCE:
+            if new_value >= value + SUFFICIENT * size * gain - ROUNDING * abs(value) - TOLERANCE:
                 break
             size /= 2
         else:
             if gain > NEGLIGIBLE:
                 break
-            return Maximum(parameters=x, value=value, gradient=gradient, n_iterations=iteration)
+            return Maximum(parameters=x, value=value, gradient=gradient, inverse=inverse, n_iterations=iteration)
         stalled = stalled + 1 if new_value - value < ROUNDING * abs(value) else 0
-        moved, change = new - x, gradient - new_gradient
-        curvature = float(moved @ change)
-        if curvature > 1e-12:
-            left = np.eye(len(x)) - np.outer(moved, change) / curvature
-            inverse = left @ inverse @ left.T + np.outer(moved, moved) / curvature
+        inverse = update_inverse(inverse, new - x, gradient - new_gradient)
         x, value, gradient = new, new_value, new_gradient
     raise UndefinedEstimate(
         "The likelihood has no maximum that can be reached: a coefficient or a variance grows without bound. "
         "Look for groups whose answers are all the same, or leave out a term."
     )
+
+
+def update_inverse(inverse: FloatArray, moved: FloatArray, change: FloatArray) -> FloatArray:
+    """Update the inverse of minus the second derivatives, given a step and the change of minus the gradient (BFGS)."""
+    curvature = float(moved @ change)
+    if curvature <= 1e-12:
+        return inverse
+    left = np.eye(len(moved)) - np.outer(moved, change) / curvature
+    return np.asarray(left @ inverse @ left.T + np.outer(moved, moved) / curvature, float)

@@ -5,13 +5,21 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from dissensus.stats.multilevel.convergence import ChainConvergence, diagnose_chains
 from dissensus.stats.multilevel.covariance import cholesky_factor
 from dissensus.stats.multilevel.importance import ImportanceWeights, certify_laplace, smooth_weights
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood, Mode
-from dissensus.stats.result import FloatArray
+from dissensus.stats.multilevel.priors import PriorPenalty
+from dissensus.stats.result import FloatArray, IntArray
 
 # Degrees of freedom of the t distribution of parameters.
 DEGREES: Final = 10
+# Pairs of draws that smoothed weights need.
+FEWEST_PAIRS: Final = 13
+# Draws times ratings whose density is taken, beyond which there should be fewer draws, and ratings beyond which no
+# mode is found at each draw.
+MOST_DENSITIES: Final = 200_000_000
+MOST_RENEWED: Final = 200_000
 # Draws of effects at the estimates, and the share of them that independent draws must be worth.
 CHECKED: Final = 100
 NORMAL_SHARE: Final = 0.8
@@ -46,7 +54,8 @@ class PosteriorDraws:
         Random effects of each term, shape (S, G, D) each.
     importance
         Weights of the draws, with their diagnostics. The draws are of a normal approximation; with these weights they
-        are of the exact distribution under a flat prior.
+        are of the exact distribution under the priors, flat ones of thresholds, coefficients, standard deviations and
+        correlations by default. Draws of a sampler have equal weights.
     """
 
     thresholds: FloatArray
@@ -59,7 +68,10 @@ class PosteriorDraws:
         """Repeat draws, or leave them out, by their weights, so that all count the same (systematic resampling)."""
         n = len(self.coefficients)
         ends = self.importance.weights.cumsum()
-        index = np.searchsorted(ends, ends[-1] * (np.arange(n) + rng.random()) / n)
+        return self.select(np.searchsorted(ends, ends[-1] * (np.arange(n) + rng.random()) / n))
+
+    def select(self, index: IntArray) -> "PosteriorDraws":
+        """Return some of the draws, with the weights of all."""
         return replace(
             self,
             thresholds=self.thresholds[index],
@@ -83,6 +95,7 @@ class NormalApproximation:
     """Normal approximation of the joint distribution of parameters and random effects, from which to draw."""
 
     likelihood: LaplaceLikelihood
+    penalty: PriorPenalty
     parameters: FloatArray
     mode: Mode
     curvature: Curvature
@@ -93,7 +106,7 @@ class NormalApproximation:
         First, effects are drawn around a mode that follows the parameters linearly, with the Hessian at the estimates.
         If the weights of these draws are not reliable although effects are almost normal given the parameters, then
         parameters are drawn from a t distribution, and effects around their mode at each draw with the Hessian there,
-        which takes about ten times as long.
+        which takes about ten times as long; not with more than 200,000 ratings.
 
         Parameters
         ----------
@@ -102,12 +115,18 @@ class NormalApproximation:
         rng
             Source of the draws.
         """
-        pairs = max(-(-n_draws // 2), 13)
+        pairs = max(-(-n_draws // 2), FEWEST_PAIRS)
         root = self._root()
         draws = self._collect([draw for _ in range(pairs) for draw in self._draw_linear(root, rng)])
-        if draws.importance.is_reliable or not self._is_normal_given_parameters(rng):
+        is_large = len(self.likelihood.design.answers) > MOST_RENEWED
+        if draws.importance.is_reliable or is_large or not self._is_normal_given_parameters(rng):
             return draws
         return self._collect([draw for _ in range(pairs) for draw in self._draw_renewed(root, rng)])
+
+    @property
+    def most_draws(self) -> int:
+        """Largest number of draws that does not take long, even and at least 26."""
+        return 2 * max(MOST_DENSITIES // len(self.likelihood.design.answers) // 2, FEWEST_PAIRS)
 
     def _is_normal_given_parameters(self, rng: np.random.Generator) -> bool:
         """Return True if draws of effects at the estimates have almost equal weights."""
@@ -158,7 +177,8 @@ class NormalApproximation:
         """Return a draw with its log ratio, given the log density with which it was drawn."""
         if not self.likelihood.is_allowed(parameters):
             return Draw(parameters, u, v, -np.inf)
-        return Draw(parameters, u, v, self.likelihood.log_joint_at(parameters, u, v) - log_density)
+        log_prior = self.penalty.value(parameters) + self.penalty.log_volume(parameters)
+        return Draw(parameters, u, v, self.likelihood.log_joint_at(parameters, u, v) + log_prior - log_density)
 
     def _root(self) -> FloatArray:
         """Matrix whose product with its transpose is the covariance of the parameters, without directions of zero."""
@@ -182,3 +202,39 @@ class NormalApproximation:
             effects=tuple(np.array([draw[j] for draw in effects]) for j in range(len(terms))),
             importance=smooth_weights(np.array([draw.log_ratio for draw in draws])),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChainSample:
+    """Draws of several Markov chains.
+
+    Parameters
+    ----------
+    likelihood
+        Likelihood of the model.
+    draws
+        Draws of all chains, one chain after the other, with equal weights.
+    n_chains
+        Number of chains.
+    """
+
+    likelihood: LaplaceLikelihood
+    draws: PosteriorDraws
+    n_chains: int
+
+    @property
+    def most_draws(self) -> int:
+        """Number of draws of all chains."""
+        return len(self.draws.thresholds)
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> PosteriorDraws:
+        """Return draws at equal distances in the chains, all if fewer than `n_draws`; `rng` chooses the first."""
+        n = self.most_draws
+        if n_draws >= n:
+            return self.draws
+        index = ((np.arange(n_draws) + rng.random()) * n / n_draws).astype(int)
+        return replace(self.draws.select(index), importance=ImportanceWeights.equal(n_draws))
+
+    def diagnose(self, values: FloatArray) -> ChainConvergence:
+        """Diagnose the convergence of quantities of each draw, shape (draws, …)."""
+        return diagnose_chains(values.reshape(self.n_chains, len(values) // self.n_chains, -1))

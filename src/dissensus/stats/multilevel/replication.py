@@ -8,12 +8,12 @@ import numpy.typing as npt
 from dissensus.stats.multilevel import kernels
 from dissensus.stats.multilevel.kernels import PROBIT
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood
-from dissensus.stats.multilevel.posterior import NormalApproximation, PosteriorDraws
+from dissensus.stats.multilevel.posterior import ChainSample, NormalApproximation, PosteriorDraws
 from dissensus.stats.result import FloatArray
 
 
 def replicate_answers(
-    approximation: NormalApproximation, draws: PosteriorDraws, n_draws: int, rng: np.random.Generator
+    approximation: NormalApproximation | ChainSample, draws: PosteriorDraws, n_draws: int, rng: np.random.Generator
 ) -> Iterator[npt.NDArray[np.int8]]:
     """Draw new answers of all ratings, once for each of the first draws, in the order of the design.
 
@@ -24,7 +24,7 @@ def replicate_answers(
     Parameters
     ----------
     approximation
-        Approximation of the fitted model, from which `draws` come.
+        Approximation or sample of the fitted model, from which `draws` come.
     draws
         Draws of parameters and effects.
     n_draws

@@ -1,0 +1,16 @@
+"""Simulation-based calibration of multilevel models (Talts et al. 2018, arXiv 1804.06788)."""
+
+import pytest
+from benchmarks.multilevel_calibration import ENGINES, rank_parameters, rank_statistics
+from scipy.stats import chi2
+
+pytestmark = pytest.mark.slow
+
+SIMULATIONS = 60
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_ranks_of_the_truth_are_uniform(name: str) -> None:
+    """Chi-square of each parameter's ranks, at a level of .001 for all of an engine's together."""
+    statistics, degrees = rank_statistics(rank_parameters(name, SIMULATIONS))
+    assert statistics.max() < chi2.isf(0.001 / len(statistics), degrees)

@@ -1,0 +1,112 @@
+"""Schur complement without a matrix: against the matrix."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.stats.multilevel.designs import parameters_of, simulate_design
+
+from dissensus.stats.multilevel import laplace
+from dissensus.stats.multilevel.complement import DenseComplement, IterativeComplement
+from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
+from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.laplace import LaplaceLikelihood
+
+DESIGNS: dict[str, dict[str, Any]] = {
+    "sparse": {"raters": 30, "items": 80, "share": 0.1},
+    "complete": {"raters": 20, "items": 30, "share": 1.0},
+    "widths, slopes and a third factor": {"raters": 40, "share": 0.3, "width": True, "slopes": True, "locale": True},
+}
+
+
+def batches(n_batches: int, *, seed: int = 0) -> ModelDesign:
+    """Five raters for each batch of six items, which nobody else rates: the diagonal alone approximates badly."""
+    rng = np.random.default_rng(seed)
+    batch, rater, item = (x.ravel() for x in np.indices((n_batches, 5, 6)))
+    rater, item = 5 * batch + rater, 6 * batch + item
+    woman = (rater % 2).astype(float)
+    latent = 0.5 * woman + rng.normal(0, 0.7, rater.max() + 1)[rater] + rng.normal(0, 0.9, item.max() + 1)[item]
+    return ModelDesign(
+        answers=np.digitize(latent + rng.normal(size=len(latent)), [-0.3, 0.8]),
+        n_categories=3,
+        fixed=Covariates.from_matrix(woman[:, None]),
+        random=(
+            RandomTerm(name="rater", groups=rater, n_groups=int(rater.max()) + 1),
+            RandomTerm(name="item", groups=item, n_groups=int(item.max()) + 1),
+        ),
+    )
+
+
+def complements(design: ModelDesign, monkeypatch: pytest.MonkeyPatch) -> tuple[DenseComplement, IterativeComplement]:
+    dense = LaplaceLikelihood(design, 0)
+    parameters = parameters_of(dense)
+    exact = dense.mode(parameters).hessian.complement
+    monkeypatch.setattr(laplace, "MOST_DENSE", 0)
+    approximate = LaplaceLikelihood(design, 0).mode(parameters).hessian.complement
+    assert isinstance(exact, DenseComplement)
+    assert isinstance(approximate, IterativeComplement)
+    return exact, approximate
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_solution_is_that_of_the_matrix(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact, approximate = complements(simulate_design(**DESIGNS[name]), monkeypatch)
+    right = np.random.default_rng(1).normal(size=len(exact.root))
+    assert approximate.solve(right) == pytest.approx(exact.solve(right), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_noise_has_the_precision_of_the_matrix(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact, approximate = complements(simulate_design(**DESIGNS[name]), monkeypatch)
+    noise = np.eye(len(exact.root))
+    covariance = np.linalg.inv(exact.root @ exact.root.T)
+    # A symmetric root of the complement with unit blocks makes the product with the transpose the exact inverse.
+    drawn = np.array([approximate.transform_noise(row) for row in noise])
+    assert drawn.T @ drawn == pytest.approx(covariance, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_log_determinant_is_estimated_within_its_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact, approximate = complements(simulate_design(**DESIGNS[name]), monkeypatch)
+    signs = np.random.default_rng(2).choice((-1.0, 1.0), (200, len(exact.root)))
+    estimate, error = approximate.estimate_log_determinant(signs)
+    assert abs(estimate - exact.log_determinant) < 4 * error + 1e-6
+    assert error < 0.2
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_probes_estimate_the_posterior_variances(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact, approximate = complements(simulate_design(**DESIGNS[name]), monkeypatch)
+    every = []
+    signs = np.random.default_rng(3).choice((-1.0, 1.0), (400, len(exact.root)))
+    for complement in (exact, approximate, approximate.add_probes(signs)):
+        n_columns = 3 if complement.layout.has_width else 1
+        variances = np.empty((len(complement.layout.ratings.answers), n_columns))
+        complement.fill_products(np.empty_like(complement.inner.cross), variances)
+        every.append(variances)
+    errors = [np.abs(variances.mean(0) / every[0].mean(0) - 1).max() for variances in every[1:]]
+    assert errors[1] < 0.02
+    assert errors[1] < errors[0] or errors[0] < 0.005
+
+
+def fits(design: ModelDesign, monkeypatch: pytest.MonkeyPatch) -> tuple[OrdinalFit, OrdinalFit]:
+    exact = fit_ordinal(design)
+    monkeypatch.setattr(laplace, "MOST_DENSE", 0)
+    return exact, fit_ordinal(design)
+
+
+@pytest.mark.parametrize("name", ["random raters", "batches"])
+def test_fit_agrees_with_that_of_the_matrix(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    design = batches(60) if name == "batches" else simulate_design(raters=80, items=500, share=0.06, seed=3)
+    exact, approximate = fits(design, monkeypatch)
+    assert exact.log_likelihood_error == 0 < approximate.log_likelihood_error
+    assert abs(approximate.log_likelihood - exact.log_likelihood) < 4 * approximate.log_likelihood_error
+    errors = np.concatenate([exact.threshold_errors, exact.coefficient_errors])
+    difference = np.concatenate(
+        [approximate.thresholds - exact.thresholds, approximate.coefficients - exact.coefficients]
+    )
+    assert np.abs(difference / errors).max() < 0.05
+    for term, other in zip(exact.random, approximate.random, strict=True):
+        assert np.abs(np.log(other.sds / term.sds) / term.sd_errors).max() < 0.1
+        assert other.modes == pytest.approx(term.modes, abs=0.05 * term.sds[0])
+    assert approximate.coefficient_errors == pytest.approx(exact.coefficient_errors, rel=0.02)
