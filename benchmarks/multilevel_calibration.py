@@ -8,116 +8,12 @@ al. 2018, arXiv 1804.06788).
 """
 
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-import numpy as np
-
-from dissensus.errors import UndefinedEstimate
-from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
-from dissensus.stats.multilevel.fit import Link, fit_ordinal
-from dissensus.stats.multilevel.gibbs import sample_posterior
-from dissensus.stats.multilevel.posterior import PosteriorDraws
-from dissensus.stats.multilevel.priors import ModelPriors, Prior
-from dissensus.stats.result import FloatArray
+from tests.support.posterior_ranks import BINS, ENGINES, ITEMS, NAMES, RATERS, rank_parameters, rank_statistics
 
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "generated" / "multilevel-calibration.md"
-RATERS, ITEMS = 12, 20
-BINS: Final = 10
 SIMULATIONS: Final = 100
-NAMES: Final = ("first threshold", "last threshold", "coefficient", "sd of raters", "sd of items", "effect of a rater")
-
-
-class Engine(NamedTuple):
-    """An engine with its link and number of answers."""
-
-    label: str
-    link: Link
-    categories: int
-    is_sampled: bool
-
-
-ENGINES: Final = {
-    "gibbs-2": Engine("Gibbs sampler, probit, two answers", "probit", 2, is_sampled=True),
-    "gibbs-3": Engine("Gibbs sampler, probit, three answers", "probit", 3, is_sampled=True),
-    "probit-2": Engine("weighted draws, probit, two answers", "probit", 2, is_sampled=False),
-    "probit-3": Engine("weighted draws, probit, three answers", "probit", 3, is_sampled=False),
-    "logit-2": Engine("weighted draws, logit, two answers", "logit", 2, is_sampled=False),
-    "logit-3": Engine("weighted draws, logit, three answers", "logit", 3, is_sampled=False),
-}
-
-
-def simulate(engine: Engine, rng: np.random.Generator) -> tuple[ModelDesign, ModelPriors, FloatArray]:
-    """Return ratings from the prior, the prior, and the true parameters; again if an answer does not occur."""
-    threshold, coefficient = Prior(family="normal"), Prior(family="normal")
-    sd = Prior(family="normal", location=0.8, scale=0.25)
-    priors = ModelPriors(
-        thresholds=(threshold,) * (engine.categories - 1), coefficients=(coefficient,), sds=((sd,), (sd,))
-    )
-    rater, item = (index.ravel() for index in np.indices((RATERS, ITEMS)))
-    x = np.asarray(np.arange(RATERS) % 2 - 0.5, float)[rater]
-    while True:
-        thresholds = rng.normal(size=engine.categories - 1)
-        if (np.diff(thresholds) < 0.0).any():
-            continue
-        b, sds = coefficient.draw(rng), [sd.draw(rng, positive=True) for _ in range(2)]
-        u, v = rng.normal(0, sds[0], RATERS), rng.normal(0, sds[1], ITEMS)
-        noise = rng.normal(size=x.size) if engine.link == "probit" else rng.logistic(size=x.size)
-        answers = np.digitize(b * x + u[rater] + v[item] + noise, thresholds)
-        if len(np.unique(answers)) == engine.categories:
-            break
-    design = ModelDesign(
-        answers=answers,
-        n_categories=engine.categories,
-        fixed=Covariates.from_matrix(x[:, None]),
-        random=(
-            RandomTerm(name="rater", groups=rater, n_groups=RATERS),
-            RandomTerm(name="item", groups=item, n_groups=ITEMS),
-        ),
-    )
-    return design, priors, np.array([thresholds[0], thresholds[-1], b, *sds, u[0]])
-
-
-def draw(engine: Engine, design: ModelDesign, priors: ModelPriors, rng: np.random.Generator) -> PosteriorDraws:
-    """Return draws of the posterior distribution that count the same."""
-    if engine.is_sampled:
-        return sample_posterior(design, priors=priors, chains=2, iterations=150, seed=int(rng.integers(2**32))).draws
-    fit = fit_ordinal(design, link=engine.link, integration="laplace", priors=priors)
-    return fit.approximation.draw(400, rng).resample(rng)
-
-
-def rank_parameters(name: str, simulations: int, *, seed: int = 1) -> FloatArray:
-    """Return the share of draws below each true parameter, shape (simulations, parameters)."""
-    engine = ENGINES[name]
-    rng = np.random.default_rng(seed)
-    shares: list[FloatArray] = []
-    while len(shares) < simulations:
-        design, priors, truth = simulate(engine, rng)
-        try:
-            draws = draw(engine, design, priors, rng)
-        except UndefinedEstimate:
-            # It depends on the ratings alone, so that ranks among the others stay uniform.
-            continue
-        values = np.column_stack(
-            [
-                draws.thresholds[:, 0],
-                draws.thresholds[:, -1],
-                draws.coefficients[:, 0],
-                draws.factors[0][:, 0, 0],
-                draws.factors[1][:, 0, 0],
-                draws.effects[0][:, 0, 0],
-            ]
-        )
-        shares.append((values < truth).mean(0))
-    return np.array(shares)
-
-
-def rank_statistics(shares: FloatArray) -> tuple[FloatArray, int]:
-    """Return the chi-square statistic of the ranks of each parameter in equal bins, and its degrees of freedom."""
-    cells = np.minimum((shares * BINS).astype(int), BINS - 1)
-    expected = len(shares) / BINS
-    counts = (cells[:, :, None] == np.arange(BINS)).sum(0)
-    return ((counts - expected) ** 2).sum(1) / expected, BINS - 1
-
 
 if __name__ == "__main__":
     lines = []

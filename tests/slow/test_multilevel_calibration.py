@@ -1,8 +1,8 @@
 """Simulation-based calibration of multilevel models (Talts et al. 2018, arXiv 1804.06788)."""
 
 import pytest
-from benchmarks.multilevel_calibration import ENGINES, rank_parameters, rank_statistics
 from scipy.stats import chi2
+from tests.support.posterior_ranks import ENGINES, rank_parameters, rank_statistics
 
 pytestmark = pytest.mark.slow
 

@@ -198,7 +198,7 @@ def divided_items(model: MultilevelModel) -> Figure:
         line = MeanRow(name=f"item {escape_unprintable(row.item_id)}", marks={"": mark})
         blocks.setdefault((row.axis, row.group), []).append(line)
     headed = [
-        MeanRows(f"{escape_unprintable(group)} less {EVERYBODY} else", tuple(lines))
+        MeanRows(f"{escape_unprintable(group)} minus {EVERYBODY} else", tuple(lines))
         for (_, group), lines in blocks.items()
     ]
     first = shown[0]
