@@ -1,6 +1,6 @@
 """The gallery of figures and the report of DICES-350: docs/_static/gallery, docs/generated/gallery and a page.
 
-    DISSENSUS_DATA=FOLDER python reproduce/gallery.py
+    OPENBLAS_NUM_THREADS=1 DISSENSUS_DATA=FOLDER python reproduce/gallery.py
 
 Each page of docs/gallery shows the code of its figure, and the first page what all of them start from. This runs that
 code, so that a page shows what its code makes. Nothing of a conversation is written.

@@ -296,7 +296,14 @@ def test_without_a_browser_tests_are_skipped_locally_and_fail_in_ci(
     tmp_path: Path, ci: str, code: int, outcome: str
 ) -> None:
     nowhere = {"PATH": str(tmp_path), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path), "CI": ci, "COLUMNS": "300"}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"{__file__}::test_axe_finds_accessibility_violations"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        f"{__file__}::test_axe_finds_accessibility_violations",
+    ]
     root = ROOT
     done = subprocess.run(command, cwd=root, env={**os.environ, **nowhere}, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout

@@ -22,6 +22,8 @@ MOST_NAMED: Final = 3
 """Effects or groups that a reading names."""
 MOST_DIVIDED: Final = 5
 """Items of each group that a figure shows."""
+SMALLEST_RATE: Final = 0.001
+"""False sign rate below which draws do not tell how small it is."""
 GAP: Final = 16
 
 
@@ -204,13 +206,14 @@ def divided_items(model: MultilevelModel) -> Figure:
     first = shown[0]
     more = "more" if first.difference > 0 else "less"
     answer = escape_unprintable(model.categories[-1])
+    rate = first.false_sign_rate
     return Figure(
         name="model-divided",
         title="Items that divide groups",
         reading=(
             f"On item {escape_unprintable(first.item_id)}, {escape_unprintable(first.group)} would say {answer} {more} "
             f"often than others, by {100 * abs(first.difference):.0f} points; false sign rate "
-            f"{format_short(first.false_sign_rate, 3)}."
+            f"{'below .001' if rate < SMALLEST_RATE else format_short(rate, 3)}."
         ),
         table=pl.DataFrame(
             [{name: getattr(row, name) for name in DividedItem.__dataclass_fields__} for row in rows],
