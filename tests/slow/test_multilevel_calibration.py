@@ -6,7 +6,7 @@ from tests.support.posterior_ranks import ENGINES, rank_parameters, rank_statist
 
 pytestmark = pytest.mark.slow
 
-SIMULATIONS = 60
+SIMULATIONS = 40
 
 
 @pytest.mark.parametrize("name", ENGINES)
