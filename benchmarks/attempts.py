@@ -77,7 +77,7 @@ def lay_out(_: Path) -> Work:
     from dissensus.pipeline.analyse.attempts import attempt_map
 
     records = attempts()
-    return lambda: len(attempt_map(records).places)
+    return lambda: len(attempt_map(records).indices)
 
 
 def page(folder: Path) -> Work:

@@ -70,7 +70,7 @@ def page(results: pl.DataFrame, campaigns: int) -> str:
     ]
     for kind in KINDS:
         own = results.filter(kind=kind)
-        shares = [own.filter(asked=asked)["above"].mean() for asked in MEASURES]
+        shares = [own.filter(asked=asked)["above"].cast(pl.Float64).to_numpy().mean() for asked in MEASURES]
         cells = " | ".join(f"{100 * share:.1f} %" for share in shares)
         lines.append(f"| {kind} | {own.height // len(MEASURES):,} | {cells} |")
     return "\n".join(lines) + "\n"

@@ -207,7 +207,7 @@ def _send_hostile_requests(site: DisturbedSite, pace: Pace) -> int:
         path = sign_in_path(site)
         owner.post(path, data={"form_token": _form_token(owner.get(path).text)})
         token = _form_token(owner.get("/campaigns/new").text)
-        requests = (
+        requests: tuple[Callable[[], object], ...] = (
             lambda: stranger.get("/rate", headers={"cookie": quoted}),
             lambda: stranger.get("/rate", headers={"cookie": quoted[:8_000]}),
             lambda: stranger.get("/rate", headers={"x-long": "a" * 200_000}),

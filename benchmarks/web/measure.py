@@ -19,7 +19,7 @@ from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from load import Seat, run_closed_loop, run_open_loop
@@ -55,6 +55,9 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
+
+if TYPE_CHECKING:
+    from dissensus.text.turns import Speaker
 
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent.parent / "docs" / "benchmarks-web.md"
@@ -123,7 +126,7 @@ def _campaign(platform_: Platform) -> str:
 def _item(i: int) -> Item:
     """Ten messages of the length of those in DICES-350."""
     words = "What people say in such a conversation is often longer than this and more heated than that. "
-    speakers = ("human", "bot")
+    speakers: tuple[Speaker, ...] = ("human", "bot")
     return Item(f"{i}", Conversation.from_turns([(speakers[n % 2], f"{i} {n}: {words}") for n in range(10)]), {})
 
 
