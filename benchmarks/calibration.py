@@ -54,9 +54,12 @@ DIFFERENCES = {
     "plurality_size_difference": "plurality",
     "gai_difference": "GAI",
 }
-ORDINAL = ", ordinal"
-DESIGNS = (*ASSIGNMENTS, f"five answers{ORDINAL}", f"five answers, sparse{ORDINAL}", f"quota, 4 of each group{ORDINAL}")
-"""Designs, and those that are repeated at the ordinal level."""
+DESIGNS = (
+    *ASSIGNMENTS,
+    *("five answers, ordinal", "five answers, sparse, ordinal", "quota, 4 of each group, ordinal"),
+    *("five answers, interval", "five answers, sparse, interval"),
+)
+"""Designs, and those that are repeated at another level of measurement."""
 NO_INTERVAL = ("between_share", "dsi")
 
 
@@ -104,7 +107,11 @@ def run(folder: Path, name: str, kind: Kind, batch: int, options: argparse.Names
 
 def split_level(name: str) -> tuple[str, Level]:
     """Return the assignment of a design, and the level of measurement of its answers."""
-    return name.removesuffix(ORDINAL), "ordinal" if name.endswith(ORDINAL) else "nominal"
+    levels: tuple[Level, ...] = ("ordinal", "interval")
+    for level in levels:
+        if name.endswith(f", {level}"):
+            return name.removesuffix(f", {level}"), level
+    return name, "nominal"
 
 
 def _slug(name: str) -> str:
