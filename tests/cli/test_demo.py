@@ -90,7 +90,7 @@ def test_a_registered_model_learns_and_ranks(run: RunCommand, tmp_path: Path, po
 def test_gold_flags_and_audit_log(run: RunCommand, tmp_path: Path, port: str) -> None:
     done = run("demo", "--once", "--port", port)
     assert done.returncode == 0, done.stderr
-    assert "6 simulated experts label them independently" in done.stdout
+    assert "6 experts label them independently" in done.stdout
     assert re.search(r"Raters who are flagged: [1-9]\. The owner excludes [1-9]", done.stdout)
     assert re.search(r"The audit log is intact: [\d,]+ events in one chain, \d+ of them erased since\.", done.stdout)
     ratings = pl.read_csv(tmp_path / "dissensus-demo" / "ratings.csv", infer_schema_length=None)
@@ -114,19 +114,19 @@ def test_the_site_runs_until_interrupted(tmp_path: Path, port: str) -> None:
         output = ""
         while "Ctrl-C ends." not in output and (line := demo.stdout.readline()):
             output += line
-        rate, sign_in = re.findall(r"http://\S+", output)
-        assert httpx.get(rate).status_code == 200
-        assert httpx.get(sign_in).status_code == 200
+        *_, sign_in = re.findall(r"http://\S+", output)
+        with httpx.Client(follow_redirects=True) as owner:
+            assert owner.get(sign_in).status_code == 200
         demo.send_signal(signal.SIGINT)
         assert demo.wait(60) == 0
     with pytest.raises(httpx.TransportError):
-        httpx.get(rate)
+        httpx.get(sign_in)
 
 
 def test_an_impossible_folder(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("demo", "--once", "--dir", "file")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert done.returncode == 1
     assert "--dir file cannot be a folder" in done.stderr
 
 

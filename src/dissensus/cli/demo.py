@@ -21,6 +21,9 @@ def demo(
 
     Example: dissensus demo --once
     """
+    typer.echo(
+        f"A small campaign in six stages, about two minutes; its files are written to {dir}. All people are simulated."
+    )
     # Imported here, so that --help does not import polars.
     from dissensus.cli.demo_stages import run_demo
 

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import count
@@ -45,6 +45,7 @@ MODELS: Final = "models"
 SEED = 1
 # Permutations and replicates of the report: few, so that it is quick.
 DRAWS = 200
+SECONDS_BETWEEN_LINES: Final = 4.0
 # Raters who take part concurrently.
 N_THREADS = 4
 
@@ -55,19 +56,20 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
     settings = _settings(folder, port)
     campaign = simulate_demo_campaign(items, raters, seed=SEED)
     link = _campaign(settings, campaign)
+    typer.echo(
+        f"1. {raters} simulated raters judge {items} simulated conversations over HTTP, with the questions of DICES."
+    )
     with _site(settings, folder / "site.log"):
-        typer.echo(
-            f"{raters} simulated raters judge {items} simulated conversations over HTTP, with the questions of DICES."
-        )
+        typer.echo(f"   The site runs at {settings.address}.")
         _take_part(link, campaign)
-        typer.echo(f"One of them withdraws: {items} ratings are erased.")
+        typer.echo(f"   One of them withdraws: {items} ratings are erased.")
         _label_and_decide(settings, campaign)
         _report(settings, folder)
         _collect_chats(settings, folder)
         _run_online_loop(settings, min(raters, MAX_LEARNERS))
         _audit(settings)
         if not once:
-            _wait_for_visitors(settings, link)
+            _wait_for_visitors(settings)
 
 
 def _settings(folder: Path, port: int) -> Settings:
@@ -136,11 +138,10 @@ def _wait(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
 def _take_part(link: str, simulated: DemoCampaign) -> None:
     """Let all raters take part, `N_THREADS` concurrently; the first withdraws at the end."""
     campaign, done, n = _definition(), count(1), len(simulated.items) * len(simulated.raters)
-    with result_writer.progress_bar("Rating") as progress, ExitStack() as browsers:
+    with _progress("Rating") as progress, ExitStack() as browsers:
 
         def count_rating() -> None:
-            if progress is not None:
-                progress(next(done) / n)
+            progress(next(done) / n)
 
         visitors = [browsers.enter_context(Visitor(link)) for _ in simulated.raters]
         with ThreadPoolExecutor(N_THREADS) as pool:
@@ -155,25 +156,29 @@ def _take_part(link: str, simulated: DemoCampaign) -> None:
 
 def _label_and_decide(settings: Settings, campaign: DemoCampaign) -> None:
     """Let experts label the items, and the owner decide about flagged raters."""
+    typer.echo("2. Simulated experts label the conversations; the owner decides about flagged raters.")
     with open_site_platform(settings) as platform:
         owner_id = staff.find_or_create_owner(platform, OWNER, now=utc_now()).id
         counts = label_all(platform, _definition(), campaign.gold, owner_id=owner_id, seed=SEED, now=utc_now())
-        typer.echo(f"{counts[0]} simulated experts label them independently; the owner decides on {counts[1]}.")
+        typer.echo(f"   {counts[0]} experts label them independently; the owner decides on {counts[1]}.")
         flagged, excluded = decide_flags(platform, NAME, len(campaign.raters) - 1, owner_id=owner_id, clock=utc_now)
         typer.echo(
-            f"Raters who are flagged: {flagged}. The owner excludes {excluded}, with a reason; no data are deleted."
+            f"   Raters who are flagged: {flagged}. The owner excludes {excluded}, with a reason; no data are deleted."
         )
 
 
 def _report(settings: Settings, folder: Path) -> None:
     """Export the ratings, and write the report."""
+    typer.echo("3. The ratings are exported and analysed.")
     ratings, page = folder / RATINGS, folder / PAGE
     with open_site_platform(settings) as platform:
         ratings_workflow.export_ratings(platform, NAME, ratings, overwrite=True, now=utc_now())
     collected = read_ratings(ratings, questions="all")
-    report = build(collected, permutations=DRAWS, bootstrap=DRAWS, title="The demo")
+    with _progress("Analysing") as progress:
+        report = build(collected, permutations=DRAWS, bootstrap=DRAWS, title="The demo", progress=progress)
+    typer.echo("   Figures are drawn.")
     result_writer.write_text(report.to_html(), page)
-    typer.echo(f"{ratings} has the collected ratings, {page} the report.")
+    typer.echo(f"   {ratings} has the collected ratings, {page} the report.")
 
 
 def _collect_chats(settings: Settings, folder: Path) -> None:
@@ -181,17 +186,16 @@ def _collect_chats(settings: Settings, folder: Path) -> None:
     campaign, done = rename_campaign(load_campaign("red-team"), CHAT_CAMPAIGN), count(1)
     link = _open_campaign(settings, campaign, ())
     typer.echo(
-        f"{N_CHATTERS} simulated people talk with two scripted chatbots, and pick one of two responses each turn."
+        f"4. {N_CHATTERS} simulated people talk with two scripted chatbots, and pick one of two responses each turn."
     )
     with (
-        result_writer.progress_bar("Talking") as progress,
+        _progress("Talking") as progress,
         ExitStack() as browsers,
         ThreadPoolExecutor(N_THREADS) as pool,
     ):
 
         def count_conversation() -> None:
-            if progress is not None:
-                progress(next(done) / (N_CHATTERS * CONVERSATIONS))
+            progress(next(done) / (N_CHATTERS * CONVERSATIONS))
 
         visitors = [browsers.enter_context(Visitor(link)) for _ in range(N_CHATTERS)]
         for future in [
@@ -202,7 +206,7 @@ def _collect_chats(settings: Settings, folder: Path) -> None:
     with open_site_platform(settings) as platform:
         exported = export_conversations(platform, CHAT_CAMPAIGN, folder / CHAT_FOLDER, now=utc_now())
     typer.echo(
-        f"{folder / CHAT_FOLDER} has {exported.n_pairs} pairs and {exported.n_attempts} red-team attempts, "
+        f"   {folder / CHAT_FOLDER} has {exported.n_pairs} pairs and {exported.n_attempts} red-team attempts, "
         "in the format of hh-rlhf."
     )
 
@@ -211,14 +215,13 @@ def _run_online_loop(settings: Settings, people: int) -> None:
     """Run the online loop, and print how well the registered model learns the preferences."""
     done, n = count(1), online_loop.CONVERSATIONS * online_loop.TURNS * len(online_loop.PHASES)
     typer.echo(
-        f"{people} simulated people of known preferences pick one of two responses, {n} times each. A registered model"
+        f"5. {people} simulated people of known preferences pick one of two responses, {n} times each. A registered "
+        f"model\n   learns from it and chooses what they see next, the best of {online_loop.SAMPLES}:"
     )
-    typer.echo(f"learns from it and chooses what they see next, the best of {online_loop.SAMPLES}:")
-    with open_site_platform(settings) as platform, result_writer.progress_bar("Preferring") as progress:
+    with open_site_platform(settings) as platform, _progress("Preferring") as progress:
 
         def count_choice() -> None:
-            if progress is not None:
-                progress(next(done) / (n * people))
+            progress(next(done) / (n * people))
 
         def link_to(campaign: Campaign) -> str:
             return _open_campaign(settings, campaign, ())
@@ -235,6 +238,7 @@ def _run_online_loop(settings: Settings, people: int) -> None:
 
 def _audit(settings: Settings) -> None:
     """Verify the audit log of each campaign."""
+    typer.echo("6. The audit log of each campaign is verified.")
     with open_site_platform(settings) as platform:
         names = [entry.campaign_row.name for entry in overview.list_all_campaigns(platform)]
         reports = {name: audit.audit_campaign(platform, name) for name in names}
@@ -242,14 +246,34 @@ def _audit(settings: Settings) -> None:
         if not report.holds:
             raise DissensusError(f"The audit log is not intact. For the faults: dissensus audit {name}")
     report = reports[NAME]
-    typer.echo(f"The audit log is intact: {report.n:,} events in one chain, {report.n_erased:,} of them erased since.")
+    typer.echo(
+        f"   The audit log is intact: {report.n:,} events in one chain, {report.n_erased:,} of them erased since."
+    )
 
 
-def _wait_for_visitors(settings: Settings, link: str) -> None:
-    """Print the links, and wait for an interrupt."""
+@contextmanager
+def _progress(label: str) -> Iterator[Callable[[float], None]]:
+    """Show a progress bar on a terminal, and a line every few seconds elsewhere."""
+    with result_writer.progress_bar(label) as show_share:
+        last = time.monotonic()
+
+        def write_line(share: float) -> None:
+            nonlocal last
+            if time.monotonic() - last > SECONDS_BETWEEN_LINES:
+                last = time.monotonic()
+                typer.echo(f"   {label}: {share:.0%}", err=True)
+
+        yield show_share or write_line
+
+
+def _wait_for_visitors(settings: Settings) -> None:
+    """Print the address of the site, and wait for an interrupt."""
     with open_site_platform(settings) as platform:
         key = staff.create_sign_in_link(platform, OWNER, now=utc_now()).key
-    typer.echo(f"\nRate as a rater:     {link}\nSign in as an owner: {settings.address}/sign-in/{key}\n\nCtrl-C ends.")
+    typer.echo(
+        f"\nThe site, signed in as the owner of its campaigns: {settings.address}/sign-in/{key}\n"
+        f"The page of the campaign {NAME!r} has the link for raters. Ctrl-C ends."
+    )
     try:
         while True:
             time.sleep(3600)
