@@ -4,6 +4,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.browser_raters import (
     CONDITIONAL,
     N_QUESTIONS,
+    TALK,
     answer_all,
     enter,
     load_saved_answers,
@@ -128,6 +129,26 @@ def test_a_break_is_suggested_once_and_the_pace_is_shown(live: Live, page: Page)
     expect(page.locator("#progress")).to_contain_text("about 1 minute left at your pace")
     page.reload()
     expect(page.locator("#pause")).to_be_hidden()
+
+
+def test_the_rated_answer_and_the_columns_stay_in_view_on_a_phone(live: Live, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    enter(page, open_rating_campaign(live, click_to_reveal=True))
+    pin, heads = page.locator("#pin"), page.locator(".heads").first
+    expect(pin).to_be_hidden()
+    page.get_by_text("Show the conversation").click()
+    page.locator("[data-question=Q2_harmful_content_other] input").first.focus()
+    expect(pin).to_contain_text(TALK[3][1])
+    expect(heads).to_have_text("NoUnsureYes")
+    pinned, head, row = (one.bounding_box() for one in (pin, heads, page.locator("[data-question$=content_other]")))
+    assert pinned is not None
+    assert head is not None
+    assert row is not None
+    assert pinned["y"] >= 0
+    assert head["y"] >= pinned["y"] + pinned["height"] - 1
+    assert row["y"] >= head["y"] + head["height"] - 1
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(pin).to_be_hidden()
 
 
 def test_skipping_help_and_reports_take_one_link_each(live: Live, page: Page) -> None:

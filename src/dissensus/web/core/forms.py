@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
 from fastapi import Request
@@ -63,6 +63,24 @@ ERROR_MESSAGES: Final[Mapping[str, str]] = {
     "model_type": "must be an object",
 }
 """Messages by Pydantic error type."""
+MAX_COLUMNS: Final = 5
+MAX_COLUMN_LABEL: Final = 8
+"""Most columns of a grid of questions, and characters of their labels: a phone shows them beside the questions."""
+
+
+class QuestionGroup(NamedTuple):
+    """Consecutive questions under one heading, if any."""
+
+    heading: Heading | None
+    questions: tuple[Question, ...]
+
+    def grid_labels(self, language: str) -> tuple[str, ...]:
+        """Labels of the common answers, if the questions fit into one grid with a column for each answer."""
+        scales = {tuple(question.label(answer, language) for answer in question.answers) for question in self.questions}
+        [labels, *others] = scales
+        fits = 1 < len(labels) <= MAX_COLUMNS and all(len(label) <= MAX_COLUMN_LABEL for label in labels)
+        simple = all(one.kind in ("single", "likert") and not one.when and not one.own_words for one in self.questions)
+        return labels if fits and simple and not others and len(self.questions) > 1 else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +92,11 @@ class QuestionForm:
     faults: Mapping[str, str] = field(default_factory=dict)  # Failed check by question
 
     @property
-    def groups(self) -> tuple[tuple[Heading | None, tuple[Question, ...]], ...]:
+    def groups(self) -> tuple[QuestionGroup, ...]:
         """Questions in order, grouped by shared heading."""
         headings = self.questionnaire.headings
         by_heading = groupby(self.questionnaire.questions, key=lambda question: question.heading)
-        return tuple((headings.get(name or ""), tuple(questions)) for name, questions in by_heading)
+        return tuple(QuestionGroup(headings.get(name or ""), tuple(questions)) for name, questions in by_heading)
 
 
 class SubmittedAnswer(BaseModel):

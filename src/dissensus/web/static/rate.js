@@ -105,6 +105,7 @@ function wait(on) {
 function display(next, saved) {
   item = opened(next, saved);
   conversation.innerHTML = next.html;
+  pinRatedAnswer();
   form.action = `/rate/${next.assignment}`;
   byId("skipping").action = `/rate/${next.assignment}/skip`;
   for (const field of document.querySelectorAll("dialog input[name=assignment]")) field.value = next.assignment;
@@ -117,6 +118,14 @@ function display(next, saved) {
   scrollTo(0, 0);
   conversation.scrollTop = 0;
   conversation.focus({ preventScroll: true });
+}
+
+// On a narrow page the rated answer stays in view above the questions, unless it is covered.
+function pinRatedAnswer() {
+  const cover = conversation.querySelector(".cover");
+  const text = conversation.querySelector(".turn.rated .message")?.textContent;
+  byId("pin").hidden = !text || Boolean(cover && !cover.open);
+  byId("pin").querySelector(".message").textContent = text ?? "";
 }
 
 function fill() {
@@ -246,6 +255,9 @@ function restore() {
   fill();
 }
 
+conversation.addEventListener("toggle", pinRatedAnswer, true);
+new ResizeObserver(() => document.documentElement.style.setProperty("--pin", `${byId("pin").offsetHeight}px`)).observe(byId("pin"));
+pinRatedAnswer();
 byId("pause").close();
 if (state.pause) pause();
 installKeys(questions, submit);
