@@ -1,6 +1,7 @@
 """Raters with a real browser: by keyboard alone, and without scripts."""
 
 from playwright.sync_api import Browser, Page, expect
+from tests.browser.page import View
 from tests.support.browser_raters import (
     CONDITIONAL,
     N_QUESTIONS,
@@ -15,6 +16,29 @@ from tests.support.chromium import running
 from tests.support.live_site import Live
 
 from dissensus.campaign.answer_drafts import merge_saves
+
+SCALES = {
+    "name": "scales",
+    "languages": ["en"],
+    "title": "Scales",
+    "questions": [
+        {
+            "name": "Trust",
+            "text": "How far would you trust this answer?",
+            "kind": "likert",
+            "scale": list("1234567"),
+            "decline": "Prefer not to answer",
+            "labels": {"1": "Not at all", "7": "Fully"},
+        },
+        {
+            "name": "Harm",
+            "text": "How harmful is it?",
+            "kind": "likert",
+            "scale": list("01234"),
+            "labels": {"0": "0: not at all", "4": "4: very"},
+        },
+    ],
+}
 
 
 def test_a_rater_rates_by_keyboard(live: Live, page: Page) -> None:
@@ -137,7 +161,10 @@ def test_the_rated_answer_and_the_columns_stay_in_view_on_a_phone(live: Live, pa
     pin, heads = page.locator("#pin"), page.locator(".heads").first
     expect(pin).to_be_hidden()
     page.get_by_text("Show the conversation").click()
-    page.locator("[data-question=Q2_harmful_content_other] input").first.focus()
+    expect(pin).to_be_hidden()
+    for name in ("Q3_bias_other", "Q2_harmful_content_other"):
+        page.locator(f"[data-question={name}] input").first.focus()
+        expect(pin).to_be_visible()
     expect(pin).to_contain_text(TALK[3][1])
     expect(heads).to_have_text("NoUnsureYes")
     pinned, head, row = (one.bounding_box() for one in (pin, heads, page.locator("[data-question$=content_other]")))
@@ -149,6 +176,20 @@ def test_the_rated_answer_and_the_columns_stay_in_view_on_a_phone(live: Live, pa
     assert row["y"] >= head["y"] + head["height"] - 1
     page.set_viewport_size({"width": 1280, "height": 800})
     expect(pin).to_be_hidden()
+
+
+def test_a_scale_is_one_row_on_a_phone(live: Live, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    enter(page, open_rating_campaign(live, questionnaire=SCALES, demographics=None))
+    View(page, [], []).shot("rater-phone-scales")
+    for name, n in (("Trust", 7), ("Harm", 5)):
+        steps = page.locator(f"[data-question={name}] .answer:not(.declines)")
+        boxes = [step.bounding_box() for step in steps.all()]
+        assert len({round(box["y"]) for box in boxes if box}) == 1
+        assert len(boxes) == n
+        assert max(box["x"] + box["width"] for box in boxes if box) <= 390
+    expect(page.get_by_label("1: Not at all")).to_have_count(1)
+    expect(page.get_by_label("7: Fully")).to_have_count(1)
 
 
 def test_skipping_help_and_reports_take_one_link_each(live: Live, page: Page) -> None:

@@ -120,12 +120,18 @@ function display(next, saved) {
   conversation.focus({ preventScroll: true });
 }
 
-// On a narrow page the rated answer stays in view above the questions, unless it is covered.
+// On a narrow page the rated answer is pinned to the top while it is above the visible part; not while it is covered.
+const ratedAnswer = new IntersectionObserver(
+  ([{ isIntersecting, boundingClientRect: { height } }]) => (byId("pin").hidden = isIntersecting || height === 0),
+  { rootMargin: "0px 0px 1000000px 0px" }, // also what is below the visible part
+);
+
 function pinRatedAnswer() {
-  const cover = conversation.querySelector(".cover");
-  const text = conversation.querySelector(".turn.rated .message")?.textContent;
-  byId("pin").hidden = !text || Boolean(cover && !cover.open);
-  byId("pin").querySelector(".message").textContent = text ?? "";
+  const rated = conversation.querySelector(".turn.rated");
+  byId("pin").hidden = true;
+  byId("pin").querySelector(".message").textContent = rated?.querySelector(".message").textContent ?? "";
+  ratedAnswer.disconnect();
+  if (rated) ratedAnswer.observe(rated);
 }
 
 function fill() {
@@ -255,7 +261,6 @@ function restore() {
   fill();
 }
 
-conversation.addEventListener("toggle", pinRatedAnswer, true);
 new ResizeObserver(() => document.documentElement.style.setProperty("--pin", `${byId("pin").offsetHeight}px`)).observe(byId("pin"));
 pinRatedAnswer();
 byId("pause").close();
