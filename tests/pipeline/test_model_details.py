@@ -223,6 +223,16 @@ def test_json_and_page_have_details(model: MultilevelModel, ratings: Ratings) ->
         assert words in page
     plain = fit_model(ratings, FORMULA, draws=0).to_dict()
     assert (plain["term_tests"], plain["belief"], plain["predictive_checks"]) == ([], None, [])
+    assert plain["alternative"] is None
+
+
+def test_two_answers_have_no_widths_to_compare_with(ratings: Ratings) -> None:
+    item, rater, answer = ratings.codes("Q")
+    frame = pl.DataFrame({"item_id": item, "rater_id": rater, "Q": [("No", "Yes")[k // 2] for k in answer]})
+    model = fit_model(Ratings.from_frame(frame), f"Q ~ {RANDOM}", details=True, draws=26)
+    assert model.details is not None
+    assert model.details.alternative is None
+    assert "with widths" not in str(model)
 
 
 def test_details_depend_on_the_seed_alone(ratings: Ratings) -> None:

@@ -1,30 +1,52 @@
 """Details of multilevel models of DICES-350: the checks that the models with and without widths pass."""
 
+import json
+from collections.abc import Sequence
+
 import pytest
 
-from dissensus.pipeline.model import MultilevelModel, fit_model
+from dissensus.pipeline.model import fit_model
+from dissensus.pipeline.model.predictive_checks import PredictiveCheck
 from dissensus.schema.ratings.table import Ratings
 
 FORMULA = "Q_overall ~ rater_race + rater_gender + rater_age + (1 | rater_id) + (1 | item_id)"
 
 
-def find_check(model: MultilevelModel, name: str) -> tuple[float, float, bool]:
-    """Return what was observed, its mean in replications, and whether the model passes."""
-    assert model.details is not None
-    (row,) = (row for row in model.details.predictive_checks if row.check == name)
-    return row.observed, row.replicated, row.passes
+def find_check(checks: Sequence[PredictiveCheck], name: str) -> PredictiveCheck:
+    (row,) = (row for row in checks if row.check == name)
+    return row
 
 
 def test_widths_explain_raters_who_never_answer_unsure(dices_123: Ratings) -> None:
-    ratings = dices_123.exclude_flagged()
-    plain, widths = (fit_model(ratings, FORMULA, widths=widths, details=True) for widths in (False, True))
+    model = fit_model(dices_123.exclude_flagged(), FORMULA, details=True)
+    assert model.details is not None
+    widths = model.details.alternative
+    assert widths is not None
+    assert widths.widths
+    assert (model.log_likelihood, widths.log_likelihood) == pytest.approx((-23801.5, -22232.1), abs=0.1)
+    assert widths.n_parameters == model.n_parameters + 2
     name = "raters who never answer Unsure"
-    observed, replicated, passes = find_check(plain, name)
-    assert (observed, passes) == (27, False)
-    assert replicated < 0.1
-    observed, replicated, passes = find_check(widths, name)
-    assert (observed, passes) == (27, True)
-    assert replicated == pytest.approx(21.5, abs=1.5)
-    assert any(name in warning for warning in plain.warnings)
-    assert find_check(plain, "sd over raters of the share of Unsure")[2] is False
-    assert find_check(widths, "sd over raters of the share of Unsure")[2] is True
+    fixed = find_check(model.details.predictive_checks, name)
+    assert (fixed.observed, fixed.passes) == (27, False)
+    assert fixed.replicated < 0.1
+    wide = find_check(widths.predictive_checks, name)
+    assert (wide.observed, wide.passes) == (27, True)
+    assert wide.replicated == pytest.approx(21.5, abs=1.5)
+    (warning,) = (warning for warning in model.warnings if "predictive checks" in warning)
+    assert f"With widths of raters (--widths) it passes '{name}'" in warning
+    spread = "sd over raters of the share of Unsure"
+    assert not find_check(model.details.predictive_checks, spread).passes
+    assert find_check(widths.predictive_checks, spread).passes
+
+
+def test_a_model_with_widths_is_compared_with_one_without(dices_123: Ratings) -> None:
+    few = dices_123.exclude_flagged().where("rater_gender", "Woman")
+    formula = "Q_overall ~ (1 | rater_id) + (1 | item_id)"
+    model = fit_model(few, formula, widths=True, details=True, draws=26)
+    assert model.details is not None
+    alternative = model.details.alternative
+    assert alternative is not None
+    assert not alternative.widths
+    assert alternative.log_likelihood == fit_model(few, formula, draws=0).log_likelihood
+    assert "without widths  passes" in str(model)
+    assert json.loads(model.to_json())["alternative"]["predictive_checks"][0]["check"] == "share of No"

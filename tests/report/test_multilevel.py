@@ -65,6 +65,18 @@ def test_figures_have_the_numbers_of_the_model(report: Report, model: Multilevel
         assert table.height == len(rows)
 
 
+def test_checks_are_compared_with_those_of_the_model_with_widths(report: Report, model: MultilevelModel) -> None:
+    assert model.details is not None
+    alternative = model.details.alternative
+    assert alternative is not None
+    comparison = report["model-check-comparison"]
+    assert comparison.table is not None
+    passes = comparison.table.group_by("widths").agg(pl.col("passes").sum()).sort("widths")["passes"].to_list()
+    checks = (model.details.predictive_checks, alternative.predictive_checks)
+    assert passes == [sum(row.passes for row in rows) for rows in checks]
+    assert f"Of {len(checks[0])} predictive checks this model passes {passes[0]};" in comparison.reading
+
+
 def test_the_page_has_texts_behind_a_warning_and_the_methods(
     ratings: Ratings, report: Report, model: MultilevelModel
 ) -> None:

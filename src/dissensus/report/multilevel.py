@@ -8,11 +8,11 @@ import polars as pl
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.model.details import ModelDetails
-from dissensus.pipeline.model.details_page import reliability_grid, term_grid, variance_grid
+from dissensus.pipeline.model.details_page import check_grid, name_widths, reliability_grid, term_grid, variance_grid
 from dissensus.pipeline.model.result import MOST_CHANGED, changed_grids, describe_fit, estimate_grids
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.contested_items import read_passages
-from dissensus.report.figures.multilevel import list_most_divided
+from dissensus.report.figures.multilevel import join_first, list_most_divided
 from dissensus.report.groups import format_percent
 from dissensus.report.tables import Disclosure, HiddenPassage, ReportTable
 from dissensus.schema.ratings.columns import ITEM_ID
@@ -102,6 +102,49 @@ def reliability(model: MultilevelModel, details: ModelDetails) -> ReportTable:
         ),
         grids=(reliability_grid(details, _name_interval(model)),),
         table=pl.DataFrame([asdict(row) for row in details.reliability], infer_schema_length=None),
+    )
+
+
+def check_comparison(model: MultilevelModel, details: ModelDetails) -> ReportTable:
+    """List the predictive checks that the model passes with widths of raters, and without."""
+    alternative = details.alternative
+    if alternative is None:
+        raise UndefinedEstimate(
+            "The checks are not compared with those of a model with widths of raters: it needs three answers, effects "
+            "of raters, and ratings that determine it."
+        )
+    pairs = list(zip(details.predictive_checks, alternative.predictive_checks, strict=True))
+    only = {
+        "Only this model passes": [row.check for row, other in pairs if row.passes and not other.passes],
+        f"Only {name_widths(alternative)} does it pass": [
+            row.check for row, other in pairs if other.passes and not row.passes
+        ],
+    }
+    sides = [
+        f" {words} {join_first([escape_unprintable(name) for name in names])}."
+        for words, names in only.items()
+        if names
+    ]
+    return ReportTable(
+        name="model-check-comparison",
+        title="Checks with and without widths of raters",
+        reading=(
+            f"Of {format_count(len(pairs), 'predictive check')} this model passes "
+            f"{sum(row.passes for row, _ in pairs):,}; the same model {name_widths(alternative)} of raters passes "
+            f"{sum(other.passes for _, other in pairs):,}.{''.join(sides)}"
+        ),
+        grids=(check_grid(details, _name_interval(model)),),
+        table=pl.DataFrame(
+            [
+                {**asdict(row), "widths": widths}
+                for widths, rows in (
+                    (not alternative.widths, details.predictive_checks),
+                    (alternative.widths, alternative.predictive_checks),
+                )
+                for row in rows
+            ],
+            infer_schema_length=None,
+        ),
     )
 
 

@@ -33,6 +33,7 @@ from dissensus.report.groups import DisplayedGroups, groups_of_axes, number_repe
 from dissensus.report.multilevel import (
     changed_items,
     changed_texts,
+    check_comparison,
     divided_texts,
     estimates,
     model_warnings,
@@ -368,15 +369,16 @@ def _multilevel(source: ReportInput) -> Iterator[Section]:
             tuple(parts.parts),
             tuple(parts.absent),
         )
-    if model.details is None:
+    if (details := model.details) is None:
         return
     divided, checks = SectionParts(), SectionParts()
     divided.add(lambda: divided_items(model))
-    if source.options.text and model.details.divided_items:
+    if source.options.text and details.divided_items:
         divided.add(lambda: divided_texts(source.analysed, model))
     lead = "Items on which groups would answer differently, shrunk towards the difference on the average item."
     yield Section("divided", "Divided items", lead, tuple(divided.parts), tuple(divided.absent))
     checks.add(lambda: predictive_checks(model))
+    checks.add(lambda: check_comparison(model, details))
     lead = "New answers that the model predicts for the same raters and items, against those observed."
     yield Section("checks", "Checks of the model", lead, tuple(checks.parts), tuple(checks.absent))
 

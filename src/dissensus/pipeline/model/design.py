@@ -289,6 +289,19 @@ def _add_widths(
     return [*random[:place], widened, *random[place + 1 :]]
 
 
+def toggle_widths(named: NamedDesign) -> NamedDesign | None:
+    """Return a design with widths of raters if it has none, else without; None where the model can have none."""
+    random = list(zip(named.design.random, named.random, strict=True))
+    if any(term.width for term, _ in random):
+        random = [(replace(term, width=False), names[:-1] if term.width else names) for term, names in random]
+    elif len(named.categories) > 2 and any(term.name == RATER_ID for term, _ in random):
+        random = _add_widths(random, named.categories)
+    else:
+        return None
+    design = replace(named.design, random=tuple(term for term, _ in random))
+    return replace(named, design=design, random=tuple(names for _, names in random))
+
+
 def _split_group(rows: ModelRows, effects: GroupTerm) -> tuple[str, str] | None:
     """Return the ids and the factor of `(1 | factor:ids)`, an effect of each id for each level with one variance.
 

@@ -3,23 +3,30 @@
 They take longer than the model itself and are computed on request.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.model.belief import CONSISTENCY, Belief, split_belief
-from dissensus.pipeline.model.design import NamedDesign
+from dissensus.pipeline.model.design import NamedDesign, toggle_widths
 from dissensus.pipeline.model.divided_items import DividedItem, rank_items
-from dissensus.pipeline.model.draws import ModelDraws
+from dissensus.pipeline.model.draws import ModelDraws, draw_model
 from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws
-from dissensus.pipeline.model.predictive_checks import PredictiveCheck, check_predictions, list_axes
+from dissensus.pipeline.model.predictive_checks import (
+    AlternativeModel,
+    PredictiveCheck,
+    check_predictions,
+    list_axes,
+)
+from dissensus.pipeline.model.priors import parse_priors
 from dissensus.pipeline.model.reliability import Reliability, study_reliability
 from dissensus.pipeline.model.term_tests import TermTest, test_terms
 from dissensus.pipeline.model.variance_shares import VarianceShare, share_variance
 from dissensus.schema.hints import format_list
-from dissensus.stats.multilevel.fit import OrdinalFit
+from dissensus.stats.multilevel.fit import Link, OrdinalFit, fit_ordinal
 
 NO_TESTS: Final = "Tests of terms are those of maximum likelihood, so there are none with priors or a sampler."
 MOST_NAMED: Final = 6
@@ -35,6 +42,7 @@ class ModelDetails:
     divided_items: tuple[DividedItem, ...]
     belief: Belief
     predictive_checks: tuple[PredictiveCheck, ...]
+    alternative: AlternativeModel | None
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -45,14 +53,23 @@ def describe_model(
     drawn: ModelDraws,
     item_ids: Sequence[str],
     *,
+    priors: Mapping[str, str],
     rng: np.random.Generator,
     confidence: float,
 ) -> ModelDetails:
-    """Compute the details of a fitted model from its draws; `item_ids` has the id of each code of an item."""
+    """Compute the details of a fitted model from its draws.
+
+    `item_ids` has the id of each code of an item, and `priors` the priors by class.
+    """
     facets = ModelFacets.from_design(named)
     variances = VarianceDraws.from_fit(fit, drawn.draws)
     is_likelihood = fit.estimator == "maximum likelihood"
     checks = tuple(check_predictions(named, fit, drawn.draws, rng, confidence))
+    alternative, refusals = None, []
+    try:
+        alternative = _check_alternative(named, fit.link, priors, len(drawn), rng, confidence)
+    except UndefinedEstimate as reason:
+        refusals.append(f"The checks are not compared with those of the same model with widths, or without: {reason}")
     return ModelDetails(
         term_tests=tuple(test_terms(named, fit)) if is_likelihood else (),
         variance_shares=tuple(share_variance(facets, variances, fit, confidence)),
@@ -60,18 +77,42 @@ def describe_model(
         divided_items=rank_items(facets, drawn.draws, item_ids, link=fit.link, confidence=confidence),
         belief=split_belief(facets, variances, confidence),
         predictive_checks=checks,
-        warnings=(*_warn_of_checks(checks),),
-        notes=(CONSISTENCY, *_note_axes(facets), *(() if is_likelihood else (NO_TESTS,))),
+        alternative=alternative,
+        warnings=(*_warn_of_checks(checks, alternative),),
+        notes=(CONSISTENCY, *_note_axes(facets), *(() if is_likelihood else (NO_TESTS,)), *refusals),
     )
 
 
-def _warn_of_checks(checks: Sequence[PredictiveCheck]) -> Iterator[str]:
-    """Yield a warning that names the predictive checks that fail."""
+def _check_alternative(
+    named: NamedDesign, link: Link, priors: Mapping[str, str], n_draws: int, rng: np.random.Generator, confidence: float
+) -> AlternativeModel | None:
+    """Fit and check the model with widths of raters, or without; None where it can have none."""
+    other = toggle_widths(named)
+    if other is None:
+        return None
+    fit = fit_ordinal(other.design, link=link, priors=parse_priors(priors, other))
+    drawn = draw_model(fit, n_draws, rng)
+    return AlternativeModel(
+        widths=any(term.width for term in other.design.random),
+        log_likelihood=float(fit.log_likelihood),
+        integration=fit.integration,
+        n_parameters=fit.n_parameters,
+        predictive_checks=tuple(check_predictions(other, fit, drawn.draws, rng, confidence)),
+    )
+
+
+def _warn_of_checks(checks: Sequence[PredictiveCheck], alternative: AlternativeModel | None) -> Iterator[str]:
+    """Yield a warning that names the predictive checks that fail, and those of them that the alternative passes."""
     failed = [check.check for check in checks if not check.passes]
     if failed:
+        others = alternative.predictive_checks if alternative else ()
+        mended = [check.check for check in others if check.passes and check.check in failed]
+        widths = "With widths of raters (--widths)" if alternative and alternative.widths else "Without widths"
         yield (
             f"The model fails {len(failed)} of {len(checks)} predictive checks: new answers differ from those "
             f"observed in {format_list(failed, MOST_NAMED)}."
+            + bool(mended)
+            * f" {widths} it passes {format_list(mended, MOST_NAMED)}."
         )
 
 
@@ -94,4 +135,5 @@ def list_details(details: ModelDetails | None) -> dict[str, Any]:
         "divided_items": [asdict(row) for row in details.divided_items] if details else [],
         "belief": asdict(details.belief) if details else None,
         "predictive_checks": [asdict(row) for row in details.predictive_checks] if details else [],
+        "alternative": asdict(details.alternative) if details and details.alternative else None,
     }

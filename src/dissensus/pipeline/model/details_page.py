@@ -1,9 +1,11 @@
 """Details of a multilevel model as tables."""
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Final
 
 from dissensus.pipeline.model.details import ModelDetails
+from dissensus.pipeline.model.predictive_checks import AlternativeModel, PredictiveCheck
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
 
 MOST_ITEMS: Final = 10
@@ -17,7 +19,7 @@ def list_grids(details: ModelDetails, interval: str) -> Iterator[Grid]:
     yield reliability_grid(details, interval)
     if details.divided_items:
         yield _item_grid(details, interval)
-    yield _check_grid(details, interval)
+    yield check_grid(details, interval)
 
 
 def term_grid(details: ModelDetails) -> Grid:
@@ -103,21 +105,52 @@ def _item_grid(details: ModelDetails, interval: str) -> Grid:
     )
 
 
-def _check_grid(details: ModelDetails, interval: str) -> Grid:
+def check_grid(details: ModelDetails, interval: str) -> Grid:
+    """Return the predictive checks as a table, beside those of the alternative model."""
+    alternative = details.alternative
+    others = alternative.predictive_checks if alternative else ()
     return Grid(
-        ("predictive check", "observed", "replicated", interval, "p", "passes"),
+        (
+            "predictive check",
+            "observed",
+            "replicated",
+            interval,
+            "p",
+            "passes",
+            *((name_widths(alternative), "passes") if alternative else ()),
+        ),
         tuple(
             (
                 escape_unprintable(row.check),
-                format_short(row.observed, 3),
-                format_short(row.replicated, 3),
-                f"{format_short(row.ci_low, 3)} to {format_short(row.ci_high, 3)}",
+                format_short(row.observed, _count_digits(row)),
+                format_short(row.replicated, _count_digits(row)),
+                _format_range(row),
                 format_short(row.p, 3),
                 "yes" if row.passes else "no",
+                *((_format_range(other), "yes" if other.passes else "no") if other else ()),
             )
-            for row in details.predictive_checks
+            for row, other in zip_longest(details.predictive_checks, others)
         ),
+        f"The same model {name_widths(alternative)} of raters has {alternative.n_parameters:,} parameters and a "
+        f"log-likelihood ({alternative.integration}) of {alternative.log_likelihood:.2f}."
+        if alternative
+        else "",
     )
+
+
+def name_widths(alternative: AlternativeModel) -> str:
+    """Return "with widths" or "without widths"."""
+    return "with widths" if alternative.widths else "without widths"
+
+
+def _format_range(row: PredictiveCheck) -> str:
+    digits = _count_digits(row)
+    return f"{format_short(row.ci_low, digits)} to {format_short(row.ci_high, digits)}"
+
+
+def _count_digits(row: PredictiveCheck) -> int:
+    """Return the decimals of a statistic: one for numbers of raters, three for shares."""
+    return 1 if row.is_count else 3
 
 
 def _format_interval(low: float | None, high: float | None) -> str:

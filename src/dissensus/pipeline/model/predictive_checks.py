@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.prediction import rater_columns
-from dissensus.stats.multilevel.fit import OrdinalFit
+from dissensus.stats.multilevel.fit import Integration, OrdinalFit
 from dissensus.stats.multilevel.posterior import NormalApproximation, PosteriorDraws
 from dissensus.stats.multilevel.renewal import renew_widths
 from dissensus.stats.multilevel.replication import replicate_answers
@@ -18,6 +18,7 @@ from dissensus.stats.result import IntArray
 MOST_ANSWERS: Final = 20_000_000
 """New answers that are drawn at most, over all draws."""
 FEWEST_DRAWS: Final = 26
+COUNT: Final = "raters who never answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,22 @@ class PredictiveCheck:
     ci_high: float
     p: float  # Twice the share of replications that lie as far out
     passes: bool  # The observed value lies in the interval
+
+    @property
+    def is_count(self) -> bool:
+        """True for a number of raters, False for a share or the spread of shares."""
+        return self.check.startswith(COUNT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlternativeModel:
+    """The same model with widths of raters, or without them if it has them, and its predictive checks."""
+
+    widths: bool
+    log_likelihood: float
+    integration: Integration
+    n_parameters: int
+    predictive_checks: tuple[PredictiveCheck, ...]
 
 
 def check_predictions(
@@ -74,7 +91,7 @@ def _list_statistics(named: NamedDesign) -> Iterator[_Statistic]:
     """Yield the statistics in the order of `_measure`."""
     for name in (
         "share of {}",
-        "raters who never answer {}",
+        COUNT + " {}",
         "sd over raters of the share of {}",
         "sd over items of the share of {}",
     ):

@@ -180,7 +180,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     described = None
     if details and drawn is not None:
         item_ids = ratings.items[ITEM_ID].to_list()
-        described = describe_model(named, fit, drawn, item_ids, rng=rng, confidence=confidence)
+        described = describe_model(named, fit, drawn, item_ids, priors=texts, rng=rng, confidence=confidence)
     return MultilevelModel(
         effects=effects,
         thresholds=thresholds,

@@ -166,8 +166,7 @@ def _read_shares(rows: Sequence[PredictedShare]) -> str:
     base = [escape_unprintable(row.group) for row in rows if row.axis is not None and row.difference is None]
     if rows[0].axis is None or not base:
         return span
-    listed = beyond if len(beyond) <= MOST_NAMED else [*beyond[:MOST_NAMED], f"{len(beyond) - MOST_NAMED} more"]
-    return f"{span} From {base[0]} {f'differ {join_with_and(listed)}' if beyond else 'no group differs'}."
+    return f"{span} From {base[0]} {f'differ {join_first(beyond)}' if beyond else 'no group differs'}."
 
 
 def _share_notes(rows: Sequence[PredictedShare]) -> Iterator[str]:
@@ -284,8 +283,11 @@ def _check_rows(name: str, rows: Sequence[PredictiveCheck]) -> MeanRows:
 def _read_checks(failed: Sequence[PredictiveCheck], n: int) -> str:
     if not failed:
         return f"The model passes all {format_count(n, 'predictive check')}."
-    names = [escape_unprintable(row.check) for row in failed[:MOST_NAMED]]
-    rest = [f"{len(failed) - MOST_NAMED} more"] if len(failed) > MOST_NAMED else []
-    return (
-        f"The model fails {len(failed):,} of {format_count(n, 'predictive check')}: {join_with_and([*names, *rest])}."
-    )
+    names = [escape_unprintable(row.check) for row in failed]
+    return f"The model fails {len(failed):,} of {format_count(n, 'predictive check')}: {join_first(names)}."
+
+
+def join_first(names: Sequence[str]) -> str:
+    """Return the first names, and the number of others, joined by commas and "and"."""
+    rest = [f"{len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
+    return join_with_and([*names[:MOST_NAMED], *rest])
