@@ -3,15 +3,21 @@
 A full covariance matrix is the product LLᵀ of a lower triangular factor and its transpose. Its parameters are the
 logarithms of the diagonal of L, then the elements below it, row by row, so that every vector of numbers is a covariance
 matrix. Equal and independent effects have one parameter, the logarithm of their standard deviation.
+
+A singular covariance matrix has many factors: where a diagonal element is zero, the elements below it can be exchanged
+for those of later columns. One factor has zeros there (`canonicalize`).
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.stats.multilevel.design import RandomTerm
 from dissensus.stats.result import FloatArray
 
 # Logarithm below which a diagonal element stays, so that the mode of effects is found in spite of rounding.
 SMALLEST = -7.0
+# Diagonal element below which it is zero, and the likelihood no longer depends on it.
+SMALLEST_SD = 0.01
 
 
 def count_parameters(term: RandomTerm) -> int:
@@ -51,3 +57,34 @@ def start_parameters(term: RandomTerm) -> FloatArray:
     if term.structure == "identity":
         sds = sds[:1]
     return np.concatenate([np.log(sds), np.zeros(count_parameters(term) - len(sds))])
+
+
+def mark_boundary(term: RandomTerm, parameters: FloatArray) -> npt.NDArray[np.bool_]:
+    """Return which parameters are held: those of diagonal elements of zero, and zeros below them."""
+    diagonal = np.diag(cholesky_factor(term, parameters)) < SMALLEST_SD
+    if term.structure == "identity":
+        return diagonal[:1]
+    columns = np.tril_indices(term.size, -1)[1]
+    return np.concatenate([diagonal, diagonal[columns] & (parameters[term.size :] == 0)])
+
+
+def canonicalize(term: RandomTerm, parameters: FloatArray, zero: float = SMALLEST) -> FloatArray:
+    """Return parameters of the same covariance matrix, with zeros below diagonal elements of zero, whose log is `zero`.
+
+    The rows of the factor are orthogonalized in their order (Gram and Schmidt), and a row that earlier ones determine
+    adds no direction. Parameters that have these zeros are returned as they are.
+    """
+    if term.structure == "identity":
+        return parameters
+    rows, columns = np.tril_indices(term.size, -1)
+    factor = cholesky_factor(term, parameters)
+    if not parameters[term.size :][np.diag(factor)[columns] < SMALLEST_SD].any():
+        return parameters
+    result, directions = np.diag(np.full(term.size, np.exp(zero))), np.zeros_like(factor)
+    for j, row in enumerate(factor):
+        result[j, :j] = directions[:j] @ row
+        rest = row - result[j, :j] @ directions[:j]
+        length = float(np.linalg.norm(rest))
+        if length >= SMALLEST_SD:
+            result[j, j], directions[j] = length, rest / length
+    return np.concatenate([np.log(np.diag(result)), result[rows, columns]])

@@ -1,13 +1,21 @@
 """Maximum likelihood fit of a multilevel model of ordered answers."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.multilevel.covariance import cholesky_factor, start_parameters
+from dissensus.stats.multilevel.covariance import (
+    SMALLEST,
+    SMALLEST_SD,
+    canonicalize,
+    cholesky_factor,
+    mark_boundary,
+    start_parameters,
+)
 from dissensus.stats.multilevel.design import ModelDesign, RandomTerm
 from dissensus.stats.multilevel.kernels import LOGIT, PROBIT
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood
@@ -23,8 +31,8 @@ Estimator = Literal["maximum likelihood", "maximum a posteriori", "posterior"]
 LINKS: Final[dict[str, int]] = {"probit": PROBIT, "logit": LOGIT}
 # Standard deviation of the latent error of each link.
 ERROR_SDS: Final[dict[str, float]] = {"probit": 1.0, "logit": np.pi / np.sqrt(3)}
-# Standard deviation below which random effects have vanished, and the likelihood no longer depends on it.
-SMALLEST_SD: Final = 0.01
+# Logarithm of the diagonal element of a covariance's factor from which one that has vanished starts again.
+RELEASED: Final = -2.3
 # Information about a parameter, given the others, as a share of that at the start: what is less is rounding.
 LEAST_INFORMATION: Final = 1e-6
 FLAT: Final = (
@@ -232,6 +240,14 @@ def fit_ordinal(
 
     tolerance = NEAR if is_refined else TOLERANCE
     maximum = maximize(value_and_gradient, start, information, longest, tolerance=tolerance)
+    zero = RELEASED
+    while (start := _canonicalize(likelihood, maximum.parameters, zero)) is not maximum.parameters:
+        # Once, effects that vanished are released: their covariances may only have had the wrong sign.
+        free = ~_at_boundary(likelihood, start)
+        current = likelihood.information(start, likelihood.mode(start)) + penalty.information(start)
+        again = _maximize_free(value_and_gradient, start, current, free, tolerance)
+        maximum = replace(again, n_iterations=maximum.n_iterations + again.n_iterations)
+        zero = SMALLEST
     parameters, error = maximum.parameters, 0.0
     log_likelihood = maximum.value - penalty.value(parameters)
     if is_refined:
@@ -274,6 +290,39 @@ def _start(likelihood: LaplaceLikelihood, error_sd: float) -> FloatArray:
     spread = np.sqrt(error_sd**2 + 0.36 * len(terms))
     thresholds = np.log(shares / (1 - shares)) * np.sqrt(3) / np.pi * spread
     return np.concatenate([thresholds, np.zeros(likelihood.n_coefficients), *terms])
+
+
+def _canonicalize(likelihood: LaplaceLikelihood, parameters: FloatArray, zero: float) -> FloatArray:
+    """Return parameters of the same covariances without redundant ones; the same array if there are none."""
+    canonical = parameters.copy()
+    for term, part in zip(likelihood.design.random, likelihood.covariance_slices, strict=True):
+        canonical[part] = canonicalize(term, parameters[part], zero)
+    return parameters if (canonical == parameters).all() else canonical
+
+
+def _maximize_free(
+    function: Callable[[FloatArray], tuple[float, FloatArray]],
+    start: FloatArray,
+    information: FloatArray,
+    free: npt.NDArray[np.bool_],
+    tolerance: float,
+) -> Maximum:
+    """Maximize over some of the parameters, with the others held."""
+
+    def fill(values: FloatArray) -> FloatArray:
+        parameters = start.copy()
+        parameters[free] = values
+        return parameters
+
+    def evaluate(values: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = function(fill(values))
+        return value, gradient[free]
+
+    block = np.ix_(free, free)
+    maximum = maximize(evaluate, start[free], information[block], np.ones(free.sum()), tolerance=tolerance)
+    gradient, inverse = np.zeros_like(start), np.zeros_like(information)
+    gradient[free], inverse[block] = maximum.gradient, maximum.inverse
+    return replace(maximum, parameters=fill(maximum.parameters), gradient=gradient, inverse=inverse)
 
 
 def _refine(
@@ -370,12 +419,10 @@ def _differences(
 
 
 def _at_boundary(likelihood: LaplaceLikelihood, parameters: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return which parameters are the logarithm of a diagonal element of almost zero."""
+    """Return which parameters are held, as they belong to effects that have vanished or determine each other."""
     boundary = np.zeros(len(parameters), bool)
     for term, part in zip(likelihood.design.random, likelihood.covariance_slices, strict=True):
-        diagonal = np.diag(cholesky_factor(term, parameters[part]))
-        n = 1 if term.structure == "identity" else term.size
-        boundary[part.start : part.start + n] = diagonal[:n] < SMALLEST_SD
+        boundary[part] = mark_boundary(term, parameters[part])
     return boundary
 
 
