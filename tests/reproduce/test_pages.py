@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduce import dices, grasp
+from reproduce import dices, grasp, intersectional
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +19,11 @@ def test_the_page_of_dices(folder: Path) -> None:
 
 def test_the_page_of_grasp(folder: Path) -> None:
     assert grasp.page(folder) == grasp.PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_page_of_intersectional_models(folder: Path) -> None:
+    assert intersectional.page(folder) == intersectional.PAGE.read_text(encoding="utf-8")
 
 
 def test_differences_are_explained(folder: Path) -> None:
