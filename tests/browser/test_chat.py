@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
 from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
-from tests.support.chat_completion_server import PATIENCE_S, Loopback, Play, Wire, loopback, says
+from tests.support.chat_completion_server import PATIENCE_S, Loopback, Play, Wire, answers, loopback, says
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.staff_pages import sound
@@ -154,9 +154,29 @@ def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: Live, page: Pag
     page.reload()
     expect(page.get_by_label("Your message")).to_have_value("Half a thought")
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_text("The chatbot does not answer at the moment.")).to_be_visible()
-    expect(page.get_by_text("Half a thought")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("No answer arrived.")
+    expect(page.locator(".turn.human")).to_contain_text("Half a thought")
+    expect(page.get_by_label("Or change your message")).to_have_value("Half a thought")
     sound(page, "chat-failed", request.node.callspec.params["page"])
+
+
+def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(
+    live: Live, page: Page, server: Loopback, request: pytest.FixtureRequest
+) -> None:
+    server.otherwise = answers(400, {"error": {"code": "content_filter"}})
+    arrive(live, page, chat={"chatbots": [behind(server, TERN), scripted(GULL, CALM)]})
+    begin(page)
+    say(page, "Insult me.")
+    expect(page.get_by_role("alert")).to_contain_text("The provider of a chatbot refused to answer.")
+    expect(page.get_by_text(CALM)).to_be_visible()
+    sound(page, "chat-refused", request.node.callspec.params["page"])
+    page.get_by_role("button", name="Continue with response").press("Enter")
+    expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
+    say(page, "Insult me again.")
+    page.get_by_label("Or change your message").fill("Please insult me.")
+    server.otherwise = says(SHORT)
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", name="Which response is more harmful?")).to_be_visible()
 
 
 def test_hostile_text_is_inert_while_it_streams_and_after(live: Live, page: Page) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.chat.conftest import KEY, TALK, Asker, collect_stream
 from tests.support.chat_completion_server import Loopback, Play, Wire, answers, keeps_alive, says, streams
 
-from dissensus.chat import Bot, Cost, Finish, Response, collect_response, open_chatbot
+from dissensus.chat import Bot, Cost, Finish, ProviderRefusal, Response, collect_response, open_chatbot
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.schema.campaign.chatbot import Endpoint
 from dissensus.schema.records.conversation import Conversation
@@ -96,6 +96,12 @@ def test_the_finish_reason_of_the_server_is_mapped(asker: Asker, server: Loopbac
     _, response = asker.ask()
     assert (response.text, response.finish) == ("Yes.", finish)
     assert response.finish_reason == reason.replace("\0", "\ufffd")
+
+
+def test_a_response_that_is_filtered_as_a_whole_is_a_refusal(asker: Asker, server: Loopback) -> None:
+    server.will(says(finish="content_filter"))
+    with pytest.raises(ProviderRefusal, match="tern filters the whole response: content_filter"):
+        asker.ask()
 
 
 def test_a_missing_finish_reason_is_other(asker: Asker, server: Loopback) -> None:
@@ -238,9 +244,9 @@ def test_a_refused_connection_is_retried_and_reported(asker: Asker) -> None:
     [
         (401, NotAllowed, "Check the key in TERN_KEY."),
         (402, NotAllowed, ""),
-        (403, NotAllowed, ""),
+        (403, ProviderRefusal, ""),
         (404, NotFound, "Check the url, and the model tern-7b."),
-        (400, InvalidInput, ""),
+        (400, ProviderRefusal, ""),
         (422, InvalidInput, ""),
     ],
 )

@@ -101,6 +101,10 @@ def test_the_next_step_follows_from_the_last_exchange() -> None:
     assert choose_next_step(CHAT, []) == "say"
     assert choose_next_step(CHAT, [waiting]) == "answering"
     assert choose_next_step(CHAT, [EXCHANGE]) == "pick"
+    failed = replace(EXCHANGE, candidates=(replace(waiting.candidates[0], failure="failed"), EXCHANGE.candidates[1]))
+    assert choose_next_step(CHAT, [failed]) == "failed"
+    assert failed.only_response == EXCHANGE.candidates[1]
+    assert waiting.only_response is EXCHANGE.only_response is None
     assert choose_next_step(CHAT, [settled]) == "say"
     assert choose_next_step(CHAT, [settled, settled]) == "end"
 
@@ -111,6 +115,14 @@ def test_a_conversation_holds_the_responses_that_continued_it() -> None:
     first_continues = replace(edited, continues=0)
     texts = [turn.text for turn in build_conversation([plain, edited, first_continues], "And?").turns]
     assert texts == ["Hi.", "B.", "Hi.", "B, better.", "Hi.", "A.", "And?"]
+
+
+def test_a_message_without_response_is_left_out_once_another_follows() -> None:
+    refused = replace(EXCHANGE, message="Refused.", candidates=())
+    settled = replace(EXCHANGE, pick=ResponsePick(strength=2), continues=1)
+    assert [turn.text for turn in build_conversation([refused, settled]).turns] == ["Hi.", "B."]
+    assert [turn.text for turn in build_conversation([settled, refused]).turns] == ["Hi.", "B.", "Refused."]
+    assert [turn.text for turn in build_conversation([settled, refused], "And?").turns] == ["Hi.", "B.", "And?"]
 
 
 @pytest.mark.parametrize(

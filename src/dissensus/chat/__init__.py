@@ -3,7 +3,16 @@
 from dissensus.chat.best_of_n import SCORERS, BestOfN, BestOfRegistry, Ranker, Scorer
 from dissensus.chat.factory import open_chatbot
 from dissensus.chat.prompt import build_messages
-from dissensus.chat.response import Bot, Cost, Finish, Response, Stream, collect_response, derive_seeds
+from dissensus.chat.response import (
+    Bot,
+    Cost,
+    Finish,
+    ProviderRefusal,
+    Response,
+    Stream,
+    collect_response,
+    derive_seeds,
+)
 from dissensus.chat.scripted import ScriptedBot
 
 __all__ = [
@@ -13,6 +22,7 @@ __all__ = [
     "Bot",
     "Cost",
     "Finish",
+    "ProviderRefusal",
     "Ranker",
     "Response",
     "Scorer",

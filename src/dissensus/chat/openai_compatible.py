@@ -19,7 +19,7 @@ from dissensus.chat.completion import (
     to_storable_text,
 )
 from dissensus.chat.prompt import build_messages
-from dissensus.chat.response import Clock, ResponseBuilder, Stream, check_seed
+from dissensus.chat.response import Clock, ProviderRefusal, ResponseBuilder, Stream, check_seed
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.http_client import MAX_DETAIL_LENGTH, RETRYABLE_WITH_RETRY_AFTER, parse_retry_after
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint
@@ -31,9 +31,10 @@ DRAIN_TIMEOUT_S: Final = 0.1
 MAX_ERROR_BYTES: Final = 2**16
 """Size limit of an error message."""
 CHAT_ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {
+    400: ProviderRefusal,
     401: NotAllowed,
     402: NotAllowed,
-    403: NotAllowed,
+    403: ProviderRefusal,
     404: NotFound,
 }
 
@@ -94,7 +95,10 @@ class OpenAICompatible:
                         yield piece
         reader = request.reader
         finish = "cut" if request.builder.cut else to_finish(reader.finish)
-        yield request.builder.done(finish, cost=reader.cost, finish_reason=reader.finish or "", model=reader.model)
+        response = request.builder.done(finish, cost=reader.cost, finish_reason=reader.finish or "", model=reader.model)
+        if finish == "filter" and not response.text.strip():
+            raise ProviderRefusal(f"{self._chatbot.name} filters the whole response: {reader.finish}.")
+        yield response
 
     def _body(self, conversation: Conversation, seed: int) -> dict[str, Any]:
         return {

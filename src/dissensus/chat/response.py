@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias
 
-from dissensus.errors import Unavailable
+from dissensus.errors import InvalidInput, Unavailable
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.conversation import Conversation
 
@@ -18,6 +18,10 @@ MAX_SEED: Final = 2**31 - 1
 
 Clock: TypeAlias = Callable[[], float]
 """Monotonic clock in seconds."""
+
+
+class ProviderRefusal(InvalidInput):
+    """The provider of a chatbot refuses a conversation, as content filters do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

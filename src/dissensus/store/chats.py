@@ -8,7 +8,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, ForeignKey, UniqueConstraint, func, insert, or_, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.pipeline.collect.chat import Exchange, Position, ResponseCandidate, ResponsePick
+from dissensus.pipeline.collect.chat import (
+    FAILURES,
+    Exchange,
+    Position,
+    ResponseCandidate,
+    ResponseFailure,
+    ResponsePick,
+)
 from dissensus.store.core.orm import ID, Base, RaterData, one_of
 
 
@@ -50,6 +57,7 @@ class ChatCandidateTable(RaterData, Base):
     """A response to an exchange."""
 
     __tablename__ = "chat_candidate"
+    __table_args__ = (one_of("failure", *FAILURES),)
 
     exchange_id: Mapped[str] = mapped_column(ForeignKey("chat_exchange.id", ondelete="CASCADE"), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True, doc="0 for A, 1 for B.")
@@ -59,6 +67,7 @@ class ChatCandidateTable(RaterData, Base):
     finish: Mapped[str | None]
     first_ms: Mapped[int | None] = mapped_column(doc="Time to the first token.")
     total_ms: Mapped[int | None]
+    failure: Mapped[str | None] = mapped_column(doc="Reason of the last failure; null while pending, or arrived.")
     n_failures: Mapped[int] = mapped_column(doc="Number of failed requests.")
     ranked_by: Mapped[str | None] = mapped_column(doc="Version of the registered model that chose it.")
 
@@ -90,7 +99,6 @@ class ChatRow:
     exchanges: tuple[Exchange, ...] = ()
     exchange_ids: tuple[str, ...] = ()  # Ids of the exchanges
     claimed_until: datetime | None = None  # End of the claim on the responses of the last exchange
-    n_failures: int = 0  # Failed requests for a response of the last exchange
 
     @property
     def last_mode(self) -> str:
@@ -174,7 +182,6 @@ def _to_row(row: Any, exchanges: Sequence["_ExchangeRow"]) -> ChatRow:
         exchanges=tuple(row.exchange for row in exchanges),
         exchange_ids=tuple(row.id for row in exchanges),
         claimed_until=exchanges[-1].claimed_until if exchanges else None,
-        n_failures=exchanges[-1].n_failures if exchanges else 0,
     )
 
 
@@ -183,7 +190,6 @@ class _ExchangeRow:
     id: str
     exchange: Exchange
     claimed_until: datetime | None
-    n_failures: int
 
 
 def _load_exchanges(tx: Connection, chat_ids: Sequence[str]) -> Mapping[str, list[_ExchangeRow]]:
@@ -200,27 +206,30 @@ def _load_exchanges(tx: Connection, chat_ids: Sequence[str]) -> Mapping[str, lis
     result: dict[str, list[_ExchangeRow]] = {}
     for row in rows:
         pick = None if row.strength is None else ResponsePick(strength=row.strength, edit=row.edit_text)
-        candidates = tuple(candidate for candidate, _ in candidates_of.get(row.id, ()))
-        n_failures = max((n for _, n in candidates_of.get(row.id, ())), default=0)
+        candidates = tuple(candidates_of.get(row.id, ()))
         exchange = Exchange(
             mode=row.mode, message=row.message_text, candidates=candidates, pick=pick, continues=row.continues
         )
-        result.setdefault(row.chat_id, []).append(_ExchangeRow(row.id, exchange, row.claimed_until, n_failures))
+        result.setdefault(row.chat_id, []).append(_ExchangeRow(row.id, exchange, row.claimed_until))
     return result
 
 
-def _load_candidates(tx: Connection, exchange_ids: Sequence[str]) -> Mapping[str, list[tuple[ResponseCandidate, int]]]:
+def _load_candidates(tx: Connection, exchange_ids: Sequence[str]) -> Mapping[str, list[ResponseCandidate]]:
     query = (
         select(ChatCandidateTable)
         .where(ChatCandidateTable.exchange_id.in_(exchange_ids))
         .order_by(ChatCandidateTable.exchange_id, ChatCandidateTable.position)
     )
-    result: dict[str, list[tuple[ResponseCandidate, int]]] = {}
+    result: dict[str, list[ResponseCandidate]] = {}
     for row in tx.execute(query):
         candidate = ResponseCandidate(
-            position=row.position, chatbot=row.chatbot, text=row.response, ranked_by=row.ranked_by
+            position=row.position,
+            chatbot=row.chatbot,
+            text=row.response,
+            failure=row.failure,
+            ranked_by=row.ranked_by,
         )
-        result.setdefault(row.exchange_id, []).append((candidate, row.n_failures))
+        result.setdefault(row.exchange_id, []).append(candidate)
     return result
 
 
@@ -284,7 +293,7 @@ def list_pending_responses(tx: Connection, exchange_id: str) -> tuple[PendingRes
     """Return the pending responses of an exchange."""
     query = (
         select(ChatCandidateTable.position, ChatCandidateTable.chatbot, ChatCandidateTable.seed)
-        .where(ChatCandidateTable.exchange_id == exchange_id, ChatCandidateTable.response.is_(None))
+        .where(ChatCandidateTable.exchange_id == exchange_id, _is_pending())
         .order_by(ChatCandidateTable.position)
     )
     return tuple(PendingResponse(**row._mapping) for row in tx.execute(query))
@@ -299,14 +308,23 @@ def set_response(tx: Connection, exchange_id: str, position: int, response: Chat
         "total_ms": response.total_ms,
         "ranked_by": response.ranked_by,
     }
-    pending = _is_candidate(exchange_id, position) & ChatCandidateTable.response.is_(None)
+    pending = _is_candidate(exchange_id, position) & _is_pending()
     return bool(tx.execute(update(ChatCandidateTable).where(pending).values(**values)).rowcount)
 
 
-def count_response_failure(tx: Connection, exchange_id: str, position: int) -> None:
-    """Increment the failures of a pending response."""
-    failure = update(ChatCandidateTable).values(n_failures=ChatCandidateTable.n_failures + 1)
-    tx.execute(failure.where(_is_candidate(exchange_id, position)))
+def set_failure(tx: Connection, exchange_id: str, position: int, failure: ResponseFailure) -> None:
+    """Store the failure of a pending response, and count it."""
+    values = {"failure": failure, "n_failures": ChatCandidateTable.n_failures + 1}
+    tx.execute(update(ChatCandidateTable).where(_is_candidate(exchange_id, position) & _is_pending()).values(**values))
+
+
+def clear_failures(tx: Connection, exchange_id: str) -> None:
+    """Make the failed responses of an exchange pending again."""
+    tx.execute(update(ChatCandidateTable).where(ChatCandidateTable.exchange_id == exchange_id).values(failure=None))
+
+
+def _is_pending() -> ColumnElement[bool]:
+    return ChatCandidateTable.response.is_(None) & ChatCandidateTable.failure.is_(None)
 
 
 def _is_candidate(exchange_id: str, position: int) -> ColumnElement[bool]:

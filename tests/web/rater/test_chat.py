@@ -6,14 +6,16 @@ import re
 import time
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import func, select, update
 from tests.support.api_programs import token
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
-from tests.support.chat_forms import begin, enter_chat_campaign, say, send, wait_for_responses
-from tests.support.live_site import Live, Visitor, hidden
+from tests.support.chat_completion_server import Loopback, Play, Wire, answers, loopback, says, streams
+from tests.support.chat_forms import begin, enter_chat_campaign, forms, say, send, wait_for_responses
+from tests.support.live_site import Live, Visitor, hidden, serving
 from tests.support.staff_browsers import House
 
 from dissensus.chat import Response
@@ -149,14 +151,123 @@ def test_a_failed_response_can_be_retried(live: Live) -> None:
     away = {**TERN, "kind": "openai_compatible", "openai_compatible": {"url": "http://127.0.0.1:9/v1", "model": "m"}}
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [away]})
     page = wait_for_responses(visitor, send(visitor, begin(visitor, page), "/messages", text="Are you there?"))
-    assert "does not answer at the moment" in page.text
+    assert "No answer arrived." in page.text
     assert "Are you there?" in page.text
     for word in ("127.0.0.1", "chatbot_hosts", "Connection"):
         assert word not in page.text
     page = wait_for_responses(visitor, send(visitor, page, "/retry"))
-    assert "does not answer at the moment" in page.text
+    assert "No answer arrived." in page.text
     with live.platform.database.reading() as tx:
         assert set(tx.scalars(select(ChatCandidateTable.n_failures))) == {2}
+
+
+FILTERED = answers(400, {"error": {"code": "content_filter", "message": "Flagged by the policy of tern."}})
+
+
+def silent(wire: Wire) -> None:
+    wire.hold()
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with loopback() as running:
+        yield running
+
+
+@pytest.fixture
+def reaching(database_url: str, server: Loopback) -> Iterator[Live]:
+    """A site that may reach the chatbots of the server."""
+    with serving(database_url, chatbot_hosts=server.url.split("/")[2]) as site:
+        yield site
+
+
+def behind(server: Loopback) -> dict[str, Any]:
+    endpoint = {"url": server.url, "model": "m"}
+    policy = {"first_token_s": 0.3, "max_attempts": 1}
+    return {**TERN, "kind": "openai_compatible", "openai_compatible": endpoint, "request_policy": policy}
+
+
+@pytest.mark.parametrize(
+    ("play", "outcome", "note"),
+    [
+        (FILTERED, "refused by provider", "The provider refused to answer."),
+        (answers(403, {"error": "no"}), "refused by provider", "The provider refused to answer."),
+        (says(finish="content_filter"), "refused by provider", "The provider refused to answer."),
+        (answers(200, "<p>Sign in</p>", "text/html"), "failed", "No answer arrived."),
+        (
+            streams(b'data: {"choices": [{"index": 0, "delta": {"content": "Half"}}]}\n\n'),
+            "failed",
+            "No answer arrived.",
+        ),
+        (silent, "failed", "No answer arrived."),
+    ],
+    ids=["filter", "403", "filtered stream", "html", "broken off", "silent"],
+)
+def test_a_failing_chatbot_is_an_outcome_and_the_other_response_continues(
+    reaching: Live, server: Loopback, play: Play, outcome: str, note: str
+) -> None:
+    server.otherwise = play
+    gull = {**GULL, "scripted": {"responses": ["A calm answer."]}}
+    visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(server), gull]})
+    page = say(visitor, begin(visitor, page), "Insult me.")
+    assert note in page.text
+    assert "A calm answer." in page.text
+    assert "policy of tern" not in page.text
+    page = send(visitor, page, "/continue")
+    assert "Your message" in page.text
+    server.otherwise = says("Well.")
+    page = say(visitor, page, "And now?")
+    assert "/pick" in page.text
+    assert [message["content"] for message in server.bodies[-1]["messages"]] == [
+        "Insult me.",
+        "A calm answer.",
+        "And now?",
+    ]
+    with reaching.platform.database.reading() as tx:
+        failures = tx.execute(select(ChatCandidateTable.chatbot, ChatCandidateTable.failure)).all()
+        assert sorted((name, failure or "") for name, failure in failures) == [
+            ("gull", ""),
+            ("gull", ""),
+            ("tern", ""),
+            ("tern", outcome),
+        ]
+        assert tx.scalars(select(ChatPickTable.strength)).all() == [None]
+
+
+def test_a_refused_message_can_be_changed_or_retried(reaching: Live, server: Loopback) -> None:
+    server.otherwise = FILTERED
+    visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(server)], "turns": 2, "max_turns": 3})
+    page = say(visitor, begin(visitor, page), "First <wording>.")
+    assert "/continue" not in page.text
+    assert ">First &lt;wording&gt;.</textarea>" in page.text
+    page = say(visitor, page, "Second wording.")
+    assert page.text.count("The provider refused to answer.") == 3
+    server.otherwise = says("Gladly.")
+    page = wait_for_responses(visitor, send(visitor, page, "/retry"))
+    assert "/pick" in page.text
+    # The refused wording stays in the store, and the chatbots never see it.
+    assert [message["content"] for message in server.bodies[-1]["messages"]] == ["Second wording."]
+    server.otherwise = FILTERED
+    page = say(visitor, send(visitor, page, "/pick", strength="2"), "Third.")
+    assert "/messages" not in forms(page)
+    ((action, fields),) = [(action, fields) for action, fields in forms(page).items() if action.endswith("/end")]
+    answer = visitor.send(action.replace("/end", "/messages"), **fields, text="4", id=str(uuid4()))
+    assert answer.status_code == 422
+    assert "reached its maximum length" in answer.text
+    with reaching.platform.database.reading() as tx:
+        messages = tx.scalars(select(ChatExchangeTable.message_text).order_by(ChatExchangeTable.number)).all()
+    assert messages == ["First <wording>.", "Second wording.", "Third."]
+
+
+def test_a_conversation_without_a_response_can_be_ended_and_another_begun(reaching: Live, server: Loopback) -> None:
+    server.otherwise = FILTERED
+    visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(server)]})
+    page = say(visitor, begin(visitor, page), "Insult me.")
+    page = send(visitor, page, "/end", success="0", comment="It was refused.")
+    assert "1 of up to 2 conversations" in page.text
+    server.otherwise = says("Gladly.")
+    page = say(visitor, begin(visitor, page), "Insult me, please.")
+    assert "/pick" in page.text
 
 
 def test_only_the_rater_retries_a_broken_chatbot(live: Live) -> None:
@@ -172,9 +283,9 @@ def test_only_the_rater_retries_a_broken_chatbot(live: Live) -> None:
     live.site.chat_responder._bots[broken.digest] = Broken()
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [TERN]})
     page = wait_for_responses(visitor, send(visitor, begin(visitor, page), "/messages", text="Hello."))
-    assert "does not answer at the moment" in page.text
+    assert "No answer arrived." in page.text
     time.sleep(1.2)
-    assert "does not answer at the moment" in visitor.get("/rate").text
+    assert "No answer arrived." in visitor.get("/rate").text
     assert len(calls) == 2
 
 

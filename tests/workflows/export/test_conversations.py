@@ -1,9 +1,11 @@
 """Exports of conversations."""
 
 from pathlib import Path
+from uuid import uuid4
 
 import polars as pl
 import pytest
+from sqlalchemy import update
 from tests.support.campaigns import ABOUT_YOU, NOW
 from tests.support.chat_campaigns import (
     PLAIN,
@@ -22,12 +24,14 @@ from dissensus.files.attempts.tables import read_attempts
 from dissensus.files.items import read_items
 from dissensus.files.pairs.reader import read_pairs
 from dissensus.files.pairs.votes import read_pair_files, read_people
-from dissensus.pipeline.collect.chat import ResponsePick
+from dissensus.pipeline.collect.chat import ResponseFailure, ResponsePick
+from dissensus.store.chats import ChatbotResponse, ChatCandidateTable
+from dissensus.workflows.campaign import audit
 from dissensus.workflows.export import ratings
 from dissensus.workflows.export.conversations import export_conversations
 from dissensus.workflows.export.ratings import ExportOptions
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import chat, rating, withdrawal
+from dissensus.workflows.rater import chat, chat_responses, rating, withdrawal
 from dissensus.workflows.rater.chat import ConversationEnd
 
 
@@ -106,6 +110,42 @@ def test_single_responses_are_exported_only_as_items(platform: Platform, tmp_pat
         "conversations.jsonl",
         "red-teamers.jsonl",
     ]
+
+
+def test_failed_responses_are_exported_with_their_outcome(platform: Platform, tmp_path: Path) -> None:
+    rater = enter(platform, open_chat_campaign(platform).key)
+    one_failed: tuple[ResponseFailure | None, ...] = ("refused by provider", None)
+    both_failed: tuple[ResponseFailure | None, ...] = ("failed", "refused by provider")
+    for outcomes in (one_failed, both_failed):
+        chat_id = begin_chat(platform, rater)
+        exchange_id = str(uuid4())
+        chat.send_message(platform, rater, chat_id, exchange_id, "Insult me.", now=NOW)
+        claim = chat_responses.claim_responses(platform, rater, exchange_id, now=NOW)
+        assert claim is not None
+        for pending, outcome in zip(claim.pending, outcomes, strict=True):
+            if outcome is not None:
+                chat_responses.mark_response_failed(platform, exchange_id, pending, outcome)
+            else:
+                arrived = ChatbotResponse(text="Calm.", finish="stop", first_ms=1, total_ms=2)
+                chat_responses.store_chat_response(platform, rater, exchange_id, pending, arrived, now=NOW)
+        if None in outcomes:
+            chat.continue_with_response(platform, rater, exchange_id, now=NOW)
+        chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=0), now=NOW)
+    done = export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
+    assert (done.n_chats, done.n_attempts, done.n_items, done.n_preferences, done.n_failures) == (2, 1, 1, 0, 3)
+    rows = read_json_lines(tmp_path / "out" / "failed-responses.jsonl")
+    assert sorted((row["outcome"], row["side"], row["continued"]) for row in rows) == [
+        ("failed", "a", False),
+        ("refused by provider", "a", True),
+        ("refused by provider", "b", False),
+    ]
+    assert {(row["message"], row["phase"], row["exchange"]) for row in rows} == {("Insult me.", "red team", 1)}
+    assert {row["model"] for row in rows} == {"rlhf", "plain lm"}
+    assert "1 conversations have no response, and are in failed-responses.jsonl alone." in done.notes
+    assert audit.audit_campaign(platform, "pilot").holds
+    with platform.database.writing() as tx:
+        tx.execute(update(ChatCandidateTable).where(ChatCandidateTable.failure == "failed").values(failure=None))
+    assert not audit.audit_campaign(platform, "pilot").holds
 
 
 def test_invalid_exports_are_refused(platform: Platform, tmp_path: Path) -> None:

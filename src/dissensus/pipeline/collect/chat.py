@@ -13,7 +13,10 @@ from dissensus.schema.records.conversation import Conversation, Speaker
 Position: TypeAlias = Literal[0, 1]
 """Position of a response: 0 on the left (A), 1 on the right (B)."""
 POSITIONS: Final[tuple[Position, ...]] = get_args(Position)
-ChatStep: TypeAlias = Literal["say", "answering", "pick", "end"]
+ResponseFailure: TypeAlias = Literal["refused by provider", "failed"]
+"""Reason of a response that did not arrive: the provider refused the conversation, or anything else failed."""
+FAILURES: Final[tuple[ResponseFailure, ...]] = get_args(ResponseFailure)
+ChatStep: TypeAlias = Literal["say", "answering", "pick", "failed", "end"]
 SEED_LIMIT: Final = 2**31
 
 
@@ -24,6 +27,7 @@ class ResponseCandidate:
     position: Position
     chatbot: str  # Name of the chatbot, not disclosed before the end
     text: str | None = None  # None until it has arrived
+    failure: ResponseFailure | None = None  # Reason of the last failure; None while pending and once arrived
     ranked_by: str | None = None  # Version of the registered model that chose it, if any
 
 
@@ -56,6 +60,17 @@ class Exchange:
         return all(candidate.text is not None for candidate in self.candidates)
 
     @property
+    def pending(self) -> bool:
+        """True while a response has neither arrived nor failed."""
+        return any(candidate.text is None and candidate.failure is None for candidate in self.candidates)
+
+    @property
+    def only_response(self) -> ResponseCandidate | None:
+        """Response that arrived while all others failed; None if there is none, or several."""
+        arrived = [candidate for candidate in self.candidates if candidate.text is not None]
+        return arrived[0] if len(arrived) == 1 and not self.pending else None
+
+    @property
     def response(self) -> str | None:
         """Response with which the conversation continues, as edited."""
         if self.continues is None:
@@ -78,16 +93,22 @@ def choose_next_step(chat: ChatSettings, exchanges: Sequence[Exchange]) -> ChatS
     """
     if not exchanges or exchanges[-1].continues is not None:
         return "say" if len(exchanges) < chat.max_turns else "end"
-    return "pick" if exchanges[-1].complete else "answering"
+    if exchanges[-1].pending:
+        return "answering"
+    return "pick" if exchanges[-1].complete else "failed"
 
 
 def build_conversation(exchanges: Sequence[Exchange], message: str | None = None) -> Conversation:
-    """Return the conversation so far, with a new message if there is one."""
+    """Return the conversation so far, with a new message if there is one.
+
+    Messages that got no response and were followed by another message are left out: no chatbot has seen them.
+    """
     turns: list[tuple[Speaker, str]] = []
     for exchange in exchanges:
-        turns.append(("human", exchange.message))
         if exchange.response is not None:
-            turns.append(("bot", exchange.response))
+            turns += [("human", exchange.message), ("bot", exchange.response)]
+    if message is None and exchanges and exchanges[-1].response is None:
+        message = exchanges[-1].message
     return Conversation.from_turns(turns if message is None else [*turns, ("human", message)])
 
 
@@ -167,7 +188,7 @@ def digest_ended_chat(exchanges: Sequence[Exchange], *, success: int | None, com
 
 
 def _list_values(candidate: ResponseCandidate) -> list[object]:
-    return [candidate.position, candidate.chatbot, candidate.text, candidate.ranked_by]
+    return [candidate.position, candidate.chatbot, candidate.text, candidate.failure, candidate.ranked_by]
 
 
 def _sha256(value: object) -> str:

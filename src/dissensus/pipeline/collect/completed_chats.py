@@ -7,6 +7,7 @@ from dissensus.pipeline.collect.chat import (
     Exchange,
     Position,
     ResponseCandidate,
+    ResponseFailure,
     ResponsePick,
     build_conversation,
     choose_better_response,
@@ -34,6 +35,21 @@ class CompletedChat:
     success: int | None = None  # Self-rated success, from 0 to 4
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedResponse:
+    """A response that did not arrive, with the message that asked for it."""
+
+    conversation_id: str
+    exchange: int  # One-based number of the message in the conversation
+    rater_id: str
+    phase: str  # Name of the chat mode
+    message: str
+    side: Side
+    model: str  # Type of the model
+    outcome: ResponseFailure
+    continued: bool  # True if the conversation continued with the other response
+
+
 def to_preferences(completed: CompletedChat, chat: ChatSettings) -> Iterator[Preference]:
     """Yield the picks of a conversation as preferences."""
     for index, exchange in enumerate(completed.exchanges):
@@ -59,16 +75,18 @@ def to_preferences(completed: CompletedChat, chat: ChatSettings) -> Iterator[Pre
 
 
 def to_attempt(completed: CompletedChat, chat: ChatSettings) -> Attempt | None:
-    """Return a conversation as a red-team attempt; None if no mode of it asks for an intent or a success.
+    """Return a conversation as a red-team attempt; None without a response, or a mode with an intent or a success.
 
-    Models are those whose responses continued the conversation; the types of several are joined.
+    It ends with the last response. Models are those whose responses continued the conversation; the types of several
+    are joined.
     """
     modes = [chat.mode(exchange.mode) for exchange in completed.exchanges]
-    if not any(mode is not None and (mode.intent or mode.success) for mode in modes):
+    responded = _exchanges_with_response(completed)
+    if not responded or not any(mode is not None and (mode.intent or mode.success) for mode in modes):
         return None
     types, sizes = _describe_models(completed, chat)
     return Attempt(
-        transcript=join_hh((turn.speaker, turn.text) for turn in build_conversation(completed.exchanges).turns),
+        transcript=join_hh((turn.speaker, turn.text) for turn in build_conversation(responded).turns),
         min_harmlessness_score_transcript=None,
         num_params=sizes,
         model_type=types,
@@ -86,14 +104,35 @@ def to_item(completed: CompletedChat, chat: ChatSettings) -> Item | None:
 
     Its attributes are the mode in which it began, the models and the intent.
     """
-    exchanges = completed.exchanges
-    n_answered = max((number for number, one in enumerate(exchanges, 1) if one.response is not None), default=0)
-    if not n_answered:
+    responded = _exchanges_with_response(completed)
+    if not responded:
         return None
     types, sizes = _describe_models(completed, chat)
     optional = {"item_model_type": types, "item_num_params": sizes, "item_intent": completed.intent}
-    attributes = {"phase": exchanges[0].mode, **{name: value for name, value in optional.items() if value}}
-    return Item(completed.id, build_conversation(exchanges[:n_answered]), attributes)
+    attributes = {"phase": completed.exchanges[0].mode, **{name: value for name, value in optional.items() if value}}
+    return Item(completed.id, build_conversation(responded), attributes)
+
+
+def list_failures(completed: CompletedChat, chat: ChatSettings) -> Iterator[FailedResponse]:
+    """Yield the responses of a conversation that were refused by the provider or failed."""
+    for number, exchange in enumerate(completed.exchanges, 1):
+        for candidate in exchange.candidates:
+            if candidate.failure is not None:
+                yield FailedResponse(
+                    conversation_id=completed.id,
+                    exchange=number,
+                    rater_id=completed.rater_id,
+                    phase=exchange.mode,
+                    message=exchange.message,
+                    side=SIDES[candidate.position],
+                    model=_describe_model(chat, candidate)[0],
+                    outcome=candidate.failure,
+                    continued=exchange.continues is not None,
+                )
+
+
+def _exchanges_with_response(completed: CompletedChat) -> tuple[Exchange, ...]:
+    return tuple(exchange for exchange in completed.exchanges if exchange.response is not None)
 
 
 def _describe_models(completed: CompletedChat, chat: ChatSettings) -> tuple[str, str | None]:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import anyio.to_thread
 
-from dissensus.chat import Bot, Response, open_chatbot
+from dissensus.chat import Bot, ProviderRefusal, Response, open_chatbot
 from dissensus.errors import DissensusError, NotAllowed, Unavailable
 from dissensus.schema.campaign.chatbot import BestOfNSettings, Endpoint, LocalModel
 from dissensus.workflows.models.scorers import ModelRegistry
@@ -23,6 +23,7 @@ from dissensus.workflows.rater import chat_responses
 from dissensus.workflows.rater.chat_responses import ResponseRequest
 
 if TYPE_CHECKING:
+    from dissensus.pipeline.collect.chat import ResponseFailure
     from dissensus.schema.campaign.chatbot import Chatbot
     from dissensus.store.chats import PendingResponse
     from dissensus.store.raters import RaterRow
@@ -167,15 +168,20 @@ class ChatResponder:
                         stream.add(pending.position, chunk)
         except DissensusError as error:
             log.warning("The chatbot %s did not respond: %s", pending.chatbot, error)
-            await self._fail(stream, request, pending)
+            refused = isinstance(error, ProviderRefusal)
+            await self._fail(stream, request, pending, "refused by provider" if refused else "failed")
         except Exception:
             # Store the failure; otherwise the waiting page would request the response again and again.
             log.exception("The chatbot %s failed unexpectedly.", pending.chatbot)
-            await self._fail(stream, request, pending)
+            await self._fail(stream, request, pending, "failed")
 
-    async def _fail(self, stream: ExchangeStream, request: ResponseRequest, pending: "PendingResponse") -> None:
+    async def _fail(
+        self, stream: ExchangeStream, request: ResponseRequest, pending: "PendingResponse", failure: "ResponseFailure"
+    ) -> None:
         stream.failed = True
-        await _in_thread(lambda: chat_responses.mark_response_failed(self._platform, request.exchange_id, pending))
+        await _in_thread(
+            lambda: chat_responses.mark_response_failed(self._platform, request.exchange_id, pending, failure)
+        )
 
     def _store(
         self, rater: "RaterRow", request: ResponseRequest, pending: "PendingResponse", response: Response

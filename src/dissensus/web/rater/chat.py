@@ -42,7 +42,6 @@ class ChatPage:
     step: RaterState
     form_token: str
     new_id: str  # Id of the next message; a form that is sent twice is stored once
-    failed: bool = False  # True if a response failed
     typed: Mapping[str, str] = field(default_factory=dict)  # Rejected input with its fault
     receipt: bool = False  # True if a help request was just stored
 
@@ -57,6 +56,12 @@ class ChatPage:
         """Current mode of the conversation."""
         talk, chat = self.step.chat, self.step.campaign.chat
         return None if talk is None or chat is None else chat.mode(talk.last_mode)
+
+    @property
+    def can_resend(self) -> bool:
+        """True if another message fits into the conversation."""
+        talk, chat = self.step.chat, self.step.campaign.chat
+        return talk is not None and chat is not None and len(talk.exchanges) < chat.max_turns
 
     @property
     def asks_success(self) -> bool:
@@ -121,6 +126,18 @@ def retry(site: SiteOf, request: Request, exchange_id: Id, form: SubmittedForm, 
     return _apply(site, request, session, form, transition)
 
 
+@router.post("/chat/{exchange_id}/continue")
+def continue_with_response(
+    site: SiteOf, request: Request, exchange_id: Id, form: SubmittedForm, session: SessionKey = ""
+) -> Response:
+    """Continue with the only response that arrived."""
+
+    def transition(rater: "RaterRow") -> RaterState:
+        return chat.continue_with_response(site.platform, rater, exchange_id, now=site.clock())
+
+    return _apply(site, request, session, form, transition)
+
+
 @router.post("/chat/{exchange_id}/pick")
 def pick(site: SiteOf, request: Request, exchange_id: Id, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a preference between two responses."""
@@ -174,12 +191,11 @@ def chat_page(
         language=step.rater.language, step=step, form_token=token, new_id=new_id, receipt=receipt, typed=typed or {}
     )
     talk = step.chat
-    if talk is None or context.chat_step != "answering":
-        return context
-    state = chat_responses.response_state_of(talk, talk.exchange_ids[-1], now=site.clock())
-    if state == "unclaimed":
-        site.chat_responder.request_responses(step.rater, talk.exchange_ids[-1])
-    return replace(context, failed=state == "failed")
+    if talk is not None and context.chat_step == "answering":
+        state = chat_responses.response_state_of(talk, talk.exchange_ids[-1], now=site.clock())
+        if state == "unclaimed":
+            site.chat_responder.request_responses(step.rater, talk.exchange_ids[-1])
+    return context
 
 
 def _apply(site: Site, request: Request, session: str, form: FormData, transition: Transition) -> Response:

@@ -58,6 +58,7 @@ def _chat(step: RaterState) -> dict[str, Any] | None:
         "turns": build_conversation(talk.exchanges).to_dicts() if talk.exchanges else [],
         "exchange": talk.exchange_ids[-1] if talk.exchanges else None,
         "responses": [candidate.text for candidate in talk.exchanges[-1].candidates] if talk.exchanges else [],
+        "failures": [candidate.failure for candidate in talk.exchanges[-1].candidates] if talk.exchanges else [],
     }
 
 

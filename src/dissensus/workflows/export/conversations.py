@@ -9,7 +9,7 @@ from typing import Any, Final
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.attempts.tables import write_attempts
 from dissensus.files.raw.atomic_write import write_atomically
-from dissensus.pipeline.collect.completed_chats import CompletedChat, to_attempt, to_item, to_preferences
+from dissensus.pipeline.collect.completed_chats import CompletedChat, list_failures, to_attempt, to_item, to_preferences
 from dissensus.pipeline.release import PairPolicy
 from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.definition import Campaign
@@ -39,6 +39,7 @@ from dissensus.workflows.platform.platform import Platform
 ATTEMPTS: Final = "red_team_attempts.jsonl.gz"
 ITEMS: Final = "conversations.jsonl"
 RED_TEAMERS: Final = "red-teamers.jsonl"
+FAILURES: Final = "failed-responses.jsonl"
 REVIEWS: Final = "reviews.jsonl"
 PERSONAL_DATA: Final = "personal-data.jsonl"
 
@@ -133,6 +134,7 @@ class _ConversationCollector:
         ]
         items = list(filter(None, (to_item(chat, self.chat) for chat in self.chats)))
         personal = [row for item in items for row in _personal_data_rows(item)]
+        failures = [failure for chat in self.chats for failure in list_failures(chat, self.chat)]
         n_pairs, notes = write_preferences(preferences, policy, folder)
         if attempts:
             write_attempts(attempts, folder / ATTEMPTS)
@@ -140,6 +142,7 @@ class _ConversationCollector:
             (ITEMS, map(_to_item_row, items)),
             (RED_TEAMERS, iter(self.red_teamers.values())),
             (PERSONAL_DATA, personal),
+            (FAILURES, map(asdict, failures)),
             (REVIEWS, (asdict(review) for group in reviews.values() for review in group)),
         ):
             write_jsonl(rows, folder / name)
@@ -152,6 +155,7 @@ class _ConversationCollector:
             n_items=len(items),
             n_reviews=sum(map(len, reviews.values())),
             n_personal=len(personal),
+            n_failures=len(failures),
             notes=(*self.describe_omissions(purposes), *notes),
         )
 
@@ -172,6 +176,10 @@ class _ConversationCollector:
         reasons = (
             (self.counts.rehearsal, "conversations of previews are left out"),
             (self.counts.without_consent, f"conversations {agreed} are left out"),
+            (
+                sum(not any(exchange.response is not None for exchange in chat.exchanges) for chat in self.chats),
+                f"conversations have no response, and are in {FAILURES} alone",
+            ),
             (self.counts.unfinished, "conversations that have not ended are left out"),
             (self.counts.withdrawn, "raters withdrew, and their data were erased"),
         )
@@ -214,6 +222,7 @@ def _readme_lines(
         (ITEMS, exported.n_items, "conversations up to the last response, as items to be rated"),
         (REVIEWS, exported.n_reviews, "reviews of attempts, by the number of the record in that file"),
         (PERSONAL_DATA, exported.n_personal, "positions of possible personal data in conversations, to be redacted"),
+        (FAILURES, exported.n_failures, "responses that a provider refused, or that failed, with the message"),
         (RED_TEAMERS, exported.n_raters, "self-descriptions of people, by their ids in this export"),
     )
     yield from (f"{name:<28} {n:>8,}  {description}" for name, n, description in files if n)

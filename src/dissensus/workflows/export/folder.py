@@ -33,6 +33,7 @@ class FolderExport:
     n_items: int = 0
     n_reviews: int = 0
     n_personal: int = 0
+    n_failures: int = 0  # responses that did not arrive
     notes: tuple[str, ...]  # omissions with their reasons, one sentence each
 
 

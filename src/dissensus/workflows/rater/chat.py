@@ -100,7 +100,9 @@ def send_message(
             return
         if chats.has_exchange(tx, exchange_id):
             raise Conflict(KEY_CONFLICT)
-        _check_step(chat, chat_row, "say")
+        _check_step(chat, chat_row, "say", "failed")
+        if len(chat_row.exchanges) >= chat.max_turns:
+            raise Conflict(_STEP_HINTS["end"])
         check_message(text)
         chat_mode = _find_mode(chat, mode or chat_row.last_mode)
         chat_seed, exchange_seed = (f"{context.campaign.seed} {key}" for key in (chat_id, exchange_id))
@@ -145,6 +147,25 @@ def pick_response(
     return _change_chat(platform, rater, change, now)
 
 
+def continue_with_response(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> RaterState:
+    """Continue with the only response that arrived, without a preference."""
+
+    def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
+        chat_row = chats.find_last_chat(tx, context.rater.id)
+        if chat_row is None or chat_row.exchange_ids[-1:] != (exchange_id,):
+            raise NotFound("There is no response to continue with. Reload the page.")
+        exchange = chat_row.exchanges[-1]
+        if exchange.continues is not None:
+            return
+        _check_step(chat, chat_row, "failed")
+        if exchange.only_response is None:
+            raise Conflict("No response arrived. Send the message again, change it, or end the conversation.")
+        position = exchange.only_response.position
+        chats.add_pick(tx, exchange_id, Continuation(continues=position), now=now)
+
+    return _change_chat(platform, rater, change, now)
+
+
 def end_conversation(
     platform: Platform, rater: RaterRow, chat_id: str, end: ConversationEnd, *, now: datetime
 ) -> RaterState:
@@ -155,7 +176,8 @@ def end_conversation(
         if chat_row.done:
             return
         exchanges = chat_row.exchanges
-        if not any(exchange.continues is not None for exchange in exchanges):
+        responded = any(exchange.continues is not None for exchange in exchanges)
+        if not responded and choose_next_step(chat, exchanges) != "failed":
             raise Conflict("This conversation has no response yet. Send a message first, or stop for good.")
         asks_success = any(_find_mode(chat, exchange.mode).success for exchange in exchanges)
         if end.success is not None and (end.success not in SUCCESS_SCALE or not asks_success):
@@ -220,15 +242,16 @@ _STEP_HINTS: Final[Mapping[ChatStep, str]] = {
     "say": "Say something first.",
     "answering": "The response has not arrived yet. Wait for it.",
     "pick": "Pick one of the responses first.",
+    "failed": "A response failed. Try again, change the message, or end the conversation.",
     "end": "The conversation has reached its maximum length. End it.",
 }
 
 
-def _check_step(chat: ChatSettings, chat_row: chats.ChatRow, expected: ChatStep) -> None:
+def _check_step(chat: ChatSettings, chat_row: chats.ChatRow, *expected: ChatStep) -> None:
     if chat_row.done:
         raise Conflict("This conversation has ended.")
     step = choose_next_step(chat, chat_row.exchanges)
-    if step != expected:
+    if step not in expected:
         raise Conflict(_STEP_HINTS[step])
 
 

@@ -6,14 +6,14 @@ from typing import Final, Literal, TypeAlias
 
 from dissensus.chat import Response
 from dissensus.errors import NotFound
-from dissensus.pipeline.collect.chat import build_conversation
+from dissensus.pipeline.collect.chat import ResponseFailure, build_conversation
 from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.records.conversation import Conversation
 from dissensus.store import chats
 from dissensus.store.chats import ChatbotResponse, Continuation, PendingResponse
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater.context import load_rater
+from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
 
 CLAIM_DURATION: Final = timedelta(seconds=15)
 """Time after which another process may claim the responses."""
@@ -107,20 +107,30 @@ def response_state_of(chat_row: chats.ChatRow, exchange_id: str, *, now: datetim
     """Return the state of the responses of a loaded conversation."""
     if chat_row.exchange_ids[-1] != exchange_id or chat_row.exchanges[-1].complete:
         return "complete"
-    if chat_row.claimed_until is None:
-        return "failed" if chat_row.n_failures else "unclaimed"
-    # An expired claim is from a process that died, or from a retry.
-    return "pending" if chat_row.claimed_until > now else "unclaimed"
+    if not chat_row.exchanges[-1].pending:
+        return "failed"
+    # An expired claim is from a process that died.
+    return "pending" if chat_row.claimed_until is not None and chat_row.claimed_until > now else "unclaimed"
 
 
 def retry_responses(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> None:
     """Allow failed responses to be requested again."""
-    if response_state(platform, rater, exchange_id, now=now) == "failed":
-        with platform.database.writing() as tx:
-            chats.extend_claim(tx, exchange_id, until=now)
-
-
-def mark_response_failed(platform: Platform, exchange_id: str, pending: PendingResponse) -> None:
-    """Mark a response as failed."""
     with platform.database.writing() as tx:
-        chats.count_response_failure(tx, exchange_id, pending.position)
+        check_not_withdrawn(load_rater(tx, platform, rater, now=now).rater)
+        chat_row = chats.find_last_chat(tx, rater.id)
+        if chat_row is None or exchange_id not in chat_row.exchange_ids:
+            raise NotFound("This conversation does not exist. Reload the page.")
+        # Once the conversation has gone on or ended, the failure is the recorded outcome.
+        settled = chat_row.done or chat_row.exchanges[-1].continues is not None
+        if not settled and response_state_of(chat_row, exchange_id, now=now) == "failed":
+            chats.clear_failures(tx, exchange_id)
+
+
+def mark_response_failed(
+    platform: Platform, exchange_id: str, pending: PendingResponse, failure: ResponseFailure
+) -> None:
+    """Store the failure of a response; the last response ends the claim."""
+    with platform.database.writing() as tx:
+        chats.set_failure(tx, exchange_id, pending.position, failure)
+        if not chats.list_pending_responses(tx, exchange_id):
+            chats.extend_claim(tx, exchange_id, until=None)

@@ -649,8 +649,10 @@ def upgrade() -> None:
         sa.Column("finish", sa.String(), nullable=True),
         sa.Column("first_ms", sa.Integer(), nullable=True),
         sa.Column("total_ms", sa.Integer(), nullable=True),
+        sa.Column("failure", sa.String(), nullable=True),
         sa.Column("n_failures", sa.Integer(), nullable=False),
         sa.Column("ranked_by", sa.String(), nullable=True),
+        sa.CheckConstraint("failure IN ('refused by provider', 'failed')", name=op.f("ck_chat_candidate_failure")),
         sa.ForeignKeyConstraint(
             ["exchange_id"], ["chat_exchange.id"], name="fk_chat_candidate_exchange_id", ondelete="CASCADE"
         ),
