@@ -48,5 +48,13 @@ def test_rare_answers_few_items_and_sparse_designs_have_warnings() -> None:
     assert "items" in str(warn_of_coverage("irr", replace(COMPLETE, n_items=30)))
     sparse = replace(COMPLETE, density=0.2)
     assert "few ratings per item" in str(warn_of_coverage("voting_agreement", sparse))
-    assert warn_of_coverage("gai", sparse) == WIDE
-    assert warn_of_coverage("negentropy", replace(COMPLETE, n_answers=5)) == WIDE
+    for metric in ("gai", "negentropy", "gai_difference", "negentropy_difference"):
+        assert warn_of_coverage(metric, sparse) == WIDE
+    for metric in ("negentropy", "pairwise_agreement", "pairwise_agreement_difference"):
+        assert warn_of_coverage(metric, replace(COMPLETE, n_answers=5)) == WIDE
+
+
+def test_cross_negentropy_with_few_raters_to_compare_with_has_a_warning() -> None:
+    """It covers 98 % of 80 raters against 4 to 13, and 96.5 % of 80 against 25."""
+    assert warn_of_coverage("cross_negentropy", replace(COMPLETE, n_others=80, n_raters=80)) is None
+    assert warn_of_coverage("cross_negentropy", replace(COMPLETE, n_others=13, n_raters=80)) == WIDE

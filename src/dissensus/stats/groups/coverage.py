@@ -63,9 +63,11 @@ NARROW_IF_UNEQUAL: Final = (
     "plurality_size",
     "plurality_size_difference",
 )
-WIDE_IF_SPARSE: Final = ("gai", "corrected_gai")
+WIDE_IF_SPARSE: Final = ("negentropy", "gai", "corrected_gai", "negentropy_difference", "gai_difference")
 MANY_ANSWERS: Final = 5
 WIDE_IF_MANY_ANSWERS: Final = (
+    "pairwise_agreement",
+    "pairwise_agreement_difference",
     "negentropy",
     "plurality_size",
     "negentropy_difference",
@@ -73,6 +75,7 @@ WIDE_IF_MANY_ANSWERS: Final = (
 )
 FEW: Final = 13
 WIDE_IF_FEW: Final = ("negentropy", "negentropy_difference", "plurality_size_difference")
+WIDE_IF_FEW_OTHERS: Final = ("cross_negentropy",)
 WIDE_IF_RARE: Final = ("gai", "irr_difference", "gai_difference")
 WIDE: Final = "interval wider than needed"
 
@@ -160,6 +163,7 @@ def _is_wide(metric: str, design: IntervalDesign) -> bool:
     return (
         metric == "group_distance"
         or (metric in WIDE_IF_FEW and n_raters < FEW)
+        or (metric in WIDE_IF_FEW_OTHERS and 0 < design.n_others < FEWEST_RATERS["pairwise_agreement"])
         or (metric in WIDE_IF_SPARSE and design.density < SPARSE)
         or (metric in WIDE_IF_RARE and design.minority < RARE)
         or (metric in WIDE_IF_MANY_ANSWERS and design.n_answers >= MANY_ANSWERS)
