@@ -114,6 +114,7 @@ def check_comparison(model: MultilevelModel, details: ModelDetails) -> ReportTab
             "of raters, and ratings that determine it."
         )
     pairs = list(zip(details.predictive_checks, alternative.predictive_checks, strict=True))
+    is_failed = not all(row.passes and other.passes for row, other in pairs)
     only = {
         "Only this model passes": [row.check for row, other in pairs if row.passes and not other.passes],
         f"Only {name_widths(alternative)} does it pass": [
@@ -133,7 +134,8 @@ def check_comparison(model: MultilevelModel, details: ModelDetails) -> ReportTab
             f"{sum(row.passes for row, _ in pairs):,}; the same model {name_widths(alternative)} of raters passes "
             f"{sum(other.passes for _, other in pairs):,}.{''.join(sides)}"
         ),
-        grids=(check_grid(details, _name_interval(model)),),
+        grids=(check_grid(details, _name_interval(model), is_short=True),) * is_failed,
+        notes=("Checks that both pass are in the numbers alone.",),
         table=pl.DataFrame(
             [
                 {**asdict(row), "widths": widths}

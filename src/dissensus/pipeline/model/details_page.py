@@ -105,10 +105,14 @@ def _item_grid(details: ModelDetails, interval: str) -> Grid:
     )
 
 
-def check_grid(details: ModelDetails, interval: str) -> Grid:
-    """Return the predictive checks as a table, beside those of the alternative model."""
+def check_grid(details: ModelDetails, interval: str, *, is_short: bool = False) -> Grid:
+    """Return the predictive checks beside those of the alternative model; a short table has those that either fails."""
     alternative = details.alternative
     others = alternative.predictive_checks if alternative else ()
+    pairs = list(zip_longest(details.predictive_checks, others))
+    shown = [
+        (row, other) for row, other in pairs if not is_short or not (row.passes and (other is None or other.passes))
+    ]
     return Grid(
         (
             "predictive check",
@@ -122,14 +126,14 @@ def check_grid(details: ModelDetails, interval: str) -> Grid:
         tuple(
             (
                 escape_unprintable(row.check),
-                format_short(row.observed, _count_digits(row)),
-                format_short(row.replicated, _count_digits(row)),
+                _format_statistic(row, row.observed),
+                _format_statistic(row, row.replicated),
                 _format_range(row),
                 format_short(row.p, 3),
                 "yes" if row.passes else "no",
                 *((_format_range(other), "yes" if other.passes else "no") if other else ()),
             )
-            for row, other in zip_longest(details.predictive_checks, others)
+            for row, other in shown
         ),
         f"The same model {name_widths(alternative)} of raters has {alternative.n_parameters:,} parameters and a "
         f"log-likelihood ({alternative.integration}) of {alternative.log_likelihood:.2f}."
@@ -144,13 +148,11 @@ def name_widths(alternative: AlternativeModel) -> str:
 
 
 def _format_range(row: PredictiveCheck) -> str:
-    digits = _count_digits(row)
-    return f"{format_short(row.ci_low, digits)} to {format_short(row.ci_high, digits)}"
+    return f"{_format_statistic(row, row.ci_low)} to {_format_statistic(row, row.ci_high)}"
 
 
-def _count_digits(row: PredictiveCheck) -> int:
-    """Return the decimals of a statistic: one for numbers of raters, three for shares."""
-    return 1 if row.is_count else 3
+def _format_statistic(row: PredictiveCheck, value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0") if row.is_count else format_short(value, 3)
 
 
 def _format_interval(low: float | None, high: float | None) -> str:
