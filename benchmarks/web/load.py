@@ -129,7 +129,7 @@ def _submit(seat: Seat, port: int, result: LoadResult, *, since: float) -> None:
     if seat.assignment is None:
         return
     answers = {name: {"value": value, "first_ms": 900, "last_ms": 1900} for name, value in seat.answers.items()}
-    times = {"visible_ms": 2000, "idle_ms": 0, "visit": str(uuid4()), "revision": 1}
+    times = {"visible_ms": 2000, "idle_ms": 0, "open_ms": 1900, "visit": str(uuid4()), "revision": 1}
     body = json.dumps({"key": str(uuid4()), "answers": answers, "final": True} | times)
     try:
         reply = _ask(seat, "POST", f"/rate/{seat.assignment}/save", body, result)

@@ -136,7 +136,7 @@ def raters_at(base_url: str, key: str, ledger: Ledger, n: int) -> Iterator[None]
 
 def _save(visit: str, revision: int, value: str, note: str) -> dict[str, Any]:
     answers = {"Q_safe": {"value": value, "first_ms": 400, "last_ms": 900}, "note": {"value": note}}
-    times = {"visible_ms": 1000, "idle_ms": 0}
+    times = {"visible_ms": 1000, "idle_ms": 0, "open_ms": 900}
     return {"key": str(uuid4()), "revision": revision, "visit": visit, "answers": answers, "final": False} | times
 
 

@@ -99,7 +99,14 @@ class Dissensus:
             if state["item"] is None:
                 raise Finished
             answers = {one: {"value": ANSWERS[number % 3], "first_ms": 900, "last_ms": 1900} for one in QUESTIONS}
-            times = {"visible_ms": 2000, "idle_ms": 0, "visit": str(uuid4()), "revision": 1, "final": True}
+            times = {
+                "visible_ms": 2000,
+                "idle_ms": 0,
+                "open_ms": 1900,
+                "visit": str(uuid4()),
+                "revision": 1,
+                "final": True,
+            }
             done, body = state["item"], {"key": str(uuid4()), "answers": answers} | times
             answer = browser.post(f"/rate/{done}/save", json=body, headers={"x-form-token": state["token"]})
             state["item"] = (answer.raise_for_status().json()["item"] or {}).get("assignment")

@@ -157,7 +157,14 @@ class Rater(Visitor):
         while (step := self.ask("GET", "/rate", headers=AS_DATA).json())["stage"] == "rate":
             n += 1
             values = {name: {"value": one[self.choice % len(one)]} for name, one in self.answers.items()}
-            body = {"key": str(uuid4()), "revision": 1, "visit": "v", "visible_ms": milliseconds, "idle_ms": 0}
+            body = {
+                "key": str(uuid4()),
+                "revision": 1,
+                "visit": "v",
+                "visible_ms": milliseconds,
+                "idle_ms": 0,
+                "open_ms": milliseconds,
+            }
             body |= {"answers": values, "final": n % 5 != 0}
             headers = AS_DATA | {"x-form-token": step["form_token"]}
             path = f"/rate/{step['item']['assignment']}/save"

@@ -43,7 +43,7 @@ def add_attempts(live: Live) -> None:
             digit = int(step.assignment.item.item_id[:2], 16)
             success, tags = str((digit + reviewer) % 5), (TAGS[digit % 3],)
             answers = {"Q_success": DraftAnswer(value=success), "Q_tags": DraftAnswer(value=tags)}
-            save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=answers)
+            save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, open_ms=1000, answers=answers)
             step = rating.submit_answers(platform, rater, step.assignment.id, str(uuid4()), save, now=NOW)
 
 

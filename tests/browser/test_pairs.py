@@ -124,7 +124,7 @@ def test_pairs_are_compared_without_scripts(live: Live, browser: Browser) -> Non
         page = context.new_page()
         enter(page, link(live, pair("1", "Yes.", ""), click_to_reveal=True, pair={"criterion": "less harmful"}))
         expect(page.locator(".candidates")).to_be_hidden()
-        page.get_by_text("Show the conversation").click()
+        page.get_by_role("link", name="Show the conversation").click()
         expect(page.get_by_text("(no text)")).to_be_visible()
         page.locator("#submit").click()
         expect(page.get_by_text("both equally")).to_have_count(0)

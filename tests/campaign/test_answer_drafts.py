@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.campaign import AnswerSave, DraftAnswer, answer_time_ms, merge_saves
-from dissensus.campaign.answer_drafts import find_superseded
+from dissensus.campaign.answer_drafts import find_superseded, open_time_ms
 
 VALUES = st.none() | st.sampled_from(["No", "Unsure", "Yes"])
 ANSWERS = st.dictionaries(st.sampled_from(["Q1", "Q2", "Q3"]), VALUES, max_size=3)
@@ -97,3 +97,14 @@ def test_superseded_saves_say_nothing_more(page_saves: list[AnswerSave]) -> None
 def test_drafts_of_a_visit_leave_the_last_answer_to_each_question() -> None:
     page_saves = [save(number, {f"Q{number % 5}": "Yes"}, visible_ms=number) for number in range(1, 1001)]
     assert find_superseded(page_saves) == tuple(range(995))
+
+
+def test_the_open_time_is_the_sum_of_the_longest_of_each_visit() -> None:
+    visits = [("a", None), ("a", 200), ("a", 700), ("b", 50), ("c", None)]
+    page_saves = [
+        AnswerSave(revision=n, visit=visit, visible_ms=900, idle_ms=0, open_ms=open_ms, answers={})
+        for n, (visit, open_ms) in enumerate(visits, 1)
+    ]
+    assert open_time_ms(page_saves) == 750
+    assert open_time_ms(page_saves[:1]) is None
+    assert open_time_ms(page_saves[n] for n in range(5) if n not in find_superseded(page_saves)) == 750

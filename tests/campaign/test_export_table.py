@@ -74,7 +74,7 @@ def test_official_columns_and_types(name: str) -> None:
     campaign = make_campaign(name)
     form = export_form(campaign, ["phase"])
     assert form.official == name
-    assert form.columns == load_questionnaire(name).columns
+    assert form.columns == (*load_questionnaire(name).columns, "open_time_ms")
     answers = {question.name: question.scale[0] for question in campaign.questionnaire.questions}
     frame = to_frame([make_rating(make_item(phase="Phase1"), answers=answers)], form, start=5)
     row = frame.row(0, named=True)

@@ -193,7 +193,7 @@ class Visitor:
 
 def hidden(page: httpx.Response) -> dict[str, str]:
     """Hidden fields of all forms of a page; later forms take precedence."""
-    names = "form_token|visit|revision|check|attempt"
+    names = "form_token|visit|opened|revision|check|attempt"
     return dict(re.findall(rf'<input type="hidden" name="({names})" value="([^"]*)">', page.text))
 
 

@@ -36,6 +36,7 @@ class AnswerSave:
     visit: str  # id of one display of the item on one page
     visible_ms: int  # time of this visit with the page in view
     idle_ms: int  # part of it without input
+    open_ms: int | None = None  # part of it with a covered conversation uncovered; None before it was
     answers: Mapping[str, DraftAnswer]
 
     @property
@@ -68,7 +69,7 @@ def digest_save(save: AnswerSave, shown_first: Side | None = None) -> str:
     answers = {
         name: [draft.value, draft.first_ms, draft.last_ms, draft.changes] for name, draft in save.answers.items()
     }
-    content = [save.revision, save.visit, save.visible_ms, save.idle_ms, answers, shown_first]
+    content = [save.revision, save.visit, save.visible_ms, save.idle_ms, save.open_ms, answers, shown_first]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -95,8 +96,8 @@ def merge_saves(saves: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:
 def find_superseded(saves: Sequence[AnswerSave]) -> tuple[int, ...]:
     """Return the positions of the saves, in order of arrival, without which the others say the same.
 
-    The others have the current answers, the latest revision, and for each visit the longest time and the longest time
-    without idling. The last save to arrive is among them.
+    The others have the current answers, the latest revision, and for each visit the longest time, the longest time
+    without idling, and the longest time uncovered. The last save to arrive is among them.
 
     Examples
     --------
@@ -110,6 +111,7 @@ def find_superseded(saves: Sequence[AnswerSave]) -> tuple[int, ...]:
     for position, save in enumerate(saves):
         measures = {("revision",): save.revision, ("visible", save.visit): save.visible_ms}
         measures |= {("worked", save.visit): save.visible_ms - save.idle_ms}
+        measures |= {("open", save.visit): save.open_ms} if save.open_ms is not None else {}
         measures |= {("answer", question): save.revision for question in save.answers}
         for key, measure in measures.items():
             if key not in needed or measure >= needed[key][0]:
@@ -130,3 +132,12 @@ def answer_time_ms(saves: Iterable[AnswerSave]) -> int:
     for save in saves:
         longest[save.visit] = max(longest.get(save.visit, 0), save.visible_ms)
     return sum(longest.values())
+
+
+def open_time_ms(saves: Iterable[AnswerSave]) -> int | None:
+    """Return the time that a conversation was uncovered: the sum over visits of the longest; None if it never was."""
+    longest: dict[str, int] = {}
+    for save in saves:
+        if save.open_ms is not None:
+            longest[save.visit] = max(longest.get(save.visit, 0), save.open_ms)
+    return sum(longest.values()) if longest else None

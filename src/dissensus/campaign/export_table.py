@@ -34,6 +34,7 @@ _RESERVED: Final = (
     names.RATER_ID,
     ROW_NUMBER,
     names.ANSWER_TIME,
+    names.OPEN_TIME,
     TIMESTAMP,
     *CONVERSATION_COLUMNS,
     *PAIR_COLUMNS,
@@ -50,6 +51,7 @@ class ExportedRating:
     answers: Mapping[str, Answer]  # by question
     declared: Mapping[str, Answer]  # demographic answers of the rater
     answer_time_ms: int
+    open_time_ms: int | None = None  # None if the conversation was not covered
     answered_at: datetime  # latest submission
     attempts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # all answers to each check
     flagged: bool = False  # True if the rater is excluded from analyses by a decision
@@ -73,7 +75,8 @@ class ExportForm:
         scales = {name: self.questionnaire.scale(name) for name in self._scaled_columns}
         types: dict[str, pl.DataType] = {name: pl.Enum(scale) for name, scale in scales.items() if scale}
         types |= dict.fromkeys(
-            (ROW_NUMBER, names.ANSWER_TIME, *_CHECK_COLUMNS, *(TIMESTAMP,) * bool(self.official)), pl.Int64()
+            (ROW_NUMBER, names.ANSWER_TIME, names.OPEN_TIME, *_CHECK_COLUMNS, *(TIMESTAMP,) * bool(self.official)),
+            pl.Int64(),
         )
         types[names.FLAG] = pl.Boolean()
         return {name: types.get(name, pl.String()) for name in self.columns}
@@ -102,7 +105,7 @@ def export_form(
     >>> from dissensus.schema.campaign.shipped import load_campaign
     >>> form = export_form(load_campaign("dices-350"), ["phase"])
     >>> form.official, len(form.columns), form.columns[:3]
-    ('dices-350', 41, ('id', 'rater_id', 'rater_gender'))
+    ('dices-350', 42, ('id', 'rater_id', 'rater_gender'))
     """
     official = find_official_name(campaign.questionnaire)
     questions = campaign.questionnaire.questions
@@ -114,11 +117,12 @@ def export_form(
         columns = load_questionnaire(official).columns
     else:
         columns = _long_columns(campaign, (*about_raters, *checks), attribute_columns)
+    covered = (names.OPEN_TIME,) * campaign.click_to_reveal
     texts = set() if with_text else _text_columns((*questions, *demographics))
     return ExportForm(
         questionnaire=campaign.questionnaire,
         official=official,
-        columns=(*(name for name in columns if name not in texts), *(names.FLAG,) * with_flag),
+        columns=(*(name for name in columns if name not in texts), *covered, *(names.FLAG,) * with_flag),
         about_raters=about_raters,
         attributes=attribute_columns,
         checks=campaign.checks,
@@ -209,6 +213,7 @@ def _to_row(rating: ExportedRating, form: ExportForm, number: int) -> dict[str, 
         names.ITEM_ID: rating.item.item_id,
         names.RATER_ID: rating.rater_id,
         names.ANSWER_TIME: rating.answer_time_ms,
+        names.OPEN_TIME: rating.open_time_ms,
         TIMESTAMP: _format_time(rating.answered_at, form),
         names.CHECKS_PASSED: states.count("passed"),
         names.CHECKS_FAILED: states.count("failed"),

@@ -63,7 +63,13 @@ class Visitor:
         """Submit all answers to an item."""
         milliseconds = round(1000 * seconds)
         inputs = {name: {"value": value, "last_ms": milliseconds} for name, value in answers.items()}
-        times = {"visible_ms": milliseconds, "idle_ms": 0, "visit": str(uuid4()), "revision": revision}
+        times = {
+            "visible_ms": milliseconds,
+            "idle_ms": 0,
+            "open_ms": milliseconds,
+            "visit": str(uuid4()),
+            "revision": revision,
+        }
         body = {"key": str(uuid4()), "answers": inputs, "final": True} | times
         headers = JSON_HEADERS | {"x-form-token": self._token}
         _check_response(self._http.post(f"/rate/{assignment}/save", json=body, headers=headers))

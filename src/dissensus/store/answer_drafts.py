@@ -29,6 +29,7 @@ class SaveTable(RaterData, Base):
     visit: Mapped[str] = mapped_column(String(36), doc="Id of one display of the item on a page.")
     visible_ms: Mapped[int] = mapped_column(doc="Time of the visit so far, with the page in view.")
     idle_ms: Mapped[int] = mapped_column(doc="Part of the visible time without input.")
+    open_ms: Mapped[int | None] = mapped_column(doc="Part of it with the conversation uncovered; null before it was.")
     received_at: Mapped[datetime]
 
 
@@ -55,7 +56,8 @@ _INSERT_ANSWERS = insert(AnswerTable)
 
 
 SAVE_COLUMNS = (
-    *(SaveTable.number, SaveTable.revision, SaveTable.visit, SaveTable.visible_ms, SaveTable.idle_ms),
+    *(SaveTable.number, SaveTable.revision, SaveTable.visit),
+    *(SaveTable.visible_ms, SaveTable.idle_ms, SaveTable.open_ms),
     *(AnswerTable.question, AnswerTable.value, AnswerTable.first_ms, AnswerTable.last_ms, AnswerTable.changes),
 )
 """Columns of a save joined with one of its answers, if it has any."""
@@ -69,8 +71,9 @@ def add_save(tx: Connection, assignment_id: str, key: str, save: AnswerSave, *, 
     if existing is not None:
         return False
     row = {"key": key, "assignment_id": assignment_id, "final": final, "received_at": now}
-    times = {"revision": save.revision, "visit": save.visit, "visible_ms": save.visible_ms, "idle_ms": save.idle_ms}
-    number = tx.scalar(_INSERT_SAVE, row | times)
+    visit = {"revision": save.revision, "visit": save.visit}
+    times = {"visible_ms": save.visible_ms, "idle_ms": save.idle_ms, "open_ms": save.open_ms}
+    number = tx.scalar(_INSERT_SAVE, row | visit | times)
     answers = [
         {
             "save_number": number,
@@ -99,6 +102,7 @@ _DELETE_DRAFTS_OF_VISIT = delete(SaveTable).where(
     SaveTable.revision <= bindparam("revision"),
     SaveTable.visible_ms <= bindparam("visible_ms"),
     SaveTable.visible_ms - SaveTable.idle_ms <= bindparam("worked_ms"),
+    func.coalesce(SaveTable.open_ms, 0) <= bindparam("open_ms"),
 )
 
 
@@ -112,7 +116,10 @@ def delete_drafts_of_visit(tx: Connection, assignment_id: str, final: AnswerSave
     """Delete the drafts of a visit whose final save was stored, which has all answers."""
     times = {"visit": final.visit, "revision": final.revision, "visible_ms": final.visible_ms}
     worked_ms = final.visible_ms - final.idle_ms
-    tx.execute(_DELETE_DRAFTS_OF_VISIT, {"assignment_id": assignment_id, "worked_ms": worked_ms, **times})
+    tx.execute(
+        _DELETE_DRAFTS_OF_VISIT,
+        {"assignment_id": assignment_id, "worked_ms": worked_ms, "open_ms": final.open_ms or 0, **times},
+    )
 
 
 def delete_superseded_drafts(tx: Connection, assignment_id: str) -> None:
@@ -144,13 +151,22 @@ def load_saves(
 
 def load_visits(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, tuple[AnswerSave, ...]]:
     """Return the saves of some assignments without their answers, to compute answer times."""
-    columns = (SaveTable.assignment_id, SaveTable.revision, SaveTable.visit, SaveTable.visible_ms, SaveTable.idle_ms)
-    query = select(*columns).where(SaveTable.assignment_id.in_(assignment_ids)).order_by(SaveTable.assignment_id)
+    visit_columns = (SaveTable.revision, SaveTable.visit, SaveTable.visible_ms, SaveTable.idle_ms, SaveTable.open_ms)
+    query = (
+        select(SaveTable.assignment_id, *visit_columns)
+        .where(SaveTable.assignment_id.in_(assignment_ids))
+        .order_by(SaveTable.assignment_id)
+    )
     result: dict[str, tuple[AnswerSave, ...]] = dict.fromkeys(assignment_ids, ())
     for assignment_id, rows in groupby(tx.execute(query), key=attrgetter("assignment_id")):
         result[assignment_id] = tuple(
             AnswerSave(
-                revision=row.revision, visit=row.visit, visible_ms=row.visible_ms, idle_ms=row.idle_ms, answers={}
+                revision=row.revision,
+                visit=row.visit,
+                visible_ms=row.visible_ms,
+                idle_ms=row.idle_ms,
+                open_ms=row.open_ms,
+                answers={},
             )
             for row in rows
         )
@@ -167,6 +183,7 @@ def parse_saves(rows: Iterable[Any]) -> Iterator[AnswerSave]:
             visit=first.visit,
             visible_ms=first.visible_ms,
             idle_ms=first.idle_ms,
+            open_ms=first.open_ms,
             answers={
                 row.question: DraftAnswer(
                     value=_parse_answer(row.value), first_ms=row.first_ms, last_ms=row.last_ms, changes=row.changes

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, exists, func, select
 
-from dissensus.campaign.answer_drafts import answer_time_ms, select_submitted
+from dissensus.campaign.answer_drafts import answer_time_ms, open_time_ms, select_submitted
 from dissensus.campaign.export_table import ExportedRating
 from dissensus.store import chats
 from dissensus.store.answer_drafts import SaveTable, load_saves, load_visits
@@ -225,6 +225,7 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
             },
             declared=declarations.get(row.rater_id, {}),
             answer_time_ms=answer_time_ms(visits[row.id]),
+            open_time_ms=open_time_ms(visits[row.id]),
             answered_at=times[row.id],
             attempts=attempts.get(row.rater_id, {}),
             flagged=row.rater_id in flagged,

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from tests.support.campaigns import ABOUT_YOU, NOW, definition, open_campaign
 from tests.support.live_site import Live, Visitor, assignment, hidden
 from tests.support.rating_pages import page_text
@@ -224,7 +225,30 @@ def test_conversations_are_covered_until_clicked(live: Live) -> None:
     campaign = open_campaign(live.platform, 2, click_to_reveal=True)
     page = live.visitor().enter(str(campaign.key))
     assert "Topic: x" in page_text(page)
-    assert re.search(r'<details class="cover">.*<ol class="turns">.*</details>', page.text, flags=re.DOTALL)
+    assert re.search(r'<details class="cover scripted">.*<ol class="turns">.*</details>', page.text, flags=re.DOTALL)
+
+
+def test_a_covered_conversation_is_opened_before_it_is_answered(live: Live) -> None:
+    campaign = open_campaign(live.platform, 2, click_to_reveal=True)
+    visitor = live.visitor()
+    page = visitor.enter(str(campaign.key))
+    page = visitor.rate(page, Q_safe="Yes")
+    assert page.status_code == 422
+    assert "The conversation is still covered." in page_text(page)
+    (link,) = re.findall(r'<noscript>.*?href="(/rate[?]opened=[^"]+)"', page.text)
+    page = visitor.get(link)
+    assert '<details class="cover" open>' in page.text
+    page = visitor.rate(page, Q_safe="Yes")
+    assert "1 of 2" in page_text(page)
+    # The next conversation is covered again.
+    assert '<details class="cover scripted">' in page.text
+    assert visitor.save(page, {"Q_safe": "No"}).status_code == 200
+    refused = visitor.save(page, {"Q_safe": "No"}, revision=2, final=True)
+    assert refused.status_code == 422
+    assert "Show it before you submit answers" in refused.text
+    assert visitor.save(page, {"Q_safe": "No"}, revision=2, final=True, open_ms=700).status_code == 200
+    with live.platform.database.reading() as tx:
+        assert tx.scalars(select(SaveTable.open_ms).where(SaveTable.final).order_by(SaveTable.number)).all() == [0, 700]
 
 
 def test_consents_can_be_read(live: Live, key: str) -> None:

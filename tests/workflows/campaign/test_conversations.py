@@ -169,5 +169,5 @@ def rate(platform: Platform, rater: RaterRow, answers: dict[str, Answer]) -> Rat
     assignment = journey.next_state(platform, rater, now=NOW).assignment
     assert assignment is not None
     drafts = {name: DraftAnswer(value=answer) for name, answer in answers.items()}
-    save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=drafts)
+    save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, open_ms=900, answers=drafts)
     return rating.submit_answers(platform, rater, assignment.id, str(uuid4()), save, now=NOW)

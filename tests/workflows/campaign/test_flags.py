@@ -174,5 +174,5 @@ def test_an_export_in_the_columns_of_dices_adds_the_flag(platform: Platform, tmp
         flags.add_flag_decision(tx, rater_id, str(uuid4()), judgement, staff_id=campaign.staff_id, now=NOW)
     ratings.export_ratings(platform, "crowded", tmp_path / "crowded.csv", now=NOW)
     table = read_frame(tmp_path / "crowded.csv")
-    assert table.columns == [*load_questionnaire("dices-350").columns, "rater_flagged"]
+    assert table.columns == [*load_questionnaire("dices-350").columns, "open_time_ms", "rater_flagged"]
     assert read_ratings(tmp_path / "crowded.csv").exclude_flagged().n_raters == 2

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from dissensus.store import export as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.database import connect
 from dissensus.store.raters import RaterRow
-from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.export import ratings as ratings_workflow
 from dissensus.workflows.export.ratings import ExportOptions
 from dissensus.workflows.platform.platform import Platform
@@ -46,7 +47,7 @@ def rate(platform: Platform, rater: RaterRow, *, answers: dict[str, Any], limit:
     while state.assignment is not None and n < limit:
         drafts = {name: DraftAnswer(value=value) for name, value in answers.items()}
         assignment_id = state.assignment.id
-        save = AnswerSave(revision=1, visit="v", visible_ms=1500, idle_ms=0, answers=drafts)
+        save = AnswerSave(revision=1, visit="v", visible_ms=1500, idle_ms=0, open_ms=900, answers=drafts)
         state = rating.submit_answers(
             platform, rater, assignment_id, assignment_id, save, now=NOW + timedelta(seconds=n)
         )
@@ -277,6 +278,21 @@ def test_corrections_times_and_multiple_answers(platform: Platform, tmp_path: Pa
     assert read_frame(tmp_path / "b.csv")["Q_who_text"].to_list() == ["my boss"]
 
 
+def test_an_export_of_covered_conversations_says_how_long_they_were_open(platform: Platform, tmp_path: Path) -> None:
+    rater = enter(platform, open_campaign(platform, 1, click_to_reveal=True), BOTH)
+    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assert assignment is not None
+    save = AnswerSave(revision=1, visit="v", visible_ms=900, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
+    with pytest.raises(InvalidInput, match="still covered"):
+        rating.submit_answers(platform, rater, assignment.id, "a", save, now=NOW)
+    rating.submit_answers(platform, rater, assignment.id, "b", replace(save, open_ms=640), now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "out.csv", now=NOW)
+    frame = read_frame(tmp_path / "out.csv")
+    assert (frame.columns[-1], frame["open_time_ms"].to_list()) == ("open_time_ms", ["640"])
+    assert read_ratings(tmp_path / "out.csv").axes == ()
+    assert audit.audit_campaign(platform, "pilot").holds
+
+
 def test_counts_of_checks_are_neither_questions_nor_axes(platform: Platform, tmp_path: Path) -> None:
     campaign = open_campaign(platform, 3, demographics=ABOUT_YOU, checks=CHECKS, estimated_minutes=20)
     for answers, age in (({"rules": "All of it", "swim": "Agree"}, "old"), ({"rules": "The last answer"}, "young")):
@@ -377,7 +393,7 @@ def test_a_campaign_of_dices_exports_the_official_columns(
     assert done.official == "dices-350"
     assert "item_mine" in done.left_out
     frame = read_frame(path)
-    assert tuple(frame.columns) == load_questionnaire("dices-350").columns
+    assert tuple(frame.columns) == (*load_questionnaire("dices-350").columns, "open_time_ms")
     assert frame["id"].to_list() == [f"{n}" for n in range(10)]
     assert set(frame["rater_education"]) == {"Other"}
     assert frame["answer_timestamp"].str.contains(r"^\d{10}$").all()

@@ -36,6 +36,7 @@ RESERVED_NAMES: Final = frozenset(
         "item",
         "rater",
         names.ANSWER_TIME,
+        names.OPEN_TIME,
         "answer_timestamp",
         names.REMOVED,
         names.FLAG,

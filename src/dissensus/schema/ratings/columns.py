@@ -10,6 +10,8 @@ QUESTION_PREFIX: Final = "Q"
 
 ANSWER_TIME: Final = "answer_time_ms"
 """Time for all questions about one item by one rater."""
+OPEN_TIME: Final = "open_time_ms"
+"""Time for which the rater had uncovered a covered conversation."""
 
 GOLD: Final = "safety_gold"
 """Label of experts, on the scale of the overall question."""

@@ -120,6 +120,7 @@ class DraftSubmission(BaseModel):
     visit: Id
     visible_ms: Milliseconds
     idle_ms: Milliseconds
+    open_ms: Milliseconds | None = None
     answers: Annotated[dict[Name, SubmittedAnswer], Field(max_length=1_000)]
     final: bool = False
 
@@ -139,6 +140,7 @@ class DraftSubmission(BaseModel):
             visit=self.visit,
             visible_ms=self.visible_ms,
             idle_ms=self.idle_ms,
+            open_ms=self.open_ms,
             answers=answers,
         )
 

@@ -61,6 +61,8 @@ class RatingPage:
     question_form: QuestionForm
     state: Mapping[str, Any]  # Initial state of scripts, from `step_json.state_to_json`
     visit: str  # Id of this view of the item; a form that is sent twice is stored once
+    opened: bool = False  # True if the rater asked for a covered conversation without a script
+    covered: bool = False  # True if answers were submitted for a conversation that was still covered
     receipt: bool = False  # True if a help request or report was just stored
 
 
@@ -102,12 +104,14 @@ class RaterSignedOutPage:
 
 
 @router.get("/rate")
-def show_step(site: SiteOf, request: Request, session: SessionKey = "", receipt: bool = False) -> Response:
-    """Show the rater's current page, or JSON for programs."""
+def show_step(
+    site: SiteOf, request: Request, session: SessionKey = "", receipt: bool = False, opened: str = ""
+) -> Response:
+    """Show the rater's current page, with a covered conversation uncovered if it is named, or JSON for programs."""
     step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
     if request.headers.get("accept") == "application/json":
         return JSONResponse(step_json.state_to_program_json(step, site.tokens.csrf_token(session)))
-    return _current_page(site, step, session, receipt=bool(receipt))
+    return _current_page(site, step, session, receipt=bool(receipt), opened=opened)
 
 
 @router.get("/consents")
@@ -155,12 +159,17 @@ def submit_answers(
     rater = rater_of_form(site, request, session, form)
     step = journey.next_state(site.platform, rater, now=site.clock())
     question_form = _to_question_form(step.campaign.questionnaire, read_answers(form, step.campaign.questionnaire))
-    if question_form.faults and step.assignment is not None and step.assignment.id == assignment_id:
-        return page(site, _rating_page(site, step, session, question_form), UNPROCESSABLE)
+    opened = str(form.get("opened", "")) == assignment_id
+    covered = step.campaign.click_to_reveal and not opened
+    if (question_form.faults or covered) and step.assignment is not None and step.assignment.id == assignment_id:
+        context = _rating_page(site, step, session, question_form)
+        return page(site, replace(context, opened=opened, covered=covered), UNPROCESSABLE)
     answers = {name: DraftAnswer(value=_to_answer(value)) for name, value in question_form.answers.items()}
     revision = int(text) if (text := str(form.get("revision", ""))).isdecimal() and len(text) < 10 else 1
     visit = str(form.get("visit", "") or uuid4())[:36]
-    answer_save = AnswerSave(revision=revision, visit=visit, visible_ms=0, idle_ms=0, answers=answers)
+    answer_save = AnswerSave(
+        revision=revision, visit=visit, visible_ms=0, idle_ms=0, open_ms=0 if opened else None, answers=answers
+    )
     # The same form sent twice is one save; with other answers, after the back button, it is a correction.
     key = str(uuid5(NAMESPACE_OID, json.dumps([assignment_id, visit, question_form.answers], sort_keys=True)))
     rating.submit_answers(site.platform, rater, assignment_id, key, answer_save, now=site.clock())
@@ -269,7 +278,7 @@ def sign_out(site: SiteOf, request: Request, form: SubmittedForm, session: Sessi
     return response
 
 
-def _current_page(site: Site, step: RaterState, session: str, *, receipt: bool) -> Response:
+def _current_page(site: Site, step: RaterState, session: str, *, receipt: bool, opened: str) -> Response:
     """Return the page of the rater's current state."""
     language, campaign, token = step.rater.language, step.campaign, site.tokens.csrf_token(session)
     withdrawal = None if step.stage == "withdrawn" else _withdrawal_link(site, step)
@@ -304,7 +313,8 @@ def _current_page(site: Site, step: RaterState, session: str, *, receipt: bool) 
         case "rate" if step.assignment is not None:
             answers = {name: answer.value for name, answer in step.answers.items() if answer.value is not None}
             question_form = QuestionForm(questionnaire=campaign.questionnaire, answers=answers)
-            return page(site, _rating_page(site, step, session, question_form, receipt=receipt))
+            context = _rating_page(site, step, session, question_form, receipt=receipt)
+            return page(site, replace(context, opened=opened == step.assignment.id))
         case "chat":
             return page(site, chat.chat_page(site, step, session, receipt=receipt))
     status_page = StatusPage(language=language, step=step, withdrawal=withdrawal, form_token=token, receipt=receipt)

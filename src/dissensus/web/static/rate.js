@@ -25,6 +25,8 @@ let { done, total } = state;
 let waiting = false; // for the next item from the server
 let leaving = false; // once everything is sent
 let typing = null; // field being typed in: keystrokes in a row count as one change
+let openSince = null; // visible time at which the conversation was last uncovered; null while it is covered
+let openBefore = null; // time for which it had been uncovered before; null if it never was
 
 function opened({ assignment }, { answers = {}, revision = 0 } = {}) {
   return { assignment, answers: { ...answers }, revision, visit: uuid(), touched: false };
@@ -59,7 +61,22 @@ function saveOf(answers, final) {
   item.revision += 1;
   const { visit, revision } = item;
   const { visible_ms, idle_ms } = clock;
-  return { key: uuid(), revision, visit, visible_ms, idle_ms, answers, final };
+  return { key: uuid(), revision, visit, visible_ms, idle_ms, open_ms: openTime(), answers, final };
+}
+
+// Covered conversations
+
+conversation.addEventListener("toggle", () => keepOpenTime(), true); // it does not bubble
+
+function keepOpenTime() {
+  openBefore = openTime();
+  const cover = conversation.querySelector(".cover");
+  openSince = cover?.open ? clock.visible_ms : null;
+  if (cover?.open) openBefore ??= 0;
+}
+
+function openTime() {
+  return openSince === null ? openBefore : openBefore + clock.visible_ms - openSince;
 }
 
 // Next item
@@ -78,6 +95,12 @@ byId("skipping").addEventListener("submit", (event) => {
 function submit() {
   if (waiting) return;
   record();
+  const cover = conversation.querySelector(".cover");
+  if (cover && openTime() === null) {
+    showPassing([phrases.covered]);
+    cover.querySelector("summary").focus();
+    return;
+  }
   const missing = questions.missing();
   if (missing) {
     announce(phrases.missing_some);
@@ -106,6 +129,7 @@ function display(next, saved) {
   item = opened(next, saved);
   conversation.innerHTML = next.html;
   pinRatedAnswer();
+  [openSince, openBefore] = [null, null];
   form.action = `/rate/${next.assignment}`;
   byId("skipping").action = `/rate/${next.assignment}/skip`;
   for (const field of document.querySelectorAll("dialog input[name=assignment]")) field.value = next.assignment;
@@ -263,6 +287,7 @@ function restore() {
 
 new ResizeObserver(() => document.documentElement.style.setProperty("--pin", `${byId("pin").offsetHeight}px`)).observe(byId("pin"));
 pinRatedAnswer();
+keepOpenTime();
 byId("pause").close();
 if (state.pause) pause();
 installKeys(questions, submit);

@@ -56,7 +56,14 @@ def _simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generato
         elif step.assignment is not None:
             values = draw_answers(step.campaign.questionnaire, rng)
             answers = {name: DraftAnswer(value=value) for name, value in values.items()}
-            save = AnswerSave(revision=1, visit=new_id(at), visible_ms=1000 * SECONDS, idle_ms=0, answers=answers)
+            save = AnswerSave(
+                revision=1,
+                visit=new_id(at),
+                visible_ms=1000 * SECONDS,
+                idle_ms=0,
+                open_ms=1000 * SECONDS if step.campaign.click_to_reveal else None,
+                answers=answers,
+            )
             step = rating.submit_answers(platform, rater, step.assignment.id, new_id(at), save, now=at)
             n_rated += 1
     return n_rated

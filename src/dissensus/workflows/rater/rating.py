@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from dissensus.campaign.answer_drafts import AnswerSave, digest_save, to_stored_save
 from dissensus.campaign.event_replay import digest_declaration
 from dissensus.campaign.rate_limits import count_writes
-from dissensus.errors import Conflict, NotFound
+from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import answer_drafts, assignments, notices, raters
 from dissensus.store.assignments import AssignmentRow
@@ -52,6 +52,8 @@ def submit_answers(
         assignment = _own_assignment(tx, context.rater, assignment_id, now)
         save = to_stored_save(save, assignment.shown_first)
         _validate_answers(context.campaign, save, complete=True)
+        if context.campaign.click_to_reveal and save.open_ms is None:
+            raise InvalidInput("The conversation is still covered. Show it before you submit answers, or skip it.")
         if answer_drafts.add_save(tx, assignment.id, key, save, final=True, now=now):
             log_rater_event(
                 tx,

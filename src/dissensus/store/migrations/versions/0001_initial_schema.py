@@ -622,6 +622,7 @@ def upgrade() -> None:
         sa.Column("visit", ID, nullable=False),
         sa.Column("visible_ms", sa.Integer(), nullable=False),
         sa.Column("idle_ms", sa.Integer(), nullable=False),
+        sa.Column("open_ms", sa.Integer(), nullable=True),
         sa.Column("received_at", MOMENT, nullable=False),
         sa.ForeignKeyConstraint(["assignment_id"], ["assignment.id"], name="fk_save_assignment_id"),
         sa.PrimaryKeyConstraint("number", name="pk_save"),
