@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput
-from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, read_pairs
+from dissensus.files.pairs.reader import CONTEXTS, SAME, read_pairs
 from dissensus.files.pairs.release import OTHER, POLICY, TWIN, extra_columns, write_pairs
 from dissensus.files.pairs.rows import HUMAN, PairReadLog, PairRow, stream_pairs, to_pair_rows
 from dissensus.files.pairs.writer import NO_INPUT, write_hh_rlhf, write_inspect, write_table, write_trl
 from dissensus.pipeline.release import PairPolicy, ReleasedPairs, released_pairs
+from dissensus.preference.data.pairs import EMPTY
 from dissensus.preference.fit.training import train
 from dissensus.schema.records.conversation import Conversation, Turn
 from dissensus.schema.records.preference import Criterion, Edit, Pick, Preference

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, purpose_from_name, read_pairs
+from dissensus.files.pairs.reader import CONTEXTS, SAME, purpose_from_name, read_pairs
 from dissensus.files.pairs.votes import read_pair_files
 
 ASKED = "\n\nHuman: Is it safe?\n\nAssistant: "
@@ -22,9 +22,9 @@ def table(*rows: tuple[str, str], **columns: list[object]) -> pl.DataFrame:
 def test_the_real_file(real_data: Callable[[str], Path]) -> None:
     result = read_pairs(real_data("hh-rlhf/harmless-base-test.jsonl.gz"))
     assert len(result.pairs) == 2303
-    assert result.excluded == {EMPTY: 4, CONTEXTS: 5}
+    assert result.excluded == {"an answer is empty (rows 87, 517, 926, 1,104)": 4, CONTEXTS: 5}
     assert result.notes == (
-        "4 pairs left out: an answer is empty.",
+        "4 pairs left out: an answer is empty (rows 87, 517, 926, 1,104).",
         "5 pairs left out: the contexts of the two differ.",
     )
 
@@ -48,7 +48,7 @@ def test_pairs_that_cannot_be_compared_are_counted() -> None:
     ]
     result = read_pairs(table(*rows))
     assert len(result.pairs) == 1
-    assert result.excluded == {EMPTY: 1, SAME: 1, CONTEXTS: 1}
+    assert result.excluded == {"an answer is empty (row 2)": 1, SAME: 1, CONTEXTS: 1}
 
 
 def test_several_files_are_concatenated(tmp_path: Path) -> None:

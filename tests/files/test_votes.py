@@ -64,6 +64,17 @@ def test_each_pick_is_a_pair_with_the_better_answer_chosen(tmp_path: Path) -> No
     )
 
 
+def test_pairs_with_an_empty_answer_are_named_and_left_out(tmp_path: Path) -> None:
+    empty = [replace(PREFERENCE, preference_id=f"row-{n}", b=" ") for n in (87, 99)]
+    path = write_records(tmp_path / "preferences.jsonl", PREFERENCE, *empty)
+    result = read_pair_files([path], purpose="harmless")
+    n = len(PREFERENCE.picks)
+    assert len(result.pairs) == n - 1
+    assert f"{2 * n} pairs left out: an answer is empty (pairs row-87, row-99)." in result.notes
+    with pytest.raises(InvalidInput, match=r"an answer is empty \(pair row-87\)"):
+        read_pair_files([write_records(tmp_path / "empty.jsonl", empty[0])], purpose="harmless")
+
+
 def test_swapping_a_and_b_changes_nothing(tmp_path: Path) -> None:
     """Swapped answers with swapped picks are the same pairs."""
     preferences = simulate_preferences(n_comparisons=20, seed=3).preferences

@@ -15,9 +15,9 @@ from sqlalchemy import select
 from tests.databases import POSTGRESQL_SLOWLY
 from tests.preference.pairs import simulate_pairs
 from tests.preference.people import people
-from tests.support.campaigns import NOW
+from tests.support.campaigns import NOW, owner
 from tests.support.chat_campaigns import RED_TEAM, begin_chat, open_chat_campaign
-from tests.support.pair_campaigns import open_pair_campaign, prefer
+from tests.support.pair_campaigns import open_pair_campaign, pair_definition, pairs, prefer
 from tests.support.raters import enter
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound, Unavailable, UndefinedEstimate
@@ -408,6 +408,19 @@ def test_campaigns_of_pairs_are_used_for_training(platform: Platform, registered
     assert comparisons.by_campaign == {"pilot": 3}
     assert {pair.chosen for pair in comparisons.read.pairs} == {f"Short {i}." for i in range(3)}
     assert {(pair.strength, *pair.groups) for pair in comparisons.read.pairs} == {(2.0, ("rater_age", "old"))}
+
+
+def test_a_pair_with_an_empty_answer_does_not_stop_training(platform: Platform, tmp_path: Path) -> None:
+    model = register_model(tmp_path / "helpful", RegistrationTerms(purpose="helpful"))
+    items = (*pairs(2), replace(pairs(1)[0], item_id="row-87", response_b=""))
+    definition = pair_definition(registered_models=["helpful"])
+    staff_id = owner(platform.database)
+    campaigns.create_campaign(platform, definition, items, staff_id=staff_id, now=NOW)
+    campaign = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    prefer(platform, enter(platform, campaign.key), 2)
+    comparisons = collect_comparisons(model, platform=platform)
+    assert comparisons.by_campaign == {"pilot": 2}
+    assert comparisons.read.notes == ("1 pair left out: an answer is empty (pair row-87).",)
 
 
 def test_too_few_preferences_are_refused(platform: Platform, registered_model: RegisteredModel) -> None:

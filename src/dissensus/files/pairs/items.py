@@ -14,10 +14,11 @@ import polars as pl
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.conversations import PAIR, find_prompt_column, to_message_text, to_text_column
 from dissensus.files.items import ID_LENGTH, PASTED, Items, read_items
-from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, tranche_from_name
+from dissensus.files.pairs.reader import CONTEXTS, SAME, tranche_from_name
 from dissensus.files.pairs.rows import HUMAN, PairReadLog, stream_pairs
 from dissensus.files.raw import limits
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
+from dissensus.preference.data.pairs import EMPTY
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import cells

@@ -13,13 +13,12 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.files import conversations
 from dissensus.files.conversations import PAIR
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
-from dissensus.preference.data.pairs import Pair, Purpose
+from dissensus.preference.data.pairs import EMPTY, Pair, Purpose, describe_empty
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import FLAG, RATER_PREFIX
 from dissensus.schema.records.conversation import Conversation
 
 CONTEXTS: Final = "the contexts of the two differ"
-EMPTY: Final = "an answer is empty"
 SAME: Final = "both answers are the same"
 
 STRENGTH, WEIGHT, RATER, GROUP = "strength", "weight", "rater_id", "group"
@@ -75,7 +74,7 @@ def read_pairs(source: Any) -> ReadPairs:
     >>> [(pair.chosen, pair.rejected) for pair in read.pairs]
     [('No.', 'Sure!')]
     >>> read.notes
-    ('1 pair left out: both answers are the same.', '1 pair left out: an answer is empty.')
+    ('1 pair left out: both answers are the same.', '1 pair left out: an answer is empty (row 3).')
     """
     frame = to_frame(source)
     with name_source(source):
@@ -130,16 +129,21 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
     numbers = [_numbers(frame, name) for name in (STRENGTH, WEIGHT)]
     attributes = zip(*numbers, _agreements(frame), *texts, _groups(frame), strict=True)
     excluded: Counter[str] = Counter()
+    empty: list[int] = []
     pairs = []
     for row, (chosen, rejected, values) in enumerate(zip(*chosen_rejected, attributes, strict=True), start=1):
         reason = _find_exclusion(chosen, rejected)
         if reason is not None:
             excluded[reason] += 1
+            empty += [row] * (reason == EMPTY)
             continue
         try:
             pairs.append(_pair(chosen, rejected, values, tranche))
         except InvalidInput as error:
             raise InvalidInput(f"Row {row:,}: {error}") from None
+    if empty:
+        named = describe_empty("row", [f"{row:,}" for row in empty])
+        excluded = Counter({named if reason == EMPTY else reason: n for reason, n in excluded.items()})
     if not pairs:
         raise InvalidInput(
             f"None of {frame.height:,} pairs can be compared: "

@@ -8,11 +8,12 @@ from typing import Any, Final, NamedTuple
 
 from dissensus.errors import InvalidInput
 from dissensus.files.pairs.columns import CHOSEN, MARGIN, PROMPT, REJECTED
-from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, STRENGTH, refuse_more_responses
+from dissensus.files.pairs.reader import CONTEXTS, SAME, STRENGTH, refuse_more_responses
 from dissensus.files.raw import content
 from dissensus.files.raw.json_stream import stream_records
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.pipeline.release import ReleasedPair
+from dissensus.preference.data.pairs import EMPTY
 from dissensus.schema.hints import format_value
 from dissensus.text.messages import parse_messages
 from dissensus.text.pasted import parse_transcript

@@ -16,6 +16,9 @@ from dissensus.schema.records.conversation import Turn
 
 Purpose = Literal["helpful", "harmless"]
 PURPOSES: Final[tuple[str, ...]] = get_args(Purpose)
+EMPTY: Final = "an answer is empty"
+"""Reason why a pair cannot be compared."""
+MAX_NAMES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,3 +217,15 @@ def digest(pairs: Sequence[Pair]) -> str:
 def _rater_fields(pair: Pair) -> list[object]:
     """Return rater and groups; nothing if both are unknown, which keeps the digests of pairs without raters stable."""
     return [pair.rater, sorted(pair.cells.items())] if pair.rater is not None or pair.cells else []
+
+
+def describe_empty(kind: str, names: Sequence[object]) -> str:
+    """Return the reason why pairs with an empty answer are left out, with the rows or ids of the first.
+
+    Examples
+    --------
+    >>> describe_empty("row", [3]), describe_empty("pair", ["a", "b"])
+    ('an answer is empty (row 3)', 'an answer is empty (pairs a, b)')
+    """
+    more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+    return f"{EMPTY} ({kind}{'s' * (len(names) > 1)} {', '.join(map(str, names[:MAX_NAMES]))}{more})"

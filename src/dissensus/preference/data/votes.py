@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.data.pairs import Pair, Purpose
+from dissensus.preference.data.pairs import Pair, Purpose, describe_empty
 from dissensus.schema.records.preference import Criterion, Pick, Preference
 
 NEITHER: Final = "a rater found neither answer better"
@@ -71,16 +71,26 @@ def collect_votes(preferences: Iterable[Preference], people: People | None = Non
 def filter_votes(preferences: Iterable[Preference], people: People | None = None, *, purpose: Purpose) -> Votes:
     """Return one pair per pick; unlike `collect_votes`, allow that there are none."""
     excluded: Counter[str] = Counter()
-    pairs = tuple(_iter_pairs(preferences, people or {}, purpose, excluded))
-    return Votes(pairs, dict(excluded))
+    empty: dict[str, int] = {}
+    pairs = tuple(_iter_pairs(preferences, people or {}, purpose, excluded, empty))
+    reasons = {describe_empty("pair", list(empty)): sum(empty.values())} if empty else {}
+    return Votes(pairs, {**excluded, **reasons})
 
 
 def _iter_pairs(
-    preferences: Iterable[Preference], people: People, purpose: Purpose, excluded: Counter[str]
+    preferences: Iterable[Preference],
+    people: People,
+    purpose: Purpose,
+    excluded: Counter[str],
+    empty: dict[str, int],
 ) -> Iterator[Pair]:
+    """Yield the picks as pairs; count excluded ones by reason, and those with an empty answer by pair."""
     for preference in preferences:
         if PURPOSE_OF[preference.criterion] != purpose or preference.a == preference.b:
             excluded[SAME if preference.a == preference.b else OTHER] += len(preference.picks)
+            continue
+        if not preference.a.strip() or not preference.b.strip():
+            empty[preference.preference_id] = empty.get(preference.preference_id, 0) + len(preference.picks)
             continue
         for pick in preference.picks:
             if pick.side is None:
