@@ -99,13 +99,13 @@ def _lower_quantile(p: float) -> float:
     q = p - 0.5
     if q > -0.425:
         r = 0.180625 - q * q
-        return q * _polynomial(_CENTRE_TOP, r) / _polynomial(_CENTRE_BOTTOM, r)
+        return float(q * _polynomial(_CENTRE_TOP, r) / _polynomial(_CENTRE_BOTTOM, r))
     r = math.sqrt(-math.log(p))
     if r <= 5.0:
         r -= 1.6
-        return -_polynomial(_SHOULDER_TOP, r) / _polynomial(_SHOULDER_BOTTOM, r)
+        return float(-_polynomial(_SHOULDER_TOP, r) / _polynomial(_SHOULDER_BOTTOM, r))
     r -= 5.0
-    return -_polynomial(_TAIL_TOP, r) / _polynomial(_TAIL_BOTTOM, r)
+    return float(-_polynomial(_TAIL_TOP, r) / _polynomial(_TAIL_BOTTOM, r))
 
 
 @compiled()
