@@ -306,3 +306,42 @@ def test_many_items_keep_their_order() -> None:
     items, notes = read_items(table)
     assert notes == ()
     assert [(item.item_id, turns(item)[0][1], item.attributes["n"]) for item in items] == [(n, n, n) for n in number]
+
+
+def test_a_context_of_messages_is_read_as_turns(tmp_path: Path) -> None:
+    system = {"role": "system", "content": "Be kind."}
+    rows = [
+        {"item_id": "a", "context": [{"role": "user", "content": "Hi"}], "response": "Yo"},
+        {"item_id": "b", "context": [system, *CHAT, {"role": "user", "content": "Why?"}], "response": "So."},
+        {"item_id": "c", "context": [], "response": "Welcome."},
+    ]
+    items, notes = read_items(lines(tmp_path / "items.jsonl", *rows))
+    assert [turns(item) for item in items] == [
+        [("human", "Hi"), ("bot", "Yo")],
+        [*SAID, ("human", "Why?"), ("bot", "So.")],
+        [("bot", "Welcome.")],
+    ]
+    assert items[1].attributes["item_instructions"] == "Be kind."
+    assert not [note for note in notes if "without speakers" in note]
+    in_text = pl.DataFrame([{**row, "context": json.dumps(row["context"])} for row in rows])
+    assert [turns(item) for item in read_items(in_text).items] == [turns(item) for item in items]
+
+
+def test_a_context_that_only_begins_like_a_list_is_a_turn() -> None:
+    texts = ["[laughs] Is it safe?", "[1, 2]"]
+    table = pl.DataFrame({"item_id": ["a", "b"], "context": texts, "response": ["No.", "No."]})
+    assert [turns(item)[0] for item in read_items(table).items] == [("human", text) for text in texts]
+    with pytest.raises(InvalidInput, match="Row 1: Message 1 has the role 'tool'"):
+        read_items(pl.DataFrame({"context": ['[{"role": "tool", "content": "x"}]'], "response": ["No."]}))
+
+
+def test_the_column_id_holds_the_ids_of_items(tmp_path: Path) -> None:
+    path = lines(tmp_path / "items.jsonl", {"id": 7, "messages": CHAT}, {"id": 9, "messages": [*CHAT, *CHAT]})
+    items, notes = read_items(path)
+    assert [(item.item_id, dict(item.attributes)) for item in items] == [("7", {}), ("9", {})]
+    assert MADE not in notes
+    # Beside item_id it is an attribute, and in a table of ratings the number of the row.
+    both = read_items(pl.DataFrame({"item_id": ["a"], "id": ["7"], "context": ["USER: a"], "response": ["c"]})).items
+    assert (both[0].item_id, dict(both[0].attributes)) == ("a", {"id": "7"})
+    ratings = pl.DataFrame({"id": [1, 2], "rater_id": ["x", "y"], "context": ["USER: a"] * 2, "response": ["c"] * 2})
+    assert len(read_items(ratings).items) == 1

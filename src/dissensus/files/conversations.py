@@ -11,6 +11,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.raw import limits
 from dissensus.schema.hints import count_rest, format_list
 from dissensus.schema.ratings import cells
+from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import Chat, parse_messages
 from dissensus.text.pasted import parse_context, parse_transcript
@@ -62,6 +63,13 @@ def find_conversation_columns(columns: Sequence[str]) -> tuple[str, ...]:
         '(a list like [{"role": "user", "content": "…"}, …]), \'transcript\' (text), \'context\' and '
         "'response', and 'chosen' and 'rejected'. Rename yours."
     )
+
+
+def find_id_column(columns: Sequence[str]) -> str | None:
+    """Return the column of item ids: ``item_id``, or ``id`` without raters, since it numbers the rows of ratings."""
+    if ITEM_ID in columns:
+        return ITEM_ID
+    return "id" if "id" in columns and RATER_ID not in columns else None
 
 
 def find_prompt_column(columns: Sequence[str]) -> tuple[str, ...]:
@@ -145,10 +153,24 @@ def _parse_complete(text: str) -> ParsedConversation:
 def _split(context: str, response: str) -> ParsedConversation:
     if not context.strip():
         return ParsedConversation(to_rateable(Chat((("bot", response),))))
+    chat = parse_message_list(context)
+    if chat is not None:
+        return ParsedConversation(to_rateable(Chat((*chat.turns, ("bot", response)))), chat.instructions)
     turns = parse_context(context, response)
     if turns is None:
         return ParsedConversation(to_rateable(Chat((("human", context), ("bot", response)))), plain=True)
     return ParsedConversation(to_rateable(Chat(turns)))
+
+
+def parse_message_list(text: str) -> Chat | None:
+    """Parse a JSON list of messages; None for any other text, also one that begins with a bracket."""
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        messages = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return parse_messages(messages) if all(isinstance(message, dict) for message in messages) else None
 
 
 def _continued(prompt: str, response: str) -> ParsedConversation:

@@ -65,13 +65,14 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
     Parameters
     ----------
     source
-        Path of a file, or a pandas, polars or Arrow table. Its columns are ``turns`` or ``messages`` (lists of chat
-        messages, in text files as JSON), ``transcript`` (as in hh-rlhf, or pasted), ``chosen`` and ``rejected`` (two
-        transcripts, or with a ``prompt`` the turns after it), or ``context`` and ``response``, as in DICES; a table of
-        ratings has several rows per item. Files that end in .txt or .md are read by `parse_pasted_items`.
+        Path of a file, or a pandas, polars or Arrow table. Its columns are ``turns`` or ``messages`` (lists of
+        chat messages, in text files as JSON), ``transcript`` (as in hh-rlhf, or pasted), ``chosen`` and
+        ``rejected`` (two transcripts, or with a ``prompt`` the turns after it), or ``context`` and
+        ``response``, as in DICES, the context also as a list of messages; a table of ratings has several rows
+        per item. Files that end in .txt or .md are read by `parse_pasted_items`.
     item
-        Column with the ids; default ``item_id``. Without ids they are made from the conversations, so that the same
-        turns have the same id in every file.
+        Column with the ids; default ``item_id``, or ``id`` without raters. Without ids they are made from the
+        turns, so that the same turns have the same id in every file.
     pairs
         Sides of each pair that become items.
 
@@ -156,11 +157,14 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
     if frame.is_empty():
         raise InvalidInput("The table has no rows.")
     columns = conversations.find_conversation_columns(frame.columns)
-    ids = _ids(frame, item)
+    if item is not None:
+        require_column(item, frame.columns, "item")
+    id_column = item or conversations.find_id_column(frame.columns)
+    ids = None if id_column is None else cells.read_ids(frame[id_column], raise_failed_check)
     used = (
         *columns,
         *(conversations.find_prompt_column(frame.columns) if columns == PAIR else ()),
-        item or names.ITEM_ID,
+        id_column,
     )
     described = [name for name in frame.columns if name not in used]
     item_columns = [name for name in described if name.strip()]
@@ -176,13 +180,6 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
         rows, notes = _Rows(parsed, indices, ids, attributes), ()
     items = _assemble(rows, repeated=names.RATER_ID in frame.columns)
     return items._replace(notes=(*(note,) * bool(left_out), *notes, *items.notes))
-
-
-def _ids(frame: pl.DataFrame, item: str | None) -> pl.Series | None:
-    if item is not None:
-        require_column(item, frame.columns, "item")
-    name = item or names.ITEM_ID
-    return cells.read_ids(frame[name], raise_failed_check) if name in frame.columns else None
 
 
 def _sides(

@@ -12,7 +12,14 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.conversations import PAIR, find_prompt_column, to_message_text, to_text_column
+from dissensus.files.conversations import (
+    PAIR,
+    find_id_column,
+    find_prompt_column,
+    parse_message_list,
+    to_message_text,
+    to_text_column,
+)
 from dissensus.files.items import ID_LENGTH, PASTED, Items, read_items
 from dissensus.files.pairs.reader import CONTEXTS, SAME, tranche_from_name
 from dissensus.files.pairs.rows import HUMAN, PairReadLog, stream_pairs
@@ -28,7 +35,6 @@ from dissensus.schema.ratings.findings import raise_failed_check
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.preference import SIDES, Side
-from dissensus.text.messages import parse_messages
 from dissensus.text.pasted import parse_context
 from dissensus.text.turns import Turns
 
@@ -76,7 +82,7 @@ def read_pair_items(source: Any, *, item: str | None = None, seed: int = 0) -> I
         ``chosen`` and ``rejected``: transcripts as in hh-rlhf, lists of chat messages, or as in TRL with a ``prompt``.
         A context is text in any form that `dissensus.read_items` takes, or a list of messages.
     item
-        Column with the ids; default ``item_id``. Without ids they are made from context and responses.
+        Column with the ids; default ``item_id``, or ``id``. Without ids they are made from context and responses.
     seed
         Decides whether the chosen or the rejected response is A. The attribute ``item_published`` says which of the two
         the file calls the better one.
@@ -120,8 +126,8 @@ def _from_table(frame: pl.DataFrame, item: str | None, seed: int, phase: str | N
         raise InvalidInput(f"Reading adds an attribute {PUBLISHED!r}, and a column has that name already. Rename it.")
     if item is not None:
         require_column(item, frame.columns, "item")
-    id_column = item or names.ITEM_ID
-    ids = cells.read_ids(frame[id_column], raise_failed_check).to_list() if id_column in frame.columns else None
+    id_column = item or find_id_column(frame.columns)
+    ids = None if id_column is None else cells.read_ids(frame[id_column], raise_failed_check).to_list()
     attributes = _attributes(frame.drop(columns), frame.height, id_column, phase)
     log, items = PairReadLog(), _UniqueItems()
     for row, pair in (
@@ -214,12 +220,9 @@ def _read_responses(frame: pl.DataFrame, log: PairReadLog) -> Iterator[tuple[int
 def _turns(context: str) -> Turns:
     if not context.strip():
         return ()
-    if context.lstrip().startswith("["):
-        try:
-            return parse_messages(json.loads(context)).turns
-        except (ValueError, RecursionError) as error:
-            if isinstance(error, InvalidInput):
-                raise
+    chat = parse_message_list(context)
+    if chat is not None:
+        return chat.turns
     turns = parse_context(context, "")
     return (("human", context),) if turns is None else turns[:-1]
 
