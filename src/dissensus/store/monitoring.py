@@ -1,25 +1,25 @@
 """Queries and snapshots of the monitoring of running campaigns."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import Connection, ForeignKey, delete, insert, or_, select, update
+from sqlalchemy import Connection, ForeignKey, Index, bindparam, delete, insert, or_, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.answer_drafts import AnswerSave, answer_time_ms
-from dissensus.pipeline.monitor import CampaignFigures, FinishedRating
+from dissensus.pipeline.monitor import CampaignFigures, FinishedRating, ItemSummary
 from dissensus.schema.ratings.columns import GOLD
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CAMPAIGN_COLUMNS, CampaignRow, CampaignTable
 from dissensus.store.consents import has_agreed
-from dissensus.store.core.orm import Base, Number
+from dissensus.store.core.orm import Base, Document, Number
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import DeclarationTable, RaterTable, is_participant
 
@@ -34,6 +34,22 @@ class MonitoringSnapshotTable(Base):
     through: Mapped[int] = mapped_column(Number, doc="Number of the last save that was read.")
     updated_at: Mapped[datetime] = mapped_column(doc="Time when the figures last changed.")
     read_at: Mapped[datetime] = mapped_column(doc="Time as of which the figures are current.")
+
+
+class ItemSummaryTable(Base):
+    """Answers to a question about an item and their disagreement; they can be recomputed from the answers."""
+
+    __tablename__ = "item_summary"
+    __table_args__ = (
+        Index("ix_item_summary_disagreement", "campaign_id", "question", "axis", "disagreement", "position"),
+    )
+
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
+    question: Mapped[str] = mapped_column(primary_key=True)
+    axis: Mapped[str] = mapped_column(primary_key=True, doc="Empty for all raters.")
+    position: Mapped[int] = mapped_column(primary_key=True, doc="Of the item.")
+    counts: Mapped[list[int]] = mapped_column(Document, doc="Answers of all raters, in the order of the scale.")
+    disagreement: Mapped[float | None]
 
 
 class PublishedFiguresTable(Base):
@@ -253,6 +269,52 @@ def find_published_figures(tx: Connection, campaign_id: str) -> MonitoringSnapsh
     return MonitoringSnapshot(figures=figures, through=0, updated_at=row.at, read_at=row.at)
 
 
+def load_item_summaries(tx: Connection, campaign_id: str) -> dict[tuple[str, str, int], ItemSummary]:
+    """Return the stored summaries of items by question, axis and position."""
+    table = ItemSummaryTable
+    query = select(table.question, table.axis, table.position, table.counts, table.disagreement)
+    return {
+        (row.question, row.axis, row.position): ItemSummary(
+            question=row.question,
+            axis=row.axis,
+            position=row.position,
+            counts=tuple(row.counts),
+            disagreement=row.disagreement,
+        )
+        for row in tx.execute(query.where(table.campaign_id == campaign_id))
+    }
+
+
+def find_disagreement(tx: Connection, campaign_id: str, question: str, axis: str, position: int) -> float | None:
+    """Return the disagreement about an item, None where it is undefined."""
+    table = ItemSummaryTable
+    same = (table.campaign_id == campaign_id) & (table.question == question) & (table.axis == axis)
+    return tx.scalar(select(table.disagreement).where(same, table.position == position))
+
+
+def replace_item_summaries(tx: Connection, campaign_id: str, summaries: Iterable[ItemSummary]) -> None:
+    """Store the summaries of items, of which only those that differ from the stored ones are written."""
+    stored = load_item_summaries(tx, campaign_id)
+    current = {(row.question, row.axis, row.position): row for row in summaries}
+    outdated = [key for key, row in stored.items() if current.get(key) != row]
+    if outdated:
+        keys = [dict(zip(("b_question", "b_axis", "b_position"), key, strict=True)) for key in outdated]
+        tx.execute(_DELETE_SUMMARY, [{"b_campaign": campaign_id, **key} for key in keys])
+    new = [row for key, row in current.items() if stored.get(key) != row]
+    if new:
+        rows = [{"campaign_id": campaign_id, **asdict(row), "counts": list(row.counts)} for row in new]
+        tx.execute(insert(ItemSummaryTable), rows)
+
+
+_DELETE_SUMMARY = delete(ItemSummaryTable).where(
+    ItemSummaryTable.campaign_id == bindparam("b_campaign"),
+    ItemSummaryTable.question == bindparam("b_question"),
+    ItemSummaryTable.axis == bindparam("b_axis"),
+    ItemSummaryTable.position == bindparam("b_position"),
+)
+
+
 def delete_snapshot(tx: Connection, campaign_id: str) -> None:
-    """Delete the snapshot of a campaign, which includes a rater who withdrew."""
+    """Delete the snapshot and summaries of a campaign, which include a rater who withdrew."""
+    tx.execute(delete(ItemSummaryTable).where(ItemSummaryTable.campaign_id == campaign_id))
     tx.execute(delete(MonitoringSnapshotTable).where(MonitoringSnapshotTable.campaign_id == campaign_id))

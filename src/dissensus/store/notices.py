@@ -37,6 +37,7 @@ class NoticeRow:
     kind: Literal["help", "illegal"]
     text: str
     item: str | None  # Name of the item, if the notice is about one
+    position: int | None  # Zero-based, of the item
     withheld: bool | None  # True if the item is withheld from everybody, None without an item
     at: datetime
 
@@ -63,7 +64,7 @@ def count_open_notices(tx: Connection, campaign_id: str) -> int:
 def _select_open(campaign_id: str) -> Select[*tuple[Any, ...]]:
     return (
         select(NoticeTable.id, NoticeTable.kind, NoticeTable.text, NoticeTable.at)
-        .add_columns(ItemTable.name.label("item"), ItemTable.withheld)
+        .add_columns(ItemTable.name.label("item"), ItemTable.position, ItemTable.withheld)
         .join(RaterTable, RaterTable.id == NoticeTable.rater_id)
         .outerjoin(AssignmentTable, AssignmentTable.id == NoticeTable.assignment_id)
         .outerjoin(ItemTable, ItemTable.id == AssignmentTable.item_id)

@@ -1,15 +1,22 @@
 """Counts of a campaign and of the platform."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from datetime import datetime
+from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
+from sqlalchemy.orm import aliased
 
+from dissensus.campaign.item_filter import ItemCursor, ItemFilter
+from dissensus.pipeline.monitor import WITHIN
+from dissensus.schema.records.item import Item
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.assignments import AssignmentState, AssignmentTable
 from dissensus.store.chats import ChatExchangeTable, ChatTable
-from dissensus.store.items import ItemTable
+from dissensus.store.items import ItemTable, to_item
+from dissensus.store.monitoring import ItemSummaryTable
+from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import InvitationTable, RaterState, RaterTable
 
 RATER_STATES: tuple[RaterState, ...] = get_args(RaterState)
@@ -134,3 +141,193 @@ def list_raters_after(tx: Connection, campaign_id: str, *, after: int, most: int
         .order_by(RaterTable.number)
     )
     return tuple(RaterSummary(**row._mapping) for row in tx.execute(query.limit(most)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedItem:
+    """An item in a list, with the answers to one question."""
+
+    position: int  # Zero-based
+    name: str
+    text: str  # Of the first turn
+    withheld: bool
+    counts: tuple[int, ...]  # Empty without ratings
+    disagreement: float | None  # Within all raters
+    distance: float | None  # What the list is sorted by; None in the order of positions
+    n_skipped: int = 0
+    n_reports: int = 0
+
+
+def list_items_after(
+    tx: Connection,
+    campaign_id: str,
+    item_filter: ItemFilter,
+    *,
+    after: ItemCursor | None = None,
+    backwards: bool = False,
+    most: int,
+) -> tuple[ListedItem, ...]:
+    """Return items in the order of a filter after one of them, or backwards before it."""
+    within, ranked = aliased(ItemSummaryTable), aliased(ItemSummaryTable)
+    columns = (ItemTable.position, ItemTable.name, ItemTable.withheld, within.counts, within.disagreement)
+    first_text = ItemTable.content["turns"][0]["text"].as_string().label("text")
+    by_rank = item_filter.axis is not None
+    sort_value = ranked.disagreement
+    query = (
+        select(ItemTable.id, *columns, first_text)
+        .where(ItemTable.campaign_id == campaign_id, *_filter_items(tx, item_filter, within))
+        .outerjoin(within, _is_summary(within, item_filter.question, WITHIN))
+    )
+    if by_rank:
+        query = query.add_columns(sort_value.label("distance")).where(sort_value.is_not(None))
+        query = query.join(ranked, _is_summary(ranked, item_filter.question, item_filter.axis))
+    if after is not None:
+        query = query.where(_is_after(sort_value if by_rank else None, after, backwards=backwards))
+    order: list[ColumnElement[Any]] = [ItemTable.position.desc() if backwards else ItemTable.position.asc()]
+    if by_rank:
+        order.insert(0, sort_value.asc() if backwards else sort_value.desc())
+    rows = tx.execute(query.order_by(*order).limit(most)).all()
+    skipped, reports = _count_flags(tx, [row.id for row in rows])
+    return tuple(_to_listed_item(row, skipped, reports) for row in rows)
+
+
+def _is_summary(table: Any, question: str | None, axis: str | None) -> ColumnElement[bool]:
+    return and_(
+        table.campaign_id == ItemTable.campaign_id,
+        table.position == ItemTable.position,
+        table.question == question,
+        table.axis == axis,
+    )
+
+
+def _is_after(sort_value: Any, after: ItemCursor, *, backwards: bool) -> ColumnElement[bool]:
+    value, position = after
+    beyond = ItemTable.position < position if backwards else ItemTable.position > position
+    if sort_value is None:
+        return beyond
+    further = sort_value > value if backwards else sort_value < value
+    return or_(further, (sort_value == value) & beyond)
+
+
+def _filter_items(tx: Connection, item_filter: ItemFilter, within: Any) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if item_filter.search:
+        named = ItemTable.name.icontains(item_filter.search, autoescape=True)
+        conditions.append(or_(named, _has_turn(tx, item_filter.search)))
+    if item_filter.attribute:
+        attribute = ItemTable.content["attributes"][item_filter.attribute].as_string()
+        conditions.append(attribute == item_filter.value)
+    if item_filter.answer is not None:
+        conditions.append(within.counts[item_filter.answer].as_integer() > 0)
+    if item_filter.flag == "withheld":
+        conditions.append(ItemTable.withheld.is_(True))
+    elif item_filter.flag == "reported":
+        conditions.append(ItemTable.id.in_(_select_reported(AssignmentTable.item_id)))
+    elif item_filter.flag == "skipped":
+        conditions.append(_select_skipped(AssignmentTable.id).where(AssignmentTable.item_id == ItemTable.id).exists())
+    return conditions
+
+
+def _has_turn(tx: Connection, text: str) -> ColumnElement[bool]:
+    """Return the condition that a turn of an item contains a text."""
+    turns = ItemTable.content["turns"]
+    if tx.dialect.name == "sqlite":
+        rows = func.json_each(ItemTable.content, "$.turns").table_valued("value").alias("turn")
+        turn_text: Any = func.json_extract(rows.c.value, "$.text")
+    else:
+        rows = func.jsonb_array_elements(turns).table_valued("value").alias("turn")
+        turn_text = func.jsonb_extract_path_text(rows.c.value, "text")
+    return select(1).select_from(rows).where(turn_text.icontains(text, autoescape=True)).correlate(ItemTable).exists()
+
+
+def _select_reported(*columns: Any) -> Select[Any]:
+    return (
+        select(*columns)
+        .select_from(NoticeTable)
+        .join(AssignmentTable, AssignmentTable.id == NoticeTable.assignment_id)
+        .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
+        .where(NoticeTable.kind == "illegal", ~RaterTable.rehearsal)
+    )
+
+
+def _select_skipped(*columns: Any) -> Select[Any]:
+    return (
+        select(*columns)
+        .select_from(AssignmentTable)
+        .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
+        .where(AssignmentTable.state == "skipped", ~RaterTable.rehearsal)
+    )
+
+
+def _count_flags(tx: Connection, item_ids: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the number of skips and of reports by item."""
+    listed, columns = AssignmentTable.item_id.in_(item_ids), (AssignmentTable.item_id, func.count())
+    queries = (
+        query.where(listed).group_by(AssignmentTable.item_id)
+        for query in (_select_skipped(*columns), _select_reported(*columns))
+    )
+    skipped, reported = (tx.execute(query).all() for query in queries)
+    return dict(skipped), dict(reported)
+
+
+def _to_listed_item(row: Any, skipped: Mapping[str, int], reports: Mapping[str, int]) -> ListedItem:
+    return ListedItem(
+        position=row.position,
+        name=row.name,
+        text=row.text or "",
+        withheld=row.withheld,
+        counts=tuple(row.counts or ()),
+        disagreement=row.disagreement,
+        distance=getattr(row, "distance", None),
+        n_skipped=skipped.get(row.id, 0),
+        n_reports=reports.get(row.id, 0),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemReport:
+    """A report of an item, open or settled."""
+
+    id: str
+    text: str
+    at: datetime
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemDetail:
+    """One item with what became of it."""
+
+    position: int  # Zero-based
+    item: Item
+    withheld: bool
+    n_skipped: int
+    reports: tuple[ItemReport, ...]  # Earliest first
+    assignment_ids: tuple[str, ...]  # Finished ones
+
+
+def find_item_detail(tx: Connection, campaign_id: str, position: int) -> ItemDetail | None:
+    """Return the item at a position of a campaign, or None."""
+    at_position = (ItemTable.campaign_id == campaign_id) & (ItemTable.position == position)
+    row = tx.execute(select(ItemTable).where(at_position)).one_or_none()
+    if row is None:
+        return None
+    owned = AssignmentTable.item_id == row.id
+    finished = select(AssignmentTable.id).where(owned, AssignmentTable.state == "done").order_by(AssignmentTable.id)
+    columns = (NoticeTable.id, NoticeTable.text, NoticeTable.at, NoticeTable.settled_at)
+    reports = tx.execute(_select_reported(*columns).where(owned).order_by(NoticeTable.id))
+    return ItemDetail(
+        position=position,
+        item=to_item(row.name, row.content),
+        withheld=row.withheld,
+        n_skipped=tx.scalar(_select_skipped(func.count()).where(owned)) or 0,
+        reports=tuple(ItemReport(**report._mapping) for report in reports),
+        assignment_ids=tuple(tx.scalars(finished)),
+    )
+
+
+def list_attribute_names(tx: Connection, campaign_id: str, *, most: int) -> tuple[str, ...]:
+    """Return the names of the attributes of the first items of a campaign."""
+    query = select(ItemTable.content["attributes"]).where(ItemTable.campaign_id == campaign_id)
+    attributes = tx.scalars(query.order_by(ItemTable.position).limit(most))
+    return tuple(dict.fromkeys(name for names in attributes for name in names))

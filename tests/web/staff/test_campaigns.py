@@ -119,7 +119,7 @@ def test_campaigns_of_others_are_not_found(house: House) -> None:
         "items/remove": {},
         "dry-run": {"raters": "1", "seed": "0"},
     }
-    assert browser.get("/campaigns/pilot/items").status_code == 404
+    assert browser.get("/campaigns/pilot/items/add").status_code == 404
     assert browser.get("/campaigns/pilot/items/remove").status_code == 404
     for action, data in posts.items():
         assert send(browser, f"/campaigns/pilot/{action}", **data).status_code in (403, 404)

@@ -52,7 +52,7 @@ def test_all_text_of_a_form_is_limited(house: House) -> None:
 def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) -> None:
     create_draft(house)
     browser = house.owner()
-    assert "/campaigns/pilot/items" in browser.get("/campaigns/pilot").text
+    assert "/campaigns/pilot/items/add" in browser.get("/campaigns/pilot").text
     understood = send(browser, "/campaigns/pilot/items", pasted=PASTED, action="check")
     assert understood.status_code == 200
     assert "2 items" in understood.text
@@ -71,7 +71,7 @@ def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) 
 def test_an_uploaded_item_file_is_kept_between_pages(house: House) -> None:
     create_draft(house)
     browser = house.owner()
-    token = token_of(browser.get("/campaigns/pilot/items"))
+    token = token_of(browser.get("/campaigns/pilot/items/add"))
     row = {"item_id": "new", "context": "USER: Hi\n", "response": "Answer\r\n<b>é\u202e", "harm_type": "x"}
     files = {"items_file": ("items.jsonl", json.dumps(row).encode())}
     understood = browser.post("/campaigns/pilot/items", data={"form_token": token, "do": "check"}, files=files)
@@ -132,9 +132,9 @@ def test_items_of_an_open_campaign_cannot_be_changed(house: House) -> None:
     create_draft(house)
     browser = house.owner()
     send(browser, "/campaigns/pilot/state", state="open")
-    assert "/campaigns/pilot/items" not in browser.get("/campaigns/pilot").text
+    assert "/campaigns/pilot/items/add" not in browser.get("/campaigns/pilot").text
     answers = [
-        browser.get("/campaigns/pilot/items"),
+        browser.get("/campaigns/pilot/items/add"),
         browser.get("/campaigns/pilot/items/remove"),
         send(browser, "/campaigns/pilot/items", pasted=PASTED, action="add"),
         send(browser, "/campaigns/pilot/items/remove"),

@@ -1,6 +1,14 @@
 """Monitoring: figures of a campaign while ratings come in."""
 
 from dissensus.pipeline.monitor.computation import MonitoredRater, compute_figures
+from dissensus.pipeline.monitor.items import (
+    WITHIN,
+    GroupAnswers,
+    ItemSummary,
+    QuestionAnswers,
+    summarise_items,
+    tabulate_item,
+)
 from dissensus.pipeline.monitor.pace import Forecast, count_missing, forecast
 from dissensus.pipeline.monitor.results import (
     CELL,
@@ -16,20 +24,26 @@ from dissensus.pipeline.monitor.suppression import suppress_figures
 
 __all__ = [
     "CELL",
+    "WITHIN",
     "CampaignFigures",
     "FinishedRating",
     "FlaggedRater",
     "Forecast",
+    "GroupAnswers",
     "GroupFigures",
+    "ItemSummary",
     "MonitorState",
     "MonitoredRater",
     "PoolAgreement",
     "Quartiles",
+    "QuestionAnswers",
     "QuestionScales",
     "TimeBucket",
     "compute_figures",
     "count_missing",
     "forecast",
     "read_scales",
+    "summarise_items",
     "suppress_figures",
+    "tabulate_item",
 ]

@@ -59,7 +59,7 @@ def compute_figures(
     pool = _compute_groups(ratings, "", [""], np.zeros(len(ratings.people), np.int32), replicates)[0]
     groups: list[GroupFigures] = []
     for axis, values in axes.items():
-        names, codes = _code_groups(ratings.people, axis, values)
+        names, codes = code_groups(ratings.people, axis, values)
         groups += _compute_groups(ratings, axis, names, codes, replicates)
     return CampaignFigures(
         scales=state.scales.all,
@@ -108,7 +108,7 @@ class _Ratings:
         return Design(*codes, self.n_items, len(self.people), len(self.scales[self.primary_question]))
 
 
-def _code_groups(
+def code_groups(
     people: Sequence[MonitoredRater], axis: str, values: Sequence[str]
 ) -> tuple[list[str], npt.NDArray[np.int32]]:
     """Return the nonempty groups of an axis and the code of each rater's group."""
@@ -268,8 +268,7 @@ def _list_flagged(ratings: _Ratings, axes: Mapping[str, Sequence[str]], criteria
         return ()
     pool = plurality_agreement(design)
     by_axis = {
-        axis: plurality_agreement(design, _code_groups(ratings.people, axis, groups)[1])
-        for axis, groups in axes.items()
+        axis: plurality_agreement(design, code_groups(ratings.people, axis, groups)[1]) for axis, groups in axes.items()
     }
     scale = ratings.scales[str(ratings.primary_question)]
     n_ratings = np.bincount(ratings.raters, minlength=n)

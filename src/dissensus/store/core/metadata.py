@@ -13,6 +13,7 @@
               ├─ screen_out                ├─ notice   payment   flag_decision
               ├─ monitoring_snapshot       │
               ├─ published_figures         │
+              ├─ item_summary              │
               └─ seat ─────────────────────┼─ chat ── chat_exchange ─┬─ chat_candidate
                                            │                         └─ chat_pick
               session (of a rater or of staff)   event   event_chain   lease   webhook

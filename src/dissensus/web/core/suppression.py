@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dissensus.stats.suppression import MIN_CELL
+from dissensus.workflows.campaign.items import ItemListing, ItemView
 from dissensus.workflows.campaign.monitoring import MonitoringView
 from dissensus.workflows.campaign.overview import CampaignListEntry, CampaignOverview
 
 if TYPE_CHECKING:
-    from dissensus.store.overview import CampaignNumbers
+    from dissensus.store.overview import CampaignNumbers, ListedItem
 
 
 def visible_rater_count(numbers: "CampaignNumbers", permissions: frozenset[str]) -> int | None:
@@ -60,3 +61,15 @@ def restrict_monitoring(view: MonitoringView, permissions: frozenset[str]) -> Mo
 def _without_flags(view: MonitoringView) -> MonitoringView:
     snapshot = view.snapshot and replace(view.snapshot, figures=replace(view.snapshot.figures, flagged=()))
     return replace(view, snapshot=snapshot, decisions={})
+
+
+def restrict_items(listing: ItemListing, rows: tuple["ListedItem", ...], permissions: frozenset[str]) -> ItemListing:
+    """Return a list of items with these rows, without reports for those who may not read them."""
+    if "notices" not in permissions:
+        rows = tuple(replace(row, n_reports=0) for row in rows)
+    return replace(listing, items=rows)
+
+
+def restrict_item(view: ItemView, permissions: frozenset[str]) -> ItemView:
+    """Return an item without reports for those who may not read them."""
+    return view if "notices" in permissions else replace(view, detail=replace(view.detail, reports=()))

@@ -56,7 +56,7 @@ class RemoveItemsPage(StaffPage):
     n_rehearsals: int
 
 
-@router.get("/campaigns/{name}/items")
+@router.get("/campaigns/{name}/items/add")
 def show_form(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name) -> Response:
     """Show the form for more items."""
     campaigns.load_draft_definition(site.platform, name, staff_id=caller.staff.id)

@@ -6,8 +6,10 @@ from typing import Annotated, ClassVar
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import RedirectResponse, Response
 
+from dissensus.web.core.forms import parse_whole_number
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
+from dissensus.web.staff.items import MAX_ITEM_NUMBER
 from dissensus.web.staff.pay import Number
 from dissensus.workflows.campaign import notices
 from dissensus.workflows.campaign.notices import NoticeQueue
@@ -44,4 +46,7 @@ def settle_notice(site: SiteOf, caller: Authorized, name: Name, form: StaffForm)
     notices.settle_notice(
         site.platform, name, notice_id, show_again=show_again, staff_id=caller.staff.id, now=site.clock()
     )
+    if item := form.get("item"):
+        number = parse_whole_number(str(item), "of an item", 1, MAX_ITEM_NUMBER)
+        return RedirectResponse(f"/campaigns/{name}/items/{number}", SEE_OTHER)
     return RedirectResponse(f"/campaigns/{name}{'/notices' if form.get('page') else ''}", SEE_OTHER)

@@ -1,6 +1,6 @@
 """Compute and show monitoring snapshots of running campaigns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,12 +10,14 @@ from dissensus.pipeline.monitor import (
     CELL,
     CampaignFigures,
     Forecast,
+    ItemSummary,
     MonitoredRater,
     MonitorState,
     compute_figures,
     count_missing,
     forecast,
     read_scales,
+    summarise_items,
     suppress_figures,
 )
 from dissensus.schema.campaign.definition import Campaign
@@ -86,8 +88,10 @@ def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: 
         snapshot = MonitoringSnapshot(
             figures=_compute_figures(entry), through=entry.through, updated_at=now, read_at=now
         )
+        summaries = list(_summarise_items(entry))
         with platform.database.writing() as tx:
             store.set_snapshot(tx, campaign_row.id, snapshot)
+            store.replace_item_summaries(tx, campaign_row.id, summaries)
     if campaign_row.state == "closed":
         _publish_figures(platform, campaign_row, entry, now)
     cache.campaigns[campaign_row.id] = entry
@@ -122,7 +126,7 @@ def _read_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCa
     purposes = [purpose.name for purpose in entry.campaign.consent.purposes if purpose.required]
     axes = monitoring_axes(entry.campaign)
     participants = store.list_participants(tx, campaign_row.id, purposes)
-    raters = {participant.rater_id: _to_monitored_rater(participant, axes) for participant in participants}
+    raters = {participant.rater_id: to_monitored_rater(participant, axes) for participant in participants}
     through = overview.find_last_save_number(tx)
     saves = store.load_assignments_saved_since(tx, campaign_row.id, entry.through or through)
     assignment_ids = {assignment_id for number, assignment_id in saves.items() if number not in entry.save_numbers}
@@ -155,7 +159,8 @@ def monitoring_axes(campaign: Campaign) -> dict[str, tuple[str, ...]]:
     return axes if campaign.quota is None else {CELL: tuple(campaign.quota.targets), **axes}
 
 
-def _to_monitored_rater(participant: Participant, axes: Mapping[str, object]) -> MonitoredRater:
+def to_monitored_rater(participant: Participant, axes: Mapping[str, object]) -> MonitoredRater:
+    """Return a participant with their groups."""
     groups = {axis: value for axis in axes if isinstance(value := participant.content.get(axis), str)}
     if participant.cell is not None and CELL in axes:
         groups[CELL] = participant.cell
@@ -164,6 +169,11 @@ def _to_monitored_rater(participant: Participant, axes: Mapping[str, object]) ->
 
 def _compute_figures(entry: _CampaignCache) -> CampaignFigures:
     return compute_figures(entry.state, list(entry.raters.values()), entry.items, monitoring_axes(entry.campaign))
+
+
+def _summarise_items(entry: _CampaignCache) -> Iterator[ItemSummary]:
+    raters = list(entry.raters.values())
+    return summarise_items(entry.state, raters, list(entry.items), monitoring_axes(entry.campaign))
 
 
 def load_monitoring(platform: Platform, name: str, *, staff_id: str, now: datetime) -> MonitoringView:

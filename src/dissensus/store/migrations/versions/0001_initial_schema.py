@@ -272,6 +272,23 @@ def upgrade() -> None:
     )
     op.create_index("ix_member_staff_id", "member", ["staff_id"], unique=False)
     op.create_table(
+        "item_summary",
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("question", sa.String(), nullable=False),
+        sa.Column("axis", sa.String(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("counts", DOCUMENT, nullable=False),
+        sa.Column("disagreement", sa.Double(), nullable=True),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_item_summary_campaign_id"),
+        sa.PrimaryKeyConstraint("campaign_id", "question", "axis", "position", name="pk_item_summary"),
+    )
+    op.create_index(
+        "ix_item_summary_disagreement",
+        "item_summary",
+        ["campaign_id", "question", "axis", "disagreement", "position"],
+        unique=False,
+    )
+    op.create_table(
         "monitoring_snapshot",
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("content", sa.String(), nullable=False),

@@ -1,0 +1,24 @@
+"""Order and filters of a list of items, and a place in it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+ItemFlag = Literal["reported", "withheld", "skipped"]
+"""Filters of items by what raters did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFilter:
+    """Order and filters of a list of items."""
+
+    question: str | None = None  # Question whose answers are counted
+    axis: str | None = None  # By disagreement: empty within all raters, or between groups of an axis; None by position
+    search: str = ""  # Part of the id or of a turn
+    attribute: str = ""
+    value: str = ""  # Value of the attribute
+    answer: int | None = None  # Index on the scale of an answer that somebody gave
+    flag: ItemFlag | None = None
+
+
+ItemCursor = tuple[float | None, int]
+"""Sorting value, None in the order of positions, and position of an item."""

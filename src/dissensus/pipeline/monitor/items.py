@@ -1,0 +1,165 @@
+"""Disagreement about each item: within all raters, and between the groups of an axis."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.pipeline.monitor.computation import Codes, MonitoredRater, code_groups
+from dissensus.pipeline.monitor.state import FinishedRating, MonitorState, QuestionScales
+from dissensus.stats.groups.estimates import group_distance
+from dissensus.stats.suppression import MIN_CELL, select_publishable_groups
+
+WITHIN = ""
+"""Axis of the disagreement within all raters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemSummary:
+    """Answers to one question about one item, and their disagreement."""
+
+    question: str
+    axis: str  # `WITHIN`, or the axis whose groups are compared
+    position: int
+    counts: tuple[int, ...]  # Answers of all raters, in the order of the scale
+    disagreement: float | None  # None where fewer than two raters answered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupAnswers:
+    """Answers of a group to a question about one item; None where they are suppressed."""
+
+    axis: str
+    group: str
+    counts: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswers:
+    """Answers of all raters to a question about one item, and those of groups."""
+
+    question: str
+    scale: tuple[str, ...]
+    counts: tuple[int, ...]
+    disagreement: float | None
+    groups: tuple[GroupAnswers, ...]
+
+
+def summarise_items(
+    state: MonitorState, raters: Sequence[MonitoredRater], items: Sequence[str], axes: Mapping[str, Sequence[str]]
+) -> Iterator[ItemSummary]:
+    """Yield the summaries of all items that were rated, by question and axis.
+
+    Within all raters, disagreement is one minus pairwise agreement. Between groups it is the largest group distance
+    of two groups whose answers can be published; items with fewer such groups have none.
+    """
+    item_codes, rater_codes = state.items(items), state.raters([rater.rater_id for rater in raters])
+    for question, scale in state.scales.all.items():
+        answers = state.answers(question)
+        counted = (item_codes >= 0) & (rater_codes >= 0) & (answers >= 0)
+        cells = (item_codes[counted], rater_codes[counted], answers[counted])
+        counts = _count_pairs(cells[0], cells[2], len(items), len(scale))
+        rated = np.flatnonzero(counts.sum(axis=1))
+        of_item = {int(position): tuple(counts[position].tolist()) for position in rated}
+        for position, answered in of_item.items():
+            yield ItemSummary(
+                question=question,
+                axis=WITHIN,
+                position=position,
+                counts=answered,
+                disagreement=measure_disagreement(answered),
+            )
+        for axis, values in axes.items():
+            names, groups = code_groups(raters, axis, values)
+            for position, distance in _measure_distances(cells, groups, (len(items), len(names), len(scale))):
+                yield ItemSummary(
+                    question=question, axis=axis, position=position, counts=of_item[position], disagreement=distance
+                )
+
+
+def measure_disagreement(counts: Sequence[int]) -> float | None:
+    """Return the share of pairs of raters who answered differently, None with fewer than two raters.
+
+    Examples
+    --------
+    >>> measure_disagreement([2, 2]), measure_disagreement([3, 0]), measure_disagreement([1, 0])
+    (0.6666666666666666, 0.0, None)
+    """
+    n = sum(counts)
+    return None if n < 2 else (n * n - sum(k * k for k in counts)) / (n * (n - 1))
+
+
+def _count_pairs(rows: Codes, columns: Codes, n_rows: int, n_columns: int) -> npt.NDArray[np.int64]:
+    flat = np.bincount(rows * n_columns + columns, minlength=n_rows * n_columns)
+    return flat.reshape(n_rows, n_columns)
+
+
+def _measure_distances(
+    cells: tuple[Codes, Codes, Codes], groups: Codes, shape: tuple[int, int, int]
+) -> Iterator[tuple[int, float]]:
+    """Yield the position and distance of items with at least two publishable groups."""
+    n_items, n_groups, _ = shape
+    items, raters, answers = cells
+    if n_groups < 2 or not items.size:
+        return
+    group_of = groups[raters]
+    known = group_of >= 0
+    sizes = _count_pairs(items[known], group_of[known], n_items, n_groups)
+    candidates = (sizes >= MIN_CELL).sum(axis=1) >= 2
+    order = np.argsort(items, kind="stable")
+    order = order[candidates[items[order]]]
+    starts = np.flatnonzero(np.diff(items[order], prepend=-1))
+    for rows in np.split(order, starts[1:]) if order.size else ():
+        selected = np.flatnonzero(select_publishable_groups(group_of[rows][None])[0])
+        if selected.size >= 2:
+            counts = _count_pairs(group_of[rows][group_of[rows] >= 0], answers[rows][group_of[rows] >= 0], *shape[1:])
+            pairs = combinations(counts[selected], 2)
+            yield int(items[rows[0]]), max(float(group_distance(a[None], b[None])) for a, b in pairs)
+
+
+def tabulate_item(
+    scales: QuestionScales,
+    ratings: Sequence[FinishedRating],
+    raters: Sequence[MonitoredRater],
+    axes: Mapping[str, Sequence[str]],
+) -> tuple[QuestionAnswers, ...]:
+    """Return the answers to each question about one item, with groups of few raters suppressed."""
+    state = MonitorState(scales)
+    state.add(ratings)
+    rater_codes = state.raters([rater.rater_id for rater in raters])
+    axis_groups = [(axis, *code_groups(raters, axis, values)) for axis, values in axes.items()]
+    return tuple(
+        _tabulate_question(question, scale, rater_codes, state.answers(question), axis_groups)
+        for question, scale in scales.all.items()
+    )
+
+
+def _tabulate_question(
+    question: str,
+    scale: tuple[str, ...],
+    raters: Codes,
+    answers: Codes,
+    axis_groups: Sequence[tuple[str, Sequence[str], Codes]],
+) -> QuestionAnswers:
+    answered = (raters >= 0) & (answers >= 0)
+    raters, answers = raters[answered], answers[answered]
+    counts = tuple(np.bincount(answers, minlength=len(scale)).tolist())
+    groups: list[GroupAnswers] = []
+    if axis_groups and raters.size:
+        codes = np.stack([group_of[raters] for _, _, group_of in axis_groups])
+        publishable = select_publishable_groups(codes)
+        for (axis, names, _), of_axis, visible in zip(axis_groups, codes, publishable, strict=True):
+            for code, group in enumerate(names):
+                if (of_axis == code).any():
+                    part = np.bincount(answers[of_axis == code], minlength=len(scale))
+                    shown = tuple(part.tolist()) if visible[code] else None
+                    groups.append(GroupAnswers(axis=axis, group=group, counts=shown))
+    return QuestionAnswers(
+        question=question,
+        scale=scale,
+        counts=counts,
+        disagreement=measure_disagreement(counts),
+        groups=tuple(groups),
+    )

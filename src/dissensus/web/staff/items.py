@@ -1,0 +1,165 @@
+"""Item pages: items sorted by disagreement, and the answers about one item."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Path, Query
+from fastapi.responses import Response
+
+from dissensus.campaign.item_filter import ItemCursor, ItemFilter, ItemFlag
+from dissensus.errors import InvalidInput, NotAllowed
+from dissensus.pipeline.monitor import WITHIN
+from dissensus.schema.hints import format_value
+from dissensus.web.core.responses import page
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest, log_access
+from dissensus.web.core.suppression import restrict_item, restrict_items
+from dissensus.workflows.campaign import items
+from dissensus.workflows.campaign.items import ItemListing, ItemView
+
+if TYPE_CHECKING:
+    from dissensus.store.overview import ListedItem
+
+
+router = APIRouter()
+
+Authorized = Annotated[StaffRequest, Depends(Require("small-numbers"))]
+Text = Annotated[str, Query(max_length=200)]
+PAGE_SIZE: Final = 50
+BY_POSITION: Final = "position"
+MAX_ITEM_NUMBER: Final = 1_000_000_000
+ItemNumber = Annotated[int, Path(ge=1, le=MAX_ITEM_NUMBER)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemQuery:
+    """Order and filters of the list in the address of a page, as typed."""
+
+    question: str = ""
+    sort: str = ""  # Empty for disagreement within all raters, `BY_POSITION`, or an axis
+    search: str = ""
+    attribute: str = ""
+    value: str = ""
+    answer: str = ""  # Index on the scale
+    flag: str = ""
+
+    def to_filter(self) -> ItemFilter:
+        """Return the filter, or raise `InvalidInput`."""
+        flags: dict[str, ItemFlag] = {"reported": "reported", "withheld": "withheld", "skipped": "skipped"}
+        if self.flag and self.flag not in flags:
+            raise InvalidInput(f"{format_value(self.flag)} is not a filter. Choose reported, withheld or skipped.")
+        if self.answer and not (self.answer.isdecimal() and len(self.answer) < 4):
+            raise InvalidInput(f"{format_value(self.answer)} is not the number of an answer. Choose one of the list.")
+        return ItemFilter(
+            question=self.question or None,
+            axis=None if self.sort == BY_POSITION else self.sort or WITHIN,
+            search=self.search.strip(),
+            attribute=self.attribute,
+            value=self.value.strip(),
+            answer=int(self.answer) if self.answer else None,
+            flag=flags.get(self.flag),
+        )
+
+    @property
+    def address(self) -> str:
+        """Query string of the list without a cursor; empty for the usual list."""
+        fields = {name: getattr(self, name) for name in ItemQuery.__slots__}
+        return urlencode({name: value for name, value in fields.items() if value})
+
+
+def read_query(
+    question: Text = "",
+    sort: Text = "",
+    search: Text = "",
+    attribute: Text = "",
+    value: Text = "",
+    answer: Text = "",
+    flag: Text = "",
+) -> ItemQuery:
+    """Return the order and filters of a request."""
+    return ItemQuery(
+        question=question, sort=sort, search=search, attribute=attribute, value=value, answer=answer, flag=flag
+    )
+
+
+ItemQueryOf = Annotated[ItemQuery, Depends(read_query)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemsPage(StaffPage):
+    """A page of the list of items."""
+
+    template: ClassVar[str] = "staff/items.html"
+
+    name: str
+    query: ItemQuery
+    listing: ItemListing
+    next_cursor: str | None
+    is_first: bool
+    permissions: frozenset[str]
+
+    def plurality(self, item: "ListedItem") -> str:
+        """Return the most frequent answers, in the order of the scale."""
+        most = max(item.counts, default=0)
+        return " / ".join(answer for answer, n in zip(self.listing.scale, item.counts, strict=False) if n == most and n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemPage(StaffPage):
+    """One item."""
+
+    template: ClassVar[str] = "staff/items-detail.html"
+
+    name: str
+    query: ItemQuery
+    view: ItemView
+
+
+@router.get("/campaigns/{name}/items")
+def show_items(
+    site: SiteOf, caller: Authorized, name: Name, query: ItemQueryOf, after: Annotated[str, Query(max_length=60)] = ""
+) -> Response:
+    """Show a page of the list of items, by default the most divided first."""
+    item_filter = query.to_filter()
+    if item_filter.flag == "reported" and "notices" not in caller.permissions:
+        raise NotAllowed("Only an owner of the campaign sees which items were reported.")
+    cursor = _read_cursor(after, by_rank=item_filter.axis is not None)
+    listing = items.list_items(
+        site.platform, name, item_filter, after=cursor, staff_id=caller.staff.id, most=PAGE_SIZE + 1
+    )
+    rows = listing.items[:PAGE_SIZE]
+    context = caller.page(
+        ItemsPage,
+        name=name,
+        query=query,
+        listing=restrict_items(listing, rows, caller.permissions),
+        next_cursor=_format_cursor(rows[-1]) if len(listing.items) > PAGE_SIZE else None,
+        is_first=cursor is None,
+        permissions=caller.permissions,
+    )
+    return page(site, context)
+
+
+def _format_cursor(item: "ListedItem") -> str:
+    return f"{'' if item.distance is None else item.distance!r}~{item.position}"
+
+
+def _read_cursor(after: str, *, by_rank: bool) -> ItemCursor | None:
+    """Return the place after which a page begins, None for the first page."""
+    if not after:
+        return None
+    value, _, position = after.partition("~")
+    try:
+        return (float(value) if by_rank else None), int(position)
+    except ValueError:
+        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.") from None
+
+
+@router.get("/campaigns/{name}/items/{number}")
+def show_item(site: SiteOf, caller: Authorized, name: Name, number: ItemNumber, query: ItemQueryOf) -> Response:
+    """Show one item with the answers about it."""
+    view = items.load_item(site.platform, name, number - 1, query.to_filter(), staff_id=caller.staff.id)
+    view = restrict_item(view, caller.permissions)
+    if view.detail.reports:
+        log_access(site, caller, name, "notices")
+    return page(site, caller.page(ItemPage, name=name, query=query, view=view))

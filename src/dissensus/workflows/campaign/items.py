@@ -1,0 +1,145 @@
+"""Items of a campaign for staff: lists sorted by disagreement, and the answers about one item."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sqlalchemy import Connection
+
+from dissensus.campaign.item_filter import ItemCursor, ItemFilter
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.pipeline.monitor import WITHIN, QuestionAnswers, QuestionScales, read_scales, tabulate_item
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.ratings.columns import GOLD
+from dissensus.store import monitoring
+from dissensus.store import overview as store
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.overview import ItemDetail, ListedItem
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.monitoring import monitoring_axes, to_monitored_rater
+from dissensus.workflows.gold.labelling import gold_columns_by_item
+from dissensus.workflows.platform.platform import Platform
+
+N_ATTRIBUTE_SAMPLE: Final = 200
+"""Items whose attributes can be filtered by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemListing:
+    """A part of the list of items, and the choices for another one."""
+
+    item_filter: ItemFilter
+    items: tuple[ListedItem, ...]
+    questions: Mapping[str, tuple[str, ...]]  # Scales by question
+    axes: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+    @property
+    def scale(self) -> tuple[str, ...]:
+        """Answers of the question, in the order of the counts."""
+        return self.questions.get(self.item_filter.question or "", ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemView:
+    """One item with the answers of raters and its neighbours in a list."""
+
+    campaign: Campaign
+    detail: ItemDetail
+    answers: tuple[QuestionAnswers, ...]
+    gold: str | None
+    previous: int | None  # Position
+    next: int | None  # Position
+
+
+def list_items(
+    platform: Platform, name: str, item_filter: ItemFilter, *, after: ItemCursor | None, staff_id: str, most: int
+) -> ItemListing:
+    """Return items in the order of a filter after one of them; without a question, of the primary one."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.load(tx, campaign_row)
+        scales, axes = read_scales(campaign.questionnaire), tuple(monitoring_axes(campaign))
+        item_filter = _check_filter(item_filter, scales, axes)
+        return ItemListing(
+            item_filter=item_filter,
+            items=store.list_items_after(tx, campaign_row.id, item_filter, after=after, most=most),
+            questions=scales.all,
+            axes=axes,
+            attributes=store.list_attribute_names(tx, campaign_row.id, most=N_ATTRIBUTE_SAMPLE),
+        )
+
+
+def _check_filter(item_filter: ItemFilter, scales: QuestionScales, axes: tuple[str, ...]) -> ItemFilter:
+    """Return the filter with its question, or raise `InvalidInput` for one that the campaign does not have."""
+    question = item_filter.question or scales.primary_question or next(iter(scales.all), None)
+    if question is not None and question not in scales.all:
+        raise InvalidInput(
+            f"{format_value(question)} is not a question with a scale. Choose one of {format_list(list(scales.all))}."
+        )
+    if item_filter.axis not in (None, WITHIN, *axes):
+        raise InvalidInput(
+            f"{format_value(item_filter.axis)} is not an axis of this campaign. "
+            + (f"Choose one of {format_list(axes)}." if axes else "It has none: it asks raters nothing about them.")
+        )
+    n_answers = len(scales.all[question]) if question is not None else 0
+    if item_filter.answer is not None and item_filter.answer >= n_answers:
+        raise InvalidInput(f"{item_filter.answer} is not the number of an answer. {question} has 0 to {n_answers - 1}.")
+    return replace(item_filter, question=question)
+
+
+def load_item(platform: Platform, name: str, position: int, item_filter: ItemFilter, *, staff_id: str) -> ItemView:
+    """Return an item with the answers of the raters who agreed to all required purposes."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.load(tx, campaign_row)
+        detail = store.find_item_detail(tx, campaign_row.id, position)
+        if detail is None:
+            raise NotFound(f"{name} has no item number {position + 1}. Open one from the list of items.")
+        item_filter = _check_filter(item_filter, read_scales(campaign.questionnaire), tuple(monitoring_axes(campaign)))
+        before, after = (
+            _find_neighbour(tx, campaign_row.id, item_filter, position, backwards=backwards)
+            for backwards in (True, False)
+        )
+        return ItemView(
+            campaign=campaign,
+            detail=detail,
+            answers=_load_answers(tx, campaign_row, campaign, detail),
+            gold=_find_gold(tx, campaign_row, campaign, detail),
+            previous=before,
+            next=after,
+        )
+
+
+def _find_neighbour(
+    tx: Connection, campaign_id: str, item_filter: ItemFilter, position: int, *, backwards: bool
+) -> int | None:
+    """Return the position of the next item in a list; None at its end, or if the item is not in it."""
+    cursor: ItemCursor = (None, position)
+    if item_filter.axis is not None:
+        value = monitoring.find_disagreement(tx, campaign_id, item_filter.question or "", item_filter.axis, position)
+        if value is None:
+            return None
+        cursor = (value, position)
+    rows = store.list_items_after(tx, campaign_id, item_filter, after=cursor, backwards=backwards, most=1)
+    return rows[0].position if rows else None
+
+
+def _load_answers(
+    tx: Connection, campaign_row: CampaignRow, campaign: Campaign, detail: ItemDetail
+) -> tuple[QuestionAnswers, ...]:
+    scales, axes = read_scales(campaign.questionnaire), monitoring_axes(campaign)
+    purposes = [purpose.name for purpose in campaign.consent.purposes if purpose.required]
+    raters = [to_monitored_rater(row, axes) for row in monitoring.list_participants(tx, campaign_row.id, purposes)]
+    ratings = list(monitoring.iterate_finished(tx, detail.assignment_ids, scales.questions))
+    return tabulate_item(scales, ratings, raters, axes)
+
+
+def _find_gold(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, detail: ItemDetail) -> str | None:
+    """Return the gold label of the file, or else that of the experts."""
+    if label := detail.item.attributes.get(GOLD):
+        return label
+    if campaign.gold is None:
+        return None
+    return gold_columns_by_item(tx, campaign, campaign_row, [detail.item.item_id])[detail.item.item_id].get(GOLD)

@@ -1,0 +1,191 @@
+"""Item pages: order by disagreement, filters, suppression, roles, and the settlement of reports."""
+
+import re
+from html import unescape
+
+import httpx
+import pytest
+from sqlalchemy import select, update
+from tests.support.campaigns import NOW
+from tests.support.monitored_campaigns import N_ITEMS, add_crowd, open_monitored_campaign, rate_items
+from tests.support.staff_browsers import House, send
+
+from dissensus.campaign.item_filter import ItemCursor, ItemFilter
+from dissensus.schema.campaign.roles import Role
+from dissensus.store import notices, overview
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.items import ItemTable
+from dissensus.store.monitoring import load_item_summaries
+from dissensus.workflows.campaign import members
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import withdrawal
+
+ITEMS = "/campaigns/pilot/items"
+
+
+@pytest.fixture
+def campaign(house: House) -> CampaignRow:
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    return open_monitored_campaign(house.platform, owner_id, replication=20)
+
+
+def refresh(house: House) -> None:
+    refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
+
+
+def member(house: House, campaign: CampaignRow, role: Role) -> httpx.Client:
+    browser = house.owner(role)
+    members.add_member(house.platform, "pilot", role, role, staff_id=campaign.staff_id, now=NOW)
+    return browser
+
+
+def read(page: httpx.Response) -> str:
+    """The text of a page, without tags."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
+
+
+def listed(page: httpx.Response) -> list[str]:
+    assert page.status_code == 200, page.text
+    return re.findall(r'<a class="item"[^>]*>\s*<strong>([^<]+)</strong>', page.text)
+
+
+def ranks(page: httpx.Response) -> list[float]:
+    return [float(value) for value in re.findall(r'<p class="rank">([-0-9.]+)', page.text)]
+
+
+def report(house: House, rater_id: str) -> str:
+    """Report the first item of a rater as illegal; return the name of the item."""
+    with house.platform.database.writing() as tx:
+        query = select(AssignmentTable.id, ItemTable.name).join(ItemTable).where(AssignmentTable.rater_id == rater_id)
+        row = tx.execute(query.order_by(AssignmentTable.position).limit(1)).one()
+        notices.add_notice(tx, rater_id, "illegal", "A <b>threat</b>.", assignment_id=row.id, now=NOW)
+    return str(row.name)
+
+
+def test_items_are_sorted_by_disagreement_and_filtered(house: House, campaign: CampaignRow) -> None:
+    add_crowd(house.platform, campaign)
+    refresh(house)
+    browser = house.owner()
+    page = browser.get(ITEMS)
+    assert len(listed(page)) == N_ITEMS
+    assert ranks(page) == sorted(ranks(page), reverse=True)
+    between = browser.get(ITEMS, params={"sort": "rater_gender"})
+    assert ranks(between) == sorted(ranks(between), reverse=True)
+    assert listed(browser.get(ITEMS, params={"sort": "position"})) == [f"item-{i}" for i in range(N_ITEMS)]
+    assert listed(browser.get(ITEMS, params={"search": "ITEM-23"})) == ["item-23"]
+    assert listed(browser.get(ITEMS, params={"search": "it is."})) == listed(page)
+    assert listed(browser.get(ITEMS, params={"search": "speaker"})) == []
+    gold = browser.get(ITEMS, params={"attribute": "safety_gold", "value": "Yes", "sort": "position"})
+    assert listed(gold) == [f"item-{i}" for i in range(2, N_ITEMS, 3)]
+    unsure = {row.position for row in summaries(house, campaign).values() if not row.axis and row.counts[1]}
+    assert set(listed(browser.get(ITEMS, params={"answer": "1"}))) == {f"item-{i}" for i in unsure}
+    for wrong in ({"question": "Q_none"}, {"sort": "moon"}, {"answer": "9"}, {"flag": "x"}, {"after": "x"}):
+        assert browser.get(ITEMS, params=wrong).status_code == 422, wrong
+
+
+def summaries(house: House, campaign: CampaignRow) -> dict[tuple[str, str, int], ItemSummary]:
+    with house.platform.database.reading() as tx:
+        return load_item_summaries(tx, campaign.id)
+
+
+def test_pages_of_a_list_are_complete_in_both_directions(house: House, campaign: CampaignRow) -> None:
+    add_crowd(house.platform, campaign)
+    refresh(house)
+    item_filter = ItemFilter(question="Q_safe", axis="")
+    with house.platform.database.reading() as tx:
+        everything = overview.list_items_after(tx, campaign.id, item_filter, most=100)
+        for backwards in (False, True):
+            ordered = everything[::-1] if backwards else everything
+            pages: list[overview.ListedItem] = []
+            after: ItemCursor | None = None
+            while rows := overview.list_items_after(
+                tx, campaign.id, item_filter, after=after, backwards=backwards, most=7
+            ):
+                pages += rows
+                after = (rows[-1].distance, rows[-1].position)
+            assert tuple(pages) == ordered
+
+
+def test_an_item_shows_answers_gold_and_neighbours(house: House, campaign: CampaignRow) -> None:
+    add_crowd(house.platform, campaign)
+    refresh(house)
+    browser = house.owner()
+    first, second = re.findall(rf'href="({ITEMS}/\d+)"', browser.get(ITEMS).text)[:2]
+    page = browser.get(first)
+    assert f'href="{second}" rel="next"' in page.text
+    assert 'rel="prev"' not in page.text
+    assert f'href="{first}" rel="prev"' in browser.get(second).text
+    text = read(page)
+    for part in ("Is it?", "Gold label", "Skipped by 0 raters", "rater_gender"):
+        assert part in text, part
+    position = int(first.split("/")[-1]) - 1
+    assert f"All raters {sum(summaries(house, campaign)['Q_safe', '', position].counts)}" in text
+    assert browser.get(f"{ITEMS}/999").status_code == 404
+
+
+def test_groups_of_few_raters_are_hidden(house: House, campaign: CampaignRow) -> None:
+    for number in range(8):
+        gender = "Woman" if number < 6 else "Man"
+        attributes = {"rater_gender": gender, "rater_age": "Prefer not to say"}
+        rate_items(house.platform, campaign, number, attributes=attributes)
+    refresh(house)
+    browser = house.owner()
+    text = read(browser.get(f"{ITEMS}/1"))
+    assert "Woman hidden: few raters" in text, "the two men would follow from all raters and the women"
+    assert "Man hidden: few raters" in text
+    assert listed(browser.get(ITEMS, params={"sort": "rater_gender"})) == []
+
+
+def test_a_report_is_settled_beside_the_text(house: House, campaign: CampaignRow) -> None:
+    careful, _ = add_crowd(house.platform, campaign)
+    name = report(house, careful)
+    browser = house.owner()
+    (path,) = set(
+        re.findall(rf'href="({ITEMS}/\d+\?sort=position)">Read the item', browser.get("/campaigns/pilot").text)
+    )
+    page = browser.get(path)
+    assert name in read(page)
+    assert "Is it?" in read(page)
+    assert "A &lt;b&gt;threat&lt;/b&gt;." in page.text
+    assert listed(browser.get(ITEMS, params={"flag": "reported", "sort": "position"})) == [name]
+    notice = re.search(r'name="notice" value="([^"]+)"', page.text)
+    number = path.split("/")[-1].split("?")[0]
+    assert notice
+    done = send(browser, "/campaigns/pilot/settle", notice=notice[1], item=number, show_again="no")
+    assert done.headers["location"] == f"{ITEMS}/{number}"
+    text = read(browser.get(f"{ITEMS}/{number}"))
+    assert "settled" in text
+    assert "The item is now withheld from everybody" in text
+    assert listed(browser.get(ITEMS, params={"flag": "withheld", "sort": "position"})) == [name]
+
+
+def test_roles_see_what_they_may(house: House, campaign: CampaignRow) -> None:
+    careful, _ = add_crowd(house.platform, campaign)
+    report(house, careful)
+    with house.platform.database.writing() as tx:
+        tx.execute(update(AssignmentTable).where(AssignmentTable.rater_id == careful).values(state="skipped"))
+    refresh(house)
+    analyst = member(house, campaign, "analyst")
+    assert len(listed(analyst.get(ITEMS, params={"flag": "skipped"}))) == N_ITEMS
+    assert "reported 1" not in read(analyst.get(ITEMS))
+    assert analyst.get(ITEMS, params={"flag": "reported"}).status_code == 403
+    for number in range(1, N_ITEMS + 1):
+        if "threat" in (page := analyst.get(f"{ITEMS}/{number}")).text or "settle" in page.text:
+            raise AssertionError(page.text)
+    for role in ("observer", "expert", "reviewer"):
+        browser = member(house, campaign, role)
+        assert browser.get(ITEMS).status_code == 403
+        assert browser.get(f"{ITEMS}/1").status_code == 403
+
+
+def test_a_withdrawal_deletes_summaries_until_the_next_refresh(house: House, campaign: CampaignRow) -> None:
+    careful, _ = add_crowd(house.platform, campaign)
+    refresh(house)
+    before = summaries(house, campaign)
+    withdrawal.withdraw_rater(house.platform, careful, now=house.live.clock())
+    assert summaries(house, campaign) == {}
+    refresh(house)
+    after = summaries(house, campaign)
+    assert sum(before["Q_safe", "", 0].counts) == sum(after["Q_safe", "", 0].counts) + 1
