@@ -118,7 +118,7 @@ def test_an_item_shows_answers_gold_and_neighbours(house: House, campaign: Campa
     assert 'rel="prev"' not in page.text
     assert f'href="{first}" rel="prev"' in browser.get(second).text
     text = read(page)
-    for part in ("Is it?", "Gold label", "Skipped by 0 raters", "rater_gender"):
+    for part in ("Is it?", "safety_gold", "Skipped by 0 raters", "rater_gender"):
         assert part in text, part
     position = int(first.split("/")[-1]) - 1
     assert f"All raters {sum(summaries(house, campaign)['Q_safe', '', position].counts)}" in text
