@@ -153,7 +153,7 @@ class ListedItem:
     withheld: bool
     counts: tuple[int, ...]  # Empty without ratings
     disagreement: float | None  # Within all raters
-    distance: float | None  # What the list is sorted by; None in the order of positions
+    distance: float | None  # Sorting value; None in the order of positions
     n_skipped: int = 0
     n_reports: int = 0
 

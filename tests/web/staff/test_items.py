@@ -11,6 +11,7 @@ from tests.support.monitored_campaigns import N_ITEMS, add_crowd, open_monitored
 from tests.support.staff_browsers import House, send
 
 from dissensus.campaign.item_filter import ItemCursor, ItemFilter
+from dissensus.pipeline.monitor import ItemSummary
 from dissensus.schema.campaign.roles import Role
 from dissensus.store import notices, overview
 from dissensus.store.assignments import AssignmentTable

@@ -4,8 +4,8 @@ from dissensus.pipeline.monitor.computation import MonitoredRater, compute_figur
 from dissensus.pipeline.monitor.items import (
     WITHIN,
     GroupAnswers,
+    ItemAnswers,
     ItemSummary,
-    QuestionAnswers,
     summarise_items,
     tabulate_item,
 )
@@ -31,12 +31,12 @@ __all__ = [
     "Forecast",
     "GroupAnswers",
     "GroupFigures",
+    "ItemAnswers",
     "ItemSummary",
     "MonitorState",
     "MonitoredRater",
     "PoolAgreement",
     "Quartiles",
-    "QuestionAnswers",
     "QuestionScales",
     "TimeBucket",
     "compute_figures",

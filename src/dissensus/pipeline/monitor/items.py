@@ -37,7 +37,7 @@ class GroupAnswers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionAnswers:
+class ItemAnswers:
     """Answers of all raters to a question about one item, and those of groups."""
 
     question: str
@@ -124,7 +124,7 @@ def tabulate_item(
     ratings: Sequence[FinishedRating],
     raters: Sequence[MonitoredRater],
     axes: Mapping[str, Sequence[str]],
-) -> tuple[QuestionAnswers, ...]:
+) -> tuple[ItemAnswers, ...]:
     """Return the answers to each question about one item, with groups of few raters suppressed."""
     state = MonitorState(scales)
     state.add(ratings)
@@ -142,7 +142,7 @@ def _tabulate_question(
     raters: Codes,
     answers: Codes,
     axis_groups: Sequence[tuple[str, Sequence[str], Codes]],
-) -> QuestionAnswers:
+) -> ItemAnswers:
     answered = (raters >= 0) & (answers >= 0)
     raters, answers = raters[answered], answers[answered]
     counts = tuple(np.bincount(answers, minlength=len(scale)).tolist())
@@ -156,7 +156,7 @@ def _tabulate_question(
                     part = np.bincount(answers[of_axis == code], minlength=len(scale))
                     shown = tuple(part.tolist()) if visible[code] else None
                     groups.append(GroupAnswers(axis=axis, group=group, counts=shown))
-    return QuestionAnswers(
+    return ItemAnswers(
         question=question,
         scale=scale,
         counts=counts,

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.item_filter import ItemCursor, ItemFilter
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.pipeline.monitor import WITHIN, QuestionAnswers, QuestionScales, read_scales, tabulate_item
+from dissensus.pipeline.monitor import WITHIN, ItemAnswers, QuestionScales, read_scales, tabulate_item
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import GOLD
@@ -47,7 +47,7 @@ class ItemView:
 
     campaign: Campaign
     detail: ItemDetail
-    answers: tuple[QuestionAnswers, ...]
+    answers: tuple[ItemAnswers, ...]
     gold: str | None
     previous: int | None  # Position
     next: int | None  # Position
@@ -128,7 +128,7 @@ def _find_neighbour(
 
 def _load_answers(
     tx: Connection, campaign_row: CampaignRow, campaign: Campaign, detail: ItemDetail
-) -> tuple[QuestionAnswers, ...]:
+) -> tuple[ItemAnswers, ...]:
     scales, axes = read_scales(campaign.questionnaire), monitoring_axes(campaign)
     purposes = [purpose.name for purpose in campaign.consent.purposes if purpose.required]
     raters = [to_monitored_rater(row, axes) for row in monitoring.list_participants(tx, campaign_row.id, purposes)]
