@@ -75,6 +75,58 @@ def test_a_password_is_set_and_signs_in(house: House) -> None:
     assert browser.get("/campaigns").status_code == 200
 
 
+@sqlite_only
+def test_sign_in_leads_back_to_the_page(house: House) -> None:
+    create_draft(house)
+    change(house.owner(), PASSWORD)
+    browser = house.stranger()
+    assert browser.get("/campaigns/pilot/staff?page=2").status_code == 403
+    to_sign_in = browser.get("/campaigns/pilot/staff?page=2", headers={"accept": "text/html"}).headers["location"]
+    assert to_sign_in == "/sign-in?to=%2Fcampaigns%2Fpilot%2Fstaff%3Fpage%3D2"
+    page = browser.get(to_sign_in)
+    form = {"form_token": token_of(page), "name": "ada"}
+    assert browser.post("/sign-in", data={**form, "password": "wrong"}).status_code == 403
+    signed_in = browser.post("/sign-in", data={**form, "password": PASSWORD})
+    assert signed_in.headers["location"] == "/campaigns/pilot/staff?page=2"
+    send(browser, "/sign-out", sessions="current")
+    assert enter(browser, "ada", PASSWORD).headers["location"] == "/campaigns"
+
+
+@sqlite_only
+@pytest.mark.parametrize("to", ["https://example.org/", "//example.org", r"/\example.org", "/a//example.org", "rate"])
+def test_sign_in_leads_to_pages_of_this_site_only(house: House, to: str) -> None:
+    browser = house.stranger()
+    refused = browser.get("/sign-in", params={"to": to})
+    assert (refused.status_code, "is not a page of this site" in refused.text) == (422, True)
+    key = staff.create_sign_in_link(house.platform, "ada", now=NOW).key
+    page = browser.get(f"/sign-in/{key}")
+    browser.cookies.set("dissensus_return", to.encode().hex())
+    done = browser.post(f"/sign-in/{key}", data={"form_token": token_of(page)})
+    assert done.headers["location"] == "/campaigns"
+
+
+@sqlite_only
+def test_errors_of_staff_keep_the_header_of_their_pages(house: House) -> None:
+    create_draft(house)
+    browser = house.owner()
+    for path, says in (
+        ("/campaigns/pilot/care", "only carers may read wellbeing surveys"),
+        ("/campaigns/nothing", "There is no campaign"),
+        ("/campaigns/pilot/attempts/x", "There is nothing at this address."),
+    ):
+        page = browser.get(path)
+        assert page.status_code in (403, 404)
+        assert says in page.text
+        assert '<p class="brand">' in page.text
+        assert "open your link again" not in page.text
+    refused = browser.get("/campaigns/pilot/care").text
+    assert "Invite one at /campaigns/pilot/staff." in refused
+    assert "Sign out" in refused
+    unsigned = house.stranger().post("/campaigns/pilot/state", data={"state": "open"})
+    assert (unsigned.status_code, 'href="/sign-in"' in unsigned.text) == (403, True)
+    assert '<p class="brand">' not in house.stranger().get("/nowhere").text
+
+
 def test_changes_of_credentials_and_roles_need_a_recent_confirmation(house: House) -> None:
     create_draft(house)
     join_pilot(house, "grace", "analyst")

@@ -28,7 +28,8 @@ from dissensus.web.api.openapi import methods_at
 from dissensus.web.core.forms import describe_form_error
 from dissensus.web.core.problem import API_PREFIX, problem_response, validation_problem
 from dissensus.web.core.site import site_of
-from dissensus.web.core.translations import languages, negotiate_language
+from dissensus.web.core.staff_auth import STAFF_COOKIE, find_visitor
+from dissensus.web.core.translations import DEFAULT_LANGUAGE, languages, negotiate_language
 from dissensus.web.middleware.request_limits import RequestTooLarge, RequestTooSlow
 
 STATUS_CODES: Final[dict[type[DissensusError], int]] = {
@@ -54,6 +55,8 @@ FORM_LOCATIONS: Final[Mapping[str, str]] = {"path": "the address", "query": "the
 OVERSIZED_FIELD: Final = re.compile("(Field|Part) exceeded maximum size")
 """Detail of the framework for a form with a field that is too large."""
 REFERENCE_BYTES: Final = 4
+STAFF_WING: Final = "dissensus.web.staff."
+"""Modules of the pages for staff."""
 NOT_ALLOWED: Final = 405
 
 log = logging.getLogger("dissensus.errors")
@@ -74,6 +77,19 @@ class ErrorPage:
     status: int
     text: str
     reference: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaffErrorPage:
+    """An error for staff, in the frame of their pages."""
+
+    template: ClassVar[str] = "staff/error.html"
+
+    owner: str  # Empty if nobody is signed in, or the error is older than the authentication
+    form_token: str
+    status: int
+    text: str
+    language: str = DEFAULT_LANGUAGE
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -167,6 +183,20 @@ def _response(request: Request, status: int, text: str, *, reference: str | None
         return problem_response(status, text, **({} if reference is None else {"reference": reference}))
     if request.headers.get("accept", "").startswith("application/json"):
         return JSONResponse({"error": text}, status)
-    language = negotiate_language(request.headers.get("accept-language", ""), languages())
-    context = ErrorPage(language=language, status=status, text=text, reference=reference)
+    context = _error_page(request, status, text, reference)
     return HTMLResponse(site_of(request).renderer.render(context), status)
+
+
+def _error_page(request: Request, status: int, text: str, reference: str | None) -> ErrorPage | StaffErrorPage:
+    if not _is_for_staff(request):
+        language = negotiate_language(request.headers.get("accept-language", ""), languages())
+        return ErrorPage(language=language, status=status, text=text, reference=reference)
+    visitor = find_visitor(request)
+    owner, form_token = ("", "") if visitor is None else (visitor.staff.name, visitor.form_token)
+    return StaffErrorPage(owner=owner, form_token=form_token, status=status, text=text)
+
+
+def _is_for_staff(request: Request) -> bool:
+    """Return whether a request was for a page of staff, or for no page by a browser of staff."""
+    endpoint = request.scope.get("endpoint")
+    return STAFF_COOKIE in request.cookies if endpoint is None else endpoint.__module__.startswith(STAFF_WING)

@@ -1,5 +1,6 @@
 """Responses and form data that routes of raters and of staff share."""
 
+import re
 from typing import Annotated, Final
 
 from fastapi import Depends
@@ -11,6 +12,9 @@ from dissensus.web.core.renderer import PageContext
 from dissensus.web.core.site import Site
 
 SEE_OTHER: Final = 303
+LOCAL_PATH: Final = re.compile(r"/|(/[\w.~%@:+,-]+)+(\?[\w.~%@:+,=&-]*)?", re.ASCII)
+"""Paths of pages of this site; `//host` and `/\\host` would lead to another one."""
+MAX_PATH_LENGTH: Final = 500
 
 
 SubmittedForm = Annotated[FormData, Depends(read_form_data)]
@@ -19,3 +23,14 @@ SubmittedForm = Annotated[FormData, Depends(read_form_data)]
 def page(site: Site, context: PageContext, status: int = 200) -> HTMLResponse:
     """Render a page as an HTML response."""
     return HTMLResponse(site.renderer.render(context), status)
+
+
+def is_local_path(path: str) -> bool:
+    """Return whether a path, with its query, leads to a page of this site.
+
+    Examples
+    --------
+    >>> is_local_path("/campaigns/pilot?page=2"), is_local_path("//example.org"), is_local_path("https://example.org")
+    (True, False, False)
+    """
+    return len(path) <= MAX_PATH_LENGTH and LOCAL_PATH.fullmatch(path) is not None

@@ -12,7 +12,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from dissensus.errors import NotAllowed
 from dissensus.web.core.forms import MAX_CARRIED_BYTES, MAX_FIELD_BYTES
 from dissensus.web.core.permissions import Action, Actor, actions_of, find_action
-from dissensus.web.core.responses import SEE_OTHER
+from dissensus.web.core.responses import SEE_OTHER, is_local_path
 from dissensus.web.core.site import Site, site_of, truncated_network
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.middleware.request_limits import is_multipart
@@ -98,7 +98,9 @@ class Require:
         scheme, _, key = authorization.partition(" ")
         if self.by_token and scheme.lower() == "bearer":
             return authorize_token(request, *authenticate_token(site, request, key.strip()), action=self.action)
-        caller = _authorize(request, site, _authenticate_session(site, session), self.action)
+        visitor = _authenticate_session(site, request, session)
+        request.state.staff_visitor = visitor
+        caller = _authorize(request, site, visitor, self.action)
         if self.recent:
             check_recent_confirmation(site, request, session)
         return caller
@@ -135,13 +137,28 @@ def authorize_token(request: Request, staff: "StaffRow", token: "ApiTokenRow", *
     return _authorize(request, site_of(request), caller, action)
 
 
-def _authenticate_session(site: Site, session: str) -> StaffRequest:
+def _authenticate_session(site: Site, request: Request, session: str) -> StaffRequest:
     member = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
     if member is None:
-        raise NotAllowed(
-            "You are not signed in (any more). Sign in at /sign-in, or with a link: dissensus sign-in NAME"
-        )
+        detail = "You are not signed in (any more). Sign in at /sign-in, or with a link: dissensus sign-in NAME"
+        # Programs keep the status, which redirects would hide.
+        if request.method != "GET" or "text/html" not in request.headers.get("accept", ""):
+            raise NotAllowed(detail)
+        raise HTTPException(SEE_OTHER, detail, {"location": sign_in_path(request)})
     return StaffRequest(member, session, site.tokens.csrf_token(session))
+
+
+def sign_in_path(request: Request) -> str:
+    """Return the path of the sign-in that leads back to the page of a request."""
+    query = request.url.query
+    page_path = f"{request.url.path}?{query}" if query else request.url.path
+    return f"/sign-in?{urlencode({'to': page_path})}" if is_local_path(page_path) else "/sign-in"
+
+
+def find_visitor(request: Request) -> StaffRequest | None:
+    """Return the member of staff who is signed in, whether or not this request is permitted; None if unknown."""
+    visitor: StaffRequest | None = getattr(request.state, "staff_visitor", None)
+    return visitor
 
 
 def _authorize(request: Request, site: Site, caller: StaffRequest, action_name: str) -> StaffRequest:
@@ -159,8 +176,9 @@ def _check_role(site: Site, caller: StaffRequest, name: str, action: Action) -> 
     role = members.member_role(site.platform, name, caller.staff.id, token_id=caller.token_id)
     if role not in action.actors:
         permitted = " and ".join(f"{allowed_role}s" for allowed_role in sorted(action.actors))
+        remedy = f"Invite one at /campaigns/{name}/staff." if role == "owner" else "Ask an owner."
         raise NotAllowed(
-            f"You are a member of {name} as {role}, and only {permitted} may {action.description}. Ask an owner."
+            f"You are a member of {name} as {role}, and only {permitted} may {action.description}. {remedy}"
         )
     if role == "owner" and site.settings.owners_need_second_factor:
         _check_second_factor(site, caller)

@@ -57,7 +57,7 @@ def finish(
         network=truncated_network(request),
         now=site.clock(),
     )
-    response = redirect_signed_in(site, session, "/campaigns")
+    response = redirect_signed_in(site, request, session)
     response.delete_cookie(FLOW_COOKIE)
     return response
 

@@ -102,7 +102,7 @@ def finish_sign_in(site: SiteOf, request: Request, form: PublicForm, sign_in_key
         )
     except NotAllowed as error:
         return password_page(site, request, sign_in_key, "", str(error))
-    return redirect_signed_in(site, session, "/campaigns")
+    return redirect_signed_in(site, request, session)
 
 
 def _traces(site: Site, request: Request) -> LoginTraces:
@@ -134,4 +134,4 @@ def finish_second_factor(site: SiteOf, request: Request, form: PublicForm, sessi
         )
     except NotAllowed as error:
         return code_page(site, request, staff_row, session, str(error))
-    return redirect_signed_in(site, new_session, "/campaigns")
+    return redirect_signed_in(site, request, new_session)

@@ -4,13 +4,14 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from fastapi import APIRouter, Cookie, Depends, Request
+from fastapi import APIRouter, Cookie, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.campaign.roles import DUTIES
+from dissensus.schema.hints import format_value
 from dissensus.web.core.relying_party import find_relying_party
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import MAX_PATH_LENGTH, SEE_OTHER, is_local_path, page
 from dissensus.web.core.site import Site, address_digest, truncated_network
 from dissensus.web.core.staff_auth import STAFF_COOKIE, Key, Public, PublicForm, SessionKey, SiteOf
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
@@ -27,7 +28,10 @@ router = APIRouter(dependencies=[Depends(Public("sign-in"))])
 
 SIGN_IN_COOKIE: Final = "dissensus_sign_in"
 """Cookie that binds the password form to a browser that is not signed in."""
+RETURN_COOKIE: Final = "dissensus_return"
+"""Cookie with the page that a browser wanted, in hexadecimal: every way to sign in leads back to it."""
 SIGN_IN_S: Final = 3600
+HOME: Final = "/campaigns"
 SignInKey = Annotated[str, Cookie(alias=SIGN_IN_COOKIE, max_length=100)]
 
 
@@ -86,11 +90,22 @@ class JoinPage:
 
 
 @router.get("/sign-in")
-def ask_password(site: SiteOf, request: Request, sign_in_key: SignInKey = "") -> Response:
-    """Show the form for a name and a password."""
+def ask_password(
+    site: SiteOf,
+    request: Request,
+    to: Annotated[str, Query(max_length=MAX_PATH_LENGTH)] = "",
+    sign_in_key: SignInKey = "",
+) -> Response:
+    """Show the form for a name and a password; signing in leads back to a page of this site."""
+    if to and not is_local_path(to):
+        raise InvalidInput(f"{format_value(to)} is not a page of this site. Sign in at /sign-in.")
     sign_in_key = sign_in_key or secrets.token_urlsafe(24)
     response = password_page(site, request, sign_in_key, "")
     site.set_cookie(response, SIGN_IN_COOKIE, sign_in_key, SIGN_IN_S)
+    if to:
+        site.set_cookie(response, RETURN_COOKIE, to.encode().hex(), SIGN_IN_S)
+    else:
+        response.delete_cookie(RETURN_COOKIE)
     return response
 
 
@@ -128,16 +143,29 @@ def submit_password(site: SiteOf, request: Request, form: PublicForm, sign_in_ke
         )
     except NotAllowed as error:
         return password_page(site, request, sign_in_key, name, str(error))
-    return redirect_signed_in(site, session, "/campaigns")
+    return redirect_signed_in(site, request, session)
 
 
-def redirect_signed_in(site: Site, session: str, to: str) -> Response:
-    """Set the session cookie and redirect, to the forms for a second factor while it is missing."""
-    pending = second_factors.find_pending_staff(site.platform, session, now=site.clock())
-    response = RedirectResponse(to if pending is None else "/second-factor", SEE_OTHER)
+def redirect_signed_in(site: Site, request: Request, session: str, to: str | None = None) -> Response:
+    """Set the session cookie and redirect: to a page, else to the one that was wanted before.
+
+    While a second factor is missing, redirect to its forms.
+    """
+    is_pending = second_factors.find_pending_staff(site.platform, session, now=site.clock()) is not None
+    response = RedirectResponse("/second-factor" if is_pending else to or _wanted_page(request), SEE_OTHER)
     site.set_cookie(response, STAFF_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
     response.delete_cookie(SIGN_IN_COOKIE)
+    if not is_pending:
+        response.delete_cookie(RETURN_COOKIE)
     return response
+
+
+def _wanted_page(request: Request) -> str:
+    try:
+        path = bytes.fromhex(request.cookies.get(RETURN_COOKIE, "")).decode("ascii")
+    except ValueError:
+        return HOME
+    return path if is_local_path(path) else HOME
 
 
 @router.get("/second-factor")
@@ -180,7 +208,7 @@ def submit_code(site: SiteOf, request: Request, form: PublicForm, session: Sessi
         )
     except NotAllowed as error:
         return code_page(site, request, staff_row, session, str(error))
-    return redirect_signed_in(site, new_session, "/campaigns")
+    return redirect_signed_in(site, request, new_session)
 
 
 def code_traces(site: Site, request: Request, staff_row: "StaffRow") -> LoginTraces:
@@ -203,7 +231,7 @@ def submit_link(site: SiteOf, request: Request, key: Key, form: PublicForm) -> R
     """Sign in, and use the link up."""
     site.tokens.check_csrf_token(key, str(form.get("form_token", "")))
     session = staff.sign_in_with_link(site.platform, key, network=truncated_network(request), now=site.clock())
-    return redirect_signed_in(site, session, "/campaigns")
+    return redirect_signed_in(site, request, session)
 
 
 @router.get("/join/{key}")
@@ -242,4 +270,4 @@ def join(site: SiteOf, request: Request, key: Key, form: PublicForm, session: Se
         )
     except (Conflict, InvalidInput) as error:
         return _join_page(site, key, session, name, str(error))
-    return redirect_signed_in(site, new_session, f"/campaigns/{campaign}")
+    return redirect_signed_in(site, request, new_session, f"/campaigns/{campaign}")
