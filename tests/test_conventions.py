@@ -84,7 +84,8 @@ FEATURES: Final = (
         "rate_limit",
     ),
     *("rater", "rating", "recruit", "rehearsal", "registry", "retraining", "screening", "scor", "seat"),
-    *("passkey", "second_factor", "security_log", "sign_in", "staff", "submission", "webhook", "withdrawal"),
+    *("passkey", "second_factor", "security_log", "sign_in", "staff", "submission", "task", "webhook"),
+    "withdrawal",
 )
 TECHNICAL_MODULES: Final = frozenset(
     {

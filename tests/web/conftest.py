@@ -18,7 +18,8 @@ PAGES_ON_SQLITE = {
     "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "safety"),
     "staff": (
         *("account_mails", "attempts", "campaigns", "care", "curation", "drafts", "gold", "members", "model_registry"),
-        *("monitoring", "oidc", "passkey", "pay", "second_factor", "staff", "submissions", "webhooks", "withdrawals"),
+        *("monitoring", "oidc", "passkey", "pay", "second_factor", "staff", "submissions", "tasks"),
+        *("webhooks", "withdrawals"),
     ),
 }
 

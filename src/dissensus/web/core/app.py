@@ -46,6 +46,7 @@ from dissensus.web.staff import (
     second_factor,
     sign_in,
     submissions,
+    tasks,
     webhooks,
     withdrawals,
 )
@@ -59,7 +60,7 @@ DAY_S = 24 * 3600
 RATERS = (entry, rating, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
     *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, members, drafts, curation),
-    *(items, quota, monitoring, notices, attempts, gold, care, pay, submissions, webhooks, withdrawals),
+    *(items, quota, monitoring, notices, attempts, gold, care, pay, submissions, webhooks, withdrawals, tasks),
 )
 
 

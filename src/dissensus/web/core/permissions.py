@@ -34,7 +34,7 @@ class Action:
 
 
 ACTIONS: Final[Mapping[str, Action]] = {
-    "look": Action("check whether the site works, and load static files", ANYONE, "site"),
+    "look": Action("see the start page, check whether the site works, and load static files", ANYONE, "site"),
     "enter": Action("enter a campaign as a rater with a link", ANYONE, "site"),
     "withdraw": Action("withdraw as a rater with a link", ANYONE, "site"),
     "rate": Action("rate items and report problems", frozenset({"rater"}), "site"),

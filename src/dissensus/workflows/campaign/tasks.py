@@ -1,0 +1,64 @@
+"""Numbers of what waits for a member of a campaign."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from sqlalchemy import Connection
+
+from dissensus.recruit.prolific import SubmissionStatus
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.store import care, flags, monitoring, notices, recruits
+from dissensus.store.campaigns import CampaignRow
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.gold.labelling import list_labelled_items
+from dissensus.workflows.platform.platform import Platform
+
+
+def count_tasks(platform: Platform, name: str, actions: frozenset[str], *, staff_id: str) -> dict[str, int]:
+    """Return the number of open tasks of a member for each of these actions that has some."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.load(tx, campaign_row)
+        counts = {
+            action: count(tx, campaign_row, campaign, staff_id) for action, count in TASKS.items() if action in actions
+        }
+    return {action: n for action, n in counts.items() if n}
+
+
+def _count_notices(tx: Connection, campaign_row: CampaignRow, _campaign: Campaign, _staff_id: str) -> int:
+    return notices.count_open_notices(tx, campaign_row.id)
+
+
+def _count_flags(tx: Connection, campaign_row: CampaignRow, _campaign: Campaign, _staff_id: str) -> int:
+    snapshot = monitoring.find_snapshot(tx, campaign_row.id)
+    flagged = () if snapshot is None else snapshot.figures.flagged
+    return len({rater.rater_id for rater in flagged} - flags.load_flag_decisions(tx, campaign_row.id).keys())
+
+
+def _count_submissions(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, _staff_id: str) -> int:
+    if campaign.prolific is None:
+        return 0
+    return recruits.count_submissions(tx, campaign_row.id, status=SubmissionStatus.AWAITING_REVIEW.value)
+
+
+def _count_disputes(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, staff_id: str) -> int:
+    if campaign.gold is None:
+        return 0
+    labelled_items = list_labelled_items(tx, campaign_row, campaign.gold)
+    return sum(
+        item.state == "disputed" and item.may_decide(staff_id) and not item.target.withheld for item in labelled_items
+    )
+
+
+def _count_contact_requests(tx: Connection, campaign_row: CampaignRow, _campaign: Campaign, _staff_id: str) -> int:
+    return sum(request.settled_at is None for request in care.list_contact_requests(tx, campaign_row.id))
+
+
+TASKS: Final[Mapping[str, Callable[[Connection, CampaignRow, Campaign, str], int]]] = {
+    "care": _count_contact_requests,
+    "notices": _count_notices,
+    "flags": _count_flags,
+    "pay": _count_submissions,
+    "adjudicate": _count_disputes,
+}
+"""Actions that leave nothing open once they are done."""

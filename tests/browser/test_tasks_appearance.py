@@ -1,0 +1,35 @@
+"""The start page and errors of staff are sound, in both schemes, on a desk and on a phone."""
+
+import pytest
+from playwright.sync_api import Page
+from tests.support.campaigns import AGREED, definition, items
+from tests.support.live_site import Live
+from tests.support.staff_pages import live, page, sound
+
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import enrolment, rating
+from dissensus.workflows.rater.enrolment import Arrival
+
+__all__ = ["live", "page"]
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+def test_start_pages_are_accessible(page: Page, live: Live) -> None:
+    platform, now = live.platform, live.clock()
+    owner_id = staff.create_sign_in_link(platform, "ada", now=now).staff.id
+    campaigns.create_campaign(platform, definition("draft"), items(3), staff_id=owner_id, now=now)
+    campaigns.create_campaign(platform, definition(), items(3), staff_id=owner_id, now=now)
+    row = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=now)
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(row.key), "en"), AGREED, now=now)
+    rating.report_item(platform, rater, "help", "It stays with me.", assignment_id=None, now=now)
+    page.goto("/")
+    sound(page, "tasks")
+    page.goto("/campaigns/pilot/care")
+    sound(page, "error")
+    page.goto("/")
+    page.get_by_role("button", name="Sign out", exact=True).click()
+    page.goto("/")
+    sound(page, "introduction")
+    page.goto("/campaigns/pilot")
+    page.wait_for_url("**/sign-in?to=%2Fcampaigns%2Fpilot")

@@ -1,0 +1,45 @@
+"""Start page: an introduction for strangers, and the open tasks of staff."""
+
+import pytest
+from fastapi.routing import iter_route_contexts
+from tests.support.campaigns import AGREED, NOW
+from tests.support.staff_browsers import House
+from tests.support.staff_members import join_pilot, open_pilot
+
+from dissensus.web.staff.tasks import TASK_PAGES
+from dissensus.workflows.campaign.tasks import TASKS
+from dissensus.workflows.rater import enrolment, rating
+from dissensus.workflows.rater.enrolment import Arrival
+
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@sqlite_only
+def test_strangers_read_an_introduction(house: House) -> None:
+    page = house.stranger().get("/")
+    assert page.status_code == 200
+    assert "You need the link of a campaign" in page.text
+    assert 'href="/sign-in?to=/"' in page.text
+
+
+@sqlite_only
+def test_each_task_leads_to_a_page_of_the_site(house: House) -> None:
+    assert TASK_PAGES.keys() == TASKS.keys()
+    paths = {context.original_route.path for context in iter_route_contexts(house.live.app.routes)}
+    assert {f"/campaigns/{{name}}/{path}" for _, _, path in TASK_PAGES.values()} <= paths
+
+
+@sqlite_only
+def test_staff_see_what_waits_for_them(house: House) -> None:
+    browser = house.owner()
+    assert "Nothing waits for you." in browser.get("/").text
+    campaign = open_pilot(house)
+    arrival = Arrival(campaign.name, str(campaign.key), "en")
+    rater, _ = enrolment.enrol_rater(house.platform, arrival, AGREED, now=NOW)
+    assert "Nothing waits for you." in browser.get("/").text
+    rating.report_item(house.platform, rater, "help", "It stays with me.", assignment_id=None, now=NOW)
+    page = browser.get("/").text
+    assert '<a href="/campaigns/pilot/notices">1 message from raters</a>' in page
+    assert "Nothing waits for you." not in page
+    analyst = join_pilot(house, "grace", "analyst")
+    assert "Nothing waits for you." in analyst.get("/").text
