@@ -54,6 +54,7 @@ def test_a_campaign_is_created_and_opened(page: Page, live: Live, request: pytes
     page.get_by_label("3 links, one per line").wait_for()
     sound(page, "invited", scheme)
     page.get_by_role("link", name="Dissensus").click()
+    page.get_by_role("link", name="All campaigns").click()
     page.get_by_role("heading", name="Campaigns").wait_for()
     sound(page, "campaigns", scheme)
     page.get_by_role("button", name="Sign out", exact=True).click()

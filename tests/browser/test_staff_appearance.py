@@ -131,6 +131,7 @@ def walk_as_analyst(page: Page, link: str, scheme: Scheme) -> None:
     page.get_by_role("heading", name="Quota of pilot").wait_for()
     sound(page, "analyst-quota", scheme)
     page.get_by_role("link", name="Dissensus").click()
+    page.get_by_role("link", name="All campaigns").click()
     page.get_by_role("link", name="pilot").wait_for()
     sound(page, "analyst-campaigns", scheme)
     page.goto("/campaigns/pilot/revise")
