@@ -310,7 +310,7 @@ def test_many_items_keep_their_order() -> None:
 
 def test_a_context_of_messages_is_read_as_turns(tmp_path: Path) -> None:
     system = {"role": "system", "content": "Be kind."}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"item_id": "a", "context": [{"role": "user", "content": "Hi"}], "response": "Yo"},
         {"item_id": "b", "context": [system, *CHAT, {"role": "user", "content": "Why?"}], "response": "So."},
         {"item_id": "c", "context": [], "response": "Welcome."},

@@ -227,7 +227,7 @@ def _turns(context: str) -> Turns:
     return (("human", context),) if turns is None else turns[:-1]
 
 
-def _attributes(frame: pl.DataFrame, n: int, id_column: str, phase: str | None) -> list[dict[str, str]]:
+def _attributes(frame: pl.DataFrame, n: int, id_column: str | None, phase: str | None) -> list[dict[str, str]]:
     """Return the attributes of each pair; in a table with raters, only those of items."""
     item_columns = [name for name in frame.columns if name.strip() and name != id_column]
     if names.RATER_ID in frame.columns:
