@@ -153,7 +153,7 @@ const ratedAnswer = new IntersectionObserver(
 function pinRatedAnswer() {
   const rated = conversation.querySelector(".turn.rated");
   byId("pin").hidden = true;
-  byId("pin").querySelector(".message").textContent = rated?.querySelector(".message").textContent ?? "";
+  byId("pin").querySelector(".pinned").textContent = rated?.querySelector(".message").textContent ?? "";
   ratedAnswer.disconnect();
   if (rated) ratedAnswer.observe(rated);
 }
