@@ -374,7 +374,7 @@ def _by_hand(world: World) -> None:
     ada.press("/campaigns/new")
     page = ada.press("/campaigns/new", files=items, definition=toml)
     ada.proceed(page, "/campaigns/new")
-    page = ada.press("/campaigns/draft/items", files=items)
+    page = ada.press("/campaigns/draft/items/add", "/campaigns/draft/items", files=items)
     ada.proceed(page, "/campaigns/draft/items")
     ada.press("/campaigns/draft/items/remove")
     ada.press("/campaigns/draft/revise")
