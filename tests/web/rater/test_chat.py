@@ -169,20 +169,20 @@ def silent(wire: Wire) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[Loopback]:
+def chat_server() -> Iterator[Loopback]:
     with loopback() as running:
         yield running
 
 
 @pytest.fixture
-def reaching(database_url: str, server: Loopback) -> Iterator[Live]:
+def reaching(database_url: str, chat_server: Loopback) -> Iterator[Live]:
     """A site that may reach the chatbots of the server."""
-    with serving(database_url, chatbot_hosts=server.url.split("/")[2]) as site:
+    with serving(database_url, chatbot_hosts=chat_server.url.split("/")[2]) as site:
         yield site
 
 
-def behind(server: Loopback) -> dict[str, Any]:
-    endpoint = {"url": server.url, "model": "m"}
+def behind(chat_server: Loopback) -> dict[str, Any]:
+    endpoint = {"url": chat_server.url, "model": "m"}
     policy = {"first_token_s": 0.3, "max_attempts": 1}
     return {**TERN, "kind": "openai_compatible", "openai_compatible": endpoint, "request_policy": policy}
 
@@ -204,21 +204,21 @@ def behind(server: Loopback) -> dict[str, Any]:
     ids=["filter", "403", "filtered stream", "html", "broken off", "silent"],
 )
 def test_a_failing_chatbot_is_an_outcome_and_the_other_response_continues(
-    reaching: Live, server: Loopback, play: Play, outcome: str, note: str
+    reaching: Live, chat_server: Loopback, play: Play, outcome: str, note: str
 ) -> None:
-    server.otherwise = play
+    chat_server.otherwise = play
     gull = {**GULL, "scripted": {"responses": ["A calm answer."]}}
-    visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(server), gull]})
+    visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(chat_server), gull]})
     page = say(visitor, begin(visitor, page), "Insult me.")
     assert note in page.text
     assert "A calm answer." in page.text
     assert "policy of tern" not in page.text
     page = send(visitor, page, "/continue")
     assert "Your message" in page.text
-    server.otherwise = says("Well.")
+    chat_server.otherwise = says("Well.")
     page = say(visitor, page, "And now?")
     assert "/pick" in page.text
-    assert [message["content"] for message in server.bodies[-1]["messages"]] == [
+    assert [message["content"] for message in chat_server.bodies[-1]["messages"]] == [
         "Insult me.",
         "A calm answer.",
         "And now?",
@@ -234,20 +234,20 @@ def test_a_failing_chatbot_is_an_outcome_and_the_other_response_continues(
         assert tx.scalars(select(ChatPickTable.strength)).all() == [None]
 
 
-def test_a_refused_message_can_be_changed_or_retried(reaching: Live, server: Loopback) -> None:
-    server.otherwise = FILTERED
-    visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(server)], "turns": 2, "max_turns": 3})
+def test_a_refused_message_can_be_changed_or_retried(reaching: Live, chat_server: Loopback) -> None:
+    chat_server.otherwise = FILTERED
+    visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(chat_server)], "turns": 2, "max_turns": 3})
     page = say(visitor, begin(visitor, page), "First <wording>.")
     assert "/continue" not in page.text
     assert ">First &lt;wording&gt;.</textarea>" in page.text
     page = say(visitor, page, "Second wording.")
     assert page.text.count("The provider refused to answer.") == 3
-    server.otherwise = says("Gladly.")
+    chat_server.otherwise = says("Gladly.")
     page = wait_for_responses(visitor, send(visitor, page, "/retry"))
     assert "/pick" in page.text
     # The refused wording stays in the store, and the chatbots never see it.
-    assert [message["content"] for message in server.bodies[-1]["messages"]] == ["Second wording."]
-    server.otherwise = FILTERED
+    assert [message["content"] for message in chat_server.bodies[-1]["messages"]] == ["Second wording."]
+    chat_server.otherwise = FILTERED
     page = say(visitor, send(visitor, page, "/pick", strength="2"), "Third.")
     assert "/messages" not in forms(page)
     ((action, fields),) = [(action, fields) for action, fields in forms(page).items() if action.endswith("/end")]
@@ -259,13 +259,15 @@ def test_a_refused_message_can_be_changed_or_retried(reaching: Live, server: Loo
     assert messages == ["First <wording>.", "Second wording.", "Third."]
 
 
-def test_a_conversation_without_a_response_can_be_ended_and_another_begun(reaching: Live, server: Loopback) -> None:
-    server.otherwise = FILTERED
-    visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(server)]})
+def test_a_conversation_without_a_response_can_be_ended_and_another_begun(
+    reaching: Live, chat_server: Loopback
+) -> None:
+    chat_server.otherwise = FILTERED
+    visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(chat_server)]})
     page = say(visitor, begin(visitor, page), "Insult me.")
     page = send(visitor, page, "/end", success="0", comment="It was refused.")
     assert "1 of up to 2 conversations" in page.text
-    server.otherwise = says("Gladly.")
+    chat_server.otherwise = says("Gladly.")
     page = say(visitor, begin(visitor, page), "Insult me, please.")
     assert "/pick" in page.text
 
