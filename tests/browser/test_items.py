@@ -24,7 +24,7 @@ def test_an_owner_settles_a_report_of_the_most_divided_item(live: Live, page: Pa
     refresh_snapshots(live.platform, MonitoringCache(), now=live.clock())
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Items, the most divided first").first.click()
-    sound(page, "items")
+    sound(page, "item-list")
     most_divided = page.locator("a.item").first
     name = most_divided.locator("strong").inner_text()
     with live.platform.database.writing() as tx:
@@ -39,4 +39,4 @@ def test_an_owner_settles_a_report_of_the_most_divided_item(live: Live, page: Pa
     page.get_by_role("heading", name="History").wait_for()
     page.get_by_text("The item is now shown to raters.").wait_for()
     page.goto("/campaigns/pilot/items?sort=rater_gender&flag=reported")
-    sound(page, "items-filtered")
+    sound(page, "item-list-filtered")

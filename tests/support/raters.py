@@ -1,5 +1,6 @@
 """Raters who enter the campaign `pilot` and rate its items."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -28,7 +29,8 @@ def submit(
     platform: Platform, rater: RaterRow, at: RaterState, key: str, answer: str = "No", *, now: datetime = NOW
 ) -> RaterState:
     assert at.assignment is not None
-    return rating.submit_answers(platform, rater, at.assignment.id, key, make_save(answer), now=now)
+    save = replace(make_save(answer), open_ms=1000 if at.campaign.click_to_reveal else None)
+    return rating.submit_answers(platform, rater, at.assignment.id, key, save, now=now)
 
 
 def rate_all(platform: Platform, rater: RaterRow, *, now: datetime = NOW) -> list[str]:
