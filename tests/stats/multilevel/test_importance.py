@@ -24,6 +24,14 @@ def test_equal_weights_are_worth_every_draw() -> None:
     assert result.is_reliable
 
 
+@pytest.mark.parametrize("lowest", [-1500, -770, -740, -400])
+def test_weights_of_which_one_counts_are_not_reliable(lowest: float) -> None:
+    """Also where the others are subnormal numbers or zero."""
+    result = smooth_weights(np.append(np.linspace(lowest, lowest + 60, 399), 0.0))
+    assert result.pareto_k > 1
+    assert not result.is_reliable
+
+
 def test_smoothed_mean_estimates_a_normalizing_constant() -> None:
     draws = np.random.default_rng(2).standard_normal(20_000) * 1.2
     log_ratios = -0.5 * draws**2 + 0.5 * (draws / 1.2) ** 2

@@ -11,6 +11,8 @@ from dissensus.stats.multilevel.laplace import LaplaceLikelihood, Mode
 from dissensus.stats.result import FloatArray
 
 FEWEST_DRAWS: Final = 25
+FEWEST_IN_TAIL: Final = 5
+TINY: Final = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,16 +86,15 @@ def smooth_weights(log_ratios: FloatArray) -> ImportanceWeights:
     weights = np.exp(log_ratios - largest)
     n_tail = int(np.ceil(min(0.2 * n, 3 * np.sqrt(n))))
     order = np.argsort(weights, kind="stable")
-    tail = order[-n_tail:]
-    cutoff = weights[order[-n_tail - 1]]
-    excess = weights[tail] - cutoff
-    shape = -np.inf
-    if excess[-1] > 0:
-        shape, scale = _fit_pareto(excess)
-        probabilities = (np.arange(n_tail) + 0.5) / n_tail
-        quantiles = (
-            -np.log1p(-probabilities) if abs(shape) < 1e-9 else np.expm1(-shape * np.log1p(-probabilities)) / shape
-        )
+    cutoff = max(weights[order[-n_tail - 1]], TINY)
+    tail = order[-n_tail:][weights[order[-n_tail:]] > cutoff]
+    shape = np.inf if tail.size else -np.inf  # Few weights that count, or equal ones
+    if tail.size >= FEWEST_IN_TAIL:
+        shape, scale = _fit_pareto(weights[tail] - cutoff)
+        exponential = -np.log1p(-(np.arange(tail.size) + 0.5) / tail.size)
+        # Beyond the largest weight a quantile does not count.
+        with np.errstate(over="ignore"):
+            quantiles = exponential if abs(shape) < 1e-9 else np.expm1(shape * exponential) / shape
         weights[tail] = np.minimum(cutoff + scale * quantiles, 1.0)
     total = weights.sum()
     return ImportanceWeights(
@@ -106,7 +107,7 @@ def _fit_pareto(excess: FloatArray) -> tuple[float, float]:
     n = len(excess)
     n_points = 30 + int(np.sqrt(n))
     quarter = excess[int(n / 4 + 0.5) - 1]
-    quarter = quarter if quarter > 0 else excess[excess > 0][0]
+    quarter = max(quarter, TINY)
     points = 1 / excess[-1] + (1 - np.sqrt(n_points / (np.arange(1, n_points + 1) - 0.5))) / (3 * quarter)
     shapes = np.log1p(-points[:, None] * excess).mean(1)
     profile = n * (np.log(-points / shapes) - shapes - 1)
