@@ -71,6 +71,6 @@ def _categorize(latent: FloatArray, width: FloatArray, thresholds: FloatArray) -
     if not len(width):
         return np.asarray(np.searchsorted(thresholds, latent), np.int8)
     centre = 0.5 * (thresholds[0] + thresholds[-1])
-    # Where draws of widths hardly depend on the ratings, some are so small that nothing lies between thresholds.
+    # Draws of widths that hardly depend on the ratings may be so small that nothing lies between the thresholds.
     with np.errstate(over="ignore"):
         return np.asarray(np.searchsorted(thresholds - centre, (latent - centre) * np.exp(-width)), np.int8)
