@@ -1,21 +1,26 @@
 """Campaigns with raters of several kinds, some of whom meet a criterion of data quality."""
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from html import unescape
 from random import Random
 from typing import Any
 
+import httpx
 from sqlalchemy import insert, select, update
 from tests.support.campaigns import AGREED, NOW, definition, owner
+from tests.support.staff_browsers import House
 
+from dissensus.schema.campaign.roles import Role
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.items import ItemTable
-from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating
 from dissensus.workflows.rater.enrolment import Arrival
@@ -119,3 +124,14 @@ def add_crowd(platform: Platform, campaign: CampaignRow, n: int = 10) -> tuple[s
     for number in range(n):
         rate_items(platform, campaign, number, at=NOW + timedelta(hours=number))
     return rate_items(platform, campaign, 100, HASTY, at=NOW), rate_items(platform, campaign, 101, STUBBORN, at=NOW)
+
+
+def member(house: House, campaign: CampaignRow, role: Role) -> httpx.Client:
+    browser = house.owner(role)
+    members.add_member(house.platform, "pilot", role, role, staff_id=campaign.staff_id, now=NOW)
+    return browser
+
+
+def read(page: httpx.Response) -> str:
+    """The text of a page, without tags."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page.text)).split())

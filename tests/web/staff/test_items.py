@@ -1,24 +1,21 @@
 """Item pages: order by disagreement, filters, suppression, roles, and the settlement of reports."""
 
 import re
-from html import unescape
 
 import httpx
 import pytest
 from sqlalchemy import select, update
 from tests.support.campaigns import NOW
-from tests.support.monitored_campaigns import N_ITEMS, add_crowd, open_monitored_campaign, rate_items
+from tests.support.monitored_campaigns import N_ITEMS, add_crowd, member, open_monitored_campaign, rate_items, read
 from tests.support.staff_browsers import House, send
 
 from dissensus.campaign.item_filter import ItemCursor, ItemFilter
 from dissensus.pipeline.monitor import ItemSummary
-from dissensus.schema.campaign.roles import Role
 from dissensus.store import notices, overview
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.items import ItemTable
 from dissensus.store.monitoring import load_item_summaries
-from dissensus.workflows.campaign import members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import withdrawal
@@ -34,17 +31,6 @@ def campaign(house: House) -> CampaignRow:
 
 def refresh(house: House) -> None:
     refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
-
-
-def member(house: House, campaign: CampaignRow, role: Role) -> httpx.Client:
-    browser = house.owner(role)
-    members.add_member(house.platform, "pilot", role, role, staff_id=campaign.staff_id, now=NOW)
-    return browser
-
-
-def read(page: httpx.Response) -> str:
-    """The text of a page, without tags."""
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
 
 
 def listed(page: httpx.Response) -> list[str]:

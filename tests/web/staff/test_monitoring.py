@@ -6,12 +6,12 @@ from html import unescape
 import httpx
 import pytest
 from tests.support.campaigns import NOW
-from tests.support.monitored_campaigns import Habit, add_crowd, open_monitored_campaign, rate_items
+from tests.support.monitored_campaigns import Habit, add_crowd, member, open_monitored_campaign, rate_items, read
 from tests.support.staff_browsers import House, send, token_of
 
 from dissensus.schema.campaign.roles import Role
 from dissensus.store.campaigns import CampaignRow
-from dissensus.workflows.campaign import campaigns, members
+from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import withdrawal
@@ -34,17 +34,6 @@ def refresh_figures(house: House) -> None:
 def close(house: House, campaign: CampaignRow) -> None:
     campaigns.change_state(house.platform, "pilot", "closed", staff_id=campaign.staff_id, now=house.live.clock())
     refresh_figures(house)
-
-
-def member(house: House, campaign: CampaignRow, role: Role) -> httpx.Client:
-    browser = house.owner(role)
-    members.add_member(house.platform, "pilot", role, role, staff_id=campaign.staff_id, now=NOW)
-    return browser
-
-
-def read(page: httpx.Response) -> str:
-    """The text of a page, without tags."""
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
 
 
 def form(page: httpx.Response) -> dict[str, str]:
