@@ -1,0 +1,1 @@
+"""Statistics of raters beside each other."""
