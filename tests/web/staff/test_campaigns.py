@@ -10,7 +10,8 @@ from html import unescape
 
 import httpx
 import pytest
-from tests.support.campaigns import AGREED, CHECKS, NOW, definition
+from tests.support.api_programs import QUOTA
+from tests.support.campaigns import ABOUT_YOU, AGREED, CHECKS, NOW, definition
 from tests.support.live_site import hidden, serving
 from tests.support.staff_browsers import PASTED, TOML, House, create_draft, send, token_of
 
@@ -125,6 +126,28 @@ def test_campaigns_of_others_are_not_found(house: House) -> None:
         assert send(browser, f"/campaigns/pilot/{action}", **data).status_code in (403, 404)
     assert send(browser, "/campaigns/pilot/rehearse").status_code in (403, 404)
     assert send(browser, "/campaigns/pilot/settle", notice="x").status_code == 404
+
+
+@sqlite_only
+def test_the_preview_names_quota_pay_care_and_consent(house: House) -> None:
+    campaign = definition(
+        "kitchen",
+        demographics=ABOUT_YOU,
+        quota={**QUOTA, "margin_percent": 20},
+        pay={"currency": "EUR", "hourly_rate": 1200, "finished": 150},
+        care={"contact": "Mia Berg"},
+    )
+    form = {"definition": write_campaign(campaign), "pasted": PASTED, "action": "check"}
+    text = " ".join(send(house.owner(), "/campaigns/new", **form).text.split())
+    facts = dict(re.findall(r"<dt>([^<]*)</dt> ?<dd>([^<]*)</dd>", text))
+    assert facts["Quota"].startswith("13 raters in 3 cells of rater_age, 20% more are admitted; a screener")
+    assert "12.00 an hour" in facts["Pay"]
+    assert "1.50 for finishing" in facts["Pay"]
+    assert "Mia Berg can be notified" in facts["Care"]
+    assert facts["Consent"] == "rating (required), release"
+    without = send(house.owner(), "/campaigns/new", definition=TOML, pasted=PASTED, action="check").text
+    assert "<dt>Quota</dt>" not in without
+    assert "<dt>Pay</dt><dd>none</dd>" in without
 
 
 def test_a_campaign_from_the_form_to_the_close(house: House) -> None:
