@@ -18,6 +18,7 @@ from tests.support.chat_forms import begin, enter_chat_campaign, forms, say, sen
 from tests.support.live_site import Live, Visitor, hidden, serving
 from tests.support.staff_browsers import House
 
+from dissensus.campaign.chatbot_access import check_chatbot_allowed
 from dissensus.chat import Response
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
@@ -25,7 +26,6 @@ from dissensus.schema.records.conversation import Conversation
 from dissensus.store.campaigns import CampaignTable
 from dissensus.store.chats import ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatTable
 from dissensus.web.core import chat_responder
-from dissensus.web.core.chat_responder import check_chatbot_allowed
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> **bold** \u202eevil"

@@ -9,12 +9,13 @@ import anyio.to_thread
 from fastapi import Depends, FastAPI
 from fastapi.responses import FileResponse, Response
 
+from dissensus.campaign.chatbot_access import parse_hosts
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import NotFound
 from dissensus.settings import Settings, load_mail_sender
 from dissensus.web.api import openapi
 from dissensus.web.core import errors, health, oidc
-from dissensus.web.core.chat_responder import ChatResponder, parse_hosts
+from dissensus.web.core.chat_responder import ChatResponder
 from dissensus.web.core.metrics import make_metrics
 from dissensus.web.core.renderer import asset_url, create_renderer
 from dissensus.web.core.signed_tokens import TokenSigner

@@ -10,13 +10,12 @@ from datetime import datetime
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias, TypeVar
-from urllib.parse import urlsplit
 
 import anyio.to_thread
 
+from dissensus.campaign.chatbot_access import check_chatbot_allowed
 from dissensus.chat import Bot, ProviderRefusal, Response, open_chatbot
-from dissensus.errors import DissensusError, NotAllowed, Unavailable
-from dissensus.schema.campaign.chatbot import BestOfNSettings, Endpoint, LocalModel
+from dissensus.errors import DissensusError, Unavailable
 from dissensus.workflows.models.scorers import ModelRegistry
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat_responses
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 HEARTBEAT_S: Final = 5.0
 """Interval at which a process renews its claim to an exchange."""
-KEY_VARIABLE_PREFIX: Final = "CHATBOT_"
-"""Required prefix of environment variables with chatbot keys; campaigns cannot name others."""
 POLL_S: Final = 0.5
 """Interval of polling for responses that another process requested."""
 MAX_STREAM_S: Final = 20.0
@@ -226,36 +223,6 @@ class ChatResponder:
         else:
             return
         yield "end", {}
-
-
-def parse_hosts(setting: str) -> frozenset[str]:
-    """Return the allowed chatbot hosts of a setting, with ports that are not the default.
-
-    Examples
-    --------
-    >>> sorted(parse_hosts("api.example.com, 127.0.0.1:8080"))
-    ['127.0.0.1:8080', 'api.example.com']
-    """
-    return frozenset(host.strip().lower() for host in setting.split(",") if host.strip())
-
-
-def check_chatbot_allowed(chatbot: "Chatbot", hosts: frozenset[str]) -> None:
-    """Raise `NotAllowed` for a chatbot that would reach other hosts, other secrets or local files."""
-    match chatbot.source:
-        case Endpoint(url=url, key_variable=variable):
-            host = urlsplit(url).netloc.lower()
-            if host not in hosts:
-                raise NotAllowed(f"{host} is not an allowed chatbot server. Add it to the setting chatbot_hosts.")
-            if variable and not variable.startswith(KEY_VARIABLE_PREFIX):
-                raise NotAllowed(
-                    f"Variables with chatbot keys must begin with {KEY_VARIABLE_PREFIX}; {variable} does not."
-                )
-        case BestOfNSettings(chatbot=inner):
-            check_chatbot_allowed(inner, hosts)
-        case LocalModel(file=file) if file:
-            raise NotAllowed(
-                "A campaign cannot name a file on this machine. Leave out the file to use the model that ships."
-            )
 
 
 async def _in_thread(function: Callable[[], Result]) -> Result:
