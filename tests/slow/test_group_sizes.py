@@ -10,12 +10,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_a_true_null_is_rejected_at_most_as_often_as_stated(name: str) -> None:
-    """300 simulations, nominal 5 %.
+    """200 simulations, nominal 5 %; `make calibration` takes 2,000.
 
-    Goal: 6 %. A share of .05 has a standard error of .0126; the bound is .06 and three of them. Seeds are fixed.
+    Goal: 6 %. A share of .05 has a standard error of .0154; the bound is .06 and three of them. Seeds are fixed.
     """
-    p = simulate_null(name, 300, permutations=99).p
-    assert ((p <= 0.05).mean(axis=0) <= 0.06 + 0.038).all()
+    p = simulate_null(name, 200, permutations=99).p
+    assert ((p <= 0.05).mean(axis=0) <= 0.06 + 0.046).all()
 
 
 def test_published_tests_reject_in_quotas_and_loads_without_the_measure() -> None:
@@ -31,15 +31,15 @@ def test_published_tests_reject_in_quotas_and_loads_without_the_measure() -> Non
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_an_interval_covers_or_its_row_has_a_warning(name: str) -> None:
-    """200 simulations, nominal 95 %.
+    """120 simulations, nominal 95 %; `make calibration` takes 2,000.
 
-    Goal: 93 %. A share of .93 has a standard error of .018; the bound is .93 less three of them. Seeds are fixed.
+    Goal: 93 %. A share of .93 has a standard error of .0233; the bound is .93 less three of them. Seeds are fixed.
     """
-    simulations = simulate_null(name, 200, bootstrap=199)
+    simulations = simulate_null(name, 120, bootstrap=199)
     known = np.isfinite(simulations.estimates)
     truth = np.where(known, simulations.estimates, 0).sum(axis=0) / np.maximum(1, known.sum(axis=0))
     covered = (simulations.low <= truth) & (truth <= simulations.high)
     defined = np.isfinite(simulations.low)
     share = covered.sum(axis=0) / np.maximum(1, defined.sum(axis=0))
     silent = (defined.mean(axis=0) > 0.5) & (simulations.warned.mean(axis=0) < 0.5)
-    assert (share[silent] >= 0.93 - 0.054).all()
+    assert (share[silent] >= 0.93 - 0.07).all()

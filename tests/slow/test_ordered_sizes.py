@@ -8,9 +8,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("name", ["five answers", "five answers, sparse", "quota, 4 of each group"])
 def test_a_true_null_is_rejected_at_most_as_often_as_stated(name: str) -> None:
-    """300 simulations, nominal 5 %.
+    """200 simulations, nominal 5 %; `make calibration` takes more.
 
-    Goal: 6 %. A share of .05 has a standard error of .0126; the bound is .06 and three of them. Seeds are fixed.
+    Goal: 6 %. A share of .05 has a standard error of .0154; the bound is .06 and three of them. Seeds are fixed.
     """
-    p = simulate_null(name, 300, level="ordinal", permutations=99).p
-    assert ((p <= 0.05).mean(axis=0) <= 0.06 + 0.038).all()
+    p = simulate_null(name, 200, level="ordinal", permutations=99).p
+    assert ((p <= 0.05).mean(axis=0) <= 0.06 + 0.046).all()

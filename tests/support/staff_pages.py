@@ -42,6 +42,7 @@ def page(request: pytest.FixtureRequest, browser: Browser, live: Live) -> Iterat
 
 def sound(page: Page, name: str, scheme: Scheme = "light") -> None:
     """Check a page at both widths and save a screenshot; in the light scheme the narrow page is the dark one."""
+    page.wait_for_load_state()
     view = View(page, [], [])
     for width in (DESKTOP, NARROW):
         page.set_viewport_size({"width": width, "height": 900})
