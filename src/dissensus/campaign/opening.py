@@ -1,0 +1,273 @@
+"""Check before opening: faults that stop a campaign from working, and doubts for its owner."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.roles import Role
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.records.item import Item
+
+Severity: TypeAlias = Literal["error", "warning"]
+FindingPage: TypeAlias = Literal["revise", "items", "staff", "links"]
+
+FIXED_PARTS: Final = (
+    "the items, the questions about them, chatbots and modes, and the comparison of responses",
+    "the questions about raters, the groups of the quota, and the correct answers of checks",
+    "languages, ratings per item, and the seed",
+)
+"""Parts of a campaign that cannot change once it is open."""
+CHANGEABLE_PARTS: Final = (
+    "title, warning, consent, help and thanks (raters are asked about a changed consent again)",
+    "numbers of seats, limits per rater, breaks and care",
+    "pay, which can only rise",
+)
+"""Parts that can change while it is paused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A finding of the check before opening; an error stops the opening."""
+
+    severity: Severity
+    place: str  # Key of the definition, or part of the campaign
+    problem: str
+    remedy: str
+    page: FindingPage | None = None  # Page on which the owner mends it; None if only the operator can
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFindings:
+    """Doubtful items of a campaign; each as its number and the id of the first."""
+
+    n_items: int = 0
+    n_read: int = 0  # Items that were read
+    blank_responses: tuple[int, str] = (0, "")
+    without_turn: tuple[int, str] = (0, "")  # Items without a turn of the person
+
+    @property
+    def is_complete(self) -> bool:
+        """True if all items were read."""
+        return self.n_read == self.n_items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpeningFacts:
+    """Facts outside the definition that decide whether a campaign can work."""
+
+    items: ItemFindings = ItemFindings()
+    roles: Mapping[Role, int] = field(default_factory=lambda: MappingProxyType({}))  # Members by role
+    refused_chatbots: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # Reasons by chatbot
+    missing_models: tuple[str, ...] = ()  # Registered models that do not exist
+    page_languages: tuple[str, ...] = ("en",)  # Languages of the pages of raters
+    has_entry: bool = True  # False if there is neither an open link nor a personal one
+
+
+def summarise_items(items: Iterable[Item], n_items: int) -> ItemFindings:
+    """Return the doubtful items among those that were read.
+
+    Examples
+    --------
+    >>> from dissensus.schema.records.conversation import Conversation
+    >>> pair = Item("7", Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")]), response_b=" ")
+    >>> summarise_items([pair], 1).blank_responses
+    (1, '7')
+    """
+    blank: list[str] = []
+    alone: list[str] = []
+    n_read = 0
+    for item in items:
+        n_read += 1
+        texts = item.responses() or (item.conversation.rated.text,)
+        if not all(text.strip() for text in texts):
+            blank.append(item.item_id)
+        if not any(turn.speaker == "human" for turn in item.conversation.turns):
+            alone.append(item.item_id)
+    return ItemFindings(
+        n_items=n_items, n_read=n_read, blank_responses=_count_first(blank), without_turn=_count_first(alone)
+    )
+
+
+def _count_first(names: list[str]) -> tuple[int, str]:
+    return len(names), names[0] if names else ""
+
+
+def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...]:
+    """Return the findings about a campaign that is to open, errors first.
+
+    Examples
+    --------
+    >>> from dissensus.schema.campaign.shipped import load_campaign
+    >>> [finding.place for finding in check_opening(load_campaign("dices-350"), OpeningFacts())][0]
+    'items'
+    """
+    findings = (
+        *_check_items(campaign, facts.items),
+        *check_service(campaign, facts),
+        *_check_quota(campaign, facts.items.n_items),
+        *_check_experts(campaign, facts),
+        *_check_languages(campaign, facts),
+        *_check_entry(campaign, facts),
+        *(
+            Finding(severity="warning", place="checks", problem=text, remedy="Change the checks.", page="revise")
+            for text in campaign.warnings
+        ),
+    )
+    return tuple(sorted(findings, key=lambda finding: finding.severity == "warning"))
+
+
+def check_service(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...]:
+    """Return the findings that matter as long as a campaign is open: chatbots, models and care."""
+    return (*_check_chatbots(campaign, facts), *_check_models(campaign, facts), *_check_care(campaign, facts))
+
+
+def _check_items(campaign: Campaign, items: ItemFindings) -> Iterator[Finding]:
+    if campaign.chat is not None:
+        return
+    if not items.n_items:
+        yield Finding(
+            severity="error", place="items", problem="There are no items to rate.", remedy="Add items.", page="items"
+        )
+    scope = "" if items.is_complete else f" of the first {items.n_read:,} items"
+    n, first = items.blank_responses
+    if n:
+        kind = "a pair with an empty response" if campaign.pair is not None else "an item with an empty response"
+        yield Finding(
+            severity="warning",
+            place="items",
+            problem=f"{_count(n, kind)}{scope}, the first is {format_value(first)}.",
+            remedy="Remove the items and add them without these, unless an empty response is to be judged. "
+            "Models are not trained on such pairs.",
+            page="items",
+        )
+    n, first = items.without_turn
+    if n:
+        yield Finding(
+            severity="warning",
+            place="items",
+            problem=f"{_count(n, 'an item without a turn of a person')}{scope}, the first is {format_value(first)}.",
+            remedy="Raters see a response and not what it responds to. Add items with their context, if they have one.",
+            page="items",
+        )
+
+
+def _count(n: int, kind: str) -> str:
+    article, _, noun = kind.partition(" ")
+    if n == 1:
+        return f"There is {article} {noun}"
+    head, *rest = noun.split(" ", 1)
+    return f"There are {n:,} {' '.join([head + 's', *rest])}"
+
+
+def _check_chatbots(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
+    chatbots = () if campaign.chat is None else campaign.chat.chatbots
+    for chatbot in chatbots:
+        reason = facts.refused_chatbots.get(chatbot.name)
+        if reason is not None:
+            yield Finding(
+                severity="error",
+                place=f"chat.chatbots.{chatbot.name}",
+                problem=f"The chatbot {chatbot.name} cannot answer.",
+                remedy=reason,
+                page="revise",
+            )
+        model = chatbot.registered_model
+        if model is not None and model.name in facts.missing_models:
+            yield Finding(
+                severity="error",
+                place=f"chat.chatbots.{chatbot.name}",
+                problem=f"The registered model {model.name} that ranks the responses of {chatbot.name} does not exist.",
+                remedy=f"Ask the operator of the site to create it (dissensus preference register {model.name}), or "
+                "name another scorer.",
+                page="revise",
+            )
+
+
+def _check_models(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
+    missing = [name for name in campaign.registered_models if name in facts.missing_models]
+    if missing:
+        yield Finding(
+            severity="warning",
+            place="registered_models",
+            problem=f"{format_list(missing)} cannot learn from the preferences: there is no such registered model.",
+            remedy=f"Ask the operator of the site to create it: dissensus preference register {missing[0]}",
+            page="revise",
+        )
+
+
+def _check_care(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
+    if campaign.care is not None and campaign.care.contact and not facts.roles.get("carer"):
+        yield Finding(
+            severity="warning",
+            place="care.contact",
+            problem="Raters can share their wellbeing survey with a contact, and nobody in the role carer reads it.",
+            remedy="Invite the contact as a member in the role carer.",
+            page="staff",
+        )
+
+
+def _check_quota(campaign: Campaign, n_items: int) -> Iterator[Finding]:
+    quota, replication, per_rater = campaign.quota, campaign.replication, campaign.max_items
+    if quota is None:
+        return
+    empty = [name for name, seats in quota.targets.items() if not seats]
+    if empty:
+        yield Finding(
+            severity="warning",
+            place="quota.seats",
+            problem=f"The cells {format_list(empty)} have no seats, so their raters are turned away.",
+            remedy="Give them seats, unless they are to be left out.",
+            page="revise",
+        )
+    if replication is not None and per_rater is not None and n_items:
+        needed, possible = n_items * replication, sum(quota.capacities.values()) * min(per_rater, n_items)
+        if possible < needed:
+            yield Finding(
+                severity="warning",
+                place="quota.seats",
+                problem=f"{n_items:,} items with {replication:,} ratings each need {needed:,} ratings, and all seats "
+                f"together give at most {possible:,}.",
+                remedy="Give more seats, raise max_items, or lower replication.",
+                page="revise",
+            )
+
+
+def _check_experts(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
+    if campaign.gold is None:
+        return
+    needed, present = 1 + campaign.gold.verifiers, facts.roles.get("owner", 0) + facts.roles.get("expert", 0)
+    if present < needed:
+        yield Finding(
+            severity="warning",
+            place="gold",
+            problem=f"A gold label needs {needed} people, and {present} can label: owners and experts.",
+            remedy="Invite experts.",
+            page="staff",
+        )
+
+
+def _check_languages(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
+    available = {language.split("-")[0] for language in facts.page_languages}
+    missing = [language for language in campaign.languages if language.split("-")[0] not in available]
+    if missing:
+        yield Finding(
+            severity="warning",
+            place="languages",
+            problem=f"Buttons and messages of the site are not translated to {format_list(missing)}; raters read them "
+            f"in {facts.page_languages[0]}.",
+            remedy=f"Say so in the introduction, or use {format_list(facts.page_languages)} alone.",
+            page="revise",
+        )
+
+
+def _check_entry(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
+    if not facts.has_entry and not campaign.recruited_cells:
+        yield Finding(
+            severity="warning",
+            place="entry links",
+            problem="Nobody can enter yet: there is no open link, and no personal link was created.",
+            remedy="Create personal links.",
+            page="links",
+        )

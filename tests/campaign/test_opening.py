@@ -1,0 +1,92 @@
+"""The check before opening: findings, their severity and remedy."""
+
+from typing import Any
+
+from tests.support.campaign_definitions import REST
+from tests.support.campaigns import ABOUT_YOU, definition, items
+from tests.support.chat_campaigns import CHAT, TERN
+
+from dissensus.campaign.opening import (
+    Finding,
+    ItemFindings,
+    OpeningFacts,
+    check_opening,
+    check_service,
+    summarise_items,
+)
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+
+FULL = ItemFindings(n_items=3, n_read=3)
+
+
+def found(campaign: Campaign, **facts: Any) -> dict[str, Finding]:
+    return {finding.place: finding for finding in check_opening(campaign, OpeningFacts(**{"items": FULL, **facts}))}
+
+
+def test_a_campaign_that_can_work_has_no_findings() -> None:
+    assert found(definition()) == {}
+
+
+def test_a_campaign_without_items_cannot_open() -> None:
+    assert found(definition(), items=ItemFindings())["items"].severity == "error"
+    assert "items" not in found(parse_campaign({**REST, "chat": CHAT}), items=ItemFindings())
+
+
+def test_a_contact_that_nobody_holds_is_named_also_after_opening() -> None:
+    campaign = definition(care={"contact": "Mia Berg"})
+    finding = found(campaign)["care.contact"]
+    assert (finding.severity, finding.page) == ("warning", "staff")
+    assert [one.place for one in check_service(campaign, OpeningFacts())] == ["care.contact"]
+    assert found(campaign, roles={"carer": 1}) == {}
+    assert found(definition(care={})) == {}
+
+
+def test_refused_chatbots_and_missing_rankers_stop_the_opening() -> None:
+    ranked = {**TERN, "kind": "best_of_n", "best_of_n": {"chatbot": TERN, "scorer": "registry:kind", "n": 2}}
+    campaign = parse_campaign({**REST, "chat": {**CHAT, "chatbots": [ranked]}})
+    assert found(campaign) == {}
+    assert found(campaign, missing_models=("kind",))["chat.chatbots.tern"].severity == "error"
+    refused = found(campaign, refused_chatbots={"tern": "Add it to the setting chatbot_hosts."})
+    assert refused["chat.chatbots.tern"].remedy == "Add it to the setting chatbot_hosts."
+
+
+def test_a_missing_model_that_learns_is_a_warning() -> None:
+    campaign = parse_campaign({**REST, "chat": CHAT, "registered_models": ["harmless"]})
+    finding = found(campaign, missing_models=("harmless",))["registered_models"]
+    assert finding.severity == "warning"
+    assert "dissensus preference register harmless" in finding.remedy
+
+
+def test_empty_responses_and_items_without_a_person_are_counted() -> None:
+    spoken = Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")])
+    alone = Conversation.from_turns([("bot", "Hello!")])
+    seen = summarise_items([Item("a", spoken, response_b=""), Item("b", spoken, response_b=" "), Item("c", alone)], 9)
+    assert (seen.blank_responses, seen.without_turn, seen.is_complete) == ((2, "a"), (1, "c"), False)
+    campaign = definition(pair={"criterion": "less harmful"})
+    problems = [one.problem for one in check_opening(campaign, OpeningFacts(items=seen))]
+    assert problems == [
+        "There are 2 pairs with an empty response of the first 3 items, the first is 'a'.",
+        "There is an item without a turn of a person of the first 3 items, the first is 'c'.",
+    ]
+    assert summarise_items(items(3), 3) == FULL
+
+
+def test_seats_that_cannot_rate_all_items_are_a_warning() -> None:
+    quota = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 2, "rest": 1}
+    campaign = definition(demographics=ABOUT_YOU, quota=quota, replication=3, max_items=2)
+    assert found(campaign) == {}
+    many = found(campaign, items=ItemFindings(n_items=6, n_read=6))["quota.seats"]
+    assert "need 18 ratings, and all seats together give at most 10" in many.problem
+    empty = definition(demographics=ABOUT_YOU, quota={**quota, "seats": 0, "rest": 5})
+    assert "young" in found(empty)["quota.seats"].problem
+
+
+def test_languages_and_entry_are_checked() -> None:
+    texts = {"text": {"fr": "On garde."}, "purposes": [{"name": "rating", "text": {"fr": "Oui."}, "required": True}]}
+    data = {**REST, "languages": ["fr"], "title": {"fr": "T"}, "warning": {"fr": "A"}, "consent": texts}
+    chat = {"chatbots": [TERN], "modes": [{"name": "natural", "title": {"fr": "Parler"}}]}
+    assert "fr" in found(parse_campaign({**data, "chat": chat}), page_languages=("en", "de"))["languages"].problem
+    assert found(definition(), has_entry=False)["entry links"].page == "links"
