@@ -72,7 +72,8 @@ def draw(page: Page) -> str:
     page.get_by_label("Definition, as TOML").fill(DEFINITION)
     page.get_by_role("button", name="Preview").click()
     page.get_by_role("button", name="Create campaign").click()
-    page.get_by_role("button", name="Open campaign").click()
+    page.get_by_role("link", name="Open campaign").click()
+    page.get_by_role("button", name="Open now").click()
     return page.get_by_label("Open link").input_value()
 
 

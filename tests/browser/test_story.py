@@ -41,7 +41,8 @@ def create_and_open_campaign(page: Page, live: Live) -> str:
     page.get_by_label("Or pasted conversations").fill(PASTED)
     page.get_by_role("button", name="Preview").click()
     page.get_by_role("button", name="Create campaign").click()
-    page.get_by_role("button", name="Open campaign").click()
+    page.get_by_role("link", name="Open campaign").click()
+    page.get_by_role("button", name="Open now").click()
     return page.get_by_label("Open link").input_value()
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from tests.support.commands import RunCommand, command_runner
 from tests.support.pair_campaigns import pair_definition
+from tests.support.staff_browsers import PASTED, TOML
 
 from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign, load_campaign_toml, rename_campaign
 
-PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
 LINK = re.compile(r"https://rate\.example\.org/c/(\S+)\?key=\S{32}")
 
 
@@ -67,6 +67,22 @@ def test_chat_campaigns_have_no_items(run: RunCommand, tmp_path: Path) -> None:
     assert bare.stdout.endswith("without items. Add some: dissensus campaign add-items bare FILE\n")
     assert run("campaign", "add-items", "bare", "items.txt").returncode == 0
     assert run("campaign", "open", "bare").returncode == 0
+
+
+def test_the_check_before_opening_warns_and_refuses(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "cared.toml").write_text(f'{TOML}[care]\ncontact = "Mia Berg"\n')
+    run("campaign", "new", "cared.toml", "--items", "items.txt", "--name", "cared")
+    opened = run("campaign", "open", "cared", "--yes")
+    assert opened.returncode == 0
+    assert (
+        "Warning: Raters can share their wellbeing survey with a contact, and nobody in the role carer" in opened.stderr
+    )
+    run("campaign", "pause", "cared")
+    assert run("campaign", "open", "cared").stderr == ""
+    run("campaign", "new", "dices-350", "--name", "empty")
+    refused = run("campaign", "open", "empty")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "empty cannot open. There are no items to rate. Add items." in refused.stderr
 
 
 QUOTA = """

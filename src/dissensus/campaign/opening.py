@@ -118,6 +118,17 @@ def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
     return tuple(sorted(findings, key=lambda finding: finding.severity == "warning"))
 
 
+def format_finding(finding: Finding) -> str:
+    """Return a finding and its remedy as text.
+
+    Examples
+    --------
+    >>> format_finding(Finding(severity="error", place="items", problem="There are no items.", remedy="Add items."))
+    'There are no items. Add items.'
+    """
+    return f"{finding.problem} {finding.remedy}"
+
+
 def check_service(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...]:
     """Return the findings that matter as long as a campaign is open: chatbots, models and care."""
     return (*_check_chatbots(campaign, facts), *_check_models(campaign, facts), *_check_care(campaign, facts))

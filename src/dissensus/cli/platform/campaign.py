@@ -1,10 +1,12 @@
 """`dissensus campaign`: campaigns from draft to closed."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from dissensus.campaign.opening import FIXED_PARTS, format_finding
 from dissensus.cli import result_writer
 from dissensus.cli.platform import campaign_items
 from dissensus.cli.platform.options import (
@@ -23,7 +25,7 @@ from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped_campaigns
 from dissensus.schema.campaign.shipped import load_campaign, rename_campaign
 from dissensus.schema.hints import format_list
-from dissensus.workflows.campaign import campaigns, overview
+from dissensus.workflows.campaign import campaigns, opening, overview
 from dissensus.workflows.campaign.overview import CampaignListEntry
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater.invite_links import entry_links, personal_link_url
@@ -137,12 +139,36 @@ def revise(
 
 
 @app.command("open")
-def open_(name: NameArgument, settings: SettingsOption = None) -> None:
-    """Open a campaign to raters; its questions cannot change from then on.
+def open_(
+    name: NameArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Open a draft without asking on a terminal.")] = False,
+    settings: SettingsOption = None,
+) -> None:
+    """Check a draft and open it to raters; its questions cannot change from then on. Open a paused campaign again.
+
+    Errors of the check stop the opening, and warnings are shown.
 
     Example: dissensus campaign open pilot
     """
+    _check_opening(name, settings, ask=not yes and sys.stdin.isatty())
     _move(name, "open", settings)
+
+
+def _check_opening(name: str, settings: Path | None, *, ask: bool) -> None:
+    # Imports of the site take time that the other commands need not wait for.
+    from dissensus.web.core.site import load_services
+
+    site_settings = load_settings(settings)
+    with open_site_platform(site_settings, old=True) as platform:
+        staff_id = overview.owner_id_of(platform, name)
+        is_draft = overview.load_overview(platform, name, staff_id=staff_id).campaign_row.state == "draft"
+        findings = opening.check_draft(platform, name, load_services(site_settings), staff_id=staff_id)
+    opening.refuse_errors(name, findings)
+    for finding in findings:
+        typer.echo(f"Warning: {format_finding(finding)}", err=True)
+    if ask and is_draft:
+        fixed = "".join(f"\n- {part}" for part in FIXED_PARTS)
+        typer.confirm(f"Once {name} is open, these cannot change:{fixed}\nOpen it?", abort=True)
 
 
 @app.command("pause")

@@ -22,7 +22,7 @@ from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest, permissions_in_role
 from dissensus.web.core.suppression import restrict_campaign, restrict_overview, visible_rater_count
-from dissensus.workflows.campaign import campaigns, overview, pagination
+from dissensus.workflows.campaign import campaigns, opening, overview, pagination
 from dissensus.workflows.rater.invite_links import personal_link_url
 
 router = APIRouter(prefix="/api/v1/campaigns", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Campaigns"])
@@ -87,6 +87,8 @@ def change_state(
     body: CampaignStateRequest,
 ) -> CampaignResource:
     """Open, pause or close a campaign."""
+    if body.state == "open":
+        opening.refuse_errors(name, opening.check_draft(site.platform, name, site.services, staff_id=caller.staff.id))
     campaigns.change_state(site.platform, name, body.state, staff_id=caller.staff.id, now=site.clock())
     return _details(site, caller, name, caller.permissions)
 

@@ -41,6 +41,7 @@ from dissensus.web.staff import (
     monitoring,
     notices,
     oidc_sign_in,
+    opening,
     passkey,
     pay,
     quota,
@@ -61,7 +62,7 @@ DAY_S = 24 * 3600
 RATERS = (entry, rating, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
     *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, members, drafts, curation),
-    *(items, quota, monitoring, notices, attempts, gold, care, pay, submissions, webhooks, withdrawals, tasks),
+    *(opening, items, quota, monitoring, notices, attempts, gold, care, pay, submissions, webhooks, withdrawals, tasks),
 )
 
 

@@ -8,6 +8,7 @@ from ipaddress import ip_address, ip_network
 from argon2 import PasswordHasher
 from fastapi import Request, Response
 
+from dissensus.campaign.chatbot_access import parse_hosts
 from dissensus.settings import Settings
 from dissensus.web.core.chat_responder import ChatResponder
 from dissensus.web.core.downloads import DownloadSpool
@@ -16,7 +17,9 @@ from dissensus.web.core.rate_limit import TokenBucket
 from dissensus.web.core.renderer import PageRenderer
 from dissensus.web.core.signed_tokens import TokenSigner
 from dissensus.web.core.slots import SlowRequestLimit
+from dissensus.web.core.translations import languages
 from dissensus.webhook_transport import WebhookSender
+from dissensus.workflows.campaign.opening import SiteServices
 from dissensus.workflows.campaign.webhooks import WebhookSigner
 from dissensus.workflows.platform.passwords import make_hasher
 from dissensus.workflows.platform.platform import Platform
@@ -25,6 +28,15 @@ from dissensus.workflows.platform.platform import Platform
 def now() -> datetime:
     """Return the current time in UTC."""
     return datetime.now(UTC)
+
+
+def load_services(settings: Settings) -> SiteServices:
+    """Return the services that campaigns of a site can use."""
+    return SiteServices(
+        chatbot_hosts=parse_hosts(settings.chatbot_hosts or ""),
+        model_registry=settings.model_registry,
+        languages=languages(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,11 @@ class Site:
     def webhook_signer(self) -> WebhookSigner:
         """Signer and sender of webhook deliveries."""
         return WebhookSigner(self.tokens.keys, WebhookSender(networks=self.settings.networks))
+
+    @property
+    def services(self) -> SiteServices:
+        """Services that campaigns of the site can use."""
+        return load_services(self.settings)
 
     def hasher(self) -> PasswordHasher:
         """Return a password hasher with the cost from the settings."""

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Final
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from dissensus.campaign.opening import Finding
 from dissensus.errors import Conflict, DissensusError, InvalidInput
 from dissensus.schema.campaign.definition import STATES, Campaign, write_campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped
@@ -20,7 +21,7 @@ from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import VisibleCampaign, restrict_campaign, restrict_overview, visible_rater_count
 from dissensus.web.staff.campaign_form import CampaignProposal, read_definition, read_proposal
-from dissensus.workflows.campaign import campaigns, overview
+from dissensus.workflows.campaign import campaigns, opening, overview
 from dissensus.workflows.campaign.overview import CampaignOverview
 from dissensus.workflows.export import ratings
 from dissensus.workflows.models.registry import CampaignModel, list_campaign_models
@@ -88,6 +89,7 @@ class CampaignPage(StaffPage):
     open_link: str | None
     max_rehearsal_raters: int
     models: tuple[CampaignModel, ...]
+    findings: tuple[Finding, ...] = ()
     accuracy_scale: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
 
 
@@ -177,6 +179,11 @@ def show_campaign(
         models=list_campaign_models(site.settings.model_registry, visible.campaign)
         if "numbers" in caller.permissions
         else (),
+        findings=opening.check_draft(
+            site.platform, name, site.services, staff_id=caller.staff.id, max_items=opening.MAX_ITEMS
+        )
+        if "state" in caller.permissions
+        else (),
     )
     return page(site, context)
 
@@ -207,6 +214,8 @@ def change_state(
         raise InvalidInput(
             f"A campaign cannot become {format_value(form.get('state'))}. States are {format_list(STATES)}."
         )
+    if new_state == "open":
+        opening.refuse_errors(name, opening.check_draft(site.platform, name, site.services, staff_id=caller.staff.id))
     campaigns.change_state(site.platform, name, new_state, staff_id=caller.staff.id, now=site.clock())
     return redirect_to_campaign(name)
 

@@ -1,0 +1,83 @@
+"""Check of a draft before it opens, with what the site knows."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection
+
+from dissensus.campaign.chatbot_access import check_chatbot_allowed
+from dissensus.campaign.opening import (
+    Finding,
+    ItemFindings,
+    OpeningFacts,
+    check_opening,
+    format_finding,
+    summarise_items,
+)
+from dissensus.errors import Conflict, NotAllowed
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.store import items, members, overview
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.models.registry import list_campaign_models
+from dissensus.workflows.platform.platform import Platform
+
+MAX_ITEMS: Final = 500
+"""Items that are read for a page; reading 100,000 takes seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteServices:
+    """Services of a site that campaigns can use."""
+
+    chatbot_hosts: frozenset[str]
+    model_registry: Path
+    languages: tuple[str, ...]  # Of the pages of raters
+
+
+def check_draft(
+    platform: Platform, name: str, services: SiteServices, *, staff_id: str, max_items: int | None = None
+) -> tuple[Finding, ...]:
+    """Return the findings about a draft, errors first; of other campaigns none.
+
+    At most `max_items` items are read.
+    """
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        if campaign_row.state != "draft":
+            return ()
+        campaign = platform.definitions.load(tx, campaign_row)
+        facts = OpeningFacts(
+            items=_summarise_items(tx, campaign_row.id, max_items),
+            roles=Counter(member.role for member in members.list_members(tx, campaign_row.id)),
+            refused_chatbots=_find_refused_chatbots(campaign, services.chatbot_hosts),
+            missing_models=tuple(
+                model.name for model in list_campaign_models(services.model_registry, campaign) if model.missing
+            ),
+            page_languages=services.languages,
+            has_entry=campaign_row.key is not None or overview.load_campaign_numbers(tx, campaign_row.id).n_invited > 0,
+        )
+    return check_opening(campaign, facts)
+
+
+def refuse_errors(name: str, findings: tuple[Finding, ...]) -> None:
+    """Raise `Conflict` with the errors among the findings, if there are any."""
+    errors = [format_finding(finding) for finding in findings if finding.severity == "error"]
+    if errors:
+        raise Conflict(f"{name} cannot open. {' '.join(errors)}")
+
+
+def _summarise_items(tx: Connection, campaign_id: str, max_items: int | None) -> ItemFindings:
+    n_items = items.count_items(tx, campaign_id)
+    return summarise_items(items.iterate_items(tx, campaign_id, most=max_items), n_items)
+
+
+def _find_refused_chatbots(campaign: Campaign, hosts: frozenset[str]) -> dict[str, str]:
+    refused = {}
+    for chatbot in () if campaign.chat is None else campaign.chat.chatbots:
+        try:
+            check_chatbot_allowed(chatbot, hosts)
+        except NotAllowed as error:
+            refused[chatbot.name] = str(error)
+    return refused

@@ -1,0 +1,82 @@
+"""The check of a draft before it opens, on its pages and in the API."""
+
+import pytest
+from tests.support.api_programs import API, program
+from tests.support.campaigns import NOW, definition, items
+from tests.support.chat_campaigns import CHAT, TERN
+from tests.support.staff_browsers import House, create_draft, send
+
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.workflows.campaign import campaigns, overview
+from dissensus.workflows.platform import staff
+
+REMOTE = {
+    "name": "heron",
+    "kind": "openai_compatible",
+    "openai_compatible": {"url": "https://bots.example.com/v1", "model": "heron-1"},
+    "model_type": "rlhf",
+    "num_params": "7B",
+    "version": "1",
+}
+
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For tests that do not depend on the database."""
+
+
+def state(house: House, name: str = "pilot") -> str:
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    return overview.load_overview(house.platform, name, staff_id=staff_id).campaign_row.state
+
+
+def create(house: House, name: str = "pilot", n_items: int = 2, **changes: object) -> None:
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    rated = () if "chat" in changes else items(n_items)
+    base = definition(name).as_mapping()
+    if "chat" in changes:
+        base.pop("questionnaire")
+    campaign = parse_campaign({**base, **changes})
+    campaigns.create_campaign(house.platform, campaign, rated, staff_id=staff_id, now=NOW)
+
+
+def test_a_care_contact_that_nobody_holds_is_named_before_opening(house: House) -> None:
+    create(house, care={"contact": "Mia Berg"})
+    browser = house.owner()
+    assert "nobody in the role carer reads it" in browser.get("/campaigns/pilot").text
+    asked = browser.get("/campaigns/pilot/opening").text
+    assert "nobody in the role carer reads it" in asked
+    assert 'href="/campaigns/pilot/staff"' in asked
+    assert "Open now" in asked
+    assert send(browser, "/campaigns/pilot/state", state="open").status_code == 303
+    assert state(house) == "open"
+    moved = browser.get("/campaigns/pilot/opening")
+    assert (moved.status_code, moved.headers["location"]) == (303, "/campaigns/pilot")
+
+
+def test_a_chatbot_on_a_server_that_is_not_allowed_stops_the_opening(house: House) -> None:
+    create(house, chat={**CHAT, "chatbots": [TERN, REMOTE]})
+    browser = house.owner()
+    asked = browser.get("/campaigns/pilot/opening").text
+    assert "bots.example.com is not an allowed chatbot server" in asked
+    assert "Open now" not in asked
+    refused = send(browser, "/campaigns/pilot/state", state="open")
+    assert refused.status_code == 409
+    assert "The chatbot heron cannot answer." in refused.text
+    answer = program(house).post(f"{API}/pilot/state", json={"state": "open"})
+    assert answer.status_code == 409
+    assert "bots.example.com" in answer.text
+    assert state(house) == "draft"
+
+
+def test_a_draft_without_items_cannot_open(house: House) -> None:
+    create(house, n_items=0)
+    asked = house.owner().get("/campaigns/pilot/opening").text
+    assert "There are no items to rate." in asked
+    assert "Open now" not in asked
+
+
+@sqlite_only
+def test_a_draft_that_can_work_says_so_and_names_what_is_fixed(house: House) -> None:
+    create_draft(house)
+    asked = house.owner().get("/campaigns/pilot/opening").text
+    assert "The check found no problem." in asked
+    assert "languages, ratings per item, and the seed" in asked
