@@ -45,6 +45,7 @@ def test_a_campaign_is_created_and_opened(page: Page, live: Live, request: pytes
     page.get_by_text("So far 3 raters took part").wait_for()
     sound(page, "draft", scheme)
     page.get_by_role("link", name="Open campaign").click()
+    sound(page, "opening", scheme)
     page.get_by_role("button", name="Open now").click()
     assert page.get_by_label("Open link").input_value().startswith(f"{live.url}/c/dices-350?key=")
     add_work(live)
