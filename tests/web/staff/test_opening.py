@@ -5,6 +5,7 @@ from tests.support.api_programs import API, program
 from tests.support.campaigns import NOW, definition, items
 from tests.support.chat_campaigns import CHAT, TERN
 from tests.support.staff_browsers import House, create_draft, send
+from tests.support.staff_members import join_pilot
 
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.workflows.campaign import campaigns, overview
@@ -48,6 +49,10 @@ def test_a_care_contact_that_nobody_holds_is_named_before_opening(house: House) 
     assert "Open now" in asked
     assert send(browser, "/campaigns/pilot/state", state="open").status_code == 303
     assert state(house) == "open"
+    waiting = '<a href="/campaigns/pilot/staff">1 care contact that no member holds</a>'
+    assert waiting in browser.get("/").text
+    join_pilot(house, "mia", "carer")
+    assert waiting not in browser.get("/").text
     moved = browser.get("/campaigns/pilot/opening")
     assert (moved.status_code, moved.headers["location"]) == (303, "/campaigns/pilot")
 

@@ -19,6 +19,7 @@ router = APIRouter()
 
 TASK_PAGES: Final[Mapping[str, tuple[str, str, str]]] = {
     "care": ("request for support", "requests for support", "care"),
+    "staff": ("care contact that no member holds", "care contacts that no member holds", "staff"),
     "notices": ("message from raters", "messages from raters", "notices"),
     "flags": ("flagged rater", "flagged raters", "monitoring"),
     "pay": ("submission to review", "submissions to review", "pay/submissions"),

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from dissensus.recruit.prolific import SubmissionStatus
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import care, flags, monitoring, notices, recruits
+from dissensus.store import care, flags, members, monitoring, notices, recruits
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.gold.labelling import list_labelled_items
@@ -54,8 +54,16 @@ def _count_contact_requests(tx: Connection, campaign_row: CampaignRow, _campaign
     return sum(request.settled_at is None for request in care.list_contact_requests(tx, campaign_row.id))
 
 
+def _count_unread_contacts(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, _staff_id: str) -> int:
+    """Return 1 if raters can share their survey with a contact, and no member reads it."""
+    if campaign_row.state == "closed" or campaign.care is None or not campaign.care.contact:
+        return 0
+    return int(all(member.role != "carer" for member in members.list_members(tx, campaign_row.id)))
+
+
 TASKS: Final[Mapping[str, Callable[[Connection, CampaignRow, Campaign, str], int]]] = {
     "care": _count_contact_requests,
+    "staff": _count_unread_contacts,
     "notices": _count_notices,
     "flags": _count_flags,
     "pay": _count_submissions,
