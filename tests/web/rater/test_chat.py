@@ -81,6 +81,15 @@ def test_a_single_response_continues_the_conversation(live: Live) -> None:
     assert "/pick" not in page.text
 
 
+def test_turns_beyond_the_usual_number_are_counted_alone(live: Live) -> None:
+    visitor, page = enter_chat_campaign(live, chat={"modes": [PLAIN], "chatbots": [TERN], "turns": 1})
+    page = begin(visitor, page, mode="natural")
+    assert "Turn 1 of about 1." in page.text
+    page = say(visitor, page, "Hello.")
+    assert "Turn 2. You can end the conversation, or continue." in page.text
+    assert "of about" not in page.text
+
+
 def test_chatbots_are_not_disclosed(live: Live) -> None:
     visitor, page = enter_chat_campaign(live)
     page = say(visitor, begin(visitor, page), "Who are you?")
