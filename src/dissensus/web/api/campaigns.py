@@ -86,7 +86,7 @@ def change_state(
     name: Name,
     body: CampaignStateRequest,
 ) -> CampaignResource:
-    """Open, pause or close a campaign."""
+    """Open, pause or close a campaign; a draft with errors in its check is not opened."""
     if body.state == "open":
         opening.refuse_errors(name, opening.check_draft(site.platform, name, site.services, staff_id=caller.staff.id))
     campaigns.change_state(site.platform, name, body.state, staff_id=caller.staff.id, now=site.clock())
