@@ -162,8 +162,9 @@ def _check_opening(name: str, settings: Path | None, *, ask: bool) -> None:
     with open_site_platform(site_settings, old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
         is_draft = overview.load_overview(platform, name, staff_id=staff_id).campaign_row.state == "draft"
-        findings = opening.check_draft(platform, name, load_services(site_settings), staff_id=staff_id)
-    opening.refuse_errors(name, findings)
+        services = load_services(site_settings)
+        opening.refuse_errors(platform, name, services, staff_id=staff_id)
+        findings = opening.check_draft(platform, name, services, staff_id=staff_id)
     for finding in findings:
         typer.echo(f"Warning: {format_finding(finding)}", err=True)
     if ask and is_draft:

@@ -68,7 +68,7 @@ def rater_pair_agreement(
     UndefinedEstimate
         No two raters share as many items.
     InvalidInput
-        Arrays of different length, codes that are no whole numbers from 0, two ratings of an item by one rater, or
+        Arrays of different length, codes that are not whole numbers from 0, two ratings of an item by one rater, or
         more than 5,000 raters.
 
     Notes

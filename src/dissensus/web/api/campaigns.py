@@ -88,7 +88,7 @@ def change_state(
 ) -> CampaignResource:
     """Open, pause or close a campaign; a draft with errors in its check is not opened."""
     if body.state == "open":
-        opening.refuse_errors(name, opening.check_draft(site.platform, name, site.services, staff_id=caller.staff.id))
+        opening.refuse_errors(site.platform, name, site.services, staff_id=caller.staff.id)
     campaigns.change_state(site.platform, name, body.state, staff_id=caller.staff.id, now=site.clock())
     return _details(site, caller, name, caller.permissions)
 

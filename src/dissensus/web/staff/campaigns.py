@@ -215,7 +215,7 @@ def change_state(
             f"A campaign cannot become {format_value(form.get('state'))}. States are {format_list(STATES)}."
         )
     if new_state == "open":
-        opening.refuse_errors(name, opening.check_draft(site.platform, name, site.services, staff_id=caller.staff.id))
+        opening.refuse_errors(site.platform, name, site.services, staff_id=caller.staff.id)
     campaigns.change_state(site.platform, name, new_state, staff_id=caller.staff.id, now=site.clock())
     return redirect_to_campaign(name)
 

@@ -61,8 +61,9 @@ def check_draft(
     return check_opening(campaign, facts)
 
 
-def refuse_errors(name: str, findings: tuple[Finding, ...]) -> None:
-    """Raise `Conflict` with the errors among the findings, if there are any."""
+def refuse_errors(platform: Platform, name: str, services: SiteServices, *, staff_id: str) -> None:
+    """Raise `Conflict` if the check of a draft finds errors; none of them depends on the content of its items."""
+    findings = check_draft(platform, name, services, staff_id=staff_id, max_items=0)
     errors = [format_finding(finding) for finding in findings if finding.severity == "error"]
     if errors:
         raise Conflict(f"{name} cannot open. {' '.join(errors)}")
