@@ -176,7 +176,8 @@ class NormalApproximation:
     def _weigh(self, parameters: FloatArray, u: FloatArray, v: FloatArray, log_density: float) -> Draw:
         """Return a draw with its log ratio, given the log density with which it was drawn."""
         if not self.likelihood.is_allowed(parameters):
-            return Draw(parameters, u, v, -np.inf)
+            # Without reliable weights every draw counts, and crossed thresholds have no probabilities of answers.
+            return Draw(self.parameters, self.mode.u, self.mode.v, -np.inf)
         log_prior = self.penalty.value(parameters) + self.penalty.log_volume(parameters)
         return Draw(parameters, u, v, self.likelihood.log_joint_at(parameters, u, v) + log_prior - log_density)
 
