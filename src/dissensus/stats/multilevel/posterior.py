@@ -156,7 +156,7 @@ class NormalApproximation:
         for s in (1, -1):
             parameters = self.parameters + s * change
             if not self.likelihood.is_allowed(parameters):
-                draws.append(Draw(self.parameters, self.mode.u, self.mode.v, -np.inf))
+                draws.append(self._replace_impossible())
                 continue
             mode = self.likelihood.mode(parameters)
             u, v = self.likelihood.transform_noise(mode, s * z, s * w)
@@ -176,10 +176,16 @@ class NormalApproximation:
     def _weigh(self, parameters: FloatArray, u: FloatArray, v: FloatArray, log_density: float) -> Draw:
         """Return a draw with its log ratio, given the log density with which it was drawn."""
         if not self.likelihood.is_allowed(parameters):
-            # Without reliable weights every draw counts, and crossed thresholds have no probabilities of answers.
-            return Draw(self.parameters, self.mode.u, self.mode.v, -np.inf)
+            return self._replace_impossible()
         log_prior = self.penalty.value(parameters) + self.penalty.log_volume(parameters)
         return Draw(parameters, u, v, self.likelihood.log_joint_at(parameters, u, v) + log_prior - log_density)
+
+    def _replace_impossible(self) -> Draw:
+        """Return the estimates without weight, in place of a draw whose thresholds cross.
+
+        Where weights are not reliable every draw counts, and crossed thresholds have no probabilities of answers.
+        """
+        return Draw(self.parameters, self.mode.u, self.mode.v, -np.inf)
 
     def _root(self) -> FloatArray:
         """Matrix whose product with its transpose is the covariance of the parameters, without directions of zero."""

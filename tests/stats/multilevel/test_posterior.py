@@ -1,0 +1,28 @@
+"""Draws of a fitted model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.stats.multilevel.designs import simulate_design
+
+from dissensus.stats.multilevel import posterior
+from dissensus.stats.multilevel.fit import fit_ordinal
+
+
+@pytest.mark.parametrize("most_renewed", [0, posterior.MOST_RENEWED])
+def test_draws_of_a_rare_middle_answer_keep_the_order_of_thresholds(
+    most_renewed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The normal approximation of thresholds that lie close together reaches across."""
+    monkeypatch.setattr(posterior, "MOST_RENEWED", most_renewed)  # 0: as with many ratings, draws are linear
+    design = simulate_design(raters=12, items=15)
+    answers = design.answers.copy()
+    answers[np.flatnonzero(answers == 1)[1:]] = 0
+    approximation = fit_ordinal(replace(design, answers=answers)).approximation
+    assert isinstance(approximation, posterior.NormalApproximation)
+    draws = approximation.draw(400, np.random.default_rng(1))
+    assert (np.diff(draws.thresholds) > 0).all()
+    at_estimates = (draws.thresholds == approximation.parameters[:2]).all(1)
+    assert 10 < at_estimates.sum() < 200
+    assert (draws.importance.weights[at_estimates] == 0).all()
