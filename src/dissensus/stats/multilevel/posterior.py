@@ -90,6 +90,13 @@ class Draw(NamedTuple):
     log_ratio: float
 
 
+class Spread(NamedTuple):
+    """Eigenvectors of the covariance of the parameters, and the square roots of its eigenvalues."""
+
+    directions: FloatArray
+    scales: FloatArray
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NormalApproximation:
     """Normal approximation of the joint distribution of parameters and random effects, from which to draw."""
@@ -116,12 +123,12 @@ class NormalApproximation:
             Source of the draws.
         """
         pairs = max(-(-n_draws // 2), FEWEST_PAIRS)
-        root = self._root()
-        draws = self._collect([draw for _ in range(pairs) for draw in self._draw_linear(root, rng)])
+        spread = self._spread()
+        draws = self._collect([draw for _ in range(pairs) for draw in self._draw_linear(spread, rng)])
         is_large = len(self.likelihood.design.answers) > MOST_RENEWED
         if draws.importance.is_reliable or is_large or not self._is_normal_given_parameters(rng):
             return draws
-        return self._collect([draw for _ in range(pairs) for draw in self._draw_renewed(root, rng)])
+        return self._collect([draw for _ in range(pairs) for draw in self._draw_renewed(spread, rng)])
 
     @property
     def most_draws(self) -> int:
@@ -133,10 +140,10 @@ class NormalApproximation:
         certificate = certify_laplace(self.likelihood, self.mode, n_draws=CHECKED, rng=rng)
         return certificate.importance.effective_draws > NORMAL_SHARE * CHECKED
 
-    def _draw_linear(self, root: FloatArray, rng: np.random.Generator) -> list[Draw]:
+    def _draw_linear(self, spread: Spread, rng: np.random.Generator) -> list[Draw]:
         """Draw a pair of opposites around the estimates."""
-        noise, z, w, half = self._draw_noise(root.shape[1], rng)
-        change = root @ noise
+        noise, z, w, half = self._draw_noise(spread, rng)
+        change = spread.directions @ (spread.scales * noise)
         u, v = self.likelihood.transform_noise(self.mode, z, w)
         u += self.curvature.by_u.T @ change
         v += np.tensordot(change, self.curvature.by_v, axes=1)
@@ -146,11 +153,11 @@ class NormalApproximation:
             for s in (1, -1)
         ]
 
-    def _draw_renewed(self, root: FloatArray, rng: np.random.Generator) -> list[Draw]:
+    def _draw_renewed(self, spread: Spread, rng: np.random.Generator) -> list[Draw]:
         """Draw opposite parameters from a t distribution, and effects around their mode at each."""
-        noise, z, w, half = self._draw_noise(root.shape[1], rng)
+        noise, z, w, half = self._draw_noise(spread, rng)
         noise /= np.sqrt(rng.chisquare(DEGREES) / DEGREES)
-        change = root @ noise
+        change = spread.directions @ (spread.scales * noise)
         log_density = -0.5 * (DEGREES + noise.size) * float(np.log1p(noise @ noise / DEGREES)) - half
         draws = []
         for s in (1, -1):
@@ -164,13 +171,12 @@ class NormalApproximation:
             draws.append(self._weigh(parameters, mode.u + u, mode.v + v, log_density + determinant))
         return draws
 
-    def _draw_noise(
-        self, n_directions: int, rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    def _draw_noise(self, spread: Spread, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Draw noise of parameters, outer and inner effects, and half the sum of squares of the latter two."""
         z, w = rng.standard_normal(self.mode.u.shape), rng.standard_normal(self.mode.v.shape)
         half = 0.5 * (float(z @ z) + float((w * w).sum()))
-        noise = np.asarray(rng.standard_normal(n_directions))
+        # Signs of eigenvectors depend on the processor. Noise is drawn by parameter, so that they do not matter.
+        noise = np.asarray(rng.standard_normal(len(spread.directions)) @ spread.directions)
         return noise, z, w, half
 
     def _weigh(self, parameters: FloatArray, u: FloatArray, v: FloatArray, log_density: float) -> Draw:
@@ -187,11 +193,11 @@ class NormalApproximation:
         """
         return Draw(self.parameters, self.mode.u, self.mode.v, -np.inf)
 
-    def _root(self) -> FloatArray:
-        """Matrix whose product with its transpose is the covariance of the parameters, without directions of zero."""
+    def _spread(self) -> Spread:
+        """Return the directions in which the parameters vary; those of zero variance are left out."""
         values, vectors = np.linalg.eigh(np.nan_to_num(self.curvature.covariance))
         positive = values > 1e-12 * values.max()
-        return np.asarray(vectors[:, positive] * np.sqrt(values[positive]), float)
+        return Spread(np.asarray(vectors[:, positive], float), np.sqrt(values[positive]))
 
     def _collect(self, draws: list[Draw]) -> PosteriorDraws:
         likelihood = self.likelihood
