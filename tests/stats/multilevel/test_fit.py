@@ -218,15 +218,16 @@ def test_draws_of_a_model_with_few_ratings_are_weighted_towards_the_exact_distri
         fixed=Covariates(values=np.zeros((1, 0)), row=np.zeros(180, np.int32)),
         random=(RandomTerm(name="item", groups=groups, n_groups=30),),
     )
-    draws = fit_ordinal(design).approximation.draw(4000, np.random.default_rng(1))
+    approximation = fit_ordinal(design).approximation
+    sets = [approximation.draw(4000, np.random.default_rng(seed)) for seed in range(4)]
     # The exact distribution under a flat prior of threshold and log sd, on a grid.
     thresholds, log_sds = np.linspace(-1, 1, 13), np.linspace(-1.4, 1.1, 14)
     values = np.array([[exact_log_likelihood(design, np.array([t, s]), "probit") for s in log_sds] for t in thresholds])
     density = np.exp(values - values.max())
     density /= density.sum()
-    assert draws.importance.is_reliable
-    weights = draws.importance.weights
-    log_sd = np.log(draws.factors[0][:, 0, 0])
-    exact = float(density.sum(0) @ log_sds)
-    assert weights @ log_sd == pytest.approx(exact, abs=0.06)
-    assert weights @ draws.thresholds[:, 0] == pytest.approx(float(density.sum(1) @ thresholds), abs=0.06)
+    # The shape of the tail is close to the limit of .7, so that one set of draws may be refused.
+    assert sum(draws.importance.is_reliable for draws in sets) >= 2
+    log_sd = [draws.importance.weights @ np.log(draws.factors[0][:, 0, 0]) for draws in sets]
+    threshold = [draws.importance.weights @ draws.thresholds[:, 0] for draws in sets]
+    assert np.mean(log_sd) == pytest.approx(float(density.sum(0) @ log_sds), abs=0.03)
+    assert np.mean(threshold) == pytest.approx(float(density.sum(1) @ thresholds), abs=0.03)
