@@ -69,7 +69,18 @@ LAYERED_ROOMS: Final = (
 )
 FEATURES: Final = (
     *("account", "answer", "api_token", "assignment", "attempt", "attention_check", "audit", "backup", "campaign"),
-    *("care", "chat", "completion_code", "consent", "conversation", "curation", "draft", "enrolment", "entry"),
+    *(
+        "care",
+        "chat",
+        "completion_code",
+        "consent",
+        "conversation",
+        "correction",
+        "curation",
+        "draft",
+        "enrolment",
+        "entry",
+    ),
     *("erasure", "event", "export", "flag", "gold", "idempotency", "invite_link", "item", "job", "member"),
     *(
         "mail",

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
+from tests.browser.page import View
 from tests.support.browser_raters import (
     N_QUESTIONS,
     answer_all,
@@ -14,6 +15,7 @@ from tests.support.browser_raters import (
     open_rating_campaign,
 )
 from tests.support.live_site import Live
+from tests.support.rating_views import show
 
 from dissensus.campaign.answer_drafts import merge_saves
 from dissensus.campaign.rate_limits import RateLimit, RaterLimits
@@ -170,3 +172,37 @@ def test_pages_from_the_browser_cache_are_reloaded(live: Live, page: Page, conte
     expect(other.locator("#saved")).to_have_text("Saved")
     page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
     expect(page.locator("#progress")).to_contain_text("0 of 2 rated")
+
+
+@pytest.mark.slow
+def test_answers_are_corrected_and_kept_without_a_network(live: Live, page: Page, context: BrowserContext) -> None:
+    enter(page, open_rating_campaign(live, click_to_reveal=True))
+    page.get_by_text("Show the conversation").click()
+    answer_all(page)
+    expect(page.locator("#previous")).to_be_hidden()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
+    page.get_by_role("link", name="Previous answers").click()
+    expect(page.get_by_text("You submitted these answers.")).to_be_visible()
+    expect(page.locator("[name=Q4_misinformation]").nth(0)).to_be_checked()
+    view = View(page, [], [])
+    for look in ("light", "dark", "phone"):
+        show(page, look)
+        view.shot(f"rater-{look}-correction")
+        assert view.violations() + view.overflowing() == []
+    show(page, "light")
+    context.set_offline(True)
+    page.locator("[name=Q4_misinformation]").nth(2).check()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#alert")).to_contain_text("Waiting for the connection")
+    context.set_offline(False)
+    page.wait_for_url("**/answers")
+    expect(page.get_by_text("corrected")).to_be_visible()
+    for look in ("light", "dark", "phone"):
+        show(page, look)
+        view.shot(f"rater-{look}-answers")
+        assert view.violations() + view.overflowing() == []
+    ((_, saves),) = load_saved_answers(live)
+    assert [save.answers["Q4_misinformation"].value for save in saves] == ["No", "Yes"]
+    page.get_by_role("link", name="Back", exact=True).click()
+    expect(page.locator("#progress")).to_contain_text("1 of 3 rated")

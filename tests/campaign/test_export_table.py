@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 from tests.support.campaigns import definition
 
+from dissensus.campaign.corrections import SubmissionTimes
 from dissensus.campaign.export_table import (
     ExportedRating,
     export_form,
@@ -32,7 +33,8 @@ speakers = st.sampled_from(["human", "bot"])
 
 
 def make_rating(item: Item, **changes: Any) -> ExportedRating:
-    values = {"rater_id": "r", "item": item, "answers": {}, "declared": {}, "answer_time_ms": 7, "answered_at": AT}
+    times = SubmissionTimes(answer_time_ms=7, open_time_ms=None, answered_at=AT)
+    values = {"rater_id": "r", "item": item, "answers": {}, "declared": {}, "times": times}
     return ExportedRating(**{**values, **changes})
 
 

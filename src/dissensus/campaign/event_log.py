@@ -22,6 +22,7 @@ EventKind: TypeAlias = Literal[
     "survey_answered",
     "item_offered",
     "item_submitted",
+    "item_corrected",
     "item_skipped",
     "conversation_begun",
     "message_sent",

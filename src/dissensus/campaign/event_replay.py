@@ -173,6 +173,7 @@ _READERS: Final[Mapping[EventKind, Callable[[AuditEvent, str, str], Iterable[Rec
     "check_answered": _read_check,
     "survey_answered": _read_survey,
     "item_submitted": _read_submission,
+    "item_corrected": _read_submission,
     "conversation_begun": _read_conversation,
     "conversation_ended": _read_conversation_end,
     "message_sent": _read_message,

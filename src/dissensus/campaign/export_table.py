@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from dissensus.campaign.corrections import SubmissionTimes
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.attention_check import AttentionCheck, check_state
 from dissensus.schema.campaign.definition import Campaign
@@ -29,12 +30,14 @@ CONVERSATION_COLUMNS: Final = ("context", "response")
 PAIR_COLUMNS: Final = ("item_response_b", "shown_first")
 """Columns of pairs: the second response, and the left one for the rater, a or b."""
 _CHECK_COLUMNS: Final = (names.CHECKS_PASSED, names.CHECKS_FAILED)
+CORRECTION_COLUMNS: Final = (names.CORRECTION_TIME, names.CORRECTED_AT)
 _RESERVED: Final = (
     names.ITEM_ID,
     names.RATER_ID,
     ROW_NUMBER,
     names.ANSWER_TIME,
     names.OPEN_TIME,
+    *CORRECTION_COLUMNS,
     TIMESTAMP,
     *CONVERSATION_COLUMNS,
     *PAIR_COLUMNS,
@@ -50,9 +53,7 @@ class ExportedRating:
     item: Item
     answers: Mapping[str, Answer]  # by question
     declared: Mapping[str, Answer]  # demographic answers of the rater
-    answer_time_ms: int
-    open_time_ms: int | None = None  # None if the conversation was not covered
-    answered_at: datetime  # latest submission
+    times: SubmissionTimes
     attempts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # all answers to each check
     flagged: bool = False  # True if the rater is excluded from analyses by a decision
     shown_first: Side | None = None  # left response of a pair
@@ -75,9 +76,11 @@ class ExportForm:
         scales = {name: self.questionnaire.scale(name) for name in self._scaled_columns}
         types: dict[str, pl.DataType] = {name: pl.Enum(scale) for name, scale in scales.items() if scale}
         types |= dict.fromkeys(
-            (ROW_NUMBER, names.ANSWER_TIME, names.OPEN_TIME, *_CHECK_COLUMNS, *(TIMESTAMP,) * bool(self.official)),
+            (ROW_NUMBER, names.ANSWER_TIME, names.OPEN_TIME, names.CORRECTION_TIME, *_CHECK_COLUMNS),
             pl.Int64(),
         )
+        if self.official:
+            types |= dict.fromkeys((TIMESTAMP, names.CORRECTED_AT), pl.Int64())
         types[names.FLAG] = pl.Boolean()
         return {name: types.get(name, pl.String()) for name in self.columns}
 
@@ -96,7 +99,12 @@ class ExportForm:
 
 
 def export_form(
-    campaign: Campaign, attributes: Collection[str] = (), *, with_text: bool = False, with_flag: bool = False
+    campaign: Campaign,
+    attributes: Collection[str] = (),
+    *,
+    with_text: bool = False,
+    with_flag: bool = False,
+    with_corrections: bool = False,
 ) -> ExportForm:
     """Return the columns of an export of a campaign.
 
@@ -117,12 +125,16 @@ def export_form(
         columns = load_questionnaire(official).columns
     else:
         columns = _long_columns(campaign, (*about_raters, *checks), attribute_columns)
-    covered = (names.OPEN_TIME,) * campaign.click_to_reveal
+    optional = (
+        *(names.OPEN_TIME,) * campaign.click_to_reveal,
+        *CORRECTION_COLUMNS * with_corrections,
+        *(names.FLAG,) * with_flag,
+    )
     texts = set() if with_text else _text_columns((*questions, *demographics))
     return ExportForm(
         questionnaire=campaign.questionnaire,
         official=official,
-        columns=(*(name for name in columns if name not in texts), *covered, *(names.FLAG,) * with_flag),
+        columns=(*(name for name in columns if name not in texts), *optional),
         about_raters=about_raters,
         attributes=attribute_columns,
         checks=campaign.checks,
@@ -202,6 +214,7 @@ def _to_row(rating: ExportedRating, form: ExportForm, number: int) -> dict[str, 
     declared = {name: _format_answer(value) for name, value in rating.declared.items()}
     declines = {question.name: question.decline for question in form.questionnaire.questions}
     answers = {name: _format_answer(value) for name, value in rating.answers.items() if value != declines.get(name)}
+    corrected_at = rating.times.corrected_at
     states = [check_state(check, rating.attempts.get(check.name, ())) for check in form.checks]
     return {
         # The answer before it is mapped to a released group.
@@ -212,9 +225,11 @@ def _to_row(rating: ExportedRating, form: ExportForm, number: int) -> dict[str, 
         ROW_NUMBER: number,
         names.ITEM_ID: rating.item.item_id,
         names.RATER_ID: rating.rater_id,
-        names.ANSWER_TIME: rating.answer_time_ms,
-        names.OPEN_TIME: rating.open_time_ms,
-        TIMESTAMP: _format_time(rating.answered_at, form),
+        names.ANSWER_TIME: rating.times.answer_time_ms,
+        names.OPEN_TIME: rating.times.open_time_ms,
+        names.CORRECTION_TIME: rating.times.correction_time_ms,
+        names.CORRECTED_AT: None if corrected_at is None else _format_time(corrected_at, form),
+        TIMESTAMP: _format_time(rating.times.answered_at, form),
         names.CHECKS_PASSED: states.count("passed"),
         names.CHECKS_FAILED: states.count("failed"),
         names.FLAG: rating.flagged,

@@ -29,6 +29,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "survey_answered": EventDescription("a rater answered a wellbeing survey, or left it blank", frozenset({"digest"})),
     "item_offered": EventDescription("a rater was shown an item"),
     "item_submitted": EventDescription("a rater finished an item", frozenset({"digest", "save"})),
+    "item_corrected": EventDescription("a rater corrected a finished item", frozenset({"digest", "save"})),
     "item_skipped": EventDescription("a rater skipped an item"),
     "conversation_begun": EventDescription("a rater began a conversation", frozenset({"digest"})),
     "message_sent": EventDescription("a rater sent a message to a chatbot", frozenset({"digest"})),

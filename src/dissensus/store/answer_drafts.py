@@ -11,6 +11,7 @@ from sqlalchemy import Connection, ForeignKey, String, bindparam, delete, func, 
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer, find_superseded
+from dissensus.campaign.corrections import ReceivedSave
 from dissensus.errors import Conflict
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.store.core.orm import ID, Base, Number, RaterData
@@ -149,28 +150,31 @@ def load_saves(
     return result
 
 
-def load_visits(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, tuple[AnswerSave, ...]]:
-    """Return the saves of some assignments without their answers, to compute answer times."""
+def load_visits(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, tuple[ReceivedSave, ...]]:
+    """Return the saves of some assignments without their answers, in the order of arrival, to compute times."""
     visit_columns = (SaveTable.revision, SaveTable.visit, SaveTable.visible_ms, SaveTable.idle_ms, SaveTable.open_ms)
     query = (
-        select(SaveTable.assignment_id, *visit_columns)
+        select(SaveTable.assignment_id, SaveTable.final, SaveTable.received_at, *visit_columns)
         .where(SaveTable.assignment_id.in_(assignment_ids))
-        .order_by(SaveTable.assignment_id)
+        .order_by(SaveTable.assignment_id, SaveTable.number)
     )
-    result: dict[str, tuple[AnswerSave, ...]] = dict.fromkeys(assignment_ids, ())
+    result: dict[str, tuple[ReceivedSave, ...]] = dict.fromkeys(assignment_ids, ())
     for assignment_id, rows in groupby(tx.execute(query), key=attrgetter("assignment_id")):
-        result[assignment_id] = tuple(
-            AnswerSave(
-                revision=row.revision,
-                visit=row.visit,
-                visible_ms=row.visible_ms,
-                idle_ms=row.idle_ms,
-                open_ms=row.open_ms,
-                answers={},
-            )
-            for row in rows
-        )
+        result[assignment_id] = tuple(map(to_received_save, rows))
     return result
+
+
+def to_received_save(row: Any) -> ReceivedSave:
+    """Convert a row of a save without its answers."""
+    save = AnswerSave(
+        revision=row.revision,
+        visit=row.visit,
+        visible_ms=row.visible_ms,
+        idle_ms=row.idle_ms,
+        open_ms=row.open_ms,
+        answers={},
+    )
+    return ReceivedSave(save=save, final=row.final, received_at=row.received_at)
 
 
 def parse_saves(rows: Iterable[Any]) -> Iterator[AnswerSave]:

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Index,
     Integer,
     bindparam,
+    case,
     func,
     insert,
     select,
@@ -279,6 +280,63 @@ def _to_row(row: Any) -> AssignmentRow:
         counts=not row.rehearsal,
         shown_first=row.shown_first,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmittedItem:
+    """An item that a rater submitted, as the list of their own answers has it."""
+
+    assignment: AssignmentRow
+    submitted_at: datetime  # Time of the first submission
+    corrected_at: datetime | None  # Time of the last correction
+    has_draft: bool  # True if answers were changed and not submitted again
+    withheld: bool
+
+
+def list_submitted_items(
+    tx: Connection, rater_id: str, *, before: int | None = None, most: int
+) -> tuple[SubmittedItem, ...]:
+    """Return the items that a rater submitted, the newest first, before a position."""
+    query = _SELECT.add_columns(ItemTable.withheld).where(AssignmentTable.state == "done")
+    query = query if before is None else query.where(AssignmentTable.position < before)
+    query = query.order_by(AssignmentTable.position.desc()).limit(most)
+    rows = tx.execute(query, {"rater": rater_id}).all()
+    saves = _summarise_saves(tx, [row.id for row in rows])
+    return tuple(
+        SubmittedItem(
+            assignment=_to_row(row),
+            submitted_at=saves[row.id].first,
+            corrected_at=saves[row.id].last if saves[row.id].n > 1 else None,
+            has_draft=saves[row.id].draft > saves[row.id].submitted,
+            withheld=row.withheld,
+        )
+        for row in rows
+    )
+
+
+def find_last_submitted(tx: Connection, rater_id: str) -> str | None:
+    """Return the assignment that a rater submitted last, in their order, or None."""
+    done = (AssignmentTable.rater_id == rater_id) & (AssignmentTable.state == "done")
+    return tx.scalar(select(AssignmentTable.id).where(done).order_by(AssignmentTable.position.desc()).limit(1))
+
+
+def is_withheld(tx: Connection, item_id: str) -> bool:
+    """Return whether an item is withheld from all raters."""
+    return bool(tx.scalar(select(ItemTable.withheld).where(ItemTable.id == item_id)))
+
+
+def _summarise_saves(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, Any]:
+    """Return times and number of the submissions of each assignment, and its last revisions."""
+    submitted = SaveTable.final
+    query = select(
+        SaveTable.assignment_id,
+        func.min(case((submitted, SaveTable.received_at))).label("first"),
+        func.max(case((submitted, SaveTable.received_at))).label("last"),
+        func.sum(submitted.cast(Integer)).label("n"),
+        func.max(case((submitted, SaveTable.revision))).label("submitted"),
+        func.max(SaveTable.revision).label("draft"),
+    ).where(SaveTable.assignment_id.in_(assignment_ids))
+    return {row.assignment_id: row for row in tx.execute(query.group_by(SaveTable.assignment_id))}
 
 
 def record_offer(tx: Connection, assignment_id: str, *, now: datetime) -> None:

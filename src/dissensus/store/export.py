@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, exists, func, select
 
-from dissensus.campaign.answer_drafts import answer_time_ms, open_time_ms, select_submitted
+from dissensus.campaign.answer_drafts import select_submitted
+from dissensus.campaign.corrections import measure_submission
 from dissensus.campaign.export_table import ExportedRating
 from dissensus.store import chats
 from dissensus.store.answer_drafts import SaveTable, load_saves, load_visits
@@ -157,6 +158,19 @@ def count_rating_export(tx: Connection, campaign_id: str, purposes: Sequence[str
     )
 
 
+def has_corrections(tx: Connection, campaign_id: str) -> bool:
+    """Return whether a participant of a campaign corrected a finished item."""
+    query = (
+        _select_assignments(AssignmentTable.id)
+        .join(SaveTable, SaveTable.assignment_id == AssignmentTable.id)
+        .where(is_participant(campaign_id), AssignmentTable.state == "done", SaveTable.final)
+        .group_by(AssignmentTable.id)
+        .having(func.count() > 1)
+        .limit(1)
+    )
+    return tx.scalar(query) is not None
+
+
 def list_item_attributes(tx: Connection, campaign_id: str) -> frozenset[str]:
     """Return the names of all attributes of the items of a campaign."""
     result: set[str] = set()
@@ -211,7 +225,8 @@ def _finished_until(until: datetime | None) -> tuple[ColumnElement[bool], ...]:
 
 def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tuple[tuple[str, ExportedRating], ...]:
     ids = [row.id for row in rows]
-    visits, finals, times = load_visits(tx, ids), load_saves(tx, ids, final=True), _load_submission_times(tx, ids)
+    finals = load_saves(tx, ids, final=True)
+    times = {assignment_id: measure_submission(saves) for assignment_id, saves in load_visits(tx, ids).items()}
     rater_ids = {row.rater_id for row in rows}
     declarations, attempts = _load_declarations(tx, rater_ids), load_attempts_by_rater(tx, rater_ids)
     ratings = (
@@ -224,9 +239,7 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
                 if values.value is not None
             },
             declared=declarations.get(row.rater_id, {}),
-            answer_time_ms=answer_time_ms(visits[row.id]),
-            open_time_ms=open_time_ms(visits[row.id]),
-            answered_at=times[row.id],
+            times=times[row.id],
             attempts=attempts.get(row.rater_id, {}),
             flagged=row.rater_id in flagged,
             shown_first=row.shown_first,
@@ -234,14 +247,6 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
         for row in rows
     )
     return tuple(zip(ids, ratings, strict=True))
-
-
-def _load_submission_times(tx: Connection, ids: Sequence[str]) -> dict[str, datetime]:
-    """Return the time of the last submission of each assignment."""
-    query = select(SaveTable.assignment_id, func.max(SaveTable.received_at)).where(
-        SaveTable.assignment_id.in_(ids), SaveTable.final
-    )
-    return dict(tx.execute(query.group_by(SaveTable.assignment_id)).all())
 
 
 def _load_declarations(tx: Connection, rater_ids: set[str]) -> dict[str, Mapping[str, Any]]:

@@ -12,10 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, ForeignKey, Index, bindparam, delete, insert, or_, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.answer_drafts import AnswerSave, answer_time_ms
+from dissensus.campaign.corrections import measure_submission
 from dissensus.pipeline.monitor import CampaignFigures, FinishedRating, ItemSummary
 from dissensus.schema.ratings.columns import GOLD
-from dissensus.store.answer_drafts import AnswerTable, SaveTable
+from dissensus.store.answer_drafts import AnswerTable, SaveTable, to_received_save
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CAMPAIGN_COLUMNS, CampaignRow, CampaignTable
 from dissensus.store.consents import has_agreed
@@ -173,7 +173,7 @@ def iterate_finished(
 def _load_finished(tx: Connection, assignments: dict[str, Any], questions: Collection[str]) -> Iterator[FinishedRating]:
     query = (
         select(SaveTable.assignment_id, SaveTable.number, SaveTable.revision, SaveTable.final, SaveTable.received_at)
-        .add_columns(SaveTable.visit, SaveTable.visible_ms)
+        .add_columns(SaveTable.visit, SaveTable.visible_ms, SaveTable.idle_ms, SaveTable.open_ms)
         .where(SaveTable.assignment_id.in_(assignments))
         .order_by(SaveTable.assignment_id, SaveTable.number)
     )
@@ -183,18 +183,15 @@ def _load_finished(tx: Connection, assignments: dict[str, Any], questions: Colle
     last = {key: max(rows, key=attrgetter("revision", "number")).number for key, rows in finals.items() if rows}
     answers = _load_answers(tx, last.values(), questions)
     for assignment_id, number in last.items():
+        times = measure_submission(list(map(to_received_save, saves[assignment_id])))
         yield FinishedRating(
             assignment_id=assignment_id,
             rater_id=assignments[assignment_id].rater_id,
             item=assignments[assignment_id].name,
             answers=answers.get(number, {}),
-            time_ms=answer_time_ms(_to_visit(row) for row in saves[assignment_id]),
-            at=max(row.received_at for row in finals[assignment_id]),
+            time_ms=times.answer_time_ms,
+            at=times.answered_at,
         )
-
-
-def _to_visit(row: Any) -> AnswerSave:
-    return AnswerSave(revision=row.revision, visit=row.visit, visible_ms=row.visible_ms, idle_ms=0, answers={})
 
 
 def _load_answers(tx: Connection, numbers: Collection[int], questions: Collection[str]) -> dict[int, dict[str, str]]:

@@ -119,6 +119,13 @@ def count_reporters(tx: Connection, item_id: str) -> int:
     return tx.scalar(query.where(NoticeTable.settled_at.is_(None))) or 0
 
 
+def list_reported_assignments(tx: Connection, rater_id: str) -> frozenset[str]:
+    """Return the assignments that a rater reported as illegal."""
+    reports = (NoticeTable.rater_id == rater_id) & (NoticeTable.kind == "illegal")
+    query = select(NoticeTable.assignment_id).where(reports, NoticeTable.assignment_id.is_not(None))
+    return frozenset(str(assignment_id) for assignment_id in tx.scalars(query))
+
+
 def has_settled_report(tx: Connection, item_id: str) -> bool:
     """Return whether an owner has decided about a report of an item."""
     query = _select_reports(item_id, func.count()).where(NoticeTable.settled_at.is_not(None))

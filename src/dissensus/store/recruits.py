@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, ForeignKey, Select, UniqueConstraint, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -84,6 +84,10 @@ def add_recruit(
             tx.execute(insert(RecruitTable).values(**ids, n_repeat_visits=0, entered_at=now, changed_at=now))
     except IntegrityError:
         raise Conflict("This submission is used for another campaign. Nothing about you was stored here.") from None
+
+
+DECISIONS: Final = ("APPROVED", "PARTIALLY APPROVED", "REJECTED")
+"""Statuses of submissions that were judged."""
 
 
 def count_repeat_visit(tx: Connection, submission: str) -> None:

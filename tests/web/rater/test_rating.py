@@ -69,6 +69,26 @@ def test_missing_answers_are_asked_for_and_input_is_kept(live: Live, key: str) -
     assert "1 of 3 rated" in page_text(visitor.rate(refused, Q_safe="Yes", Why="Because of <b>this</b>."))
 
 
+def test_submitted_answers_are_corrected_without_scripts(live: Live, key: str) -> None:
+    visitor = live.visitor()
+    assert 'href="/answers"' not in visitor.enter(key).text
+    visitor.rate(visitor.get("/rate"), Q_safe="No", Why="First.")
+    listed = visitor.get("/answers")
+    assert "submitted 2026-03-01 12:00 UTC" in page_text(listed)
+    address = link(listed, "/answers/")
+    assert str(visitor.get("/answers/last").url).endswith(address)
+    shown = visitor.get(address)
+    assert re.search(r'value="No" checked', shown.text)
+    fields = {name: hidden(shown)[name] for name in ("form_token", "visit", "revision")}
+    refused = visitor.send(address, **fields)
+    assert (refused.status_code, "Please answer this question." in page_text(refused)) == (422, True)
+    live.clock.forward(minutes=5)
+    corrected = visitor.send(address, **fields, Q_safe="Yes", Why="Second.")
+    assert "submitted 2026-03-01 12:00 UTC , corrected 2026-03-01 12:05 UTC" in page_text(corrected)
+    assert re.search(r'value="Yes" checked', visitor.get(address).text)
+    assert "1 of 3 rated" in page_text(visitor.get("/rate"))
+
+
 def test_missing_demographics_are_asked_for(live: Live, key: str) -> None:
     visitor = live.visitor()
     token = hidden(visitor.enter(key))["form_token"]

@@ -23,8 +23,8 @@ class FinishedRating:
     rater_id: str
     item: str
     answers: Mapping[str, Answer]  # Valid answers, by question
-    time_ms: int  # Answer time
-    at: datetime  # Time of the last submission
+    time_ms: int  # Answer time before the first submission
+    at: datetime  # Time of the first submission
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,8 @@ RESERVED_NAMES: Final = frozenset(
         "rater",
         names.ANSWER_TIME,
         names.OPEN_TIME,
+        names.CORRECTION_TIME,
+        names.CORRECTED_AT,
         "answer_timestamp",
         names.REMOVED,
         names.FLAG,

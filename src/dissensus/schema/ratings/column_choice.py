@@ -75,7 +75,17 @@ def choose_columns(
     if not chosen:
         raise InvalidInput("questions is empty. Name at least one column with answers, or leave it out.")
     if attributes == (AUTO,) and AUTO not in columns:
-        used = [item, *chosen, *names.ITEM_ATTRIBUTES, names.ANSWER_TIME, names.OPEN_TIME, names.FLAG, names.REMOVED]
+        used = [
+            item,
+            *chosen,
+            *names.ITEM_ATTRIBUTES,
+            names.ANSWER_TIME,
+            names.OPEN_TIME,
+            names.CORRECTION_TIME,
+            names.CORRECTED_AT,
+            names.FLAG,
+            names.REMOVED,
+        ]
         attributes = find_attributes(frame, item, rater, [*used, rater]) if frame is not None and rater else ()
     explicit = tuple(name for name in attributes if name not in (names.FLAG, names.REMOVED))
     ids = [item] if rater is None else [item, rater]

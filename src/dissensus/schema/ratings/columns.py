@@ -18,6 +18,11 @@ GOLD: Final = "safety_gold"
 PLATINUM: Final = "safety_platinum"
 """Label of an earlier, diverse crowd."""
 
+CORRECTION_TIME: Final = "correction_time_ms"
+"""Time of the visits in which a rater corrected submitted answers; empty without a correction."""
+CORRECTED_AT: Final = "corrected_at"
+"""Time of the last correction."""
+
 RATER_PREFIX: Final = "rater_"
 ITEM_PREFIXES: Final = ("item_", GOLD, PLATINUM)
 ITEM_ATTRIBUTES: Final = ("context", "response", "phase", "harm_type", "degree_of_harm")

@@ -26,7 +26,7 @@ from dissensus.web.middleware.cookies import CookieMiddleware
 from dissensus.web.middleware.request_limits import RequestLimitsMiddleware
 from dissensus.web.middleware.request_origin import AllowedHostsMiddleware, SameOriginMiddleware, list_hosts
 from dissensus.web.middleware.security_headers import SecurityHeadersMiddleware
-from dissensus.web.rater import attention_checks, chat, entry, rating, recruiter_webhook, withdrawal
+from dissensus.web.rater import attention_checks, chat, corrections, entry, rating, recruiter_webhook, withdrawal
 from dissensus.web.rater import care as care_web
 from dissensus.web.staff import (
     account,
@@ -59,7 +59,7 @@ from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import open_platform
 
 DAY_S = 24 * 3600
-RATERS = (entry, rating, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
+RATERS = (entry, rating, corrections, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
     *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, members, drafts, curation),
     *(opening, items, quota, monitoring, notices, attempts, gold, care, pay, submissions, webhooks, withdrawals, tasks),

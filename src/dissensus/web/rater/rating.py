@@ -9,6 +9,7 @@ from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
+from starlette.datastructures import FormData
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.questionnaire.definition import Questionnaire
@@ -64,6 +65,7 @@ class RatingPage:
     opened: bool = False  # True if the rater asked for a covered conversation without a script
     covered: bool = False  # True if answers were submitted for a conversation that was still covered
     receipt: bool = False  # True if a help request or report was just stored
+    corrects: bool = False  # True for an item that was submitted already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,25 +160,33 @@ def submit_answers(
     """Store all answers of an item from a plain form, or ask for missing ones."""
     rater = rater_of_form(site, request, session, form)
     step = journey.next_state(site.platform, rater, now=site.clock())
-    question_form = _to_question_form(step.campaign.questionnaire, read_answers(form, step.campaign.questionnaire))
+    question_form = to_question_form(step.campaign.questionnaire, read_answers(form, step.campaign.questionnaire))
     opened = str(form.get("opened", "")) == assignment_id
     covered = step.campaign.click_to_reveal and not opened
     if (question_form.faults or covered) and step.assignment is not None and step.assignment.id == assignment_id:
-        context = _rating_page(site, step, session, question_form)
+        context = rating_page(site, step, session, question_form)
         return page(site, replace(context, opened=opened, covered=covered), UNPROCESSABLE)
+    key, save = read_form_save(form, assignment_id, question_form)
+    rating.submit_answers(site.platform, rater, assignment_id, key, save, now=site.clock())
+    return RedirectResponse("/rate", SEE_OTHER)
+
+
+def read_form_save(form: FormData, assignment_id: str, question_form: QuestionForm) -> tuple[str, AnswerSave]:
+    """Return the idempotency key and the save of a plain form."""
+    opened = str(form.get("opened", "")) == assignment_id
     answers = {name: DraftAnswer(value=_to_answer(value)) for name, value in question_form.answers.items()}
     revision = int(text) if (text := str(form.get("revision", ""))).isdecimal() and len(text) < 10 else 1
     visit = str(form.get("visit", "") or uuid4())[:36]
-    answer_save = AnswerSave(
+    save = AnswerSave(
         revision=revision, visit=visit, visible_ms=0, idle_ms=0, open_ms=0 if opened else None, answers=answers
     )
     # The same form sent twice is one save; with other answers, after the back button, it is a correction.
     key = str(uuid5(NAMESPACE_OID, json.dumps([assignment_id, visit, question_form.answers], sort_keys=True)))
-    rating.submit_answers(site.platform, rater, assignment_id, key, answer_save, now=site.clock())
-    return RedirectResponse("/rate", SEE_OTHER)
+    return key, save
 
 
-def _to_question_form(questionnaire: "Questionnaire", answers: Mapping[str, Any]) -> QuestionForm:
+def to_question_form(questionnaire: "Questionnaire", answers: Mapping[str, Any]) -> QuestionForm:
+    """Return a form with answers and their faults."""
     faults = questionnaire.faults(answers, complete=True)
     return QuestionForm(
         questionnaire=questionnaire, answers=answers, faults={fault.question: fault.check for fault in faults}
@@ -217,7 +227,7 @@ def declare_attributes(site: SiteOf, request: Request, form: SubmittedForm, sess
     step = journey.next_state(site.platform, rater, now=site.clock())
     if step.about is None:
         return RedirectResponse("/rate", SEE_OTHER)
-    question_form = _to_question_form(step.about, read_answers(form, step.about))
+    question_form = to_question_form(step.about, read_answers(form, step.about))
     if question_form.faults:
         token = site.tokens.csrf_token(session)
         context = AboutYouPage(language=rater.language, step=step, form_token=token, question_form=question_form)
@@ -313,17 +323,18 @@ def _current_page(site: Site, step: RaterState, session: str, *, receipt: bool, 
         case "rate" if step.assignment is not None:
             answers = {name: answer.value for name, answer in step.answers.items() if answer.value is not None}
             question_form = QuestionForm(questionnaire=campaign.questionnaire, answers=answers)
-            rating_page = _rating_page(site, step, session, question_form, receipt=receipt)
-            return page(site, replace(rating_page, opened=opened == step.assignment.id))
+            context = rating_page(site, step, session, question_form, receipt=receipt)
+            return page(site, replace(context, opened=opened == step.assignment.id))
         case "chat":
             return page(site, chat.chat_page(site, step, session, receipt=receipt))
     status_page = StatusPage(language=language, step=step, withdrawal=withdrawal, form_token=token, receipt=receipt)
     return page(site, replace(status_page, visit=recruitment.load_recruiter_visit(site.platform, step)))
 
 
-def _rating_page(
+def rating_page(
     site: Site, step: RaterState, session: str, question_form: QuestionForm, *, receipt: bool = False
 ) -> RatingPage:
+    """Return the page of an item with its questions."""
     return RatingPage(
         language=step.rater.language,
         step=step,

@@ -85,7 +85,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-byId("skipping").addEventListener("submit", (event) => {
+byId("skipping")?.addEventListener("submit", (event) => {
   event.preventDefault();
   if (waiting) return;
   outbox.add(path("skip"));
@@ -96,7 +96,7 @@ function submit() {
   if (waiting) return;
   record();
   const cover = conversation.querySelector(".cover");
-  if (cover && openTime() === null) {
+  if (cover && openTime() === null && !state.corrects) {
     showPassing([phrases.covered]);
     cover.querySelector("summary").focus();
     return;
@@ -107,8 +107,9 @@ function submit() {
     focus(missing);
     return;
   }
-  keepPace(clock.visible_ms - clock.idle_ms);
+  if (!state.corrects) keepPace(clock.visible_ms - clock.idle_ms);
   outbox.add(path("save"), saveOf(item.answers, true));
+  if (state.corrects) return wait(true);
   done += 1;
   continueRating();
 }
@@ -170,7 +171,7 @@ function onOutbox({ kind, text, data, entry, busy }) {
   if (kind === "saved") {
     showSaved(phrases.saved);
     showPassing();
-    if (leaving) location.assign("/rate");
+    if (leaving) location.assign(state.corrects ? "/answers" : "/rate");
   }
   if (kind === "unsaved") {
     showSaved(phrases.unsaved);
@@ -184,6 +185,10 @@ function onOutbox({ kind, text, data, entry, busy }) {
 function onReply(entry, data) {
   if (!("stage" in data)) {
     if (entry.path === path("save")) item.revision = Math.max(item.revision, data.revision);
+    return;
+  }
+  if (state.corrects) {
+    leaving ||= entry.path === path("save");
     return;
   }
   if (outbox.ends) return; // the reply does not cover all items rated here
@@ -243,6 +248,8 @@ function announce(text) {
 // Progress and remaining time
 
 function showProgress() {
+  if (state.corrects) return;
+  byId("previous").hidden = done === 0;
   const parts = [filled(total === null ? phrases.count : phrases.progress, { done, total })];
   const time = left();
   if (time) parts.push(filled(phrases.pace, { time }));

@@ -195,7 +195,11 @@ def load_export_columns(
     """Return what determines the columns of an export, and the settled gold labels by item."""
     gold = gold_columns_by_item(tx, campaign, campaign_row)
     attributes = export_store.list_item_attributes(tx, campaign_row.id).union(*gold.values())
-    return {"attributes": sorted(attributes), "with_flag": flags.has_flag_decisions(tx, campaign_row.id)}, gold
+    return {
+        "attributes": sorted(attributes),
+        "with_flag": flags.has_flag_decisions(tx, campaign_row.id),
+        "with_corrections": export_store.has_corrections(tx, campaign_row.id),
+    }, gold
 
 
 def add_gold_attributes(item: Item, gold: Mapping[str, Mapping[str, str]]) -> Item:
@@ -302,5 +306,5 @@ def _load_begin_event(tx: Connection, campaign_row: CampaignRow, cursor: PageCur
 
 def _export_form(campaign: Campaign, options: ExportOptions, event: AuditEvent) -> ExportForm:
     """Return the columns that the export began with, so that a page reads only its own rows."""
-    attributes, with_flag = event.content["attributes"], event.content["with_flag"]
-    return export_form(campaign, attributes, with_text=options.with_text, with_flag=with_flag)
+    columns = {name: event.content[name] for name in ("attributes", "with_flag", "with_corrections")}
+    return export_form(campaign, **columns, with_text=options.with_text)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from sqlalchemy import Connection
 
@@ -224,6 +224,13 @@ def _state_with_item(
         revision=max((save.revision for save in saves), default=0),
         progress=progress,
     )
+
+
+def state_of_answers(tx: Connection, context: RaterContext, *, now: datetime, **content: Any) -> RaterState:
+    """Return the stage of a rater while they look at what they submitted, with an item of it or none."""
+    progress = _load_progress(tx, context, now)
+    state = _state_without_item(tx, context, _next_stage(tx, context, progress), progress)
+    return replace(state, **content)
 
 
 def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) -> Stage:  # noqa: C901 - one condition a stage

@@ -19,6 +19,7 @@ from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import recruitment
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
+from dissensus.workflows.rater.corrections import check_correction
 from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
 from dissensus.workflows.rater.planning import plan_items
 from dissensus.workflows.rater.rate_limits import take_notice
@@ -52,13 +53,16 @@ def submit_answers(
         assignment = _own_assignment(tx, context.rater, assignment_id, now)
         save = to_stored_save(save, assignment.shown_first)
         _validate_answers(context.campaign, save, complete=True)
-        if context.campaign.click_to_reveal and save.open_ms is None:
+        corrects = assignment.state == "done"
+        if context.campaign.click_to_reveal and save.open_ms is None and not corrects:
             raise InvalidInput("The conversation is still covered. Show it before you submit answers, or skip it.")
         if answer_drafts.add_save(tx, assignment.id, key, save, final=True, now=now):
+            if corrects:
+                check_correction(tx, context)
             log_rater_event(
                 tx,
                 context.rater,
-                "item_submitted",
+                "item_corrected" if corrects else "item_submitted",
                 now,
                 item=assignment.item.item_id,
                 save=key,
@@ -66,7 +70,7 @@ def submit_answers(
             )
             if save.revision > 1:
                 answer_drafts.delete_drafts_of_visit(tx, assignment.id, save)
-            if assignment.state != "done":
+            if not corrects:
                 assignments.close_assignment(tx, assignment, "done", now=now)
         state = planned_state(tx, context, now=now)
     return state or next_state(platform, rater, now=now)

@@ -1,0 +1,87 @@
+"""Pages of the answers that a rater submitted: the list, and one item to correct."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from dissensus.web.core.forms import QuestionForm, check_storable, read_answers
+from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
+from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
+from dissensus.web.core.site import Site
+from dissensus.web.core.staff_auth import Public, SiteOf
+from dissensus.web.rater.rating import RatingPage, rating_page, read_form_save, to_question_form
+from dissensus.workflows.rater import corrections, rating
+from dissensus.workflows.rater.corrections import SubmittedItems
+from dissensus.workflows.rater.journey import RaterState
+
+router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersPage:
+    """The items that a rater submitted, the newest first."""
+
+    template: ClassVar[str] = "rater/corrections.html"
+
+    language: str
+    step: RaterState
+    submitted: SubmittedItems
+    first: bool  # True for the newest items
+    form_token: str
+
+
+@router.get("/answers")
+def show_answers(
+    site: SiteOf, session: SessionKey = "", before: Annotated[int | None, Query(ge=0, lt=2**31)] = None
+) -> Response:
+    """Show the items that a rater submitted, those before a position."""
+    rater = rater_of_session(site, session)
+    submitted = corrections.list_submitted_items(site.platform, rater, before=before, now=site.clock())
+    context = AnswersPage(
+        language=rater.language,
+        step=submitted.step,
+        submitted=submitted,
+        first=before is None,
+        form_token=site.tokens.csrf_token(session),
+    )
+    return page(site, context)
+
+
+@router.get("/answers/last")
+def show_last_answers(site: SiteOf, session: SessionKey = "") -> Response:
+    """Lead to the item that a rater submitted last, or to the list if there is none."""
+    last = corrections.find_last_submitted(site.platform, rater_of_session(site, session))
+    return RedirectResponse("/answers" if last is None else f"/answers/{last}", SEE_OTHER)
+
+
+@router.get("/answers/{assignment_id}")
+def show_correction(site: SiteOf, assignment_id: str, session: SessionKey = "", opened: str = "") -> Response:
+    """Show a submitted item with its answers."""
+    rater = rater_of_session(site, session)
+    step = corrections.load_correction(site.platform, rater, assignment_id, now=site.clock())
+    answers = {name: answer.value for name, answer in step.answers.items() if answer.value is not None}
+    question_form = QuestionForm(questionnaire=step.campaign.questionnaire, answers=answers)
+    context = _correction_page(site, step, session, question_form)
+    return page(site, replace(context, opened=opened == assignment_id))
+
+
+@router.post("/answers/{assignment_id}")
+def correct_answers(
+    site: SiteOf, request: Request, assignment_id: str, form: SubmittedForm, session: SessionKey = ""
+) -> Response:
+    """Store corrected answers of a plain form, or ask for missing ones."""
+    rater = rater_of_form(site, request, session, form)
+    step = corrections.load_correction(site.platform, rater, assignment_id, now=site.clock())
+    question_form = to_question_form(step.campaign.questionnaire, read_answers(form, step.campaign.questionnaire))
+    if question_form.faults:
+        return page(site, _correction_page(site, step, session, question_form), UNPROCESSABLE)
+    key, save = read_form_save(form, assignment_id, question_form)
+    rating.submit_answers(site.platform, rater, assignment_id, key, save, now=site.clock())
+    return RedirectResponse("/answers", SEE_OTHER)
+
+
+def _correction_page(site: Site, step: RaterState, session: str, question_form: QuestionForm) -> RatingPage:
+    context = rating_page(site, step, session, question_form)
+    return replace(context, corrects=True, state={**context.state, "corrects": True, "pause": False})
