@@ -197,7 +197,7 @@ def test_answers_are_corrected_and_kept_without_a_network(live: Live, page: Page
     expect(page.locator("#alert")).to_contain_text("Waiting for the connection")
     context.set_offline(False)
     page.wait_for_url("**/answers")
-    expect(page.get_by_text("corrected")).to_be_visible()
+    expect(page.get_by_text("Corrected on")).to_be_visible()
     for look in ("light", "dark", "phone"):
         show(page, look)
         view.shot(f"rater-{look}-answers")

@@ -74,7 +74,7 @@ def test_submitted_answers_are_corrected_without_scripts(live: Live, key: str) -
     assert 'href="/answers"' not in visitor.enter(key).text
     visitor.rate(visitor.get("/rate"), Q_safe="No", Why="First.")
     listed = visitor.get("/answers")
-    assert "submitted 2026-03-01 12:00 UTC" in page_text(listed)
+    assert "Submitted on 2026-03-01 12:00 UTC." in page_text(listed)
     address = link(listed, "/answers/")
     assert str(visitor.get("/answers/last").url).endswith(address)
     shown = visitor.get(address)
@@ -84,7 +84,7 @@ def test_submitted_answers_are_corrected_without_scripts(live: Live, key: str) -
     assert (refused.status_code, "Please answer this question." in page_text(refused)) == (422, True)
     live.clock.forward(minutes=5)
     corrected = visitor.send(address, **fields, Q_safe="Yes", Why="Second.")
-    assert "submitted 2026-03-01 12:00 UTC , corrected 2026-03-01 12:05 UTC" in page_text(corrected)
+    assert "Submitted on 2026-03-01 12:00 UTC. Corrected on 2026-03-01 12:05 UTC." in page_text(corrected)
     assert re.search(r'value="Yes" checked', visitor.get(address).text)
     assert "1 of 3 rated" in page_text(visitor.get("/rate"))
 

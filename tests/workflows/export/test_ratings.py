@@ -272,7 +272,8 @@ def test_corrections_times_and_multiple_answers(platform: Platform, tmp_path: Pa
     assert row["Q_safe"] is None
     assert json.loads(row["Q_kinds"]) == ["a", "b, c"]
     assert "Q_who_text" not in row
-    assert (row["answer_time_ms"], row["answer_timestamp"]) == ("1500", "2026-03-01T13:00:00.000Z")
+    assert (row["answer_time_ms"], row["answer_timestamp"]) == ("1000", "2026-03-01T12:00:00.000Z")
+    assert (row["correction_time_ms"], row["corrected_at"]) == ("500", "2026-03-01T13:00:00.000Z")
     options = ExportOptions(with_text=True)
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "b.csv", options=options, now=NOW)
     assert read_frame(tmp_path / "b.csv")["Q_who_text"].to_list() == ["my boss"]

@@ -323,8 +323,8 @@ def _current_page(site: Site, step: RaterState, session: str, *, receipt: bool, 
         case "rate" if step.assignment is not None:
             answers = {name: answer.value for name, answer in step.answers.items() if answer.value is not None}
             question_form = QuestionForm(questionnaire=campaign.questionnaire, answers=answers)
-            context = rating_page(site, step, session, question_form, receipt=receipt)
-            return page(site, replace(context, opened=opened == step.assignment.id))
+            shown = rating_page(site, step, session, question_form, receipt=receipt)
+            return page(site, replace(shown, opened=opened == step.assignment.id))
         case "chat":
             return page(site, chat.chat_page(site, step, session, receipt=receipt))
     status_page = StatusPage(language=language, step=step, withdrawal=withdrawal, form_token=token, receipt=receipt)
