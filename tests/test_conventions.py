@@ -64,7 +64,14 @@ PRONOUNS: Final = frozenset({"one", "found", "kept", "given", "here", "said", "t
 # A feature has one stem in the rooms of all layers; `answer_drafts` and `care_survey` begin with theirs.
 LAYERED_ROOMS: Final = (
     *("schema/campaign", "campaign", "store", "api_models", "client", "web/rater", "web/staff", "web/api"),
-    *("workflows/rater", "workflows/campaign", "workflows/gold", "workflows/export", "workflows/models"),
+    *(
+        "web/staff/identity",
+        "workflows/rater",
+        "workflows/campaign",
+        "workflows/gold",
+        "workflows/export",
+        "workflows/models",
+    ),
     "workflows/platform",
 )
 FEATURES: Final = (

@@ -71,7 +71,7 @@ def run_jobs(app: FastAPI, clock: Clock, models: Path) -> None:
     """Run each background job once, in this thread."""
     site = app.state.site
     learning = RetrainingJob(models, every_h=0)
-    mail = MailDelivery(sender=None, site=site.settings.address)
+    mail = MailDelivery(sender=None, site=site.settings.address, keys=site.tokens.keys)
     runners = build_runners(site.platform, signer=site.webhook_signer, clock=clock, retraining=learning, mail=mail)
     for runner in runners:
         runner.turn()

@@ -11,6 +11,8 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
 
+PASSWORD = "correct horse battery"
+
 
 def open_pilot(house: House, **changes: Any) -> CampaignRow:
     owner_id = create_pilot(house, **changes)
@@ -28,6 +30,7 @@ def join_pilot(house: House, name: str, role: str, owner: str = "ada") -> httpx.
     page = send(house.owner(owner), "/campaigns/pilot/staff/invite", role=role)
     (link,) = re.findall(r'value="(http[^"]+/join/[^"]+)"', page.text)
     browser = house.stranger()
-    joined = browser.post(link, data={"form_token": token_of(browser.get(link)), "name": name})
+    form = {"form_token": token_of(browser.get(link)), "name": name, "password": PASSWORD, "repeated": PASSWORD}
+    joined = browser.post(link, data=form)
     assert (joined.status_code, joined.headers["location"]) == (303, "/campaigns/pilot")
     return browser

@@ -18,7 +18,7 @@ PAGES_ON_SQLITE = {
     "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "safety"),
     "staff": (
         *("account_mails", "attempts", "campaigns", "care", "curation", "drafts", "gold", "members", "model_registry"),
-        *("monitoring", "oidc", "passkey", "pay", "second_factor", "staff", "submissions", "tasks"),
+        *("monitoring", "oidc", "passkey", "pay", "second_factor", "sign_in_mails", "staff", "submissions", "tasks"),
         *("webhooks", "withdrawals"),
     ),
 }

@@ -41,6 +41,7 @@ class StaffInvitationTable(Base):
     role: Mapped[str]
     staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Its maker.")
     token_id: Mapped[str | None] = mapped_column(ForeignKey("api_token.key_hash", ondelete="CASCADE"))
+    address: Mapped[str | None] = mapped_column(doc="E-mail address that alone was sent the link, if it was mailed.")
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
 
@@ -52,6 +53,7 @@ class MemberRow:
     staff_id: str
     name: str
     role: Role
+    has_address: bool  # True if mails can reach the member
     added_by: str | None  # Name
     created_at: datetime
 
@@ -65,16 +67,18 @@ class PendingInvitation:
     role: Role  # Role after joining
     created_by: str  # Name of its maker
     token: str | None  # Name of the token through which it was made
+    address: str | None  # E-mail address to which it was sent
     expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidInvitation:
-    """Campaign, role and maker of a valid invitation."""
+    """Campaign, role, maker and address of a valid invitation."""
 
     campaign_id: str
     role: Role
     staff_id: str
+    address: str | None = None
 
 
 def find_role(tx: Connection, campaign_id: str, staff_id: str) -> Role | None:
@@ -88,7 +92,7 @@ def list_members(tx: Connection, campaign_id: str) -> tuple[MemberRow, ...]:
     adder = aliased(StaffTable)
     columns = (MemberTable.staff_id, StaffTable.name, MemberTable.role, MemberTable.created_at)
     query = (
-        select(*columns, adder.name.label("added_by"))
+        select(*columns, adder.name.label("added_by"), StaffTable.email.is_not(None).label("has_address"))
         .join(StaffTable, StaffTable.id == MemberTable.staff_id)
         .outerjoin(adder, adder.id == MemberTable.added_by)
         .where(MemberTable.campaign_id == campaign_id)
@@ -152,6 +156,7 @@ def list_pending_invitations(
             table.role,
             StaffTable.name.label("created_by"),
             ApiTokenTable.name.label("token"),
+            table.address,
             table.expires_at,
         )
         .join(StaffTable, StaffTable.id == table.staff_id)
@@ -186,7 +191,7 @@ def revoke_invitations_through(tx: Connection, campaign_id: str, token_id: str) 
 def find_invitation(tx: Connection, key: str, *, now: datetime) -> ValidInvitation | None:
     """Return a valid invitation, or None."""
     table = StaffInvitationTable
-    query = select(table.campaign_id, table.role, table.staff_id).where(_has_key(key), _is_valid(now))
+    query = select(table.campaign_id, table.role, table.staff_id, table.address).where(_has_key(key), _is_valid(now))
     row = tx.execute(query).one_or_none()
     return None if row is None else ValidInvitation(**row._mapping)
 

@@ -244,6 +244,12 @@ def claim_subject(tx: Connection, email: str, subject: str) -> StaffRow | None:
     return None if row is None else StaffRow(**row._mapping)
 
 
+def find_staff_by_email(tx: Connection, email: str) -> StaffRow | None:
+    """Return the account with an email, or None."""
+    row = tx.execute(select(*_COLUMNS).where(StaffTable.email == email)).one_or_none()
+    return None if row is None else StaffRow(**row._mapping)
+
+
 def find_email(tx: Connection, staff_id: str) -> str | None:
     """Return the email of an account, or None."""
     return tx.scalar(select(StaffTable.email).where(StaffTable.id == staff_id))

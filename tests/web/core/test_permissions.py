@@ -74,7 +74,13 @@ class Peopled:
         form_token = tokens.csrf_token(
             session if bound == "" or ("/join/" in path and visitor in self.people) else bound
         )
-        data = {"form_token": form_token, "name": self.people["owner"].name, "password": PASSWORD, "key": self.key}
+        data = {
+            "form_token": form_token,
+            "name": self.people["owner"].name,
+            "password": PASSWORD,
+            "repeated": PASSWORD,
+            "key": self.key,
+        }
         cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
         headers = {"x-form-token": form_token, "cookie": cookie}
         options: dict[str, Any] = {"data": {**data, "language": "en", "purpose": "rating"}} if method == "POST" else {}
@@ -107,7 +113,7 @@ class Peopled:
     def _filled(self, path: str) -> tuple[str, str]:
         """Return the value to which the CSRF token of a page without session is bound, and the path."""
         platform, tokens = self.live.platform, self.live.site.tokens
-        if path in ("/sign-in", "/passkey", "/passkey/options"):
+        if path in ("/sign-in", "/sign-in/mail", "/passkey", "/passkey/options"):
             return DOOR, path
         if path.startswith("/sign-in/"):
             key = staff.create_sign_in_link(platform, "owner", now=NOW).key

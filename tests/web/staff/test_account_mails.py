@@ -41,7 +41,7 @@ def test_the_site_mails_changes_and_no_request_waits(database_url: str, tmp_path
         assert send(browser, "/account/password", new=PASSWORD, repeated=PASSWORD).status_code == 303
         assert count_mails(house) == 2
         answering = live.site.settings.model_copy(update={"smtp_port": mailbox.port})
-        MailDelivery(sender=load_mail_sender(answering), site=SITE)(house.platform, now)
+        MailDelivery(sender=load_mail_sender(answering), site=SITE, keys=live.site.tokens.keys)(house.platform, now)
         (message,) = mailbox.messages
     text = message.get_content()
     assert message["To"] == "ada@example.net"

@@ -161,7 +161,10 @@ def test_roles_see_what_they_may(house: House, campaign: CampaignRow) -> None:
     for number in range(1, N_ITEMS + 1):
         if "threat" in (page := analyst.get(f"{ITEMS}/{number}")).text or "settle" in page.text:
             raise AssertionError(page.text)
-    for role in ("observer", "expert", "reviewer"):
+    reviewer = member(house, campaign, "reviewer")
+    assert "reported 1" in read(reviewer.get(ITEMS))
+    assert "threat" in "".join(reviewer.get(f"{ITEMS}/{number}").text for number in range(1, N_ITEMS + 1))
+    for role in ("observer", "expert"):
         browser = member(house, campaign, role)
         assert browser.get(ITEMS).status_code == 403
         assert browser.get(f"{ITEMS}/1").status_code == 403

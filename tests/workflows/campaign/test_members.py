@@ -13,8 +13,11 @@ from dissensus.schema.campaign.roles import parse_role
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.campaign import members as members_workflow
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import passwords, staff
 from dissensus.workflows.platform.platform import Platform
+
+HASHER = passwords.make_hasher(passes=1, memory_mib=1)
+PASSWORD = "correct horse battery"
 
 
 @pytest.fixture
@@ -42,7 +45,7 @@ def test_an_invitation_works_once(platform: Platform, pilot: CampaignRow) -> Non
     assert members_workflow.preview_member_invitation(platform, key, now=NOW) == members_workflow.MemberInvitation(
         "pilot", "analyst"
     )
-    campaign, session = members_workflow.accept_invitation_as_new(platform, key, " grace ", now=NOW)
+    campaign, session = members_workflow.accept_invitation_as_new(platform, HASHER, key, " grace ", PASSWORD, now=NOW)
     grace = staff.staff_of_session(platform, session, now=NOW)
     assert grace is not None
     assert (campaign, grace.name) == ("pilot", "grace")
@@ -50,7 +53,7 @@ def test_an_invitation_works_once(platform: Platform, pilot: CampaignRow) -> Non
     for action in (
         lambda: members_workflow.preview_member_invitation(platform, key, now=NOW),
         lambda: members_workflow.accept_invitation(platform, key, staff_id=staff_id_of(platform, "eve"), now=NOW),
-        lambda: members_workflow.accept_invitation_as_new(platform, key, "mallory", now=NOW),
+        lambda: members_workflow.accept_invitation_as_new(platform, HASHER, key, "mallory", PASSWORD, now=NOW),
     ):
         with pytest.raises(NotAllowed, match=r"This link was used or revoked, is older than 7 days"):
             action()
@@ -106,9 +109,9 @@ def _run_concurrently(works: list[Callable[[], None]]) -> None:
 def test_an_invitation_cannot_take_over_an_existing_name(platform: Platform, pilot: CampaignRow) -> None:
     key = members_workflow.create_member_invitation(platform, "pilot", "owner", staff_id=pilot.staff_id, now=NOW)
     with pytest.raises(Conflict, match=r"Somebody is called 'owner'. If that is you, sign in first"):
-        members_workflow.accept_invitation_as_new(platform, key, "owner", now=NOW)
+        members_workflow.accept_invitation_as_new(platform, HASHER, key, "owner", PASSWORD, now=NOW)
     with pytest.raises(InvalidInput, match="is not a valid name"):
-        members_workflow.accept_invitation_as_new(platform, key, "a\nb", now=NOW)
+        members_workflow.accept_invitation_as_new(platform, HASHER, key, "a\nb", PASSWORD, now=NOW)
     with pytest.raises(Conflict, match=r"You belong to pilot already, as owner"):
         members_workflow.accept_invitation(platform, key, staff_id=pilot.staff_id, now=NOW)
     assert members_workflow.preview_member_invitation(platform, key, now=NOW).role == "owner"
@@ -154,7 +157,7 @@ def test_concurrent_registrations_of_a_name_admit_one(platform: Platform, pilot:
 
     def enter(key: str) -> None:
         try:
-            members_workflow.accept_invitation_as_new(platform, key, "grace", now=NOW)
+            members_workflow.accept_invitation_as_new(platform, HASHER, key, "grace", PASSWORD, now=NOW)
         except Conflict as error:
             errors.append(str(error))
 

@@ -28,7 +28,7 @@ from dissensus.workflows.platform.jobs import (
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import Platform
 
-NO_MAIL = MailDelivery(sender=None, site="https://rate.example.org")
+NO_MAIL = MailDelivery(sender=None, site="https://rate.example.org", keys=SIGNER.keys)
 
 
 class ManualClock:

@@ -14,6 +14,7 @@ from sqlalchemy import func, select
 from tests.support.campaigns import NOW, open_campaign
 from tests.support.smtp_server import Mailbox, receiving
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import InvalidInput
 from dissensus.mail_transport import MailSender
 from dissensus.store.identity.mails import MailRow, MailTable
@@ -27,6 +28,7 @@ from dissensus.workflows.platform.platform import Platform
 
 HASHER = passwords.make_hasher(passes=1, memory_mib=1)
 PASSWORD = "correct horse battery"
+KEYS = SecretKeys("k" * 32)
 SITE = "https://rate.example.org"
 SENDER = "Dissensus <notices@example.org>"
 ADDRESS = "ada@example.net"
@@ -47,7 +49,7 @@ def ada(platform: Platform) -> StaffRow:
     """A person with an address, and no mail about it."""
     row = staff.create_sign_in_link(platform, "ada", now=NOW).staff
     staff.set_email(platform, "ada", ADDRESS, now=NOW)
-    MailDelivery(sender=None, site=SITE)(platform, NOW)
+    MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
     return row
 
 
@@ -59,7 +61,7 @@ def delivery(mailbox: Mailbox, **options: Any) -> MailDelivery:
         context=mailbox.trust,
         **{"encryption": "none", **options},
     )
-    return MailDelivery(sender=sender, site=SITE, chance=lambda: 1.0)
+    return MailDelivery(sender=sender, site=SITE, keys=KEYS, chance=lambda: 1.0)
 
 
 def set_password(platform: Platform, *, now: datetime = NOW) -> None:
@@ -113,7 +115,7 @@ def test_every_change_of_credentials_and_roles_is_mailed(platform: Platform, ada
 
 def test_signing_in_is_not_mailed(platform: Platform, ada: StaffRow) -> None:
     link = staff.create_sign_in_link(platform, "ada", now=NOW)
-    MailDelivery(sender=None, site=SITE)(platform, NOW)
+    MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
     staff.sign_in_with_link(platform, link.key, now=NOW)
     staff.sign_out_everywhere(platform, "ada", now=NOW)
     assert count_mails(platform) == 0
@@ -184,7 +186,7 @@ def test_mails_are_encrypted_with_password_and_certificate(
         assert job.sender is not None
         assert "right" not in repr(job.sender)
         distrustful = replace(job.sender, context=ssl.create_default_context())
-        MailDelivery(sender=distrustful, site=SITE)(platform, NOW)
+        MailDelivery(sender=distrustful, site=SITE, keys=KEYS)(platform, NOW)
         assert (mailbox.n_attempts, mailbox.logins, count_mails(platform)) == (0, [], 1)
         job(platform, NOW + timedelta(hours=1))
         assert mailbox.logins == [("site", "right")]
@@ -216,10 +218,10 @@ def test_a_wrong_password_postpones_mails(platform: Platform, ada: StaffRow, tmp
 def test_without_a_server_or_an_address_nothing_is_kept(platform: Platform, ada: StaffRow) -> None:
     set_password(platform)
     assert count_mails(platform) == 1
-    MailDelivery(sender=None, site=SITE)(platform, NOW)
+    MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
     assert count_mails(platform) == 0
     staff.set_email(platform, "ada", "", now=NOW)
-    MailDelivery(sender=None, site=SITE)(platform, NOW)
+    MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
     set_password(platform)
     assert count_mails(platform) == 0
 
@@ -227,7 +229,7 @@ def test_without_a_server_or_an_address_nothing_is_kept(platform: Platform, ada:
 def test_a_change_that_is_rolled_back_is_not_mailed(platform: Platform, ada: StaffRow) -> None:
     staff.create_sign_in_link(platform, "eve", now=NOW)
     staff.set_email(platform, "eve", "eve@example.net", now=NOW)
-    MailDelivery(sender=None, site=SITE)(platform, NOW)
+    MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
     with pytest.raises(Exception, match="Somebody else has the address"):
         staff.set_email(platform, "ada", "eve@example.net", now=NOW)
     assert count_mails(platform) == 0
@@ -266,7 +268,7 @@ def test_texts_that_are_not_one_address_are_refused(platform: Platform, ada: Sta
 def test_events_of_people_are_mailed_apart(platform: Platform, ada: StaffRow, tmp_path: Path) -> None:
     staff.create_sign_in_link(platform, "eve", now=NOW)
     staff.set_email(platform, "eve", "eve@example.net", now=NOW)
-    MailDelivery(sender=None, site=SITE)(platform, NOW)
+    MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
     set_password(platform)
     passwords.set_password_for(platform, HASHER, "eve", PASSWORD, now=NOW)
     set_password(platform)

@@ -154,7 +154,7 @@ def test_failures_delay_the_next_attempt_and_a_success_clears_them(platform: Pla
     at = NOW
     for seconds in (1, 2, 4, 8):
         for early in (0.0, seconds / 2):
-            with pytest.raises(NotAllowed, match=r"Too many tries failed. Try again in \d second"):
+            with pytest.raises(NotAllowed, match=r"Too many tries. Try again in \d second"):
                 enter(platform, now=at + timedelta(seconds=early))
         at += timedelta(seconds=seconds)
         with pytest.raises(NotAllowed, match=WRONG):

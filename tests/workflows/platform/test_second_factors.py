@@ -116,7 +116,7 @@ def test_wrong_codes_are_delayed_like_passwords(platform: Platform, ada: StaffRo
     for _ in range(NAME_LIMIT.n_free):
         with pytest.raises(NotAllowed, match=WRONG):
             finish(platform, sign_in(platform), "000000")
-    with pytest.raises(NotAllowed, match=r"Too many tries failed. Try again in 1 second"):
+    with pytest.raises(NotAllowed, match=r"Too many tries. Try again in 1 second"):
         finish(platform, sign_in(platform), pyotp.TOTP(secret).at(NOW + STEP))
     assert finish(platform, sign_in(platform), pyotp.TOTP(secret).at(NOW + STEP), now=NOW + STEP)
 

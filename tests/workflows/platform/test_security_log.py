@@ -88,7 +88,7 @@ def test_tokens_and_roles_are_logged(platform: Platform) -> None:
     api_tokens.revoke_token(platform, owner, token.id, now=NOW)
     by_owner = {"staff_id": campaign.staff_id, "now": NOW}
     link = members.create_member_invitation(platform, "pilot", "analyst", **by_owner)  # type: ignore[arg-type]
-    members.accept_invitation_as_new(platform, link, "grace", network=NETWORK, now=NOW)
+    members.accept_invitation_as_new(platform, HASHER, link, "grace", PASSWORD, network=NETWORK, now=NOW)
     members.change_role(platform, "pilot", "grace", "owner", **by_owner)  # type: ignore[arg-type]
     members.remove_member(platform, "pilot", "grace", **by_owner)  # type: ignore[arg-type]
     assert entries(platform) == [

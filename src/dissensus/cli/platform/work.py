@@ -33,14 +33,15 @@ def work(settings: SettingsOption = None) -> None:
     site_settings = load_settings(settings)
     mail_sender = load_mail_sender(site_settings)
     with open_site_platform(site_settings, old=True, threads=N_RUNNERS) as platform:
-        signer = WebhookSigner(load_secret_keys(site_settings), WebhookSender(networks=site_settings.networks))
+        keys = load_secret_keys(site_settings)
+        signer = WebhookSigner(keys, WebhookSender(networks=site_settings.networks))
         retraining = RetrainingJob(site_settings.model_registry, every_h=site_settings.retrain_hours)
         runners = build_runners(
             platform,
             signer=signer,
             clock=utc_now,
             retraining=retraining,
-            mail=MailDelivery(sender=mail_sender, site=site_settings.address),
+            mail=MailDelivery(sender=mail_sender, site=site_settings.address, keys=keys),
             security_log_days=site_settings.security_log_days,
         )
         # The only synchronisation primitive whose `put` is safe in a signal handler.

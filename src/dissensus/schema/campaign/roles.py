@@ -14,7 +14,7 @@ DUTIES: Final[Mapping[Role, str]] = {
     "analyst": "works with the ratings of each rater, without their identity",
     "observer": "sees its progress, and results of large groups once it is closed",
     "expert": "labels its items",
-    "reviewer": "reviews submitted work",
+    "reviewer": "reviews what comes in: conversations, flagged raters and reports",
     "carer": "supports raters who do not feel well, and has no other access",
 }
 

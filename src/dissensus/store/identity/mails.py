@@ -1,4 +1,4 @@
-"""Outbox of mails: security events that are still to be told to the person concerned."""
+"""Outbox of mails: what is still to be told to a person, of their account, of their campaigns, or as a link."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -13,12 +13,14 @@ from dissensus.store.staff import StaffTable, find_email
 
 
 class MailTable(Base):
-    """A security event that waits to be mailed; deleted once it was sent or given up."""
+    """A message that waits to be mailed; deleted once it was sent or given up."""
 
     __tablename__ = "mail"
 
     number: Mapped[int] = mapped_column(Number, primary_key=True, doc="In the order of arrival.")
-    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True)
+    staff_id: Mapped[str | None] = mapped_column(
+        ForeignKey("staff.id"), index=True, doc="Null for somebody who is invited."
+    )
     address: Mapped[str] = mapped_column(doc="Address of the person at the time of the event.")
     kind: Mapped[str]
     at: Mapped[datetime]
@@ -30,10 +32,10 @@ class MailTable(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailRow:
-    """A security event that waits to be mailed."""
+    """A message that waits to be mailed."""
 
     number: int
-    person: str  # Name
+    person: str | None  # Name; None for somebody who is invited
     address: str
     kind: str
     at: datetime
@@ -45,12 +47,31 @@ class MailRow:
 def add_mail(
     tx: Connection, staff_id: str, kind: str, now: datetime, content: Mapping[str, Any], *, network: str | None = None
 ) -> None:
-    """Insert a mail about an event, if the account has an address."""
+    """Insert a mail to a member of staff, if the account has an address."""
     address = find_email(tx, staff_id)
-    if address is None:
-        return
-    event = {"kind": kind, "at": now, "network": network, "content": dict(content)}
-    tx.execute(insert(MailTable).values(staff_id=staff_id, address=address, due_at=now, n_failures=0, **event))
+    if address is not None:
+        add_mail_to(tx, address, kind, now, content, staff_id=staff_id, network=network)
+
+
+def add_mail_to(
+    tx: Connection,
+    address: str,
+    kind: str,
+    now: datetime,
+    content: Mapping[str, Any],
+    *,
+    staff_id: str | None = None,
+    network: str | None = None,
+) -> None:
+    """Insert a mail to an address."""
+    message = {"kind": kind, "at": now, "network": network, "content": dict(content)}
+    tx.execute(insert(MailTable).values(staff_id=staff_id, address=address, due_at=now, n_failures=0, **message))
+
+
+def is_mail_waiting(tx: Connection, staff_id: str, kind: str, content: Mapping[str, Any]) -> bool:
+    """Return whether the same mail to a member of staff waits already."""
+    query = select(MailTable.content).where(MailTable.staff_id == staff_id, MailTable.kind == kind)
+    return dict(content) in list(tx.scalars(query))
 
 
 def list_due_mails(tx: Connection, *, now: datetime, limit: int) -> tuple[MailRow, ...]:
@@ -59,7 +80,7 @@ def list_due_mails(tx: Connection, *, now: datetime, limit: int) -> tuple[MailRo
     columns = [getattr(table, name) for name in MailRow.__dataclass_fields__ if name != "person"]
     query = (
         select(*columns, StaffTable.name.label("person"))
-        .join(StaffTable, StaffTable.id == table.staff_id)
+        .outerjoin(StaffTable, StaffTable.id == table.staff_id)
         .where(table.due_at <= now)
         .order_by(table.number)
         .limit(limit)

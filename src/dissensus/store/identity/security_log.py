@@ -30,6 +30,7 @@ SecurityEventKind = Literal[
     "token_revoked",
     "invitation_created",
     "sign_in_link_created",
+    "sign_in_link_mailed",
     "email_changed",
     "role_given",
     "role_changed",
@@ -44,9 +45,10 @@ UNMAILED_KINDS: Final[frozenset[SecurityEventKind]] = frozenset(
         "identity_confirmed",
         "session_ended",
         "token_first_used",
+        "sign_in_link_mailed",
     }
 )
-"""Kinds that change no credentials or roles, of which people are not told by mail."""
+"""Kinds that change no credentials or roles, or that are a mail already."""
 MAILED_KINDS: Final = frozenset(SECURITY_EVENT_KINDS) - UNMAILED_KINDS
 
 

@@ -29,7 +29,6 @@ from dissensus.web.middleware.security_headers import SecurityHeadersMiddleware
 from dissensus.web.rater import attention_checks, chat, corrections, entry, rating, recruiter_webhook, withdrawal
 from dissensus.web.rater import care as care_web
 from dissensus.web.staff import (
-    account,
     attempts,
     campaigns,
     care,
@@ -40,18 +39,15 @@ from dissensus.web.staff import (
     members,
     monitoring,
     notices,
-    oidc_sign_in,
     opening,
-    passkey,
     pay,
     quota,
-    second_factor,
-    sign_in,
     submissions,
     tasks,
     webhooks,
     withdrawals,
 )
+from dissensus.web.staff.identity import account, oidc_sign_in, passkey, second_factor, sign_in
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.models.scorers import ModelRegistry
 from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
@@ -85,7 +81,7 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
     site = Site(settings, platform, TokenSigner(keys), create_renderer(), chat_responder)
     metrics = make_metrics()
     retraining = RetrainingJob(settings.model_registry, every_h=settings.retrain_hours)
-    mail = MailDelivery(sender=load_mail_sender(settings), site=settings.address)
+    mail = MailDelivery(sender=load_mail_sender(settings), site=settings.address, keys=keys)
     runners = build_runners(
         platform,
         signer=site.webhook_signer,

@@ -15,7 +15,8 @@ ANYONE: Final = frozenset(ACTORS)
 ANY_STAFF: Final[frozenset[Actor]] = frozenset({"staff", *ROLES})
 MEMBERS: Final[frozenset[Actor]] = frozenset(get_args(Role))
 RESULTS: Final[frozenset[Actor]] = frozenset({"owner", "analyst"})
-VIEWERS: Final[frozenset[Actor]] = RESULTS | {"observer"}
+REVIEWERS: Final[frozenset[Actor]] = frozenset({"owner", "reviewer"})
+VIEWERS: Final[frozenset[Actor]] = RESULTS | REVIEWERS | {"observer"}
 EXPERTS: Final[frozenset[Actor]] = frozenset({"owner", "expert"})
 OWNER: Final[frozenset[Actor]] = frozenset({"owner"})
 CARERS: Final[frozenset[Actor]] = frozenset({"carer"})
@@ -47,9 +48,11 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "see": Action("see the state of the campaign, its questions and first items", MEMBERS, by_token=True),
     "numbers": Action("see its progress, and figures of large groups once it is closed", VIEWERS, by_token=True),
-    "small-numbers": Action("see figures of all groups, and how its quota fills", RESULTS, by_token=True),
+    "small-numbers": Action(
+        "see its items, figures of all groups, and how its quota fills", RESULTS | REVIEWERS, by_token=True
+    ),
     "flags": Action(
-        "see which raters are flagged and why, and decide about them", OWNER, by_token=True, shows_raters=True
+        "see which raters are flagged and why, and decide about them", REVIEWERS, by_token=True, shows_raters=True
     ),
     "export": Action("export the finished ratings", RESULTS, by_token=True),
     "label": Action(
@@ -61,10 +64,13 @@ ACTIONS: Final[Mapping[str, Action]] = {
         OWNER,
         by_token=True,
     ),
-    "notices": Action("read reports of raters, and settle them", OWNER, by_token=True, shows_raters=True),
+    "notices": Action("read reports of raters, and settle them", REVIEWERS, by_token=True, shows_raters=True),
     "links": Action("see the open link and create personal links", OWNER, by_token=True),
     "raters": Action(
-        "list its raters, by random ids, with the progress of each", OWNER, by_token=True, shows_raters=True
+        "list its raters, by random ids, with the progress of each, and read their conversations",
+        REVIEWERS,
+        by_token=True,
+        shows_raters=True,
     ),
     "care": Action("read wellbeing surveys that raters share with them, and settle them", CARERS, shows_raters=True),
     "log": Action("read its audit log", OWNER, by_token=True),

@@ -64,6 +64,11 @@ class Site:
         return self.settings.oidc_button if self.settings.oidc_issuer else None
 
     @property
+    def sends_mails(self) -> bool:
+        """True if the site has a server for mails."""
+        return self.settings.smtp_host is not None
+
+    @property
     def webhook_signer(self) -> WebhookSigner:
         """Signer and sender of webhook deliveries."""
         return WebhookSigner(self.tokens.keys, WebhookSender(networks=self.settings.networks))

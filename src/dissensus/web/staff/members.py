@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.schema.campaign.roles import DUTIES, ROLES, Role, parse_role
 from dissensus.web.core.permissions import campaign_actions_of
 from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import members as members_workflow
 
@@ -47,6 +48,8 @@ class MembersPage(StaffPage):
     pending: tuple["PendingInvitation", ...]
     tokens: tuple["MemberToken", ...]
     roles: tuple[tuple[Role, str], ...]
+    sends_mails: bool
+    invited: str = ""  # Address to which an invitation was mailed just now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,10 @@ class MemberLinkPage(StaffPage):
 @router.get("/campaigns/{name}/staff")
 def show_members(site: SiteOf, caller: Authorized, name: Name) -> Response:
     """Show the members of a campaign."""
+    return _members_page(site, caller, name)
+
+
+def _members_page(site: Site, caller: StaffRequest, name: str, *, invited: str = "") -> Response:
     listed = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     context = caller.page(
         MembersPage,
@@ -72,6 +79,8 @@ def show_members(site: SiteOf, caller: Authorized, name: Name) -> Response:
         pending=listed.invitations,
         tokens=_member_tokens(listed.members, listed.tokens),
         roles=tuple((role, DUTIES[role]) for role in ROLES),
+        sends_mails=site.sends_mails,
+        invited=invited,
     )
     return page(site, context)
 
@@ -106,8 +115,13 @@ def end_token(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> 
 
 @router.post("/campaigns/{name}/staff/invite")
 def invite_member(site: SiteOf, caller: RecentlyConfirmed, request: Request, name: Name, form: StaffForm) -> Response:
-    """Show a new invitation link."""
-    role = parse_role(form.get("role"))
+    """Mail an invitation link to an address, or show it to the owner without one."""
+    role, address = parse_role(form.get("role")), str(form.get("address", "")).strip()
+    if address and site.sends_mails:
+        members_workflow.mail_member_invitation(
+            site.platform, site.tokens.keys, name, role, address, staff_id=caller.staff.id, now=site.clock()
+        )
+        return _members_page(site, caller, name, invited=address)
     key = members_workflow.create_member_invitation(
         site.platform, name, role, staff_id=caller.staff.id, now=site.clock()
     )

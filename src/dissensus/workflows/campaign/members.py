@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from argon2 import PasswordHasher
 from sqlalchemy import Connection
 
-from dissensus.errors import Conflict, NotAllowed, NotFound
+from dissensus.campaign.encryption import SecretKeys
+from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.store import api_tokens, campaigns
@@ -16,12 +18,15 @@ from dissensus.store import staff as people
 from dissensus.store.api_tokens import ApiTokenRow
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_key
+from dissensus.store.identity.mails import add_mail_to
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.members import MemberRow, PendingInvitation, ValidInvitation
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
+from dissensus.workflows.platform.mail_delivery import encrypt_link_key
+from dissensus.workflows.platform.passwords import hash_password
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.platform.staff import delete_expired_keys, open_session, validate_name
+from dissensus.workflows.platform.staff import delete_expired_keys, normalise_email, open_session, validate_name
 
 INVITATION_LIFETIME: Final = timedelta(days=7)
 """Validity of an invitation link of staff."""
@@ -29,10 +34,11 @@ INVITATION_LIFETIME: Final = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class MemberInvitation:
-    """Campaign and role that an invitation link grants."""
+    """Campaign and role that an invitation link grants, and the address to which it was mailed."""
 
     campaign: str
     role: Role
+    address: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,16 +110,40 @@ def create_member_invitation(
 
     It ends with the ownership of its maker, and with the token through which it was made.
     """
-    key = new_key()
     with platform.database.writing() as tx:
-        # Locked, so that a concurrent removal of the maker does not miss the link.
-        campaign_row, maker_role = campaign_for_member(tx, name, staff_id, lock=True)
-        if maker_role != "owner":
-            raise NotAllowed(f"You are a member of {name} as {maker_role}, and only owners may invite. Ask an owner.")
-        delete_expired_keys(tx, now=now)
-        invitation = ValidInvitation(campaign_id=campaign_row.id, role=role, staff_id=staff_id)
-        store.add_staff_invitation(tx, key, invitation, token_id=token_id, expires_at=now + INVITATION_LIFETIME)
-        log_security_event(tx, "invitation_created", staff_id, now, {"campaign": name, "role": role})
+        return _add_invitation(tx, name, role, staff_id=staff_id, token_id=token_id, now=now)
+
+
+def mail_member_invitation(
+    platform: Platform, keys: SecretKeys, name: str, role: Role, address: str, *, staff_id: str, now: datetime
+) -> None:
+    """Mail a single-use invitation link, which nobody else sees, so that a new account can have the address."""
+    address = normalise_email(address)
+    with platform.database.writing() as tx:
+        key = _add_invitation(tx, name, role, staff_id=staff_id, address=address, now=now)
+        content = {"campaign": name, "role": role, "by": people.find_staff_name(tx, staff_id)}
+        add_mail_to(tx, address, "invitation", now, content | encrypt_link_key(keys, key))
+
+
+def _add_invitation(
+    tx: Connection,
+    name: str,
+    role: Role,
+    *,
+    staff_id: str,
+    token_id: str | None = None,
+    address: str | None = None,
+    now: datetime,
+) -> str:
+    # Locked, so that a concurrent removal of the maker does not miss the link.
+    campaign_row, maker_role = campaign_for_member(tx, name, staff_id, lock=True)
+    if maker_role != "owner":
+        raise NotAllowed(f"You are a member of {name} as {maker_role}, and only owners may invite. Ask an owner.")
+    delete_expired_keys(tx, now=now)
+    key = new_key()
+    invitation = ValidInvitation(campaign_id=campaign_row.id, role=role, staff_id=staff_id, address=address)
+    store.add_staff_invitation(tx, key, invitation, token_id=token_id, expires_at=now + INVITATION_LIFETIME)
+    log_security_event(tx, "invitation_created", staff_id, now, {"campaign": name, "role": role})
     return key
 
 
@@ -165,7 +195,7 @@ def preview_member_invitation(platform: Platform, key: str, *, now: datetime) ->
     """Return the campaign and role of an invitation link without using it."""
     with platform.database.reading() as tx:
         campaign_row, invitation = _load_invitation(tx, key, now)
-        return MemberInvitation(campaign_row.name, invitation.role)
+        return MemberInvitation(campaign_row.name, invitation.role, invitation.address)
 
 
 def accept_invitation(platform: Platform, key: str, *, staff_id: str, now: datetime) -> str:
@@ -175,17 +205,34 @@ def accept_invitation(platform: Platform, key: str, *, staff_id: str, now: datet
 
 
 def accept_invitation_as_new(
-    platform: Platform, key: str, person: str, *, network: str | None = None, now: datetime
+    platform: Platform,
+    hasher: PasswordHasher,
+    key: str,
+    person: str,
+    password: str,
+    *,
+    network: str | None = None,
+    now: datetime,
 ) -> tuple[str, str]:
-    """Use an invitation link for a new person; return the campaign's name and a session key."""
+    """Use an invitation link for a new person; return the campaign's name and a session key.
+
+    The password may be empty if the link was mailed: its address becomes that of the account, which signs in by mail.
+    """
     person = validate_name(person)
+    password_hash = hash_password(hasher, password, person) if password else None
     with platform.database.writing() as tx:
-        _load_invitation(tx, key, now)
+        _, invitation = _load_invitation(tx, key, now)
+        if password_hash is None and invitation.address is None:
+            raise InvalidInput("There is no password. Set one, with which you sign in from now on.")
         if people.find_staff_by_name(tx, person) is not None:
             raise Conflict(
                 f"Somebody is called {format_value(person)}. If that is you, sign in first; else choose another."
             )
         staff = people.add_staff(tx, person, now=now)
+        if password_hash is not None:
+            people.set_password_hash(tx, staff.id, password_hash)
+        if invitation.address is not None:
+            people.set_email(tx, staff.id, invitation.address)
         session = open_session(tx, staff.id, "invitation", network=network, now=now)
         return _use_invitation(tx, key, staff.id, now), session
 

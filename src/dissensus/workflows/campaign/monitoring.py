@@ -27,6 +27,7 @@ from dissensus.store import monitoring as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.flags import FlagDecisionRow
 from dissensus.store.monitoring import MonitoringSnapshot, Participant
+from dissensus.workflows.campaign.member_mails import queue_member_mails
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform
@@ -90,12 +91,20 @@ def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: 
         )
         summaries = list(_summarise_items(entry))
         with platform.database.writing() as tx:
+            if _has_new_flags(store.find_snapshot(tx, campaign_row.id), snapshot):
+                queue_member_mails(tx, campaign_row, "raters_flagged", now)
             store.set_snapshot(tx, campaign_row.id, snapshot)
             store.replace_item_summaries(tx, campaign_row.id, summaries)
     if campaign_row.state == "closed":
         _publish_figures(platform, campaign_row, entry, now)
     cache.campaigns[campaign_row.id] = entry
     return changed
+
+
+def _has_new_flags(before: MonitoringSnapshot | None, after: MonitoringSnapshot) -> bool:
+    """Return whether a rater is flagged who was not before."""
+    flagged_before = () if before is None else before.figures.flagged
+    return not {rater.rater_id for rater in after.figures.flagged} <= {rater.rater_id for rater in flagged_before}
 
 
 def _publish_figures(platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, now: datetime) -> None:

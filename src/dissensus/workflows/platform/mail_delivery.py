@@ -1,4 +1,4 @@
-"""Mail delivery: tell people about security events of their accounts, with retries and backoff."""
+"""Mail delivery: send what waits in the outbox to staff, with retries and backoff."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -9,29 +9,34 @@ from random import SystemRandom
 from threading import Event
 from typing import Final
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.webhook_batches import backoff_after
+from dissensus.errors import NotAllowed
 from dissensus.mail_transport import MailResult, MailSender
 from dissensus.store.identity import mails as store
 from dissensus.store.identity.mails import MailRow
-from dissensus.workflows.platform.mail_message import compose_mail
+from dissensus.workflows.platform.mail_message import LINKS, compose_mail, find_subject
 from dissensus.workflows.platform.platform import Platform
 
 MAX_EVENTS: Final = 50
 """Most events of one run, and so of one message."""
 GIVE_UP_AFTER: Final = timedelta(days=2)
 
+LINK_PURPOSE: Final = "link of a mail"
+
 log = logging.getLogger("dissensus.jobs")
 
 
 @dataclass(slots=True, kw_only=True)
 class MailDelivery:
-    """Recurring job that mails waiting events, those of one person together; without a sender it discards them.
+    """Recurring job that sends waiting mails, those of one person and subject together.
 
-    It holds no database connection while the server answers.
+    Without a sender it discards them. It holds no database connection while the server answers.
     """
 
     sender: MailSender | None
     site: str  # Public address of the site
+    keys: SecretKeys  # Decrypt the keys of links
     # Random number in [0, 1] for the jitter of the backoff
     chance: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
     stopped: Event = field(default_factory=Event)
@@ -43,7 +48,7 @@ class MailDelivery:
             return
         with platform.database.reading() as tx:
             due = store.list_due_mails(tx, now=now, limit=MAX_EVENTS)
-        for mails in _group_by_recipient(due):
+        for mails in _group_by_message(due):
             if self.stopped.is_set():
                 return
             result = self._send(self.sender, mails, now)
@@ -58,10 +63,19 @@ class MailDelivery:
 
     def _send(self, sender: MailSender, mails: Sequence[MailRow], now: datetime) -> MailResult:
         try:
-            message = compose_mail(mails, sender=sender.sender, site=self.site, now=now)
+            key = self._decrypt_key(mails[0])
+            message = compose_mail(mails, sender=sender.sender, site=self.site, now=now, key=key)
             return sender.send(message, mails[0].address)
         except ValueError as error:
             return MailResult("refused", f"{type(error).__name__}, the address is not valid")
+        except NotAllowed:
+            return MailResult("refused", "the link was made under a secret key that is gone")
+
+    def _decrypt_key(self, mail: MailRow) -> str:
+        """Return the key of the link in a mail, empty without one."""
+        if mail.kind not in LINKS:
+            return ""
+        return self.keys.decrypt(bytes.fromhex(mail.content["encrypted_key"]), LINK_PURPOSE).decode()
 
     def _record(self, platform: Platform, mails: Sequence[MailRow], result: MailResult, now: datetime) -> None:
         numbers = [mail.number for mail in mails]
@@ -80,10 +94,16 @@ class MailDelivery:
             log.error("A mail was given up (%s): %s.", kinds, result.reason)
 
 
-def _group_by_recipient(mails: Sequence[MailRow]) -> Iterator[list[MailRow]]:
-    def recipient(mail: MailRow) -> tuple[str, str]:
-        return mail.address, mail.person
+def _group_by_message(mails: Sequence[MailRow]) -> Iterator[list[MailRow]]:
+    def message(mail: MailRow) -> tuple[str, str, str, int]:
+        subject = find_subject(mail)
+        return mail.address, mail.person or "", subject, mail.number if subject in LINKS else 0
 
     # The sort is stable, so events stay in order.
-    for _, group in groupby(sorted(mails, key=recipient), key=recipient):
+    for _, group in groupby(sorted(mails, key=message), key=message):
         yield list(group)
+
+
+def encrypt_link_key(keys: SecretKeys, key: str) -> dict[str, str]:
+    """Return the content of a mail that holds the key of a link, which nobody can read in the database."""
+    return {"encrypted_key": keys.encrypt(key.encode(), LINK_PURPOSE).hex()}

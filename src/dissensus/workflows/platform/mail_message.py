@@ -1,4 +1,4 @@
-"""Plain-text mails about security events of a person; they say nothing of raters."""
+"""Plain-text mails to staff: events of accounts, notices of campaigns without their contents, and links."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -29,8 +29,37 @@ DESCRIPTIONS: Final[dict[str, str]] = {
     "email_changed": "The operator of the site changed your e-mail address.",
 }
 """Sentence about each kind of security event that is mailed."""
-TEXT: Final = """\
-Hello {person},
+CAMPAIGN_NOTICES: Final[dict[str, str]] = {
+    "contact_requested": "A rater of {campaign} asks its contact for support. {site}/campaigns/{campaign}/care",
+    "help_requested": "A rater of {campaign} asks for help. {site}/campaigns/{campaign}/notices",
+    "item_reported": "A rater of {campaign} reports illegal content. {site}/campaigns/{campaign}/notices",
+    "raters_flagged": "Raters of {campaign} were flagged. {site}/campaigns/{campaign}/monitoring",
+}
+"""Sentence about each kind of campaign notice: its kind and its page, never the text of a rater."""
+LINKS: Final[dict[str, str]] = {
+    "sign_in_link": """\
+this link signs you in at {site}, once, within 15 minutes:
+
+{site}/sign-in/{key}
+
+If you did not ask for it, ignore this message: nothing happens.""",
+    "invitation": """\
+{by} invites you to the campaign {campaign} at {site}, as {role}.
+This link works once, within 7 days:
+
+{site}/join/{key}
+
+If you do not know of it, ignore this message: nothing happens.""",
+}
+"""Text of each kind of mail with a link."""
+SUBJECTS: Final = {
+    "account": "Your account at {host}",
+    "campaign": "Waiting for you at {host}",
+    "sign_in_link": "Sign in at {host}",
+    "invitation": "Invitation to {campaign} at {host}",
+}
+ACCOUNT_TEXT: Final = """\
+{greeting}
 
 this happened to your account at {site}:
 
@@ -42,21 +71,55 @@ the operator of the site.
 
 This message was sent automatically. It contains no link that signs you in.
 """
+CAMPAIGN_TEXT: Final = """\
+{greeting}
+
+this waits for you:
+
+{events}
+
+This message was sent automatically. What raters write stands on these pages
+alone, for which you sign in.
+"""
+LINK_TEXT: Final = """\
+{greeting}
+
+{link}
+
+This message was sent automatically.
+"""
 
 
-def compose_mail(mails: Sequence[MailRow], *, sender: str, site: str, now: datetime) -> EmailMessage:
-    """Return a message about events of one person, in order; `ValueError` if the address is not valid in a header."""
+def find_subject(mail: MailRow) -> str:
+    """Return the subject of the message for a mail: `account`, `campaign`, or the kind of a link."""
+    if mail.kind in LINKS:
+        return mail.kind
+    return "campaign" if mail.kind in CAMPAIGN_NOTICES else "account"
+
+
+def compose_mail(mails: Sequence[MailRow], *, sender: str, site: str, now: datetime, key: str = "") -> EmailMessage:
+    """Return a message about mails of one person and subject, in order, with the key of the link if there is one.
+
+    Raises `ValueError` if the address is not valid in a header.
+    """
     first, last, host = mails[0], mails[-1], urlsplit(site).hostname or "localhost"
+    subject, values = find_subject(first), {"site": site, "host": host, "key": key}
     message = EmailMessage()
     message["From"] = sender
     message["To"] = parse_address(first.address)
-    message["Subject"] = f"Your account at {host}"
+    message["Subject"] = SUBJECTS[subject].format_map(_to_lines(first) | values)
     message["Date"] = format_datetime(now)
     # The same at each attempt, so that mail programs recognise a repetition.
     message["Message-ID"] = f"<{first.number}.{last.number}.{int(first.at.timestamp())}@{host}>"
     message["Auto-Submitted"] = "auto-generated"
-    events = "\n".join(map(_describe, mails))
-    message.set_content(TEXT.format(person=_to_line(first.person), site=site, events=events))
+    greeting = "Hello," if first.person is None else f"Hello {_to_line(first.person)},"
+    if subject in LINKS:
+        text = LINK_TEXT.format(greeting=greeting, link=LINKS[subject].format_map(_to_lines(first) | values))
+    else:
+        events = "\n".join(_describe(mail, site) for mail in mails)
+        template = CAMPAIGN_TEXT if subject == "campaign" else ACCOUNT_TEXT
+        text = template.format(greeting=greeting, site=site, events=events)
+    message.set_content(text)
     return message
 
 
@@ -78,13 +141,17 @@ def parse_address(text: str) -> Address:
     return address
 
 
-def _describe(mail: MailRow) -> str:
-    values = {name: _to_line(value) for name, value in mail.content.items()}
+def _describe(mail: MailRow, site: str) -> str:
+    values = _to_lines(mail) | {"site": site}
     if values.get("by") == "themselves":
         values["by"] = "you"
-    sentence = DESCRIPTIONS[mail.kind].format_map(values)
+    sentence = {**DESCRIPTIONS, **CAMPAIGN_NOTICES}[mail.kind].format_map(values)
     network = "" if mail.network is None else f" Network: {mail.network}."
     return f"- {mail.at:%Y-%m-%d %H:%M} UTC: {sentence}{network}"
+
+
+def _to_lines(mail: MailRow) -> dict[str, str]:
+    return {name: _to_line(value) for name, value in mail.content.items()}
 
 
 def _to_line(value: Any) -> str:

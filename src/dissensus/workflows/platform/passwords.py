@@ -127,7 +127,7 @@ def change_password(
     platform: Platform, hasher: PasswordHasher, staff: StaffRow, password: str, *, session: str, now: datetime
 ) -> None:
     """Set a person's password and end all their other sessions."""
-    password_hash = hasher.hash(_validate_password(password, staff.name))
+    password_hash = hash_password(hasher, password, staff.name)
     with platform.database.writing() as tx:
         store.set_password_hash(tx, staff.id, password_hash)
         store.end_other_sessions(tx, staff.id, session)
@@ -136,7 +136,7 @@ def change_password(
 
 def set_password_for(platform: Platform, hasher: PasswordHasher, name: str, password: str, *, now: datetime) -> int:
     """Set a person's password for the operator and return the number of ended sessions."""
-    password_hash = hasher.hash(_validate_password(password, name.strip()))
+    password_hash = hash_password(hasher, password, name.strip())
     with platform.database.writing() as tx:
         staff = find_staff(tx, name)
         store.set_password_hash(tx, staff.id, password_hash)
@@ -148,6 +148,11 @@ def has_password(platform: Platform, staff: StaffRow) -> bool:
     """Return whether a person has a password."""
     with platform.database.reading() as tx:
         return store.find_password_hash(tx, staff.id) is not None
+
+
+def hash_password(hasher: PasswordHasher, password: str, name: str) -> str:
+    """Return the hash of a new password of a person; refuse a weak one."""
+    return hasher.hash(_validate_password(password, name))
 
 
 def _validate_password(password: str, name: str) -> str:

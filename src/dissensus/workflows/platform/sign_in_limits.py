@@ -28,6 +28,8 @@ class AttemptLimit:
 NAME_LIMIT: Final = AttemptLimit(5, timedelta(days=1), cleared_by_success=True)
 ADDRESS_LIMIT: Final = AttemptLimit(20, timedelta(hours=1), cleared_by_success=False)
 """Own successes must not clear an address: a member could otherwise guess the passwords of others without a limit."""
+MAIL_LIMIT: Final = AttemptLimit(3, timedelta(hours=1), cleared_by_success=False)
+"""Limit of mailed links by the address that was asked for; none of them is a success."""
 LoginTraces = Mapping[str, AttemptLimit]
 """Fingerprints of the name and the address of an attempt, with their limits."""
 
@@ -46,7 +48,7 @@ def count_attempt(platform: Platform, traces: LoginTraces, now: datetime) -> Non
             until = (last_at if n_failures == n_before else now) + _backoff(n_failures - limit.n_free)
             if now < until:
                 seconds = -int((now - until).total_seconds() // 1)
-                raise NotAllowed(f"Too many tries failed. Try again in {seconds:,} second{'s' * (seconds > 1)}.")
+                raise NotAllowed(f"Too many tries. Try again in {seconds:,} second{'s' * (seconds > 1)}.")
 
 
 def record_success(tx: Connection, traces: LoginTraces) -> None:

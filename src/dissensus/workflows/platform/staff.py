@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from sqlalchemy import Connection
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.schema.hints import format_list, format_value
 from dissensus.store import api_tokens, members
@@ -16,8 +17,10 @@ from dissensus.store.identity.passkeys import delete_expired_challenges
 from dissensus.store.identity.second_factors import has_second_factor
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow, StaffSession
+from dissensus.workflows.platform.mail_delivery import encrypt_link_key
 from dissensus.workflows.platform.mail_message import parse_address
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.platform.sign_in_limits import LoginTraces, count_attempt
 
 LINK_LIFETIME: Final = timedelta(minutes=15)
 """Validity of a sign-in link."""
@@ -59,6 +62,25 @@ def create_sign_in_link(platform: Platform, name: str, *, now: datetime) -> Sign
         store.add_login_link(tx, staff.id, key, expires_at=now + LINK_LIFETIME)
         log_security_event(tx, "sign_in_link_created", staff.id, now, {"by": "the operator"})
     return SignInLink(key, staff, existing is None)
+
+
+def mail_sign_in_link(
+    platform: Platform, keys: SecretKeys, address: str, *, traces: LoginTraces, network: str | None, now: datetime
+) -> None:
+    """Mail a single-use sign-in link to the person with an address; nothing happens for an unknown one.
+
+    Each request counts as a failed attempt, so that nobody is flooded with mails.
+    """
+    count_attempt(platform, traces, now)
+    with platform.database.writing() as tx:
+        staff = store.find_staff_by_email(tx, address.strip().casefold())
+        if staff is None:
+            return
+        delete_expired_keys(tx, now=now)
+        key = new_key()
+        store.add_login_link(tx, staff.id, key, expires_at=now + LINK_LIFETIME)
+        log_security_event(tx, "sign_in_link_mailed", staff.id, now, {}, network=network)
+        add_mail(tx, staff.id, "sign_in_link", now, encrypt_link_key(keys, key))
 
 
 def find_or_create_owner(platform: Platform, name: str | None, *, now: datetime) -> StaffRow:
@@ -200,15 +222,21 @@ def sign_in_by_provider(
 
 def set_email(platform: Platform, name: str, address: str, *, now: datetime) -> None:
     """Set the e-mail address that identifies a person to a provider and gets mails; empty removes it."""
-    address = address.strip().casefold()
-    if address and not _is_email(address):
-        raise InvalidInput(f"{format_value(address)} is not an e-mail address. Give one such as ada@example.org.")
+    address = normalise_email(address) if address.strip() else ""
     with platform.database.writing() as tx:
         staff, by_operator = find_staff(tx, name), {"by": "the operator"}
         # The mail about the event goes to the earlier address, and another one to the new address.
         log_security_event(tx, "email_changed", staff.id, now, by_operator)
         store.set_email(tx, staff.id, address or None)
         add_mail(tx, staff.id, "email_changed", now, by_operator)
+
+
+def normalise_email(text: str) -> str:
+    """Return an e-mail address in small letters; refuse other texts."""
+    address = text.strip().casefold()
+    if not _is_email(address):
+        raise InvalidInput(f"{format_value(address)} is not an e-mail address. Give one such as ada@example.org.")
+    return address
 
 
 def _is_email(address: str) -> bool:

@@ -18,6 +18,7 @@ from dissensus.store import care as care_store
 from dissensus.store.care import CareSurveyRow
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
+from dissensus.workflows.campaign.member_mails import queue_member_mails
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
@@ -60,6 +61,8 @@ def answer_survey(
             # Without the answers, since owners read the log.
             digest = digest_survey(checked, notify_contact=notify, contact_info=shared_info)
             log_rater_event(tx, context.rater, "survey_answered", now, number=number, digest=digest)
+            if notify and not context.rater.rehearsal:
+                queue_member_mails(tx, context.campaign_row, "contact_requested", now)
             state = planned_state(tx, context, now=now)
     return state or next_state(platform, rater, now=now)
 

@@ -16,6 +16,7 @@ from dissensus.store import answer_drafts, assignments, notices, raters
 from dissensus.store.assignments import AssignmentRow
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
+from dissensus.workflows.campaign.member_mails import NoticeKind, queue_member_mails
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import recruitment
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
@@ -169,6 +170,9 @@ def report_item(
         notices.add_notice(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
         item = None if assignment is None else assignment.item.item_id
         log_rater_event(tx, context.rater, "notice_raised", now, kind=kind, item=item)
+        if not context.rater.rehearsal:
+            mail_kind: NoticeKind = "help_requested" if kind == "help" else "item_reported"
+            queue_member_mails(tx, context.campaign_row, mail_kind, now)
         if kind == "illegal" and assignment is not None:
             if assignment.state == "open":
                 assignments.close_assignment(tx, assignment, "skipped", now=now)

@@ -170,7 +170,8 @@ def upgrade() -> None:
             "kind IN ('signed_in', 'sign_in_failed', 'second_factor_failed', 'identity_confirmed', 'session_ended', "
             "'password_changed', 'second_factor_added', 'second_factor_removed', 'passkey_added', 'passkey_removed', "
             "'recovery_codes_created', 'recovery_code_used', 'token_created', 'token_first_used', 'token_revoked', "
-            "'invitation_created', 'sign_in_link_created', 'email_changed', 'role_given', 'role_changed', 'role_lost')",
+            "'invitation_created', 'sign_in_link_created', 'sign_in_link_mailed', 'email_changed', 'role_given', "
+            "'role_changed', 'role_lost')",
             name=op.f("ck_security_event_kind"),
         ),
         sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_security_event_staff_id"),
@@ -181,7 +182,7 @@ def upgrade() -> None:
     op.create_table(
         "mail",
         sa.Column("number", NUMBER, nullable=False),
-        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=True),
         sa.Column("address", sa.String(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
         sa.Column("at", MOMENT, nullable=False),
@@ -321,6 +322,7 @@ def upgrade() -> None:
         sa.Column("role", sa.String(), nullable=False),
         sa.Column("staff_id", ID, nullable=False),
         sa.Column("token_id", HASH, nullable=True),
+        sa.Column("address", sa.String(), nullable=True),
         sa.Column("expires_at", MOMENT, nullable=False),
         sa.Column("used_at", MOMENT, nullable=True),
         sa.CheckConstraint(

@@ -12,7 +12,7 @@ from dissensus.web.core.responses import SEE_OTHER
 from dissensus.web.core.signed_tokens import OIDC_FLOW_S
 from dissensus.web.core.site import Site, truncated_network
 from dissensus.web.core.staff_auth import Public, SiteOf
-from dissensus.web.staff.sign_in import redirect_signed_in
+from dissensus.web.staff.identity.sign_in import redirect_signed_in
 from dissensus.workflows.platform import staff
 
 router = APIRouter(dependencies=[Depends(Public("sign-in"))])

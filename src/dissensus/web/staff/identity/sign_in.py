@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from fastapi import APIRouter, Cookie, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from dissensus.errors import Conflict, InvalidInput, NotAllowed
+from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import DUTIES
 from dissensus.schema.hints import format_value
 from dissensus.web.core.relying_party import find_relying_party
@@ -18,7 +18,8 @@ from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.workflows.campaign import members
 from dissensus.workflows.campaign.members import MemberInvitation
 from dissensus.workflows.platform import passwords, second_factors, staff
-from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, NAME_LIMIT, LoginTraces
+from dissensus.workflows.platform.passwords import MIN_LENGTH
+from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, MAIL_LIMIT, NAME_LIMIT, LoginTraces
 
 if TYPE_CHECKING:
     from dissensus.store.staff import StaffRow
@@ -48,7 +49,7 @@ class SignInLinkPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasswordPage:
-    """Form for name and password, with buttons for passkeys and for the OpenID provider if they are available."""
+    """Form for name and password, and the other ways to sign in that are available."""
 
     template: ClassVar[str] = "staff/sign-in-password.html"
 
@@ -56,6 +57,8 @@ class PasswordPage:
     name: str = ""
     provider: str | None
     offers_passkeys: bool
+    offers_mails: bool
+    is_mailed: bool = False  # True right after a link was requested
     faults: tuple[str, ...] = ()
     language: str = DEFAULT_LANGUAGE
 
@@ -86,6 +89,7 @@ class JoinPage:
     signed_in_as: str | None
     name: str = ""
     faults: tuple[str, ...] = ()
+    min_password_length: int = MIN_LENGTH
     language: str = DEFAULT_LANGUAGE
 
 
@@ -109,13 +113,17 @@ def ask_password(
     return response
 
 
-def password_page(site: Site, request: Request, sign_in_key: str, name: str, *faults: str) -> Response:
+def password_page(
+    site: Site, request: Request, sign_in_key: str, name: str, *faults: str, is_mailed: bool = False
+) -> Response:
     """Return the form for a name and a password."""
     context = PasswordPage(
         form_token=site.tokens.csrf_token(sign_in_key),
         name=name,
         provider=site.provider_button,
         offers_passkeys=find_relying_party(site, request) is not None,
+        offers_mails=site.sends_mails,
+        is_mailed=is_mailed,
         faults=faults,
     )
     return page(site, context, 403 if faults else 200)
@@ -144,6 +152,31 @@ def submit_password(site: SiteOf, request: Request, form: PublicForm, sign_in_ke
     except NotAllowed as error:
         return password_page(site, request, sign_in_key, name, str(error))
     return redirect_signed_in(site, request, session)
+
+
+@router.post("/sign-in/mail")
+def mail_link(site: SiteOf, request: Request, form: PublicForm, sign_in_key: SignInKey = "") -> Response:
+    """Mail a link that signs in; the response does not tell whether somebody has the address."""
+    site.tokens.check_csrf_token(sign_in_key, str(form.get("form_token", "")))
+    address = str(form.get("address", ""))
+    if not site.sends_mails:
+        raise NotFound("This site sends no mails. Ask its operator for a link: dissensus sign-in NAME")
+    traces = {
+        site.tokens.keyed_digest("mail", address.strip().casefold()): MAIL_LIMIT,
+        address_digest(site, request): ADDRESS_LIMIT,
+    }
+    try:
+        staff.mail_sign_in_link(
+            site.platform,
+            site.tokens.keys,
+            address,
+            traces=traces,
+            network=truncated_network(request),
+            now=site.clock(),
+        )
+    except NotAllowed as error:
+        return password_page(site, request, sign_in_key, "", str(error))
+    return password_page(site, request, sign_in_key, "", is_mailed=True)
 
 
 def redirect_signed_in(site: Site, request: Request, session: str, to: str | None = None) -> Response:
@@ -265,8 +298,17 @@ def join(site: SiteOf, request: Request, key: Key, form: PublicForm, session: Se
         if member is not None:
             campaign = members.accept_invitation(site.platform, key, staff_id=member.id, now=site.clock())
             return RedirectResponse(f"/campaigns/{campaign}", SEE_OTHER)
+        password = str(form.get("password", ""))
+        if password != form.get("repeated", ""):
+            raise InvalidInput("The two passwords differ. Enter the same one twice.")
         campaign, new_session = members.accept_invitation_as_new(
-            site.platform, key, name, network=truncated_network(request), now=site.clock()
+            site.platform,
+            site.hasher(),
+            key,
+            name,
+            password,
+            network=truncated_network(request),
+            now=site.clock(),
         )
     except (Conflict, InvalidInput) as error:
         return _join_page(site, key, session, name, str(error))

@@ -25,7 +25,7 @@ from dissensus.web.core.staff_auth import (
     check_recent_confirmation,
 )
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
-from dissensus.web.staff.sign_in import code_traces
+from dissensus.web.staff.identity.sign_in import code_traces
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, second_factors, security_log, staff
 from dissensus.workflows.platform.api_tokens import MAX_DAYS
@@ -131,7 +131,7 @@ def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") 
         scopes=tuple((name, ACTIONS[name].description) for name in ACTIONS if name in SCOPES),
         idle_minutes=site.settings.session_idle_minutes,
         address=staff.find_email(site.platform, caller.staff),
-        mails_events=site.settings.smtp_host is not None,
+        mails_events=site.sends_mails,
         events=security_log.list_own_events(site.platform, caller.staff, since=now - EVENT_PERIOD)[:MAX_EVENTS],
         outcome=outcome,
         faults=faults,

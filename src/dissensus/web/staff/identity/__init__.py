@@ -1,0 +1,1 @@
+"""Sign-in, account, passkeys and second factors of staff."""
