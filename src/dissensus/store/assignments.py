@@ -47,6 +47,12 @@ class AssignmentTable(RaterData, Base):
             postgresql_where=text("state = 'open'"),
         ),
         Index(
+            "ix_assignment_skipped",
+            "rater_id",
+            sqlite_where=text("state = 'skipped'"),
+            postgresql_where=text("state = 'skipped'"),
+        ),
+        Index(
             "uq_assignment_rater_id_item_id",
             "rater_id",
             "item_id",

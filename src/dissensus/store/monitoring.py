@@ -134,6 +134,14 @@ def list_participants(tx: Connection, campaign_id: str, purposes: Sequence[str])
     )
 
 
+def find_participant(tx: Connection, rater_id: str) -> Participant:
+    """Return a rater with their quota cell and last self-description."""
+    row = tx.execute(select(RaterTable.number, RaterTable.cell).where(RaterTable.id == rater_id)).one()
+    declared = select(DeclarationTable.content).where(DeclarationTable.rater_id == rater_id)
+    content = tx.scalar(declared.order_by(DeclarationTable.at.desc(), DeclarationTable.id.desc()).limit(1))
+    return Participant(rater_id=rater_id, number=row.number, cell=row.cell, content=content or {})
+
+
 def load_gold_by_item(tx: Connection, campaign_id: str) -> dict[str, str | None]:
     """Return the gold label of each item of a campaign by name, None without one."""
     query = select(ItemTable.name, ItemTable.content["attributes"]).where(ItemTable.campaign_id == campaign_id)
@@ -235,6 +243,12 @@ def find_snapshot(tx: Connection, campaign_id: str) -> MonitoringSnapshot | None
     if row is None or (figures := _parse_figures(row.content)) is None:
         return None
     return MonitoringSnapshot(figures=figures, through=row.through, updated_at=row.updated_at, read_at=row.read_at)
+
+
+def find_snapshot_time(tx: Connection, campaign_id: str) -> datetime | None:
+    """Return the time of the figures of a campaign, None without any."""
+    query = select(MonitoringSnapshotTable.read_at).where(MonitoringSnapshotTable.campaign_id == campaign_id)
+    return tx.scalar(query)
 
 
 def _parse_figures(content: str) -> CampaignFigures | None:

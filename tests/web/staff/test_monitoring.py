@@ -137,7 +137,7 @@ def test_figures_of_four_raters_are_not_published(house: House, campaign: Campai
     assert "if at least five raters took part" in read(member(house, campaign, "observer").get(MONITORING_PATH))
 
 
-@pytest.mark.parametrize("role", ["expert", "reviewer"])
+@pytest.mark.parametrize("role", ["expert", "carer"])
 def test_others_do_not_see_monitoring(house: House, campaign: CampaignRow, role: Role) -> None:
     assert member(house, campaign, role).get(MONITORING_PATH).status_code == 403
 
@@ -145,7 +145,7 @@ def test_others_do_not_see_monitoring(house: House, campaign: CampaignRow, role:
 def test_an_owner_decides_a_flag_with_a_reason(house: House, campaign: CampaignRow) -> None:
     hasty, _ = add_crowd(house.platform, campaign)
     refresh_figures(house)
-    browser, path = house.owner(), f"{MONITORING_PATH}/raters/{hasty}"
+    browser, path = house.owner(), f"/campaigns/pilot/raters/{hasty}"
     page = browser.get(path)
     assert page.status_code == 200
     done = browser.post(path, data={**form(page), "verdict": "exclude", "reason": HOSTILE})
@@ -167,7 +167,7 @@ def test_an_owner_decides_a_flag_with_a_reason(house: House, campaign: CampaignR
 def test_all_faults_of_a_decision_are_shown_and_input_is_kept(house: House, campaign: CampaignRow) -> None:
     hasty, _ = add_crowd(house.platform, campaign)
     refresh_figures(house)
-    browser, path = house.owner(), f"{MONITORING_PATH}/raters/{hasty}"
+    browser, path = house.owner(), f"/campaigns/pilot/raters/{hasty}"
     refused = browser.post(path, data={**form(browser.get(path)), "reason": " "})
     assert refused.status_code == 422
     assert "Nothing is chosen. Choose keep or exclude. There is no reason." in read(refused)
@@ -175,33 +175,35 @@ def test_all_faults_of_a_decision_are_shown_and_input_is_kept(house: House, camp
     assert "2,000 are allowed" in read(refused)
     assert 'value="exclude" required checked' in refused.text
     assert HOSTILE * 100 in unescape(refused.text)
-    assert "No decisions yet." in read(refused)
+    assert "Excluded by" not in read(refused)
 
 
 def test_only_owners_see_flags(house: House, campaign: CampaignRow) -> None:
     hasty, _ = add_crowd(house.platform, campaign)
     refresh_figures(house)
-    analyst, path = member(house, campaign, "analyst"), f"{MONITORING_PATH}/raters/{hasty}"
+    analyst, path = member(house, campaign, "analyst"), f"/campaigns/pilot/raters/{hasty}"
     assert analyst.get(path).status_code == 403
     assert send(analyst, path, verdict="exclude", reason="x").status_code == 403
     assert house.owner("bob").get(path).status_code == 404
 
 
-def test_a_rater_without_a_flag_has_no_such_page(house: House, campaign: CampaignRow) -> None:
+def test_a_rater_without_a_flag_has_nothing_to_decide(house: House, campaign: CampaignRow) -> None:
     careful = rate_items(house.platform, campaign, 1)
     refresh_figures(house)
-    browser = house.owner()
-    assert browser.get(f"{MONITORING_PATH}/raters/{careful}").status_code == 404
-    assert browser.get(f"{MONITORING_PATH}/raters/nobody").status_code == 404
+    browser, path = house.owner(), f"/campaigns/pilot/raters/{careful}"
+    assert "Save decision" not in browser.get(path).text
+    assert send(browser, path, verdict="exclude", reason="x").status_code == 404
+    assert send(browser, "/campaigns/pilot/raters/nobody", verdict="exclude", reason="x").status_code == 404
 
 
 def test_withdrawn_raters_are_gone_from_both_pages(house: House, campaign: CampaignRow) -> None:
     hasty, _ = add_crowd(house.platform, campaign)
     refresh_figures(house)
     withdrawal.withdraw_rater(house.platform, hasty, now=house.live.clock())
-    browser = house.owner()
+    browser, path = house.owner(), f"/campaigns/pilot/raters/{hasty}"
     assert hasty not in browser.get(MONITORING_PATH).text
-    assert browser.get(f"{MONITORING_PATH}/raters/{hasty}").status_code == 404
+    assert "their answers were erased" in read(browser.get(path))
+    assert send(browser, path, verdict="keep", reason="x").status_code == 404
 
 
 def test_texts_of_the_campaign_are_escaped(house: House) -> None:

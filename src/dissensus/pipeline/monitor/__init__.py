@@ -1,6 +1,6 @@
 """Monitoring: figures of a campaign while ratings come in."""
 
-from dissensus.pipeline.monitor.computation import MonitoredRater, compute_figures
+from dissensus.pipeline.monitor.computation import MonitoredRater, compute_figures, list_rater_figures
 from dissensus.pipeline.monitor.items import (
     WITHIN,
     GroupAnswers,
@@ -13,13 +13,13 @@ from dissensus.pipeline.monitor.pace import Forecast, count_missing, forecast
 from dissensus.pipeline.monitor.results import (
     CELL,
     CampaignFigures,
-    FlaggedRater,
     GroupFigures,
     PoolAgreement,
     Quartiles,
+    RaterFigures,
     TimeBucket,
 )
-from dissensus.pipeline.monitor.state import FinishedRating, MonitorState, QuestionScales, read_scales
+from dissensus.pipeline.monitor.state import FinishedRating, MonitorState, QuestionScales, encode_answers, read_scales
 from dissensus.pipeline.monitor.suppression import suppress_figures
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "WITHIN",
     "CampaignFigures",
     "FinishedRating",
-    "FlaggedRater",
     "Forecast",
     "GroupAnswers",
     "GroupFigures",
@@ -38,10 +37,13 @@ __all__ = [
     "PoolAgreement",
     "Quartiles",
     "QuestionScales",
+    "RaterFigures",
     "TimeBucket",
     "compute_figures",
     "count_missing",
+    "encode_answers",
     "forecast",
+    "list_rater_figures",
     "read_scales",
     "summarise_items",
     "suppress_figures",

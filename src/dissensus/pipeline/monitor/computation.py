@@ -12,16 +12,17 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.monitor.results import (
     EDGES_S,
     CampaignFigures,
-    FlaggedRater,
     GroupFigures,
     PoolAgreement,
     Quartiles,
+    RaterFigures,
     RaterMeasure,
     TimeBucket,
 )
 from dissensus.pipeline.monitor.state import MonitorState, QuestionScales
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.agreement_interval import agreement_interval, alpha_intervals, dichotomise, select_equally_rated
+from dissensus.stats.counts import count_answers
 from dissensus.stats.criteria import Criteria, describe_criteria, meets_criteria
 from dissensus.stats.design import Design
 from dissensus.stats.groups.coverage import describe_interval_designs, warn_of_coverage
@@ -257,30 +258,73 @@ def _tabulate_gold(ratings: _Ratings, items: Mapping[str, str | None]) -> tuple[
     return tuple(tuple(row) for row in table.tolist())
 
 
-def _list_flagged(ratings: _Ratings, axes: Mapping[str, Sequence[str]], criteria: Criteria) -> tuple[FlaggedRater, ...]:
-    if ratings.design is None:
-        return ()
+def list_rater_figures(
+    state: MonitorState,
+    people: Sequence[MonitoredRater],
+    items: Sequence[str],
+    axes: Mapping[str, Sequence[str]],
+    *,
+    criteria: Criteria = Criteria(),  # noqa: B008 - frozen
+) -> tuple[RaterFigures, ...]:
+    """Return the figures of all raters who have ratings, in the order of entry."""
+    ratings = _Ratings(state, sorted(people, key=lambda one: one.number), items)
+    n_ratings = np.bincount(ratings.raters, minlength=len(ratings.people))
+    return _list_raters(ratings, axes, _meet_criteria(ratings, criteria), np.flatnonzero(n_ratings))
+
+
+def _list_flagged(ratings: _Ratings, axes: Mapping[str, Sequence[str]], criteria: Criteria) -> tuple[RaterFigures, ...]:
+    reasons = _meet_criteria(ratings, criteria)
+    flagged = np.array([r for r, met in enumerate(reasons) if met], np.int64)
+    return _list_raters(ratings, axes, reasons, flagged) if flagged.size else ()
+
+
+def _meet_criteria(ratings: _Ratings, criteria: Criteria) -> list[tuple[str, ...]]:
+    """Return the criteria that each rater meets, in words."""
     design, n = ratings.design, len(ratings.people)
+    if design is None:
+        return [()] * n
     times = answer_times(ratings.raters, ratings.times, n_raters=n)
     labels = label_use(design.raters, design.answers, n_raters=n, n_categories=design.n_categories)
     met = meets_criteria(times, labels, criteria)
-    if not met.any():
-        return ()
-    pool = plurality_agreement(design)
-    by_axis = {
-        axis: plurality_agreement(design, code_groups(ratings.people, axis, groups)[1]) for axis, groups in axes.items()
-    }
     scale = ratings.scales[str(ratings.primary_question)]
+    return [tuple(describe_criteria(r, times, labels, scale, met[:, r])) if met[:, r].any() else () for r in range(n)]
+
+
+def _list_raters(
+    ratings: _Ratings, axes: Mapping[str, Sequence[str]], reasons: Sequence[tuple[str, ...]], selected: Codes
+) -> tuple[RaterFigures, ...]:
+    """Return the figures of some raters, given by their indices."""
+    n = len(ratings.people)
+    pool, by_axis = _measure_votes(ratings, axes)
+    medians = answer_times(ratings.raters, ratings.times, n_raters=n).median
     n_ratings = np.bincount(ratings.raters, minlength=n)
+    answers = {
+        question: count_answers(ratings.raters, ratings.answers[question], n_items=n, n_categories=len(scale))
+        for question, scale in ratings.scales.items()
+    }
     return tuple(
-        FlaggedRater(
+        RaterFigures(
             rater_id=ratings.people[r].rater_id,
             number=ratings.people[r].number,
             n_ratings=int(n_ratings[r]),
-            median_ms=none_if_nan(times.median[r]),
-            reasons=tuple(describe_criteria(r, times, labels, scale, met[:, r])),
+            median_ms=none_if_nan(medians[r]),
+            reasons=reasons[r],
             agreement=none_if_nan(pool[r]),
             group_agreement={axis: float(values[r]) for axis, values in by_axis.items() if not np.isnan(values[r])},
+            answers={question: tuple(counts[r].tolist()) for question, counts in answers.items()},
         )
-        for r in np.flatnonzero(met.any(axis=0)).tolist()
+        for r in selected.tolist()
     )
+
+
+def _measure_votes(
+    ratings: _Ratings, axes: Mapping[str, Sequence[str]]
+) -> tuple[npt.NDArray[np.float64], dict[str, npt.NDArray[np.float64]]]:
+    """Return the voting agreement of each rater with all others, and with others of their group by axis."""
+    if ratings.design is None:
+        return np.full(len(ratings.people), np.nan), {}
+    by_axis = {
+        axis: plurality_agreement(ratings.design, code_groups(ratings.people, axis, groups)[1])
+        for axis, groups in axes.items()
+    }
+    return plurality_agreement(ratings.design), by_axis

@@ -64,17 +64,18 @@ class TimeBucket:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlaggedRater:
-    """A rater who meets a criterion, with the evidence."""
+class RaterFigures:
+    """Figures of a rater, with the criteria that they meet."""
 
     rater_id: str
     number: int
     n_ratings: int
     median_ms: float | None  # Median answer time
-    reasons: tuple[str, ...]  # Criteria met, in words
+    reasons: tuple[str, ...]  # Criteria met, in words; the rater is flagged if there are any
     # Voting agreement with the others; None if nobody else rated their items. Not a criterion of flagging.
     agreement: float | None
     group_agreement: Mapping[str, float]  # Voting agreement with others of their own group, by axis
+    answers: Mapping[str, tuple[int, ...]]  # Counts of answers in the order of the scale, by question or overall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ class CampaignFigures:
     # Items by gold label, in rows, and plurality, in columns, both in the order of the scale; ties in the last column.
     # None without gold labels.
     gold: tuple[tuple[int, ...], ...] | None
-    flagged: tuple[FlaggedRater, ...]  # In the order of entry
+    flagged: tuple[RaterFigures, ...]  # In the order of entry
 
     @property
     def axes(self) -> dict[str, tuple[GroupFigures, ...]]:

@@ -183,6 +183,14 @@ class MonitorState:
         return np.concatenate([answers, *(row[None] for row in overalls)])
 
 
+def encode_answers(scales: QuestionScales, ratings: Sequence[FinishedRating], question: str) -> dict[str, int]:
+    """Return the index on the scale of each answer to a question or overall by assignment, without missing answers."""
+    state = MonitorState(scales)
+    state.add(ratings)
+    codes = zip((rating.assignment_id for rating in ratings), state.answers(question).tolist(), strict=True)
+    return {assignment_id: code for assignment_id, code in codes if code >= 0}
+
+
 def _answer_text(rating: FinishedRating, question: str) -> str:
     answer = rating.answers.get(question)
     return answer if isinstance(answer, str) else ""

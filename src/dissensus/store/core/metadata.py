@@ -12,7 +12,7 @@
               ├─ recruit ──────────────────┼─ declaration   check_answer   care_survey
               ├─ screen_out                ├─ notice   payment   flag_decision
               ├─ monitoring_snapshot       │
-              ├─ published_figures         │
+              ├─ published_figures         ├─ rater_figures
               ├─ item_summary              │
               └─ seat ─────────────────────┼─ chat ── chat_exchange ─┬─ chat_candidate
                                            │                         └─ chat_pick
@@ -57,5 +57,6 @@ from dissensus.store import (  # noqa: F401
 from dissensus.store.core import idempotency, leases, login_failures, rate_limits  # noqa: F401
 from dissensus.store.core.orm import Base
 from dissensus.store.identity import mails, passkeys, second_factors, security_log  # noqa: F401
+from dissensus.store.lists import raters as rater_lists  # noqa: F401
 
 METADATA: Final[MetaData] = Base.metadata

@@ -42,6 +42,7 @@ from dissensus.web.staff import (
     opening,
     pay,
     quota,
+    raters,
     submissions,
     tasks,
     webhooks,
@@ -58,7 +59,8 @@ DAY_S = 24 * 3600
 RATERS = (entry, rating, corrections, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
     *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, members, drafts, curation),
-    *(opening, items, quota, monitoring, notices, attempts, gold, care, pay, submissions, webhooks, withdrawals, tasks),
+    *(opening, items, raters, quota, monitoring, notices, attempts, gold, care, pay, submissions),
+    *(webhooks, withdrawals, tasks),
 )
 
 

@@ -67,7 +67,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "notices": Action("read reports of raters, and settle them", REVIEWERS, by_token=True, shows_raters=True),
     "links": Action("see the open link and create personal links", OWNER, by_token=True),
     "raters": Action(
-        "list its raters, by random ids, with the progress of each, and read their conversations",
+        "list its raters, by random ids, with the progress of each, and read their conversations and answers",
         REVIEWERS,
         by_token=True,
         shows_raters=True,

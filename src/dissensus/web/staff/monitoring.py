@@ -4,22 +4,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
-from uuid import uuid4
 
 from fastapi import APIRouter, Depends
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
-from dissensus.errors import Conflict, InvalidInput
-from dissensus.pipeline.monitor import CampaignFigures, FlaggedRater, TimeBucket
+from dissensus.pipeline.monitor import CampaignFigures, RaterFigures, TimeBucket
 from dissensus.pipeline.monitor.results import EDGES_S
 from dissensus.web.core.charts import ChartColumn, ChartScale, bin_counts, make_columns
-from dissensus.web.core.responses import SEE_OTHER, page
-from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
+from dissensus.web.core.responses import page
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import restrict_monitoring
-from dissensus.web.staff.pay import RaterId
-from dissensus.workflows.campaign import flags
-from dissensus.workflows.campaign.flags import MAX_REASON_LENGTH, FlaggedRaterView, FlagVerdict
 from dissensus.workflows.campaign.monitoring import MonitoringView, load_monitoring
 
 if TYPE_CHECKING:
@@ -27,8 +21,6 @@ if TYPE_CHECKING:
 
 
 router = APIRouter()
-
-Authorized = Annotated[StaffRequest, Depends(Require("flags"))]
 
 STALE_S: Final = 60
 """Age from which figures count as stale."""
@@ -129,7 +121,7 @@ class MonitoringPage(StaffPage):
         return sum(row[index] for index, row in enumerate(self.figures.gold)) / n if n else None
 
     @property
-    def cases(self) -> tuple[tuple[FlaggedRater, "FlagDecisionRow | None"], ...]:
+    def cases(self) -> tuple[tuple[RaterFigures, "FlagDecisionRow | None"], ...]:
         """Flagged raters with their decisions, undecided first."""
         flagged = self.figures.flagged if self.figures else ()
         cases = [(rater, self.view.decisions.get(rater.rater_id)) for rater in flagged]
@@ -167,21 +159,6 @@ def _format_seconds(seconds: float) -> str:
     return f"{seconds:g} s" if seconds < 60 else f"{seconds / 60:g} min"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlaggedRaterPage(StaffPage):
-    """One flagged rater with the decision form."""
-
-    template: ClassVar[str] = "staff/monitoring-rater.html"
-
-    name: str
-    case: FlaggedRaterView
-    decision_id: str
-    verdict: str = ""
-    reason: str = ""
-    faults: tuple[str, ...] = ()
-    max_reason_length: ClassVar[int] = MAX_REASON_LENGTH
-
-
 @router.get("/campaigns/{name}/monitoring")
 def show_monitoring(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers"))], name: Name) -> Response:
     """Show monitoring figures."""
@@ -193,41 +170,3 @@ def show_monitoring(site: SiteOf, caller: Annotated[StaffRequest, Depends(Requir
         log_access(site, caller, name, "flags")
     context = caller.page(MonitoringPage, name=name, permissions=caller.permissions, now=now, view=view)
     return page(site, context)
-
-
-@router.get("/campaigns/{name}/monitoring/raters/{rater_id}")
-def show_rater(site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId) -> Response:
-    """Show one flagged rater."""
-    return _rater_page(site, caller, name, rater_id)
-
-
-@router.post("/campaigns/{name}/monitoring/raters/{rater_id}")
-def decide_flag(site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
-    """Store a decision, or return to the form."""
-    fields = (str(form.get(field, "")) for field in ("decision", "verdict", "reason"))
-    verdict = FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
-    try:
-        flags.decide_flag(site.platform, name, rater_id, verdict, staff_id=caller.staff.id, now=site.clock())
-    except (InvalidInput, Conflict) as error:
-        return _rater_page(site, caller, name, rater_id, verdict, tuple(str(error).splitlines()))
-    return RedirectResponse(f"/campaigns/{name}/monitoring/raters/{rater_id}", SEE_OTHER)
-
-
-def _rater_page(
-    site: Site,
-    caller: StaffRequest,
-    name: str,
-    rater_id: str,
-    typed: FlagVerdict | None = None,
-    faults: tuple[str, ...] = (),
-) -> Response:
-    context = caller.page(
-        FlaggedRaterPage,
-        name=name,
-        case=flags.load_flag_case(site.platform, name, rater_id, staff_id=caller.staff.id),
-        decision_id=str(uuid4()),
-        verdict=typed.verdict if typed else "",
-        reason=typed.reason if typed else "",
-        faults=faults,
-    )
-    return page(site, context, 422 if faults else 200)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.event_replay import digest_flag_decision
 from dissensus.errors import Conflict, InvalidInput, NotFound
-from dissensus.pipeline.monitor import FlaggedRater
+from dissensus.pipeline.monitor import RaterFigures
 from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import check_text
 from dissensus.store import flags, monitoring, raters
@@ -29,7 +29,7 @@ class FlaggedRaterView:
     campaign_id: str
     rater_id: str
     number: int  # zero-based entry number
-    flagged: FlaggedRater | None  # current evidence, None if no criterion is met any more
+    flagged: RaterFigures | None  # current evidence, None if no criterion is met any more
     pool_median_ms: float | None  # median answer time of all raters
     decisions: tuple[FlagDecisionRow, ...]  # latest first
 

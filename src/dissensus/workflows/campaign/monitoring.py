@@ -13,19 +13,22 @@ from dissensus.pipeline.monitor import (
     ItemSummary,
     MonitoredRater,
     MonitorState,
+    RaterFigures,
     compute_figures,
     count_missing,
     forecast,
+    list_rater_figures,
     read_scales,
     summarise_items,
     suppress_figures,
 )
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings.columns import GOLD
-from dissensus.store import flags, gold, overview
+from dissensus.store import campaigns, flags, gold, overview
 from dissensus.store import monitoring as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.flags import FlagDecisionRow
+from dissensus.store.lists import raters as rater_lists
 from dissensus.store.monitoring import MonitoringSnapshot, Participant
 from dissensus.workflows.campaign.member_mails import queue_member_mails
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -89,12 +92,17 @@ def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: 
         snapshot = MonitoringSnapshot(
             figures=_compute_figures(entry), through=entry.through, updated_at=now, read_at=now
         )
-        summaries = list(_summarise_items(entry))
+        summaries, rater_figures = list(_summarise_items(entry)), _list_rater_figures(entry)
         with platform.database.writing() as tx:
+            # The lock keeps raters from withdrawing meanwhile, and those who did have left no figures.
+            campaigns.get_campaign(tx, campaign_row.id, lock=True)
+            if rater_lists.has_withdrawn(tx, campaign_row.id, entry.raters):
+                return False
             if _has_new_flags(store.find_snapshot(tx, campaign_row.id), snapshot):
                 queue_member_mails(tx, campaign_row, "raters_flagged", now)
             store.set_snapshot(tx, campaign_row.id, snapshot)
             store.replace_item_summaries(tx, campaign_row.id, summaries)
+            rater_lists.replace_rater_figures(tx, campaign_row.id, rater_figures)
     if campaign_row.state == "closed":
         _publish_figures(platform, campaign_row, entry, now)
     cache.campaigns[campaign_row.id] = entry
@@ -178,6 +186,11 @@ def to_monitored_rater(participant: Participant, axes: Mapping[str, object]) -> 
 
 def _compute_figures(entry: _CampaignCache) -> CampaignFigures:
     return compute_figures(entry.state, list(entry.raters.values()), entry.items, monitoring_axes(entry.campaign))
+
+
+def _list_rater_figures(entry: _CampaignCache) -> tuple[RaterFigures, ...]:
+    raters = list(entry.raters.values())
+    return list_rater_figures(entry.state, raters, list(entry.items), monitoring_axes(entry.campaign))
 
 
 def _summarise_items(entry: _CampaignCache) -> Iterator[ItemSummary]:

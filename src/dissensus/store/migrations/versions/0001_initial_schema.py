@@ -456,6 +456,14 @@ def upgrade() -> None:
         sqlite_where=sa.text("state = 'open'"),
         postgresql_where=sa.text("state = 'open'"),
     )
+    op.create_index(
+        "ix_assignment_skipped",
+        "assignment",
+        ["rater_id"],
+        unique=False,
+        sqlite_where=sa.text("state = 'skipped'"),
+        postgresql_where=sa.text("state = 'skipped'"),
+    )
     op.create_index("ix_assignment_rater_id_position", "assignment", ["rater_id", "position"], unique=False)
     op.create_index(
         "uq_assignment_rater_id_item_id",
@@ -552,6 +560,22 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_payment"),
     )
     op.create_index("ix_payment_rater_id", "payment", ["rater_id"], unique=False)
+    op.create_table(
+        "rater_figures",
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("n_ratings", sa.Integer(), nullable=False),
+        sa.Column("median_ms", sa.Double(), nullable=True),
+        sa.Column("agreement", sa.Double(), nullable=True),
+        sa.Column("group_agreement", DOCUMENT, nullable=False),
+        sa.Column("answers", DOCUMENT, nullable=False),
+        sa.Column("reasons", DOCUMENT, nullable=False),
+        sa.Column("flagged", sa.Boolean(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_rater_figures_campaign_id"),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_rater_figures_rater_id"),
+        sa.PrimaryKeyConstraint("rater_id", name="pk_rater_figures"),
+    )
+    op.create_index("ix_rater_figures_campaign_id", "rater_figures", ["campaign_id"], unique=False)
     op.create_table(
         "recruit",
         sa.Column("submission", sa.String(), nullable=False),

@@ -1,0 +1,1 @@
+"""Lists of staff: summaries by which they are sorted, and their queries."""

@@ -1,0 +1,224 @@
+"""Rater pages: a list of raters, and one rater with all answers, where their flag is decided."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import RedirectResponse, Response
+
+from dissensus.campaign.rater_filter import RATER_FLAGS, RATER_ORDERS, RaterCursor, RaterFilter
+from dissensus.errors import Conflict, InvalidInput
+from dissensus.schema.hints import format_list, format_value
+from dissensus.web.core.charts import ChartScale
+from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.site import Site
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
+from dissensus.web.staff.pay import RaterId
+from dissensus.workflows.campaign import flags, raters
+from dissensus.workflows.campaign.flags import MAX_REASON_LENGTH, FlagVerdict
+from dissensus.workflows.campaign.raters import RaterListing, RaterView
+
+if TYPE_CHECKING:
+    from dissensus.store.lists.raters import ListedRater
+
+
+router = APIRouter()
+
+# Roles that see raters see their flags and notices too.
+Authorized = Annotated[StaffRequest, Depends(Require("raters"))]
+Text = Annotated[str, Query(max_length=200)]
+PAGE_SIZE: Final = 50
+ANSWERS_PAGE_SIZE: Final = 25
+MAX_ORDER: Final = 1_000_000_000
+MAX_DIGITS: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterQuery:
+    """Order and filters of the list in the address of a page, as typed."""
+
+    order: str = ""
+    search: str = ""
+    state: str = ""
+    cell: str = ""
+    flag: str = ""
+
+    def to_filter(self) -> RaterFilter:
+        """Return the filter, or raise `InvalidInput`."""
+        order = next((name for name in RATER_ORDERS if name == (self.order or "entry")), None)
+        flag = next((name for name in RATER_FLAGS if name == self.flag), None)
+        if order is None:
+            allowed = format_list(RATER_ORDERS)
+            raise InvalidInput(f"{format_value(self.order)} is not an order. Choose one of {allowed}.")
+        if self.flag and flag is None:
+            raise InvalidInput(f"{format_value(self.flag)} is not a filter. Choose one of {format_list(RATER_FLAGS)}.")
+        search = self.search.strip()
+        if search and not (search.isdecimal() and len(search) < MAX_DIGITS):
+            raise InvalidInput(f"{format_value(search)} is not the number of a rater. Give one such as 12.")
+        return RaterFilter(order=order, search=search, state=self.state, cell=self.cell, flag=flag)
+
+    @property
+    def address(self) -> str:
+        """Query string of the list without a cursor; empty for the usual list."""
+        fields = {name: getattr(self, name) for name in RaterQuery.__slots__}
+        return urlencode({name: value for name, value in fields.items() if value})
+
+
+def read_query(order: Text = "", search: Text = "", state: Text = "", cell: Text = "", flag: Text = "") -> RaterQuery:
+    """Return the order and filters of a request."""
+    return RaterQuery(order=order, search=search, state=state, cell=cell, flag=flag)
+
+
+RaterQueryOf = Annotated[RaterQuery, Depends(read_query)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatersPage(StaffPage):
+    """A page of the list of raters."""
+
+    template: ClassVar[str] = "staff/raters.html"
+
+    name: str
+    query: RaterQuery
+    listing: RaterListing
+    raters: "tuple[ListedRater, ...]"
+    next_cursor: str | None
+    is_first: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterPage(StaffPage):
+    """One rater, with the decision form if they are flagged."""
+
+    template: ClassVar[str] = "staff/raters-detail.html"
+    agreement_scale: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
+    max_reason_length: ClassVar[int] = MAX_REASON_LENGTH
+
+    name: str
+    query: RaterQuery
+    view: RaterView
+    next_after: int | None  # Place in the order of the rater after which the next answers begin
+    is_first: bool
+    decision_id: str
+    verdict: str = ""
+    reason: str = ""
+    faults: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Criteria that the rater meets."""
+        return self.view.figures.reasons if self.view.figures else ()
+
+    @property
+    def decidable(self) -> bool:
+        """True if there is a flag to decide about, or a decision to change."""
+        return bool(self.reasons or self.view.decisions)
+
+
+@router.get("/campaigns/{name}/raters")
+def show_raters(
+    site: SiteOf, caller: Authorized, name: Name, query: RaterQueryOf, after: Annotated[str, Query(max_length=60)] = ""
+) -> Response:
+    """Show a page of the list of raters, by default in the order of entry."""
+    rater_filter, cursor = query.to_filter(), _read_cursor(after)
+    listing = raters.list_raters(
+        site.platform, name, rater_filter, after=cursor, staff_id=caller.staff.id, most=PAGE_SIZE + 1
+    )
+    rows = listing.raters[:PAGE_SIZE]
+    if any(rater.flagged or rater.decision for rater in rows):
+        log_access(site, caller, name, "flags")
+    context = caller.page(
+        RatersPage,
+        name=name,
+        query=query,
+        listing=listing,
+        raters=rows,
+        next_cursor=f"{rows[-1].sort_value!r}~{rows[-1].number}" if len(listing.raters) > PAGE_SIZE else None,
+        is_first=cursor is None,
+    )
+    return page(site, context)
+
+
+def _read_cursor(after: str) -> RaterCursor | None:
+    """Return the place after which a page begins, None for the first page."""
+    if not after:
+        return None
+    value, _, number = after.partition("~")
+    try:
+        return float(value), int(number)
+    except ValueError:
+        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.") from None
+
+
+@router.get("/campaigns/{name}/raters/{rater_id}")
+def show_rater(
+    site: SiteOf,
+    caller: Authorized,
+    name: Name,
+    rater_id: RaterId,
+    query: RaterQueryOf,
+    question: Text = "",
+    after: Annotated[int, Query(ge=-1, le=MAX_ORDER)] = -1,
+) -> Response:
+    """Show one rater with their answers to a question."""
+    return _rater_page(site, caller, name, rater_id, query=query, place=(question, after))
+
+
+@router.post("/campaigns/{name}/raters/{rater_id}")
+def decide_flag(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("flags"))],
+    name: Name,
+    rater_id: RaterId,
+    form: StaffForm,
+) -> Response:
+    """Store a decision about a flag, or return to the form."""
+    fields = (str(form.get(field, "")) for field in ("decision", "verdict", "reason"))
+    verdict = FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
+    try:
+        flags.decide_flag(site.platform, name, rater_id, verdict, staff_id=caller.staff.id, now=site.clock())
+    except (InvalidInput, Conflict) as error:
+        return _rater_page(site, caller, name, rater_id, verdict=verdict, faults=tuple(str(error).splitlines()))
+    return RedirectResponse(f"/campaigns/{name}/raters/{rater_id}", SEE_OTHER)
+
+
+def _rater_page(
+    site: Site,
+    caller: StaffRequest,
+    name: str,
+    rater_id: str,
+    *,
+    query: RaterQuery = RaterQuery(),
+    place: tuple[str, int] = ("", -1),
+    verdict: FlagVerdict | None = None,
+    faults: tuple[str, ...] = (),
+) -> Response:
+    question, after = place
+    view = raters.load_rater(
+        site.platform,
+        name,
+        rater_id,
+        question=question,
+        after=after,
+        staff_id=caller.staff.id,
+        most=ANSWERS_PAGE_SIZE + 1,
+    )
+    shown = replace(view, answers=view.answers[:ANSWERS_PAGE_SIZE])
+    context = caller.page(
+        RaterPage,
+        name=name,
+        query=query,
+        view=shown,
+        next_after=shown.answers[-1].item.order if len(view.answers) > ANSWERS_PAGE_SIZE else None,
+        is_first=after < 0,
+        decision_id=str(uuid4()),
+        verdict=verdict.verdict if verdict else "",
+        reason=verdict.reason if verdict else "",
+        faults=faults,
+    )
+    for action, is_shown in (("flags", context.decidable), ("notices", view.notices)):
+        if is_shown:
+            log_access(site, caller, name, action)
+    return page(site, context, 422 if faults else 200)

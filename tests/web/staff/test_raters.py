@@ -1,0 +1,194 @@
+"""Rater pages: order, filters, answers beside those of others, decisions about flags, and roles."""
+
+import re
+from datetime import timedelta
+
+import httpx
+import pytest
+from tests.support.campaigns import NOW
+from tests.support.monitored_campaigns import (
+    HASTY,
+    add_crowd,
+    member,
+    open_monitored_campaign,
+    rate_items,
+    read,
+)
+from tests.support.staff_browsers import House, send
+
+from dissensus.campaign.rater_filter import RATER_ORDERS, RaterCursor, RaterFilter
+from dissensus.pipeline.monitor import CampaignFigures
+from dissensus.store import events, notices
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.lists import raters as rater_lists
+from dissensus.web.core.permissions import find_action
+from dissensus.workflows.campaign import monitoring
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import withdrawal
+
+RATERS = "/campaigns/pilot/raters"
+N_PLANNED = 20
+"""Items that a rater rates, of all."""
+
+
+@pytest.fixture
+def campaign(house: House) -> CampaignRow:
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    return open_monitored_campaign(house.platform, owner_id, replication=20)
+
+
+def refresh(house: House) -> None:
+    refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
+
+
+def numbers(page: httpx.Response) -> list[int]:
+    assert page.status_code == 200, page.text
+    return [int(number) for number in re.findall(r'<a href="[^"]+/raters/[^"]+">Rater (\d+)</a>', page.text)]
+
+
+def test_raters_are_sorted_searched_and_filtered(house: House, campaign: CampaignRow) -> None:
+    hasty, stubborn = add_crowd(house.platform, campaign)
+    with house.platform.database.writing() as tx:
+        notices.add_notice(tx, hasty, "help", "I feel <i>bad</i>.", assignment_id=None, now=NOW)
+    refresh(house)
+    browser = house.owner()
+    page = browser.get(RATERS)
+    assert numbers(page) == list(range(1, 13))
+    assert read(page).count(" flagged ") == 2
+    assert numbers(browser.get(RATERS, params={"order": "time"}))[0] == 11, "the hasty rater is the fastest"
+    by_agreement = numbers(browser.get(RATERS, params={"order": "agreement"}))
+    with house.platform.database.reading() as tx:
+        figures = rater_lists.load_rater_figures(tx, campaign.id)
+    shares = {one.number + 1: one.agreement or 0.0 for one in figures.values()}
+    assert [shares[number] for number in by_agreement] == sorted(shares.values())
+    assert numbers(browser.get(RATERS, params={"search": "12"})) == [12]
+    assert numbers(browser.get(RATERS, params={"flag": "undecided"})) == [11, 12]
+    assert numbers(browser.get(RATERS, params={"flag": "notices"})) == [11]
+    assert numbers(browser.get(RATERS, params={"state": "finished"})) == []
+    assert stubborn not in page.text.replace(f"{RATERS}/{stubborn}", ""), "pay is listed by parts of the id"
+    wrong = ({"order": "moon"}, {"state": "x"}, {"flag": "x"}, {"cell": "x"}, {"search": "x"}, {"after": "x"})
+    for query in wrong:
+        assert browser.get(RATERS, params=query).status_code == 422, query
+
+
+def test_pages_of_the_list_are_complete(house: House, campaign: CampaignRow) -> None:
+    add_crowd(house.platform, campaign)
+    refresh(house)
+    rate_items(house.platform, campaign, 7, at=NOW)  # without figures
+    with house.platform.database.reading() as tx:
+        for order in RATER_ORDERS:
+            rater_filter = RaterFilter(order=order)
+            everybody = rater_lists.list_raters(tx, campaign.id, rater_filter, most=100)
+            assert len(everybody) == 13
+            found: list[rater_lists.ListedRater] = []
+            after: RaterCursor | None = None
+            while rows := rater_lists.list_raters(tx, campaign.id, rater_filter, after=after, most=4):
+                found += rows
+                after = (rows[-1].sort_value, rows[-1].number)
+            assert tuple(found) == everybody, order
+
+
+def test_figures_of_raters_are_those_of_their_answers(house: House, campaign: CampaignRow) -> None:
+    _, stubborn = add_crowd(house.platform, campaign)
+    refresh(house)
+    with house.platform.database.reading() as tx:
+        figures = rater_lists.load_rater_figures(tx, campaign.id)
+    assert figures[stubborn].answers == {"Q_safe": (N_PLANNED, 0, 0)}
+    assert {one.n_ratings for one in figures.values()} == {N_PLANNED}
+    assert [one.reasons != () for one in sorted(figures.values(), key=lambda one: one.number)] == [False] * 10 + [
+        True,
+        True,
+    ]
+
+
+def test_a_flag_is_decided_with_the_answers_in_view(house: House, campaign: CampaignRow) -> None:
+    _, stubborn = add_crowd(house.platform, campaign)
+    with house.platform.database.writing() as tx:
+        notices.add_notice(tx, stubborn, "help", "I feel <i>bad</i>.", assignment_id=None, now=NOW)
+    refresh(house)
+    browser = house.owner()
+    page = browser.get(f"{RATERS}/{stubborn}")
+    text = read(page)
+    for part in ("100 %", "All raters 12", "I feel <i>bad</i>.", "Median time", f"Rated {N_PLANNED}", "Save decision"):
+        assert part in text, part
+    assert "&lt;i&gt;bad" in page.text
+    answers = re.findall(r'<td dir="auto">([^<]+)</td>', page.text)
+    assert answers == ["No"] * N_PLANNED
+    items = re.findall(r'href="(/campaigns/pilot/items/\d+\?sort=position)"', page.text)
+    assert len(items) == N_PLANNED
+    assert browser.get(items[0]).status_code == 200
+    wrong = send(browser, f"{RATERS}/{stubborn}", decision="", verdict="exclude", reason=" ")
+    assert wrong.status_code == 422
+    assert "There is no reason" in wrong.text
+    decision = re.search(r'name="decision" value="([^"]+)"', page.text)
+    assert decision
+    done = send(browser, f"{RATERS}/{stubborn}", decision=decision[1], verdict="exclude", reason="Always No.")
+    assert done.headers["location"] == f"{RATERS}/{stubborn}"
+    assert "Excluded by ada" in read(browser.get(f"{RATERS}/{stubborn}"))
+    assert numbers(browser.get(RATERS, params={"flag": "excluded"})) == [12]
+    assert numbers(browser.get(RATERS, params={"flag": "undecided"})) == [11]
+
+
+def test_groups_of_a_rater_are_shown_from_five_raters_on(house: House, campaign: CampaignRow) -> None:
+    ids = [
+        rate_items(house.platform, campaign, number, attributes={"rater_gender": gender, "rater_age": age})
+        for number, (gender, age) in enumerate([("Woman", "18-29")] * 5 + [("Man", "30-49")] * 4)
+    ]
+    refresh(house)
+    browser = house.owner()
+    of_woman, of_man = (read(browser.get(f"{RATERS}/{ids[index]}")) for index in (0, -1))
+    assert "Gender: Woman 5" in of_woman
+    assert "All raters 9" in of_man
+    assert "Gender: Man" not in of_man
+
+
+def test_answers_are_paged_and_of_any_question(house: House, campaign: CampaignRow) -> None:
+    rater_id = rate_items(house.platform, campaign, 1)
+    refresh(house)
+    browser = house.owner()
+    page = browser.get(f"{RATERS}/{rater_id}", params={"after": N_PLANNED - 3})
+    assert len(re.findall(r'<td dir="auto">', page.text)) == 2
+    assert browser.get(f"{RATERS}/{rater_id}", params={"question": "Q_none"}).status_code == 422
+    assert browser.get(f"{RATERS}/nobody").status_code == 404
+
+
+def test_roles_see_what_they_may_and_views_are_logged(house: House, campaign: CampaignRow) -> None:
+    _, stubborn = add_crowd(house.platform, campaign)
+    refresh(house)
+    for role in ("analyst", "observer", "expert", "carer"):
+        browser = member(house, campaign, role)
+        assert browser.get(RATERS).status_code == 403
+        assert browser.get(f"{RATERS}/{stubborn}").status_code == 403
+    assert find_action("raters").actors <= find_action("flags").actors & find_action("notices").actors
+    reviewer = member(house, campaign, "reviewer")
+    assert "flagged" in read(reviewer.get(RATERS))
+    assert "Save decision" in read(reviewer.get(f"{RATERS}/{stubborn}"))
+    owner = house.owner()
+    owner.get(f"{RATERS}/{stubborn}")
+    with house.platform.database.reading() as tx:
+        entries = events.iterate_unchained(tx, campaign.id)
+        views = [event.content["view"] for event, _ in entries if event.kind == "viewed"]
+    assert views[-2:] == ["raters", "flags"]
+
+
+def test_a_withdrawal_deletes_the_figures_even_while_they_are_computed(
+    house: House, campaign: CampaignRow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rater_id = rate_items(house.platform, campaign, 1, HASTY)
+    rate_items(house.platform, campaign, 2)
+    cache, compute = MonitoringCache(), monitoring._compute_figures
+
+    def compute_during_a_withdrawal(entry: monitoring._CampaignCache) -> CampaignFigures:
+        if rater_id in entry.raters:
+            withdrawal.withdraw_rater(house.platform, rater_id, now=house.live.clock())
+        return compute(entry)
+
+    monkeypatch.setattr(monitoring, "_compute_figures", compute_during_a_withdrawal)
+    refresh_snapshots(house.platform, cache, now=house.live.clock())
+    with house.platform.database.reading() as tx:
+        assert rater_lists.load_rater_figures(tx, campaign.id) == {}
+    refresh_snapshots(house.platform, cache, now=house.live.clock() + timedelta(seconds=5))
+    with house.platform.database.reading() as tx:
+        assert len(rater_lists.load_rater_figures(tx, campaign.id)) == 1
+    assert "their answers were erased" in read(house.owner().get(f"{RATERS}/{rater_id}"))
