@@ -88,7 +88,7 @@ FEATURES: Final = (
         "enrolment",
         "entry",
     ),
-    *("erasure", "event", "export", "flag", "gold", "idempotency", "invite_link", "item", "job", "member"),
+    *("erasure", "event", "export", "flag", "gold", "guideline", "idempotency", "invite_link", "item", "job", "member"),
     *(
         "mail",
         "monitoring",

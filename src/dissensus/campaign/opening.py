@@ -20,7 +20,7 @@ FIXED_PARTS: Final = (
 )
 """Parts of a campaign that cannot change once it is open."""
 CHANGEABLE_PARTS: Final = (
-    "title, warning, consent, help and thanks (raters are asked about a changed consent again)",
+    "title, warning, consent, guidelines, help and thanks (raters are asked about a changed consent again)",
     "numbers of seats, limits per rater, breaks and care",
     "pay, which can only rise",
 )

@@ -7,24 +7,12 @@ from html.parser import HTMLParser
 from typing import Any
 
 from tests.support.campaigns import NOW, definition, open_campaign, owner
+from tests.support.hostile_texts import HOSTILE
 from tests.support.live_site import Live
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.workflows.campaign import campaigns
-
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "</textarea></script><img src=x onerror=alert(1)>",
-    "\" onmouseover=alert(1) x='",
-    "<svg/onload=alert(1)>",
-    "{{ 7 * 7 }} {% raw %} ${7*7} <!-- -->",
-    "]]> <![CDATA[ &lt;b&gt; &#x3C;script&#x3E;",
-    "</li></ol></details></form><h1>Mine</h1>",
-    "javascript:alert(1) data:text/html,<script>",
-    "\u202eevil\u202c \u2066isolated \u2067never closed \u200f",
-    "\ufeff zero\u200bwidth \x07\x1b[31m \u0301\u0301\u0301",
-)
 
 
 def open_with_items(live: Live, *items: Item, **changes: Any) -> str:

@@ -97,6 +97,7 @@ class Campaign:
     pay: Pay | None = None
     gold: Gold | None = None
     care: CareSettings | None = None
+    guidelines: Wording = field(default_factory=empty_wording)
     help: Wording = field(default_factory=empty_wording)
     thanks: Wording = field(default_factory=empty_wording)
     replication: int | None = None  # raters per item; None for all

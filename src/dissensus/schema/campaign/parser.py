@@ -67,7 +67,7 @@ KEYS: Final = (
         "gold",
         "care",
     ),
-    *("help", "thanks"),
+    *("guidelines", "help", "thanks"),
     *("replication", "max_items", "max_per_day", "break_every", "click_to_reveal", "reclaim_after_h"),
     *("reports_to_withhold", "seed"),
 )
@@ -151,6 +151,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         pay=_pay(table),
         gold=_gold(table, questionnaire),
         care=_care(table),
+        guidelines=table.get_wording("guidelines"),
         help=table.get_wording("help"),
         thanks=table.get_wording("thanks"),
         replication=replication,

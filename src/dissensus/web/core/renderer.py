@@ -8,10 +8,12 @@ from importlib.resources import files
 from typing import Any, ClassVar, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 
 from dissensus.pipeline.monitor import CELL
 from dissensus.schema.campaign.definition import localise
 from dissensus.schema.money import to_major_units
+from dissensus.text import markdown
 from dissensus.web.core.translations import languages, load_phrases, negotiate_language, text_direction
 
 
@@ -68,6 +70,7 @@ def create_renderer() -> PageRenderer:
     )
     environment.globals["asset"] = asset_url
     environment.filters["localise"] = localise
+    environment.filters["markdown"] = format_text
     environment.filters["language_name"] = language_name
     environment.filters["direction"] = text_direction
     environment.filters["amount"] = format_amount
@@ -77,6 +80,11 @@ def create_renderer() -> PageRenderer:
     environment.filters["remaining_time"] = format_remaining_time
     environment.filters["axis_name"] = format_axis
     return PageRenderer(environment)
+
+
+def format_text(text: str, level: int = 2) -> Markup:
+    """Format a text of a campaign, which is Markdown."""
+    return Markup(markdown.render_text(text, level))  # noqa: S704 - made of escaped text
 
 
 def language_name(language: str) -> str:

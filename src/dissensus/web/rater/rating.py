@@ -19,10 +19,11 @@ from dissensus.web.core.rater_auth import SESSION_COOKIE, UNPROCESSABLE, Session
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.site import Site, address_digest
 from dissensus.web.core.staff_auth import Public, SiteOf
-from dissensus.web.rater import chat, step_json
+from dissensus.web.rater import chat, guidelines, step_json
 from dissensus.web.rater.attention_checks import AttentionCheckPage
 from dissensus.web.rater.care import SurveyPage, TopicsPage
 from dissensus.web.rater.entry import ARRIVAL_COOKIE, AWAY_COOKIE, AWAY_S, ConsentPage, TurnedAwayPage
+from dissensus.web.rater.guidelines import GuidelinesPage
 from dissensus.workflows.rater import enrolment, journey, rating, recruitment, screening
 from dissensus.workflows.rater.journey import RaterState
 
@@ -107,12 +108,20 @@ class RaterSignedOutPage:
 
 @router.get("/rate")
 def show_step(
-    site: SiteOf, request: Request, session: SessionKey = "", receipt: bool = False, opened: str = ""
+    site: SiteOf,
+    request: Request,
+    session: SessionKey = "",
+    receipt: bool = False,
+    opened: str = "",
+    begin: bool = False,
 ) -> Response:
     """Show the rater's current page, with a covered conversation uncovered if it is named, or JSON for programs."""
     step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
     if request.headers.get("accept") == "application/json":
         return JSONResponse(step_json.state_to_program_json(step, site.tokens.csrf_token(session)))
+    if guidelines.precede_step(step) and not (begin or opened or receipt):
+        token = site.tokens.csrf_token(session)
+        return page(site, GuidelinesPage(language=step.rater.language, step=step, form_token=token))
     return _current_page(site, step, session, receipt=bool(receipt), opened=opened)
 
 

@@ -1,0 +1,123 @@
+"""Markdown of campaign texts and of responses, as HTML without raw HTML, remote images or other addresses."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+SCHEMES: Final = re.compile(r"(https?|mailto|tel):", re.IGNORECASE)
+"""Schemes of links in campaign texts."""
+
+LOWEST_HEADING: Final = 6
+
+
+def render_text(text: str, level: int = 2) -> str:
+    r"""Render a text of a campaign as HTML.
+
+    Parameters
+    ----------
+    text
+        Markdown. Links lead to web pages, mail addresses and telephone numbers alone; web pages open on a page of their
+        own and do not learn where the reader came from. Raw HTML is text, and an image is its alternative text.
+    level
+        Level of the headings that are written with one ``#``.
+
+    Examples
+    --------
+    >>> print(render_text("Ask [us](mailto:a@example.org), not <b>them</b>.").strip())
+    <p>Ask <a href="mailto:a@example.org" rel="noopener noreferrer">us</a>, not &lt;b&gt;them&lt;/b&gt;.</p>
+    >>> print(render_text("# Scale\n[x](javascript:alert)", level=3).strip())
+    <h3>Scale</h3>
+    <p><a>x</a></p>
+    """
+    parser = _parser()
+    tokens = parser.parse(text)
+    for token in _all_tokens(tokens):
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1:]) + level - 1, LOWEST_HEADING)}"
+        elif token.type == "link_open":
+            token.attrs = _link_attributes(str(token.attrs["href"]))
+        elif token.type == "image":
+            _make_text(token, _alternative(token))
+    return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+def render_response(text: str) -> str:
+    r"""Render a response of a chatbot as HTML: addresses are shown and lead nowhere.
+
+    Images and raw HTML are shown as they are typed, and line ends are kept.
+
+    Examples
+    --------
+    >>> print(render_response("See [my *bank*](https://evil.example).").strip())
+    <p>See <u>my <em>bank</em></u> <span class="address">(https://evil.example)</span>.</p>
+    >>> print(render_response("![a](https://evil.example/a.png)").strip())
+    <p><code>![a](https://evil.example/a.png)</code></p>
+    """
+    parser = _parser()
+    tokens = parser.parse(text)
+    for token in _all_tokens(tokens):
+        if token.type in ("heading_open", "heading_close"):  # no headings of the page
+            token.tag, token.attrs = "p", {"class": "heading"} if token.nesting == 1 else {}
+        elif token.type == "softbreak":
+            token.type = "hardbreak"
+        elif token.type == "image":
+            token.type, token.tag = "code_inline", "code"
+            token.content, token.attrs = f"![{_alternative(token)}]({token.attrs['src']})", {}
+        if token.children:
+            token.children = list(_disarm_links(token.children))
+    return str(parser.renderer.render(tokens, parser.options, {}))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """Return the parser; all addresses are read, since the tokens are changed before they are rendered."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.validateLink = lambda _: True  # type: ignore[method-assign,assignment]
+    return parser
+
+
+def _all_tokens(tokens: Sequence[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        yield from _all_tokens(token.children or ())
+
+
+def _link_attributes(address: str) -> dict[str, str | int | float]:
+    scheme = SCHEMES.match(address)
+    if scheme is None:
+        return {}
+    target = {"target": "_blank"} if scheme[1].lower().startswith("http") else {}
+    return {"href": address, "rel": "noopener noreferrer", **target}
+
+
+def _alternative(image: Token) -> str:
+    """Return the alternative text of an image."""
+    return "".join(
+        token.content if token.type in ("text", "code_inline", "image") else " " * token.type.endswith("break")
+        for token in _all_tokens(image.children or ())
+    )
+
+
+def _make_text(token: Token, text: str) -> None:
+    token.type, token.tag, token.content, token.children, token.attrs = "text", "", text, None, {}
+
+
+def _disarm_links(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Yield inline tokens with links as underlined text, each with its address unless that is the text."""
+    addresses: list[str] = []
+    for token in tokens:
+        if token.type == "link_open":
+            addresses.append("" if token.info == "auto" else str(token.attrs["href"]))
+            token.tag, token.attrs = "u", {}
+        elif token.type == "link_close":
+            token.tag = "u"
+        yield token
+        if token.type == "link_close" and (address := addresses.pop()):
+            yield Token("text", "", 0, content=" ")
+            yield Token("address_open", "span", 1, attrs={"class": "address"})
+            yield Token("text", "", 0, content=f"({address})")
+            yield Token("address_close", "span", -1)

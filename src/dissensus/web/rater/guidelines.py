@@ -1,0 +1,23 @@
+"""Guidelines page, shown before the first item or conversation."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dissensus.workflows.rater.journey import RaterState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuidelinesPage:
+    """Guidelines of the campaign."""
+
+    template: ClassVar[str] = "rater/guidelines.html"
+
+    language: str
+    step: RaterState
+    form_token: str
+
+
+def precede_step(step: RaterState) -> bool:
+    """Return whether the guidelines come first: nothing has been rated, answered or written yet."""
+    begun = step.progress.n_done or step.answers or step.chat is not None
+    return bool(step.campaign.guidelines) and step.stage in ("rate", "chat") and not begun

@@ -1,0 +1,63 @@
+"""Guidelines: before the first item, and behind a link on every later page."""
+
+import pytest
+from tests.support.campaign_definitions import pilot
+from tests.support.campaigns import CHECKS, open_campaign
+from tests.support.live_site import Live
+from tests.support.rating_pages import page_text
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.campaign.definition import write_campaign
+from dissensus.schema.campaign.parser import parse_campaign
+
+GUIDELINES = "Judge **the last answer** alone.\n\nSee [our policy](https://example.org/policy)."
+
+
+def test_guidelines_come_before_the_first_item_and_stay_reachable(live: Live) -> None:
+    key = str(open_campaign(live.platform, 3, guidelines=GUIDELINES).key)
+    visitor = live.visitor()
+    page = visitor.enter(key)
+    assert "<strong>the last answer</strong>" in page.text
+    assert 'href="https://example.org/policy" rel="noopener noreferrer" target="_blank"' in page.text
+    assert 'id="answers"' not in page.text
+    item = visitor.get("/rate", params={"begin": "1"})
+    assert 'id="answers"' in item.text
+    for shown in (item, visitor.rate(item, Q_safe="Yes")):
+        assert '<a href="#guidelines">Guidelines</a>' in shown.text
+        assert '<dialog id="guidelines"' in shown.text
+    # Afterwards the address of items leads to the next one.
+    assert 'id="answers"' in visitor.get("/rate").text
+    program = live.visitor()
+    program.enter(key)
+    assert program.get("/rate", headers={"accept": "application/json"}).json()["stage"] == "rate"
+
+
+def test_an_item_that_was_begun_comes_without_the_guidelines(live: Live) -> None:
+    visitor = live.visitor()
+    visitor.enter(str(open_campaign(live.platform, 3, guidelines=GUIDELINES, click_to_reveal=True).key))
+    assert "Begin" in page_text(visitor.get("/rate"))
+    page = visitor.get("/rate", params={"begin": "1"})
+    refused = visitor.rate(page)
+    assert refused.status_code == 422
+    assert 'id="answers"' in refused.text
+    assert 'id="answers"' in visitor.get("/rate", params={"opened": "x"}).text
+
+
+def test_comprehension_checks_show_the_guidelines(live: Live) -> None:
+    key = str(open_campaign(live.platform, 3, guidelines=GUIDELINES, checks=CHECKS[2:], estimated_minutes=5).key)
+    page = live.visitor().enter(key)
+    assert "What do you judge?" in page_text(page)
+    assert "<strong>the last answer</strong>" in page.text
+
+
+def test_campaigns_without_guidelines_have_no_link(live: Live) -> None:
+    page = live.visitor().enter(str(open_campaign(live.platform, 3).key))
+    assert 'id="answers"' in page.text
+    assert "guidelines" not in page.text
+
+
+def test_guidelines_need_every_language() -> None:
+    with pytest.raises(InvalidInput, match=r"guidelines"):
+        parse_campaign(pilot(guidelines={"en": "Judge it."}))
+    campaign = parse_campaign(pilot(guidelines={"en": "Judge it.", "de": "Beurteilen Sie."}))
+    assert parse_campaign(write_campaign(campaign)).guidelines == campaign.guidelines
