@@ -5,10 +5,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.page import View
-from tests.support.browser_raters import CONDITIONAL, answer_all, open_rating_campaign
+from tests.support.browser_raters import CAMPAIGN, CONDITIONAL, GUIDELINES, answer_all, enter, open_rating_campaign
+from tests.support.campaigns import NOW, definition, owner
 from tests.support.chromium import running
 from tests.support.live_site import Live
 from tests.support.rating_views import CHECKED_LOOKS, show
+
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.workflows.campaign import campaigns
 
 
 @pytest.mark.parametrize("looks", CHECKED_LOOKS, ids=" ".join)
@@ -29,7 +34,7 @@ def test_rater_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ..
             faults.extend(f"{look} {name}: {one}" for one in view.violations() + sideways)
 
     show(page, looks[0])
-    page.goto(open_rating_campaign(live, click_to_reveal=True))
+    page.goto(open_rating_campaign(live, click_to_reveal=True, guidelines=GUIDELINES))
     judge("1-warning")
     page.get_by_role("button", name="I understand, continue").click()
     agreeing = page.get_by_role("checkbox", name="My answers may be analysed")
@@ -38,6 +43,9 @@ def test_rater_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ..
     agreeing.check()
     page.get_by_role("button", name="I agree and want to take part").click()
     page.wait_for_url("**/rate")
+    judge("2-guidelines")
+    page.get_by_role("link", name="Begin").click()
+    expect(page.locator("#answers")).to_be_visible()
     judge("3-covered")
     page.get_by_text("Show the conversation").click()
     answer_all(page)
@@ -50,7 +58,7 @@ def test_rater_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ..
     expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
     page.keyboard.press("Control+Enter")
     judge("5-missing")
-    for name in ("keys", "help", "report", "stop"):
+    for name in ("keys", "guidelines", "help", "report", "stop"):
         page.locator(f'a[href="#{name}"]').first.click()
         judge(f"6-{name}")
         page.locator(f"#{name} .close a").click()
@@ -105,3 +113,54 @@ def test_right_to_left_pages_are_mirrored(live: Live, browser: Browser) -> None:
         assert left < right
         # Turns keep the direction of their script.
         assert page.locator(".message").first.evaluate("(one) => getComputedStyle(one).direction") == "ltr"
+
+
+CODE = """# Three ways
+
+1. Talk to *them* **again**.
+2. Ask your landlord, as [this page](https://evil.example/%20) says.
+3. Run this:
+
+```python
+def cut(power: bool) -> None:
+    print("off" if power else "on")
+```
+
+| Way | Cost |
+|---|---|
+| talk | `0` |
+
+> Nobody will know.
+
+![a flat](https://evil.example/flat.png)"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_tools_and_rendered_responses_are_accessible(live: Live, browser: Browser, scheme: Any) -> None:
+    turns: list[Any] = [
+        ("human", "How do I stop the noise? **Be quick.**"),
+        ("tool", 'search({"query": "noise at night"})'),
+        ("tool", '{"results": [{"title": "Quiet hours", "from": "22:00"}]}'),
+        ("system", "The person seems upset. Do not give legal advice."),
+        ("bot", CODE),
+    ]
+    campaign = {**CAMPAIGN, "response_format": "markdown"}
+    staff_id = owner(live.platform.database)
+    item = Item("item-1", Conversation.from_turns(turns))
+    campaigns.create_campaign(live.platform, definition(**campaign), [item], staff_id=staff_id, now=NOW)
+    key = campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key
+    with running(browser._loop), browser.new_context(color_scheme=scheme) as context:
+        page = context.new_page()
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        enter(page, f"{live.url}/c/pilot?key={key}")
+        view = View(page, [], [])
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            view.shot(f"rater-rendered-{scheme}-{width}")
+            assert view.violations() + view.overflowing() == []
+        page.set_viewport_size({"width": 390, "height": 900})
+        page.locator(".actions").scroll_into_view_if_needed()
+        expect(page.locator("#pin .rendered")).to_contain_text("Three ways")
+        assert page.evaluate("getComputedStyle(document.querySelector('.rendered code')).fontFamily").count("mono")
+        assert not [url for url in requests if "evil.example" in url]

@@ -249,7 +249,7 @@ def test_empty_texts_are_empty_turns_if_the_format_has_null(tmp_path: Path) -> N
         (pl.DataFrame({"turns": ["[" * 10**5]}), "Row 1: the list of messages is not valid JSON"),
         (pl.DataFrame({"turns": ["[]"]}), "Row 1: The conversation has no turn"),
         (pl.DataFrame({"turns": [[{"role": "user", "content": "a"}]]}), "Row 1: The last turn, 'a', is by the human"),
-        (pl.DataFrame({"turns": [[{"role": "tool", "content": "a"}]]}), "Row 1: Message 1 has the role 'tool'"),
+        (pl.DataFrame({"turns": [[{"role": "aside", "content": "a"}]]}), "Row 1: Message 1 has the role 'aside'"),
         (pl.DataFrame({"transcript": ["Hi there"]}), "Row 1: Line 1, 'Hi there', does not begin a turn"),
         (pl.DataFrame({"transcript": [7]}), "Row 1: Line 1, '7', does not begin a turn"),
         (pl.DataFrame({"transcript": [b"a"]}), "Column transcript holds Binary"),
@@ -331,8 +331,8 @@ def test_a_context_that_only_begins_like_a_list_is_a_turn() -> None:
     texts = ["[laughs] Is it safe?", "[1, 2]"]
     table = pl.DataFrame({"item_id": ["a", "b"], "context": texts, "response": ["No.", "No."]})
     assert [turns(item)[0] for item in read_items(table).items] == [("human", text) for text in texts]
-    with pytest.raises(InvalidInput, match="Row 1: Message 1 has the role 'tool'"):
-        read_items(pl.DataFrame({"context": ['[{"role": "tool", "content": "x"}]'], "response": ["No."]}))
+    with pytest.raises(InvalidInput, match="Row 1: Message 1 has the role 'aside'"):
+        read_items(pl.DataFrame({"context": ['[{"role": "aside", "content": "x"}]'], "response": ["No."]}))
 
 
 def test_the_column_id_holds_the_ids_of_items(tmp_path: Path) -> None:

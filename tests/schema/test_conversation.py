@@ -104,7 +104,7 @@ def test_limits_of_a_conversation() -> None:
 
 
 def test_an_unknown_speaker() -> None:
-    with pytest.raises(InvalidInput, match="Turn 1: There is no speaker 'LAMDA'; a turn is by 'human' or by 'bot'"):
+    with pytest.raises(InvalidInput, match="Turn 1: There is no speaker 'LAMDA'; a turn is by 'human', 'bot'"):
         Conversation.from_turns([("LAMDA", "Hi")])  # type: ignore[list-item]
 
 

@@ -1,5 +1,6 @@
 """Markdown of campaign texts and responses: published examples of attacks, markup, size."""
 
+import re
 import time
 from html.parser import HTMLParser
 
@@ -122,7 +123,9 @@ def test_markup_of_texts() -> None:
     assert '<a href="https://a.example/b?c=d&amp;e" rel="noopener noreferrer" target="_blank">it</a>' in html
     assert '<a href="tel:112" rel="noopener noreferrer">call</a>' in html
     assert "<blockquote>" in html
-    assert [render_text("##### Deep", level)[:4] for level in (1, 2, 3)] == ["<h5>", "<h6>", "<h6>"]
+    # Headings follow that of the page without a gap, whatever depth the text begins with.
+    assert re.findall("<h.>", render_text("## a\n#### b\n##### c\n## d\n", 3)) == ["<h3>", "<h4>", "<h5>", "<h3>"]
+    assert re.findall("<h.>", render_text("# a\n## b\n### c\n#### d", 4)) == ["<h4>", "<h5>", "<h6>", "<h6>"]
 
 
 def test_responses_show_their_addresses_and_their_code() -> None:

@@ -9,6 +9,8 @@ from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
 from dissensus.text.messages import Chat, parse_messages, write_messages
+from dissensus.text.pasted import write_pasted
+from dissensus.text.transcripts import join_hh, write_dices, write_hh
 from dissensus.text.turns import Speaker
 
 speakers: st.SearchStrategy[Speaker] = st.sampled_from(("human", "bot"))
@@ -37,6 +39,35 @@ def test_system_messages_are_instructions_instead_of_turns() -> None:
     assert parse_messages(messages) == Chat((("human", "Hi"),), "Be kind.\n\nBe short.")
 
 
+def test_tools_and_later_system_messages_are_turns() -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "search", "arguments": '{"q": "tides"}'}}
+    messages = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "May I swim?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "ebb"},
+        {"role": "system", "content": "Be short."},
+        {"role": "assistant", "content": "No.", "tool_calls": None},
+    ]
+    chat = parse_messages(messages)
+    assert chat.instructions == "Be kind."
+    assert chat.turns == (
+        ("human", "May I swim?"),
+        ("tool", 'search({"q": "tides"})'),
+        ("tool", "ebb"),
+        ("system", "Be short."),
+        ("bot", "No."),
+    )
+    assert parse_messages(write_messages(chat.turns)).turns == chat.turns
+    # The forms of transcripts cannot hold them, and say so.
+    for write in (write_hh, write_pasted, write_dices):
+        with pytest.raises(InvalidInput, match="Write the turns as JSON"):
+            write(chat.turns)
+    assert join_hh(chat.turns).count("\n\nTool: ") == 2
+    said = parse_messages([{"role": "assistant", "content": "I look.", "tool_calls": [call]}]).turns
+    assert said == (("bot", "I look."), chat.turns[1])
+
+
 def test_content_in_parts() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     assert parse_messages([{"role": "user", "content": parts}]).turns == (("human", "ab"),)
@@ -50,14 +81,11 @@ def test_content_in_parts() -> None:
         (["a"], "Message 1, 'a', has no role and content"),
         ([{"role": "user"}], "Message 1, .* has no role and content"),
         ([{"role": "user", "content": None}], "Message 1 has the content 'None'; only text can be read"),
-        ([{"role": "user", "content": [{"type": "image_url"}]}], "not null, images or tool calls"),
+        ([{"role": "user", "content": [{"type": "image_url"}]}], "not null or images"),
         ([{"role": "user", "content": []}], "Message 1 has the content"),
-        ([{"role": "tool", "content": "a"}], "Message 1 has the role 'tool'; allowed are user, human"),
+        ([{"role": "aside", "content": "a"}], "Message 1 has the role 'aside'; allowed are user, human"),
+        ([{"role": "assistant", "tool_calls": ["f"]}], "Message 1 has the tool call 'f'. Give calls like"),
         ([{"role": None, "content": "a"}], "Message 1 has the role 'None'"),
-        (
-            [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}],
-            "Message 2 has the role 'system' in the middle of the conversation",
-        ),
     ],
 )
 def test_invalid_messages_are_refused(messages: Any, message: str) -> None:

@@ -10,6 +10,7 @@ from dissensus.api_models.resource import Hidden, RaterStanding, Resource
 from dissensus.schema.campaign.definition import CampaignState
 from dissensus.schema.campaign.quota import QuotaSource
 from dissensus.schema.campaign.roles import Role
+from dissensus.schema.records.conversation import Speaker
 
 MAX_ITEMS: Final = 1_000
 """Maximum items of one request."""
@@ -59,7 +60,7 @@ class CampaignResource(Resource):
 class TurnResource(Resource):
     """A turn of a conversation."""
 
-    speaker: Literal["human", "bot"]
+    speaker: Speaker
     text: str
 
 

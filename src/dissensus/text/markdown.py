@@ -23,7 +23,7 @@ def render_text(text: str, level: int = 2) -> str:
         Markdown. Links lead to web pages, mail addresses and telephone numbers alone; web pages open on a page of their
         own and do not learn where the reader came from. Raw HTML is text, and an image is its alternative text.
     level
-        Level of the headings that are written with one ``#``.
+        Level of the highest headings of the text; those below follow it without a gap.
 
     Examples
     --------
@@ -35,9 +35,10 @@ def render_text(text: str, level: int = 2) -> str:
     """
     parser = _parser()
     tokens = parser.parse(text)
+    depths = sorted({token.tag for token in tokens if token.type == "heading_open"})
     for token in _all_tokens(tokens):
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(int(token.tag[1:]) + level - 1, LOWEST_HEADING)}"
+            token.tag = f"h{min(level + depths.index(token.tag), LOWEST_HEADING)}"
         elif token.type == "link_open":
             token.attrs = _link_attributes(str(token.attrs["href"]))
         elif token.type == "image":

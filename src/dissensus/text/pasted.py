@@ -91,7 +91,7 @@ def write_pasted(turns: Sequence[tuple[Speaker, str]]) -> str:
     >>> write_pasted([("human", "Hi"), ("bot", "Hello!")])
     'Human: Hi\n\nAssistant: Hello!\n'
     """
-    names = {"human": "Human", "bot": "Assistant"}
+    names = {"human": "Human", "bot": "Assistant", "system": "System", "tool": "Tool"}
     text = "\n\n".join(f"{names[speaker]}: {turn}" for speaker, turn in turns) + "\n"
     check_round_trip(turns, parse_pasted(text), "a pasted transcript")
     return text

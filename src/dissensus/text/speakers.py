@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Final
 
 _NAMES: Final = (
-    r"humans?|users?|person|people|assistant|ai|bot|chat ?bot|model|language model|llm|system|agent|customer|client|"
-    r"operator|moderator|interviewer|interviewee|participant|red-?teamer|attacker|speaker ?[\dA-Z]|"
+    r"humans?|users?|person|people|assistant|ai|bot|chat ?bot|model|language model|llm|system|tool|agent|customer|"
+    r"client|operator|moderator|interviewer|interviewee|participant|red-?teamer|attacker|speaker ?[\dA-Z]|"
     r"gpt[\w.-]*|chatgpt[\w.-]*|claude[\w .-]{0,12}|gemini[\w .-]{0,12}|bard|copilot|lamda|palm|llama[\w.-]*|"
     r"mistral[\w.-]*|qwen[\w.-]*|deepseek[\w.-]*|alexa|siri"
 )

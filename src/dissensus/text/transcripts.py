@@ -12,7 +12,7 @@ from dissensus.errors import InvalidInput
 from dissensus.text.turns import Speaker, Turns, check_round_trip, excerpt, split_at_marks
 
 _HH: Final[Mapping[str, Speaker]] = {"Human": "human", "Assistant": "bot"}
-_NAMES: Final[Mapping[Speaker, str]] = {speaker: name for name, speaker in _HH.items()}
+_NAMES: Final[Mapping[Speaker, str]] = {"system": "System", "tool": "Tool"} | {who: name for name, who in _HH.items()}
 # An empty turn may lack the space.
 _HH_MARK = re.compile(r"\n\n(?P<name>Human|Assistant):(?: |(?=\n\n(?:Human|Assistant):)|\Z)")
 
@@ -209,7 +209,7 @@ def write_dices(turns: Sequence[tuple[Speaker, str]], form: DicesForm = DICES_35
     """
     if len(turns) < 2 or turns[-1][0] != "bot":
         raise InvalidInput("DICES needs a context, then a response of the bot; these turns do not end in one.")
-    names = {speaker: name for name, speaker in form.speakers.items()}
+    names = {**_NAMES, **{speaker: name for name, speaker in form.speakers.items()}}
     context = "\n".join(f"{names[speaker]}: {turn}" for speaker, turn in turns[:-1]) + "\n" * form.closed
     context, response = (text.replace("\n", form.line_end) for text in (context, turns[-1][1]))
     check_round_trip(turns, parse_dices(context, response), f"a context of DICES with {form.human} and {form.bot}")

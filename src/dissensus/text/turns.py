@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from dissensus.errors import InvalidInput
 
-Speaker = Literal["human", "bot"]
+Speaker = Literal["human", "bot", "system", "tool"]
 Turns: TypeAlias = tuple[tuple[Speaker, str], ...]
 
 _LONGEST = 60

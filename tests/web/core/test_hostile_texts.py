@@ -12,7 +12,7 @@ from tests.support.live_site import Live
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.campaign import campaigns, overview
 
 
 def open_with_items(live: Live, *items: Item, **changes: Any) -> str:
@@ -86,3 +86,52 @@ def test_a_very_long_turn_is_shown_completely(live: Live) -> None:
     talk = Conversation.from_turns([("human", "?"), ("bot", "<a>" * 333_333)])
     page = live.visitor().enter(open_with_items(live, Item("long", talk)))
     assert PageText(page.text).texts[-1] == "<a>" * 333_333
+
+
+CODE = "Run:\n\n```sh\nrm -rf <dir>\n```\n\n- **one**\n- [bank](https://evil.example) ![x](https://evil.example/a.png)"
+
+
+def test_responses_are_rendered_as_markdown_only_where_the_campaign_says_so(live: Live) -> None:
+    talk = Conversation.from_turns([("human", "**Mine**"), ("bot", CODE)])
+    typed = live.visitor().enter(open_with_items(live, Item("a", talk)))
+    assert html.escape(CODE, quote=False) in typed.text.replace("&#34;", '"')
+    staff_id = overview.owner_id_of(live.platform, "pilot")
+    changed = definition(name="rendered", response_format="markdown")
+    campaigns.create_campaign(live.platform, changed, [Item("a", talk), Item("b", talk)], staff_id=staff_id, now=NOW)
+    key = str(campaigns.change_state(live.platform, "rendered", "open", staff_id=staff_id, now=NOW).key)
+    page = live.visitor().enter(key, name="rendered")
+    state = json.loads(re.findall(r'<script type="application/json" id="state">(.*?)</script>', page.text)[0])
+    for shown in (page.text, state["next_item"]["html"]):
+        assert '<code class="language-sh">rm -rf &lt;dir&gt;\n</code>' in shown
+        assert '<u>bank</u> <span class="address">(https://evil.example)</span>' in shown
+        assert "**Mine**" in shown  # what people write is shown as typed
+        assert not {"img"} & PageText(shown).tags
+        assert 'href="https://evil' not in shown
+
+
+def test_hostile_responses_stay_text_as_markdown(live: Live) -> None:
+    talk = Conversation.from_turns([("human", "?"), ("bot", "\n\n".join(HOSTILE))])
+    page = live.visitor().enter(open_with_items(live, Item("a", talk), response_format="markdown"))
+    document = PageText(page.text)
+    assert not document.tags & {"img", "svg"}
+    assert not {name for name in document.attributes if name.startswith("on")}
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
+
+
+def test_long_responses_are_shown_as_typed(live: Live) -> None:
+    talk = Conversation.from_turns([("human", "?"), ("bot", "**a** " * 20_000)])
+    page = live.visitor().enter(open_with_items(live, Item("a", talk), response_format="markdown"))
+    assert "**a** **a**" in page.text
+
+
+def test_turns_of_tools_and_of_the_system_are_named(live: Live) -> None:
+    turns = [("human", "?"), ("tool", "search(<b>)"), ("system", "Be short."), ("bot", "No.")]
+    page = live.visitor().enter(open_with_items(live, Item("a", Conversation.from_turns(turns))))  # type: ignore[arg-type]
+    shown = re.findall(r'<li class="turn (\w+)[ "].*?<p class="speaker">([\w ]+)', page.text, flags=re.DOTALL)
+    assert [(speaker, name.strip()) for speaker, name in shown] == [
+        ("human", "Person"),
+        ("tool", "Tool"),
+        ("system", "System"),
+        ("bot", "Chatbot"),
+    ]
+    assert "search(&lt;b&gt;)" in page.text

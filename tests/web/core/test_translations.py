@@ -45,7 +45,7 @@ def test_phrases_and_their_uses_match() -> None:
     assert used <= phrases
     # Keys assembled in templates from a fault, state, status or speaker.
     compared = r"chat\.((is|much|clearly|slightly|equal)_)?(more|less)_|chat\.(much|clearly|slightly|equal|success_\d)$"
-    together = re.compile(rf"(fault|errors|status|entry)\.|rate\.(human|bot)$|page\.language$|{compared}")
+    together = re.compile(rf"(fault|errors|status|entry)\.|rate\.(human|bot|system|tool)$|page\.language$|{compared}")
     scripted = {f"script.{name}" for name in re.findall(r"phrases\.(\w+)", SCRIPTS)}
     assert scripted <= phrases
     assert {name for name in phrases - used - scripted if not together.match(name)} == set()

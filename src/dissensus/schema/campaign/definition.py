@@ -49,6 +49,9 @@ STATES: Final[tuple[CampaignState, ...]] = get_args(CampaignState)
 DemographicsPosition: TypeAlias = Literal["after", "before"]
 DEMOGRAPHICS_POSITIONS: Final[tuple[DemographicsPosition, ...]] = get_args(DemographicsPosition)
 
+ResponseFormat: TypeAlias = Literal["plain", "markdown"]
+RESPONSE_FORMATS: Final[tuple[ResponseFormat, ...]] = get_args(ResponseFormat)
+
 NO_QUESTIONS: Final = Questionnaire(name="none", questions=(), overalls={})
 """Questionnaire of a campaign without items."""
 
@@ -104,6 +107,7 @@ class Campaign:
     max_items: int | None = None  # per rater
     max_per_day: int | None = None  # items per rater in 24 hours, to limit exposure
     break_every: int = 20  # items; 0 for never
+    response_format: ResponseFormat = "plain"  # of responses on pages, the same for all raters
     click_to_reveal: bool = False  # hide each conversation until the rater opens it
     reclaim_after_h: int = 48  # idle hours after which unbegun items are reassigned
     reports_to_withhold: int = 2  # raters who report an item before it is withheld from everybody

@@ -16,6 +16,7 @@ from dissensus.schema.campaign.definition import (
     CURRENCY,
     DEMOGRAPHICS_POSITIONS,
     NO_QUESTIONS,
+    RESPONSE_FORMATS,
     Campaign,
     Consent,
     ConsentPurpose,
@@ -68,8 +69,8 @@ KEYS: Final = (
         "care",
     ),
     *("guidelines", "help", "thanks"),
-    *("replication", "max_items", "max_per_day", "break_every", "click_to_reveal", "reclaim_after_h"),
-    *("reports_to_withhold", "seed"),
+    *("replication", "max_items", "max_per_day", "break_every", "response_format", "click_to_reveal"),
+    *("reclaim_after_h", "reports_to_withhold", "seed"),
 )
 
 ITEM_KEYS: Final = (
@@ -158,6 +159,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         max_items=_optional_number(table, "max_items"),
         max_per_day=max_per_day,
         break_every=table.get_number("break_every", 20, MAX_COUNT, least=0),
+        response_format=table.get_choice("response_format", RESPONSE_FORMATS, "plain"),
         click_to_reveal=table.get_flag("click_to_reveal", default=False),
         reclaim_after_h=table.get_number("reclaim_after_h", 48, MAX_COUNT),
         reports_to_withhold=table.get_number("reports_to_withhold", 2, MAX_COUNT),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, Self, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import format_value
+from dissensus.schema.hints import format_list, format_value
 
-Speaker = Literal["human", "bot"]
+Speaker = Literal["human", "bot", "system", "tool"]
 SPEAKERS: Final[tuple[str, ...]] = get_args(Speaker)
 
 MAX_TURNS: Final = 1_000
@@ -31,7 +31,7 @@ class Turn:
     Parameters
     ----------
     speaker
-        ``human`` or ``bot``.
+        ``human``, ``bot``, ``system`` or ``tool``.
     text
         Verbatim text of at most `MAX_TURN_LENGTH` characters; empty if a chatbot said nothing.
 
@@ -46,13 +46,15 @@ class Turn:
 
     def __post_init__(self) -> None:
         if self.speaker not in SPEAKERS:
-            raise InvalidInput(f"There is no speaker {format_value(self.speaker)}; a turn is by 'human' or by 'bot'.")
+            raise InvalidInput(
+                f"There is no speaker {format_value(self.speaker)}; a turn is by {format_list(SPEAKERS)}."
+            )
         check_text(self.text, "The text", MAX_TURN_LENGTH)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Turns of a person and a chatbot; one speaker may have several turns in a row.
+    """Turns of a person and a chatbot, of tools and the system; one speaker may have several turns in a row.
 
     Parameters
     ----------
@@ -128,8 +130,8 @@ class Conversation:
         last = self.turns[-1]
         if last.speaker != "bot":
             raise InvalidInput(
-                f"The last turn, {format_value(last.text)}, is by the human, and raters judge what the bot says last. "
-                "Leave it out, or add the answer to it."
+                f"The last turn, {format_value(last.text)}, is by the {last.speaker}, and raters judge what the bot "
+                "says last. Leave it out, or add the answer to it."
             )
         return last
 

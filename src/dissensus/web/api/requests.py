@@ -15,7 +15,7 @@ from dissensus.schema.campaign.parser import MAX_FILE_LENGTH, RESERVED_SLUGS
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.definition_table import SLUG
 from dissensus.schema.money import MAX_AMOUNT
-from dissensus.schema.records.conversation import MAX_TURN_LENGTH, MAX_TURNS, Conversation
+from dissensus.schema.records.conversation import MAX_TURN_LENGTH, MAX_TURNS, Conversation, Speaker
 from dissensus.schema.records.item import MAX_NAME_LENGTH, Item
 from dissensus.webhook_transport.target import MAX_ADDRESS_LENGTH
 from dissensus.workflows.campaign.campaigns import MAX_INVITATIONS
@@ -92,7 +92,7 @@ class StrictRequest(BaseModel):
 class TurnRequest(StrictRequest):
     """A turn of a conversation."""
 
-    speaker: Literal["human", "bot"]
+    speaker: Speaker
     text: Text
 
 

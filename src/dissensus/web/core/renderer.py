@@ -5,16 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from dissensus.pipeline.monitor import CELL
-from dissensus.schema.campaign.definition import localise
+from dissensus.schema.campaign.definition import ResponseFormat, localise
 from dissensus.schema.money import to_major_units
+from dissensus.schema.records.item import Item
 from dissensus.text import markdown
 from dissensus.web.core.translations import languages, load_phrases, negotiate_language, text_direction
+
+MAX_RENDERED_LENGTH: Final = 100_000
+"""Characters of a conversation whose responses are rendered as Markdown."""
 
 
 class PageContext(Protocol):
@@ -71,6 +75,8 @@ def create_renderer() -> PageRenderer:
     environment.globals["asset"] = asset_url
     environment.filters["localise"] = localise
     environment.filters["markdown"] = format_text
+    environment.filters["response"] = format_response
+    environment.filters["response_format"] = choose_response_format
     environment.filters["language_name"] = language_name
     environment.filters["direction"] = text_direction
     environment.filters["amount"] = format_amount
@@ -85,6 +91,17 @@ def create_renderer() -> PageRenderer:
 def format_text(text: str, level: int = 2) -> Markup:
     """Format a text of a campaign, which is Markdown."""
     return Markup(markdown.render_text(text, level))  # noqa: S704 - made of escaped text
+
+
+def format_response(text: str) -> Markup:
+    """Format a response of a chatbot that is shown as Markdown."""
+    return Markup(markdown.render_response(text))  # noqa: S704 - made of escaped text
+
+
+def choose_response_format(item: Item, response_format: ResponseFormat) -> ResponseFormat:
+    """Return the format of the responses of an item: plain if they are too long to be rendered for each view."""
+    texts = (*(turn.text for turn in item.conversation.turns), item.response_b or "")
+    return response_format if sum(map(len, texts)) <= MAX_RENDERED_LENGTH else "plain"
 
 
 def language_name(language: str) -> str:

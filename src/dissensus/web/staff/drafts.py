@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from dissensus.errors import DissensusError, InvalidInput
+from dissensus.schema.campaign.definition import Campaign
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.forms import MAX_SEED, parse_whole_number
 from dissensus.web.core.responses import page
@@ -36,13 +37,13 @@ class AddItemsPage(StaffPage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemsPreviewPage(StaffPage):
-    """Parsed items before they are added; `click_to_reveal` as of the campaign."""
+    """Parsed items before they are added."""
 
     template: ClassVar[str] = "staff/drafts-items-preview.html"
 
     name: str
     proposal: CampaignProposal
-    click_to_reveal: bool
+    campaign: Campaign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,7 @@ def add_items(
     if not proposal.items:
         return _add_items_page(site, caller, name, proposal, *(proposal.faults or (NO_ITEMS,)))
     if action != "add":
-        context = caller.page(ItemsPreviewPage, name=name, proposal=proposal, click_to_reveal=campaign.click_to_reveal)
+        context = caller.page(ItemsPreviewPage, name=name, proposal=proposal, campaign=campaign)
         return page(site, context)
     try:
         campaigns.add_items(site.platform, name, proposal.items, staff_id=caller.staff.id, now=site.clock())

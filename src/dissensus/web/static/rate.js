@@ -154,7 +154,8 @@ const ratedAnswer = new IntersectionObserver(
 function pinRatedAnswer() {
   const rated = conversation.querySelector(".turn.rated");
   byId("pin").hidden = true;
-  byId("pin").querySelector(".pinned").textContent = rated?.querySelector(".message").textContent ?? "";
+  const message = rated?.querySelector(".message").cloneNode(true);
+  byId("pin").querySelector(".pinned").replaceChildren(...(message ? [message] : []));
   ratedAnswer.disconnect();
   if (rated) ratedAnswer.observe(rated);
 }

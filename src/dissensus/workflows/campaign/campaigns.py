@@ -31,6 +31,7 @@ FROZEN_FIELDS = (
     "pair",
     "demographics",
     "demographics_position",
+    "response_format",
     "replication",
     "seed",
 )
