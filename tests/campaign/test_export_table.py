@@ -19,6 +19,7 @@ from dissensus.campaign.export_table import (
     format_conversation,
     to_frame,
 )
+from dissensus.files.items import read_items
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.questionnaire.shipped import load_questionnaire
@@ -29,7 +30,7 @@ from dissensus.text.transcripts import DICES_350, DICES_990, DicesForm, parse_di
 AT = datetime(2026, 3, 1, 14, 30, 15, 500_000, tzinfo=timezone(timedelta(hours=2)))
 PIECES = ["a", " ", "\n", "\\n", "USER: ", "LAMDA: ", "A: ", "B: ", "ä", "😀", ":"]
 texts = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
-speakers = st.sampled_from(["human", "bot"])
+speakers = st.sampled_from(["human", "bot", "system", "tool"])
 
 
 def make_rating(item: Item, **changes: Any) -> ExportedRating:
@@ -127,3 +128,11 @@ def test_fields_without_a_column_are_listed() -> None:
 def test_an_empty_table_has_all_columns() -> None:
     form = export_form(load_campaign("dices-350"))
     assert tuple(to_frame([], form).columns) == form.columns
+
+
+def test_turns_of_tools_and_of_the_system_survive() -> None:
+    turns: list[Any] = [("human", "Hi"), ("tool", "f({})"), ("tool", "1"), ("system", "Be kind."), ("bot", "Hello!")]
+    conversation = Conversation.from_turns(turns)
+    context, response = format_conversation(conversation)
+    table = pl.DataFrame({"item_id": ["a"], "context": [context], "response": [response]})
+    assert read_items(table).items[0].conversation == conversation

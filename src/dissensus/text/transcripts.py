@@ -12,7 +12,11 @@ from dissensus.errors import InvalidInput
 from dissensus.text.turns import Speaker, Turns, check_round_trip, excerpt, split_at_marks
 
 _HH: Final[Mapping[str, Speaker]] = {"Human": "human", "Assistant": "bot"}
-_NAMES: Final[Mapping[Speaker, str]] = {"system": "System", "tool": "Tool"} | {who: name for name, who in _HH.items()}
+_NAMES: Final[Mapping[Speaker, str]] = {
+    **{speaker: name for name, speaker in _HH.items()},
+    "system": "System",
+    "tool": "Tool",
+}
 # An empty turn may lack the space.
 _HH_MARK = re.compile(r"\n\n(?P<name>Human|Assistant):(?: |(?=\n\n(?:Human|Assistant):)|\Z)")
 

@@ -84,4 +84,4 @@ def test_a_draft_that_can_work_says_so_and_names_what_is_fixed(house: House) -> 
     create_draft(house)
     asked = house.owner().get("/campaigns/pilot/opening").text
     assert "The check found no problem." in asked
-    assert "languages, ratings per item, and the seed" in asked
+    assert "languages, the format of responses, ratings per item, and the seed" in asked
