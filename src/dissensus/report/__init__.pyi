@@ -4,6 +4,7 @@ from dissensus.report.contested_items import ContestedItems as ContestedItems
 from dissensus.report.contested_items import contested as contested
 from dissensus.report.figure import Figure as Figure
 from dissensus.report.figures.agreement import agreement as agreement
+from dissensus.report.figures.agreement import question_agreement as question_agreement
 from dissensus.report.figures.answers import answers as answers
 from dissensus.report.figures.answers import questions as questions
 from dissensus.report.figures.divergence import divergence as divergence
@@ -20,6 +21,7 @@ from dissensus.report.figures.multilevel import predicted_shares as predicted_sh
 from dissensus.report.figures.multilevel import predictive_checks as predictive_checks
 from dissensus.report.figures.null import null as null
 from dissensus.report.figures.rater_curve import rater_curve as rater_curve
+from dissensus.report.figures.rater_pairs import rater_pairs as rater_pairs
 from dissensus.report.figures.raters import raters as raters
 from dissensus.report.figures.removal import moves as moves
 from dissensus.report.figures.removal import removal as removal

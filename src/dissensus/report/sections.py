@@ -15,7 +15,7 @@ from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
 from dissensus.report.contested_items import ContestedItems, contested
 from dissensus.report.figure import Figure
-from dissensus.report.figures.agreement import agreement
+from dissensus.report.figures.agreement import agreement, question_agreement
 from dissensus.report.figures.answers import answers, questions
 from dissensus.report.figures.divergence import divergence
 from dissensus.report.figures.gold import gold
@@ -25,6 +25,7 @@ from dissensus.report.figures.labels import entropy, soft_labels
 from dissensus.report.figures.multilevel import divided_items, effects, predicted_shares, predictive_checks
 from dissensus.report.figures.null import null
 from dissensus.report.figures.rater_curve import rater_curve
+from dissensus.report.figures.rater_pairs import rater_pairs
 from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.times import times
@@ -242,6 +243,10 @@ def _agreement(source: ReportInput) -> Section:
         parts.add(lambda groups=groups: agreement(source.analysis, groups))  # type: ignore[misc]
     if source.groups and source.analysis.settings.level == "nominal":
         parts.add(lambda: _curve(source))
+    if len(source.analysed.questions) > 1:
+        parts.add(lambda: question_agreement(source.analysed, level=source.analysis.settings.level))
+    if source.analysed.has_raters:
+        parts.add(lambda: _rater_pairs(source))
     absent = (*source.why_no_groups, *parts.absent)
     return Section("agreement", "Agreement within and between groups", lead, tuple(parts.parts), absent)
 
@@ -267,6 +272,11 @@ def _curve(source: ReportInput) -> Figure:
             seed=settings.seed,
         )
     )
+
+
+def _rater_pairs(source: ReportInput) -> Figure:
+    groups = max(source.groups, key=lambda groups: len(groups.sizes), default=None)
+    return rater_pairs(source.analysed, groups, question=source.question, suppress_below=source.options.suppress_below)
 
 
 def _chance(source: ReportInput) -> Section:

@@ -1,13 +1,17 @@
-"""Agreement within and between groups, with intervals and stars."""
+"""Agreement within and between groups, with intervals and stars, and of all raters on each question."""
 
 from collections.abc import Iterator, Sequence
 
 import altair as alt
 import polars as pl
 
+from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.analyse import analyse
+from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.result import Analysis, Row
 from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
+from dissensus.report.figures.answers import format_question
 from dissensus.report.figures.panels import (
     NAMES,
     build_significance_scales,
@@ -17,10 +21,15 @@ from dissensus.report.figures.panels import (
 )
 from dissensus.report.groups import DisplayedGroups, join_with_and
 from dissensus.report.layout import RowLabels
+from dissensus.schema.ratings.table import Ratings
 
 TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction", "n_raters", "n_items")
 # Most findings that a sentence names.
 NAMED = 4
+OF_QUESTIONS = {"irr": NAMES["irr"], "pairwise_agreement": "pairwise agreement"}
+QUESTION_COLUMNS = ("estimate", "ci_low", "ci_high", "n_raters", "n_items", "reason", "warning")
+# Most questions of their figure.
+MOST_QUESTIONS = 40
 
 
 def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
@@ -92,3 +101,80 @@ def _notes(analysis: Analysis) -> Iterator[str]:
     if settings.bootstrap:
         yield f"Lines: {100 * settings.confidence:g} % intervals, {settings.bootstrap:,} bootstrap replicates."
     yield "Dashed: the whole pool."
+
+
+def question_agreement(ratings: Ratings, *, level: Level = "nominal", bootstrap: int = 0, seed: int = 0) -> Figure:
+    """Draw Krippendorff's alpha and the pairwise agreement of all raters on each question that was read.
+
+    Parameters
+    ----------
+    ratings
+        The ratings, with ``questions="all"`` for the questions that were asked.
+    level
+        Level of measurement, as for `analyse`.
+    bootstrap
+        Number of bootstrap replicates; 0 for no intervals.
+    seed
+        Seed of the bootstrap.
+
+    Raises
+    ------
+    UndefinedEstimate
+        Alpha is undefined for every question.
+    """
+    rows = {question: _estimate_question(ratings, question, level, bootstrap, seed) for question in ratings.questions}
+    alphas = {question: of_question["irr"] for question, of_question in rows.items()}
+    known = [question for question, row in alphas.items() if row.estimate is not None]
+    if not known:
+        raise UndefinedEstimate("Alpha is undefined for every question.")
+    drawn = known[:MOST_QUESTIONS]
+    of_drawn = [row for question in drawn for row in rows[question].values()]
+    scales = build_significance_scales(of_drawn)
+
+    def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
+        return draw_estimates([rows[question][metric] for question in drawn], None, names, scales)
+
+    labels = [escape_unprintable(format_question(question)) for question in drawn]
+    return Figure(
+        name="question-agreement",
+        title="Agreement on each question",
+        reading=_read_questions({question: alphas[question] for question in known}),
+        table=pl.DataFrame(
+            [
+                {"question": question, "metric": metric} | {name: getattr(row, name) for name in QUESTION_COLUMNS}
+                for question, of_question in rows.items()
+                for metric, row in of_question.items()
+            ],
+            infer_schema_length=None,
+        ),
+        draw=lambda width: draw_panels(labels, draw, width, titles=[OF_QUESTIONS]),
+        notes=tuple(_note_questions(alphas, known, bootstrap)),
+    )
+
+
+def _estimate_question(ratings: Ratings, question: str, level: Level, bootstrap: int, seed: int) -> dict[str, Row]:
+    analysis = analyse(ratings, question=question, level=level, bootstrap=bootstrap, seed=seed)
+    rows = {row.metric: row for row in analysis.overall}
+    return {metric: rows[metric] for metric in OF_QUESTIONS}
+
+
+def _read_questions(alphas: dict[str, Row]) -> str:
+    low, high = (pick(alphas, key=lambda question: alphas[question].estimate or 0.0) for pick in (min, max))
+    ends = [
+        f"{format_short(alphas[question].estimate)} ({escape_unprintable(format_question(question))})"
+        for question in (low, high)
+    ]
+    return f"IRR is {ends[0]}." if low == high else f"IRR ranges from {ends[0]} to {ends[1]}."
+
+
+def _note_questions(alphas: dict[str, Row], known: Sequence[str], bootstrap: int) -> Iterator[str]:
+    if bootstrap:
+        yield f"Lines: 95 % intervals, {bootstrap:,} bootstrap replicates."
+    yield (
+        "Pairwise agreement is not corrected for chance: where most answers are the same it is high, and IRR depends "
+        "on the few others."
+    )
+    if undefined := [escape_unprintable(format_question(question)) for question in alphas if question not in known]:
+        yield f"Not drawn, since IRR is undefined: {join_with_and(undefined)}."
+    if len(known) > MOST_QUESTIONS:
+        yield f"The figure shows the first {MOST_QUESTIONS} of {len(known):,} questions; the table has all."

@@ -77,12 +77,12 @@ def questions(ratings: Ratings) -> Figure:
         name="questions",
         title="Answers to each question",
         reading=(
-            f"{scale[-1]} ranges from {format_percent(shares[least, -1], 1)} ({_format_question(names[least])}) to "
-            f"{format_percent(shares[most, -1], 1)} ({_format_question(names[most])})."
+            f"{scale[-1]} ranges from {format_percent(shares[least, -1], 1)} ({format_question(names[least])}) to "
+            f"{format_percent(shares[most, -1], 1)} ({format_question(names[most])})."
         ),
         table=_table("question", names, counts, scale),
         draw=lambda width: draw_whole_bars(
-            RowLabels([escape_unprintable(_format_question(name)) for name in names], width),
+            RowLabels([escape_unprintable(format_question(name)) for name in names], width),
             shares.tolist(),
             list_bar_parts(scale),
         ),
@@ -132,5 +132,6 @@ def _reading(question: str, scale: Sequence[str], shares: FloatArray, groups: Se
     )
 
 
-def _format_question(question: str) -> str:
+def format_question(question: str) -> str:
+    """Return the name of a question in words."""
     return question.replace("_", " ")
