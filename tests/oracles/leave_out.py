@@ -4,7 +4,6 @@ import numpy as np
 
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
 from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
-from dissensus.stats.multilevel.posterior import NormalApproximation
 
 
 def refit_without(design: ModelDesign, fit: OrdinalFit, number: int) -> np.ndarray:
@@ -23,7 +22,6 @@ def refit_without(design: ModelDesign, fit: OrdinalFit, number: int) -> np.ndarr
             random=tuple(terms),
         )
         without = fit_ordinal(others, link=fit.link, integration="laplace").approximation
-        assert isinstance(without, NormalApproximation)
         whole = fit.approximation.likelihood.mode(without.parameters).log_likelihood
         densities.append(whole - without.mode.log_likelihood)
     return np.array(densities)

@@ -8,15 +8,13 @@ from tests.oracles.leave_out import refit_without
 from tests.stats.multilevel.designs import simulate_design
 
 from dissensus.stats.multilevel.design import Covariates
-from dissensus.stats.multilevel.fit import Link, OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.fit import Link, MaximumFit, fit_ordinal
 from dissensus.stats.multilevel.leave_out import leave_groups_out
-from dissensus.stats.multilevel.posterior import NormalApproximation
 from dissensus.stats.result import FloatArray
 
 
-def leave_raters_out(fit: OrdinalFit) -> FloatArray | None:
+def leave_raters_out(fit: MaximumFit) -> FloatArray | None:
     """Log densities of the answers of each rater."""
-    assert isinstance(fit.approximation, NormalApproximation)
     return leave_groups_out(fit.approximation, 0)
 
 

@@ -8,7 +8,6 @@ from tests.stats.multilevel.designs import simulate_design
 
 from dissensus.stats.multilevel.fit import fit_ordinal
 from dissensus.stats.multilevel.group_likelihood import GroupLikelihood
-from dissensus.stats.multilevel.posterior import NormalApproximation
 from dissensus.stats.multilevel.renewal import renew_widths
 from dissensus.stats.multilevel.replication import replicate_answers
 
@@ -44,7 +43,6 @@ def test_widths_follow_their_exact_distribution() -> None:
     design = replace(design, answers=answers)
     fit = fit_ordinal(design, integration="laplace")
     approximation = fit.approximation
-    assert isinstance(approximation, NormalApproximation)
     draws = approximation.draw(400, np.random.default_rng(0))
     normal, renewed = draws.effects[0][:, 0, 1], renew_widths(approximation, draws, np.random.default_rng(1))
     mode, likelihood = approximation.mode, approximation.likelihood
@@ -65,6 +63,5 @@ def test_widths_follow_their_exact_distribution() -> None:
     assert normal.std() < width.std()
     assert (renewed.effects[1] == draws.effects[1]).all()
     plain = fit_ordinal(simulate_design(seed=1)).approximation
-    assert isinstance(plain, NormalApproximation)
     unchanged = plain.draw(26, np.random.default_rng(0))
     assert renew_widths(plain, unchanged, np.random.default_rng(0)) is unchanged

@@ -16,8 +16,7 @@ from dissensus.pipeline.model.details_page import list_grids
 from dissensus.pipeline.model.shares import PredictedShare, Predictions
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult
-from dissensus.stats.multilevel.fit import Estimator, Integration, Link, OrdinalFit
-from dissensus.stats.multilevel.posterior import ChainSample
+from dissensus.stats.multilevel.fit import Estimator, Integration, Link, OrdinalFit, PosteriorFit
 
 SCHEMA_VERSION: Final = 1
 AXES: Final = "*"
@@ -216,11 +215,11 @@ class MultilevelModel(TabularResult):
         Unavailable
             arviz-base is not installed.
         """
-        named, at = self.source.named, self.source.fit.approximation
-        if isinstance(at, ChainSample):
-            return build_tree(named, at.draws, at.n_chains)
+        named, fit = self.source.named, self.source.fit
+        if isinstance(fit, PosteriorFit):
+            return build_tree(named, fit.approximation.draws, fit.approximation.n_chains)
         rng = np.random.default_rng(seed)
-        return build_tree(named, at.draw(draws, rng).resample(rng), 1)
+        return build_tree(named, fit.approximation.draw(draws, rng).resample(rng), 1)
 
     def __str__(self) -> str:
         return model_page(self).as_text()

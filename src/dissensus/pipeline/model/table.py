@@ -36,10 +36,10 @@ from dissensus.schema.formula import Formula, parse_formula
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.multilevel.fit import Link, OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.fit import Link, MaximumFit, OrdinalFit, PosteriorFit, fit_ordinal
 from dissensus.stats.multilevel.gibbs import sample_ordinal
 from dissensus.stats.multilevel.importance import certify_laplace
-from dissensus.stats.multilevel.posterior import ChainSample, NormalApproximation, PosteriorDraws
+from dissensus.stats.multilevel.posterior import NormalApproximation, PosteriorDraws
 from dissensus.stats.result import check_confidence
 
 NORMAL: Final = NormalDist()
@@ -158,21 +158,22 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     texts = choose_priors(priors, preset)
     named = build_design(ratings, parsed, base=base, widths=widths, has_prior=COEFFICIENT in texts)
     distributions = parse_priors(texts, named)
+    fit: OrdinalFit
     if sampler is None:
         fit = fit_ordinal(named.design, link=link, priors=distributions)
     else:
         fit = sample_ordinal(
             named.design, link=link, priors=distributions, chains=chains, iterations=iterations, seed=seed
         )
-    convergence = check_convergence(named, fit.approximation) if isinstance(fit.approximation, ChainSample) else ()
+    convergence = check_convergence(named, fit.approximation) if isinstance(fit, PosteriorFit) else ()
     z = NORMAL.inv_cdf(0.5 + confidence / 2)
     effects, thresholds = tuple(_effects(named, fit, z)), tuple(_thresholds(named, fit, z))
     deviations = tuple(_deviations(named, fit, z))
-    if isinstance(fit.approximation, ChainSample):
+    if isinstance(fit, PosteriorFit):
         sample = fit.approximation.draws
         effects, thresholds, deviations = _summarize_draws(sample, effects, thresholds, deviations, named, confidence)
     certificate = None
-    if draws and isinstance(fit.approximation, NormalApproximation):
+    if draws and isinstance(fit, MaximumFit):
         certificate = _certify(fit.approximation, draws, seed)
     rng = np.random.default_rng(seed)
     drawn = draw_model(fit, draws, rng) if draws and (details or populations or rater_columns(named)) else None
@@ -358,7 +359,7 @@ def _warn_of_singular(fit: OrdinalFit) -> Iterator[str]:
 
 def _describe_solution(fit: OrdinalFit) -> Iterator[str]:
     """Yield how the random effects of a large model were solved for."""
-    if isinstance(fit.approximation, NormalApproximation) and fit.approximation.likelihood.is_iterative:
+    if isinstance(fit, MaximumFit) and fit.approximation.likelihood.is_iterative:
         layout = fit.approximation.likelihood.layout
         yield (
             f"The equations of {layout.n_outer:,} random effects, beside those of {layout.n_groups:,} groups, are "

@@ -11,10 +11,9 @@ from dissensus.pipeline.model.design import NamedDesign, code_effects
 from dissensus.schema.formula import Term
 from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID
 from dissensus.stats.multilevel.design import Covariates, ModelDesign
-from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.fit import MaximumFit, OrdinalFit, fit_ordinal
 from dissensus.stats.multilevel.hypothesis import chi_square_tail, wald_statistic
 from dissensus.stats.multilevel.leave_out import leave_groups_out
-from dissensus.stats.multilevel.posterior import NormalApproximation
 from dissensus.stats.result import FloatArray
 
 
@@ -96,13 +95,13 @@ class _Models:
     def leave_out(self, terms: tuple[Term, ...], group: str) -> FloatArray | None:
         """Return the predictive densities of raters or items; None unless they have a single effect."""
         number = self._find_effect(group)
-        approximation = self.fit(terms).fit.approximation
+        fit = self.fit(terms).fit
         if number is None or any(term.width for term in self.named.design.random):
             return None
-        if not isinstance(approximation, NormalApproximation):
+        if not isinstance(fit, MaximumFit):
             return None
         if (terms, group) not in self.left_out:
-            self.left_out[terms, group] = leave_groups_out(approximation, number)
+            self.left_out[terms, group] = leave_groups_out(fit.approximation, number)
         return self.left_out[terms, group]
 
     def _find_effect(self, group: str) -> int | None:

@@ -153,13 +153,27 @@ class OrdinalFit:
         return np.sqrt(np.diag(self.covariance)[first : first + len(self.coefficients)])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MaximumFit(OrdinalFit):
+    """A fit at the maximum, with the normal approximation around it; see `OrdinalFit`."""
+
+    approximation: NormalApproximation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PosteriorFit(OrdinalFit):
+    """A fit by posterior means, with the draws of a sampler; see `OrdinalFit`."""
+
+    approximation: ChainSample
+
+
 def fit_ordinal(
     design: ModelDesign,
     *,
     link: Link = "probit",
     integration: Integration = "auto",
     priors: ModelPriors | None = None,
-) -> OrdinalFit:
+) -> MaximumFit:
     """Fit a cumulative model with random effects by maximum likelihood, or to its posterior mode under priors.
 
     The answer of a rating is at most k with probability F(τ_k − η), where F is the normal or logistic distribution and
@@ -257,7 +271,7 @@ def fit_ordinal(
     curvature = _curvature(likelihood, penalty, parameters, information)
     mode = likelihood.mode(parameters)
     first = likelihood.n_thresholds
-    return OrdinalFit(
+    return MaximumFit(
         thresholds=parameters[:first],
         coefficients=parameters[first : first + likelihood.n_coefficients],
         random=tuple(

@@ -27,7 +27,7 @@ from dissensus.stats.multilevel import gibbs_kernels
 from dissensus.stats.multilevel.convergence import FEWEST_ITERATIONS
 from dissensus.stats.multilevel.covariance import invert_covariance
 from dissensus.stats.multilevel.design import ModelDesign, ModelLayout, RandomTerm
-from dissensus.stats.multilevel.fit import Link, OrdinalFit, RandomEffects
+from dissensus.stats.multilevel.fit import Link, PosteriorFit, RandomEffects
 from dissensus.stats.multilevel.importance import ImportanceWeights
 from dissensus.stats.multilevel.kernels import PROBIT
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood
@@ -134,7 +134,7 @@ def sample_ordinal(
     chains: int = 4,
     iterations: int = 1000,
     seed: int = 0,
-) -> OrdinalFit:
+) -> PosteriorFit:
     """Describe the posterior distribution of a cumulative probit model, sampled by `sample_posterior`, as a fit.
 
     Estimates are posterior means, and standard errors posterior standard deviations. `approximation` has the draws. The
@@ -171,7 +171,7 @@ def sample_ordinal(
                 is_singular=False,
             )
         )
-    return OrdinalFit(
+    return PosteriorFit(
         thresholds=draws.thresholds.mean(0),
         coefficients=draws.coefficients.mean(0),
         random=tuple(random),
