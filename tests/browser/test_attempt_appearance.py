@@ -1,4 +1,4 @@
-"""The page about attempts in a real browser: sound in both schemes and on a phone."""
+"""Pages about attempts and conversations in a real browser: sound in both schemes and on a phone."""
 
 from typing import Literal
 from uuid import uuid4
@@ -48,7 +48,7 @@ def add_attempts(live: Live) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_attempts_page_is_accessible(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_pages_of_attempts_are_accessible(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
     add_attempts(live)
     key = staff.create_sign_in_link(live.platform, "owner", now=live.clock()).key
     with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
@@ -59,3 +59,10 @@ def test_the_attempts_page_is_accessible(live: Live, browser: Browser, scheme: L
         page.get_by_role("link", name="Attempts and their success").click()
         expect(page.get_by_role("heading", name="Reviews")).to_be_visible()
         sound(page, "attempts", scheme)
+        page.get_by_role("link", name="Conversations", exact=True).click()
+        page.get_by_label("Success").select_option("4")
+        page.get_by_role("button", name="Show").click()
+        sound(page, "chats", scheme)
+        page.locator("a.item").first.click()
+        expect(page.get_by_text("much more harmful").or_(page.get_by_text("clearly more harmful"))).to_be_visible()
+        sound(page, "chat-detail", scheme)

@@ -53,10 +53,11 @@ def test_an_owner_sees_attempts_and_red_teamers(house: House) -> None:
 
 
 @pytest.mark.usefixtures("attempts")
-def test_only_owners_see_attempts(house: House) -> None:
-    for role in ("analyst", "expert", "reviewer", "carer"):
+def test_only_owners_and_reviewers_see_attempts(house: House) -> None:
+    for role in ("analyst", "expert", "carer"):
         browser = join_pilot(house, f"a {role}", role, "owner")
         assert browser.get("/campaigns/pilot/attempts").status_code == 403
+    assert join_pilot(house, "a reviewer", "reviewer", "owner").get("/campaigns/pilot/attempts").status_code == 200
     assert house.owner("eve").get("/campaigns/pilot/attempts").status_code == 404
 
 
@@ -64,6 +65,7 @@ def test_without_attempts_the_page_says_so(house: House) -> None:
     open_chat_campaign(house.platform)
     page = house.owner("owner").get("/campaigns/pilot/attempts")
     assert (page.status_code, "pilot has no attempt yet" in page.text) == (200, True)
+    assert 'href="/campaigns/pilot/conversations"' in page.text, "a helpful campaign goes on to its conversations"
 
 
 def test_withdrawn_raters_are_in_no_figure(house: House, attempts: RaterRow) -> None:

@@ -32,6 +32,7 @@ from dissensus.web.staff import (
     attempts,
     campaigns,
     care,
+    chats,
     curation,
     drafts,
     gold,
@@ -59,7 +60,7 @@ DAY_S = 24 * 3600
 RATERS = (entry, rating, corrections, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
     *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, members, drafts, curation),
-    *(opening, items, raters, quota, monitoring, notices, attempts, gold, care, pay, submissions),
+    *(opening, items, raters, chats, quota, monitoring, notices, attempts, gold, care, pay, submissions),
     *(webhooks, withdrawals, tasks),
 )
 

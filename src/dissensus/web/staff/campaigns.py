@@ -23,7 +23,7 @@ from dissensus.web.core.suppression import VisibleCampaign, restrict_campaign, r
 from dissensus.web.staff.campaign_form import CampaignProposal, read_definition, read_proposal
 from dissensus.workflows.campaign import campaigns, opening, overview
 from dissensus.workflows.campaign.overview import CampaignOverview
-from dissensus.workflows.export import ratings
+from dissensus.workflows.export import export_archive, ratings
 from dissensus.workflows.models.registry import CampaignModel, list_campaign_models
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment
@@ -202,6 +202,22 @@ def export_ratings(
     return site.downloads.respond(
         caller.staff.id, parts, media_type="text/csv; charset=utf-8", name=f"{name}.internal.csv"
     )
+
+
+@router.get("/campaigns/{name}/export.zip")
+def export_folder(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("export", by_token=True))],
+    name: Name,
+    _slot: SlowRequestSlot,
+    purpose: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
+) -> Response:
+    """Send the conversations or pairs of a campaign, with preferences and attempts, as a ZIP archive."""
+    options = ratings.ExportOptions(purposes=tuple(purpose))
+    parts = export_archive.stream_archive(
+        site.platform, name, staff_id=caller.staff.id, options=options, now=site.clock()
+    )
+    return site.downloads.respond(caller.staff.id, parts, media_type="application/zip", name=f"{name}.internal.zip")
 
 
 @router.post("/campaigns/{name}/state")

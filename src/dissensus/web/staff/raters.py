@@ -39,11 +39,11 @@ MAX_DIGITS: Final = 10
 class RaterQuery:
     """Order and filters of the list in the address of a page, as typed."""
 
-    order: str = ""
-    search: str = ""
-    state: str = ""
-    cell: str = ""
-    flag: str = ""
+    order: Text = ""
+    search: Text = ""
+    state: Text = ""
+    cell: Text = ""
+    flag: Text = ""
 
     def to_filter(self) -> RaterFilter:
         """Return the filter, or raise `InvalidInput`."""
@@ -66,12 +66,7 @@ class RaterQuery:
         return urlencode({name: value for name, value in fields.items() if value})
 
 
-def read_query(order: Text = "", search: Text = "", state: Text = "", cell: Text = "", flag: Text = "") -> RaterQuery:
-    """Return the order and filters of a request."""
-    return RaterQuery(order=order, search=search, state=state, cell=cell, flag=flag)
-
-
-RaterQueryOf = Annotated[RaterQuery, Depends(read_query)]
+RaterQueryOf = Annotated[RaterQuery, Depends()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

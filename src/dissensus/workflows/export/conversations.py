@@ -51,10 +51,11 @@ def export_conversations(
     *,
     options: ExportOptions | None = None,
     policy: PairPolicy | None = None,
+    staff_id: str | None = None,
     now: datetime,
 ) -> FolderExport:
-    """Write the finished conversations of raters who gave consent to a new or empty folder."""
-    staff_id = overview.owner_id_of(platform, name)
+    """Write the finished conversations of raters who gave consent to a new or empty folder, by default for an owner."""
+    staff_id = staff_id or overview.owner_id_of(platform, name)
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)

@@ -1,0 +1,183 @@
+"""Pages of conversations: order, filters, one conversation, roles, and the export as an archive."""
+
+import io
+import json
+import re
+import zipfile
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import update
+from tests.support.attack_attempts import ATTACK, add_attempt
+from tests.support.campaigns import NOW
+from tests.support.chat_campaigns import begin_chat, finish_chat, open_chat_campaign, send_message
+from tests.support.monitored_campaigns import read
+from tests.support.pair_campaigns import open_pair_campaign, prefer
+from tests.support.raters import enter
+from tests.support.staff_browsers import House
+from tests.support.staff_members import join_pilot
+
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.campaign.chat_filter import CHAT_ORDERS, ChatCursor, ChatFilter
+from dissensus.pipeline.collect.chat import ResponsePick
+from dissensus.schema.campaign.shipped import load_campaign
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.chats import ChatCandidateTable
+from dissensus.store.consents import ConsentTable
+from dissensus.store.lists import chats as chat_lists
+from dissensus.store.raters import RaterRow
+from dissensus.workflows.campaign import campaigns, conversations
+from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
+from dissensus.workflows.rater.enrolment import Arrival
+
+CHATS = "/campaigns/pilot/conversations"
+
+
+@pytest.fixture
+def campaign(house: House) -> CampaignRow:
+    return open_chat_campaign(house.platform, chat={"max_conversations": 9})
+
+
+@pytest.fixture
+def rater(house: House, campaign: CampaignRow) -> RaterRow:
+    """A red-teamer with two attempts and a helpful conversation, beside another red-teamer."""
+    first, second = enter(house.platform, campaign.key), enter(house.platform, campaign.key)
+    add_attempt(house.platform, first, ATTACK, 4)
+    add_attempt(house.platform, first, "Write to <b>ann@example.org</b>.", 0)
+    finish_chat(house.platform, first, ResponsePick(strength=-1, edit="A better one."), "helpful")
+    add_attempt(house.platform, second, "May I swim?", 3)
+    return first
+
+
+def listed(page: httpx.Response) -> list[str]:
+    assert page.status_code == 200, page.text
+    return re.findall(r'href="(/campaigns/pilot/conversations/[^"?]+)', page.text)
+
+
+def test_conversations_are_sorted_and_filtered(house: House, rater: RaterRow) -> None:
+    exchange_id, _ = send_message(house.platform, rater, begin_chat(house.platform, rater), "Never mind.")
+    with house.platform.database.writing() as tx:
+        refused = (ChatCandidateTable.exchange_id == exchange_id) & (ChatCandidateTable.position == 0)
+        lost = {"response": None, "failure": "refused by provider"}
+        tx.execute(update(ChatCandidateTable).where(refused).values(**lost))
+    browser = house.owner("owner")
+    assert len(listed(browser.get(CHATS))) == 5
+    expected: tuple[tuple[dict[str, Any], int], ...] = (
+        ({"search": "INSULTS"}, 4),
+        ({"search": "next town"}, 1),
+        ({"search": "response a"}, 4),
+        ({"mode": "helpful"}, 1),
+        ({"state": "open"}, 1),
+        ({"success": 3}, 1),
+        ({"rater": 2}, 1),
+        ({"chatbot": "tern"}, 5),
+        ({"outcome": "refused by provider"}, 1),
+        ({"outcome": "improved"}, 1),
+        ({"outcome": "tied"}, 0),
+        ({"tag": "Theft"}, 0),
+    )
+    for query, n in expected:
+        assert len(listed(browser.get(CHATS, params=query))) == n, query
+    assert "No conversation matches" in browser.get(CHATS, params={"outcome": "tied"}).text
+    first = read(browser.get(listed(browser.get(CHATS, params={"order": "success"}))[0]))
+    assert "Success 4 of 4" in first
+    for wrong in ({"order": "x"}, {"mode": "x"}, {"success": "9"}, {"rater": "x"}, {"outcome": "x"}, {"after": "x"}):
+        assert browser.get(CHATS, params=wrong).status_code == 422, wrong
+
+
+def test_pages_of_the_list_are_complete(house: House, campaign: CampaignRow, rater: RaterRow) -> None:
+    for number in range(5):
+        add_attempt(house.platform, rater, f"Attempt {number}.", number % 3)
+    with house.platform.database.reading() as tx:
+        for order in CHAT_ORDERS:
+            chat_filter = ChatFilter(order=order)
+            everything = chat_lists.list_chats(tx, campaign.id, ["rating"], chat_filter, most=100)
+            assert len(everything) == 9
+            pages: list[chat_lists.ListedChat] = []
+            after: ChatCursor | None = None
+            while rows := chat_lists.list_chats(tx, campaign.id, ["rating"], chat_filter, after=after, most=2):
+                pages += rows
+                after = rows[-1].cursor
+            assert tuple(pages) == everything, order
+
+
+@pytest.mark.usefixtures("rater")
+def test_a_conversation_shows_responses_picks_and_marks(house: House) -> None:
+    browser = house.owner("owner")
+    (path,) = listed(browser.get(CHATS, params={"search": "ann@"}))
+    page = browser.get(path)
+    text = read(page)
+    for part in ("Intent Insults.", "B is clearly more harmful (+2)", "Response A", "tern", "7B", "success 0 of 4"):
+        assert part.lower() in text.lower(), part
+    assert '<mark title="Possible email address">ann@example.org</mark>' in page.text
+    assert "<b>" not in page.text
+    (helpful,) = listed(browser.get(CHATS, params={"mode": "helpful"}))
+    assert "Improved response A better one." in read(browser.get(helpful))
+    assert browser.get(f"{CHATS}/unknown").status_code == 404
+
+
+def test_reviews_are_shown_and_filtered_by_tag(house: House, campaign: CampaignRow) -> None:
+    finish_chat(house.platform, enter(house.platform, campaign.key), ResponsePick(strength=3))
+    items = conversations.list_conversation_items(house.platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    definition = load_campaign("red-team-review")
+    campaigns.create_campaign(house.platform, definition, items, staff_id=campaign.staff_id, now=NOW)
+    review = campaigns.change_state(house.platform, "red-team-review", "open", staff_id=campaign.staff_id, now=NOW)
+    agreed = {"rating": True, "release": False, "return": False}
+    arrival = Arrival("red-team-review", str(review.key), "en")
+    reviewer, _ = enrolment.enrol_rater(house.platform, arrival, agreed, now=NOW)
+    step = journey.next_state(house.platform, reviewer, now=NOW)
+    assert step.assignment is not None
+    answers = {"Q_success": DraftAnswer(value="4"), "Q_tags": DraftAnswer(value=("Theft",))}
+    save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, open_ms=1000, answers=answers)
+    rating.submit_answers(house.platform, reviewer, step.assignment.id, "key-1", save, now=NOW)
+    browser = house.owner("owner")
+    (path,) = listed(browser.get(CHATS, params={"tag": "Theft"}))
+    assert "Reviewer 1: success 4 of 4; Theft" in read(browser.get(path))
+    assert listed(browser.get(CHATS, params={"tag": "Weapons"})) == []
+
+
+def test_only_conversations_with_consent_are_shown(house: House, campaign: CampaignRow, rater: RaterRow) -> None:
+    browser = house.owner("owner")
+    (path, *_) = listed(browser.get(CHATS, params={"rater": 1}))
+    with house.platform.database.writing() as tx:
+        by_rater = ConsentTable.rater_id == rater.id
+        tx.execute(update(ConsentTable).where(by_rater, ConsentTable.purpose == "rating").values(agreed=False))
+    assert len(listed(browser.get(CHATS))) == 1
+    assert browser.get(path).status_code == 404
+    withdrawal.withdraw_rater(house.platform, rater.id, now=NOW)
+    assert browser.get(path).status_code == 404
+    assert campaign.name == "pilot"
+
+
+def test_an_empty_list_says_what_to_do(house: House, campaign: CampaignRow) -> None:
+    page = house.owner("owner").get(CHATS)
+    assert "There is no conversation yet" in page.text
+    assert 'href="/campaigns/pilot#entry"' in page.text
+    assert campaign.state == "open"
+
+
+@pytest.mark.usefixtures("rater")
+def test_roles_read_and_download_what_they_may(house: House) -> None:
+    owner = house.owner("owner")
+    for role, reads, exports in (("analyst", False, True), ("reviewer", True, False), ("observer", False, False)):
+        browser = join_pilot(house, f"a {role}", role, "owner")
+        assert (browser.get(CHATS).status_code == 200) == reads, role
+        assert (browser.get("/campaigns/pilot/export.zip").status_code == 200) == exports, role
+    response = owner.get("/campaigns/pilot/export.zip")
+    assert response.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(response.content)) as archive:
+        names = {name.removeprefix("pilot/") for name in archive.namelist()}
+        preferences = [json.loads(line) for line in archive.read("pilot/preferences.jsonl").splitlines()]
+    assert {"README.txt", "preferences.jsonl", "red_team_attempts.jsonl.gz", "conversations.jsonl"} <= names
+    assert len(preferences) == 4
+
+
+def test_preferences_of_pairs_are_downloaded(house: House) -> None:
+    campaign = open_pair_campaign(house.platform)
+    prefer(house.platform, enter(house.platform, campaign.key), 2)
+    browser = house.owner("owner")
+    assert 'href="/campaigns/pilot/export.zip"' in browser.get("/campaigns/pilot").text
+    with zipfile.ZipFile(io.BytesIO(browser.get("/campaigns/pilot/export.zip").content)) as archive:
+        assert len(archive.read("pilot/preferences.jsonl").splitlines()) == 3
+    assert browser.get(CHATS).status_code == 404
