@@ -157,9 +157,18 @@ def multipart(parts: list[tuple[str, str, bytes]]) -> tuple[dict[str, str], byte
 
 
 def attack(
-    door: Door, path: str, form_token: str, headers: dict[str, str], *, api_size: int = 8 * MIB
+    door: Door,
+    path: str,
+    form_token: str,
+    headers: dict[str, str],
+    *,
+    api_size: int = 8 * MIB,
+    parser_size: int = 8 * MIB,
 ) -> Iterator[HostileRequest]:
-    """Hostile requests for every field of a door; `path` has valid values."""
+    """Hostile requests for every field of a door; `path` has valid values.
+
+    The API has one parser of JSON: `parser_size` is the size of bodies that only this parser meets.
+    """
 
     def request(
         name: str, path: str = path, body: bytes = b"", *, is_refused: bool = False, **more: str
@@ -168,6 +177,7 @@ def attack(
 
     yield from _attack_address(door, path, headers, request)
     if door.method in ("POST", "PUT"):
+        yield from _attack_json(door, min(parser_size, api_size) if door.is_api else MIB, request)
         yield from _attack_body(door, form_token, (api_size if door.is_api else MIB) - 10, request)
 
 
@@ -190,11 +200,14 @@ def _attack_address(door: Door, path: str, headers: dict[str, str], request: Any
     yield request("many cookies", cookie=cookies + "; a=1" * 1_300)
 
 
+def _attack_json(door: Door, size: int, request: Any) -> Iterator[HostileRequest]:
+    if door.is_api or door.reads_bytes:
+        for name, body in json_bombs(size - 10).items():
+            yield request(name, body=body, is_refused=True, **{"content-type": "application/json"})
+
+
 def _attack_body(door: Door, form_token: str, size: int, request: Any) -> Iterator[HostileRequest]:
     is_upload = not door.is_api and door.route.path.startswith(("/campaigns", "/curation"))
-    is_json = door.is_api or door.reads_bytes
-    for name, body in json_bombs(size).items() if is_json else ():
-        yield request(name, body=body, is_refused=True, **{"content-type": "application/json"})
     for model in door.json_models():
         for name, body in body_bombs(model, size).items():
             yield request(name, body=body[:size], is_refused=True, **{"content-type": "application/json"})

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import httpx
 import pytest
 from tests.support.campaigns import AGREED, NOW, definition, items
-from tests.support.doors import MIB, Door, HostileRequest, attack, large_items, list_doors
+from tests.support.doors import MIB, Door, HostileRequest, attack, json_bombs, large_items, list_doors
 from tests.support.live_site import TRUST, Live, serving
 from tests.support.loop_clock import LoopClock
 
+from dissensus.web.api.auth import TokenRoute
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import api_tokens, staff
@@ -26,6 +27,7 @@ SHORT = (
     "POST /api/v1/campaigns/{name}/items",
 )
 SHORT_KINDS = re.compile("deep JSON$|many keys$|faults in|many fields|quoted field|many parts|dotted key|long cookie")
+JSON_BOMBS = re.compile("JSON")
 UNLIMITED = dict.fromkeys(
     ("saves_per_rater", "notices_per_rater", "notices_per_address", "entries_per_link", "entries_per_address"), 0
 )
@@ -134,7 +136,13 @@ def test_hostile_input_is_refused_and_nobody_waits(database_url: str) -> None:
 @pytest.mark.slow
 def test_hostile_input_at_every_door_is_refused_and_nobody_waits(database_url: str) -> None:
     with castle(database_url) as site:
-        n, faults = storm(site, site.doors())
+        doors = site.doors()
+        posts = [door for door in doors if door.is_api and door.method != "GET"]
+        assert {door.route.get_route_handler.__func__ for door in posts} == {TokenRoute.get_route_handler}
+        n, faults = storm(site, doors, parser_size=MIB // 2)
+        n_whole, more_faults = storm(site, posts[:1], JSON_BOMBS)
+        faults += more_faults
+    assert n_whole == len(json_bombs(MIB))
     assert not faults, "\n".join(faults)
     assert n > 1_000
 
