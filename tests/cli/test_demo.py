@@ -27,34 +27,59 @@ def port() -> str:
 
 
 @pytest.mark.slow
-def test_ratings_of_simulated_raters_are_reported(run: RunCommand, tmp_path: Path, port: str) -> None:
-    done = run("demo", "--once", "--port", port, *SMALL)
+def test_every_stage_writes_what_it_says(run: RunCommand, tmp_path: Path, port: str) -> None:
+    done = run("demo", "--once", "--port", port)
     assert done.returncode == 0, done.stderr
-    assert "3 simulated raters judge 4 simulated conversations over HTTP" in done.stdout
     folder = tmp_path / "dissensus-demo"
+    check_ratings(done.stdout, folder)
+    check_conversations(done.stdout, folder / "conversations")
+    audit_result = json.loads(run("audit", "demo", "--json", database_url=database_url(folder)).stdout)
+    assert audit_result["holds"] is True
+    assert audit_result["erased"] > 0
+    is_promoted = check_versions(done.stdout)
+    # Without a current version, nothing ranks the responses of an online conversation, and its pair is a base one.
+    online = {"online" if any(is_promoted[:n_trained]) else "base" for n_trained in (2, 3)}
+    for name, tranches in (("base", {"base"}), ("rejection-sampled", {"rejection-sampled"}), ("online", online)):
+        exported = run("export", f"demo-{name}", "-o", tmp_path / name, database_url=database_url(folder))
+        assert exported.returncode == 0, exported.stderr
+        check_tranches(tmp_path / name, name, tranches)
+
+
+def database_url(folder: Path) -> str:
+    return f"sqlite:///{folder / 'dissensus-demo.db'}"
+
+
+def check_ratings(output: str, folder: Path) -> None:
+    assert "24 simulated raters judge 24 simulated conversations over HTTP" in output
+    assert "One of them withdraws: 24 ratings are erased." in output
+    assert "6 experts label them independently" in output
+    assert re.search(r"Raters who are flagged: [1-9]\. The owner excludes [1-9]", output)
+    assert re.search(r"The audit log is intact: [\d,]+ events in one chain, \d+ of them erased since\.", output)
     ratings = pl.read_csv(folder / "ratings.csv", infer_schema_length=None)
-    # One of the three withdrew.
-    assert "One of them withdraws: 4 ratings are erased." in done.stdout
-    assert ratings.height == 8
-    assert ratings["rater_id"].n_unique() == 2
+    assert ratings.height == 23 * 24
+    assert ratings["rater_id"].n_unique() == 23
     assert ratings["answer_time_ms"].min() > 0  # type: ignore[operator]
-    assert "4 items" in (folder / "report.html").read_text("utf-8")
+    assert set(ratings["safety_gold"]) == {"No", "Yes"}
+    assert ratings["safety_gold_reason"].null_count() == 0
+    assert set(ratings["rater_flagged"]) == {True, False}
+    assert "24 items" in (folder / "report.html").read_text("utf-8")
     assert "internal" in (folder / "ratings.csv.README.txt").read_text("utf-8")
-    assert re.search(r"conversations has \d+ pairs and 8 red-team attempts", done.stdout)
-    assert len(read_attempts(folder / "conversations" / "red_team_attempts.jsonl.gz").attempts) == 8
-    for path in (folder / "conversations" / "pairs").rglob("*.jsonl.gz"):
+
+
+def check_conversations(output: str, folder: Path) -> None:
+    assert re.search(r"conversations has \d+ pairs and 8 red-team attempts", output)
+    assert len(read_attempts(folder / "red_team_attempts.jsonl.gz").attempts) == 8
+    for path in (folder / "pairs").rglob("*.jsonl.gz"):
         for pair in read_pairs(path).pairs:
             helpful = "helpful" in str(path)
             assert any(word in pair.chosen for word in REFUSALS) is not helpful
 
 
-@pytest.mark.slow
-def test_a_registered_model_learns_and_ranks(run: RunCommand, tmp_path: Path, port: str) -> None:
-    done = run("demo", "--once", "--port", port, "--items", "2")
-    assert done.returncode == 0, done.stderr
+def check_versions(output: str) -> list[bool]:
+    """Check the versions of the model, and return which of them were promoted."""
     share = r"(0\.\d\d) \[(0\.\d\d), (\d\.\d\d)\]"
     row = rf"^(base|rejection-sampled|online) +(\d) +(promoted|kept back) +{share} +{share}$"
-    rows = re.findall(row, done.stdout, re.MULTILINE)
+    rows = re.findall(row, output, re.MULTILINE)
     assert [cells[:2] for cells in rows] == [
         ("base", "1"),
         ("rejection-sampled", "2"),
@@ -65,42 +90,23 @@ def test_a_registered_model_learns_and_ranks(run: RunCommand, tmp_path: Path, po
     # The simulated people differ with every run, so only intervals are checked.
     assert float(last[4]) > 0.7
     assert float(last[7]) > 0.8
-    folder = tmp_path / "dissensus-demo"
-    database = f"sqlite:///{folder / 'dissensus-demo.db'}"
-    is_promoted = [action == "promoted" for _, _, action, *_ in rows]
-    # Without a current version, nothing ranks the responses of an online conversation, and its pair is a base one.
-    online = {"online" if any(is_promoted[:n_trained]) else "base" for n_trained in (2, 3)}
-    for name, expected in (("base", {"base"}), ("rejection-sampled", {"rejection-sampled"}), ("online", online)):
-        exported = run("export", f"demo-{name}", "-o", tmp_path / name, database_url=database)
-        assert exported.returncode == 0, exported.stderr
-        tranches = {path.parent.name for path in (tmp_path / name / "pairs").rglob("*.jsonl.gz")}
-        assert tranches == {f"helpful-{tranche}" for tranche in expected}
-        preferences = [json.loads(line) for line in (tmp_path / name / "preferences.jsonl").read_text().splitlines()]
-        rankers = {version for one in preferences for version in one["ranked_by"]}
-        allowed: dict[str, set[str | None]] = {
-            "base": {None},
-            "rejection-sampled": {"demo/1"},
-            "online": {"demo/1", "demo/2", "demo/3"} | ({None} if "base" in online else set()),
-        }
-        assert rankers
-        assert rankers <= allowed[name]
+    return [action == "promoted" for _, _, action, *_ in rows]
 
 
-@pytest.mark.slow
-def test_gold_flags_and_audit_log(run: RunCommand, tmp_path: Path, port: str) -> None:
-    done = run("demo", "--once", "--port", port)
-    assert done.returncode == 0, done.stderr
-    assert "6 experts label them independently" in done.stdout
-    assert re.search(r"Raters who are flagged: [1-9]\. The owner excludes [1-9]", done.stdout)
-    assert re.search(r"The audit log is intact: [\d,]+ events in one chain, \d+ of them erased since\.", done.stdout)
-    ratings = pl.read_csv(tmp_path / "dissensus-demo" / "ratings.csv", infer_schema_length=None)
-    assert set(ratings["safety_gold"]) == {"No", "Yes"}
-    assert ratings["safety_gold_reason"].null_count() == 0
-    assert set(ratings["rater_flagged"]) == {True, False}
-    database = f"sqlite:///{tmp_path}/dissensus-demo/dissensus-demo.db"
-    audit_result = json.loads(run("audit", "demo", "--json", database_url=database).stdout)
-    assert audit_result["holds"] is True
-    assert audit_result["erased"] > 0
+def check_tranches(folder: Path, name: str, tranches: set[str]) -> None:
+    """Check the pairs of an export, and the versions that ranked responses."""
+    assert {path.parent.name for path in (folder / "pairs").rglob("*.jsonl.gz")} == {
+        f"helpful-{tranche}" for tranche in tranches
+    }
+    preferences = [json.loads(line) for line in (folder / "preferences.jsonl").read_text().splitlines()]
+    rankers = {version for one in preferences for version in one["ranked_by"]}
+    allowed: dict[str, set[str | None]] = {
+        "base": {None},
+        "rejection-sampled": {"demo/1"},
+        "online": {"demo/1", "demo/2", "demo/3"} | ({None} if "base" in tranches else set()),
+    }
+    assert rankers
+    assert rankers <= allowed[name]
 
 
 @pytest.mark.slow
