@@ -77,4 +77,4 @@ def test_schemathesis_finds_no_failures(
     assert done.exit_code == 0, done.output
     n_cases = re.search(r"(\d+) generated, \1 passed", done.output)
     assert n_cases is not None, done.output
-    assert int(n_cases[1]) > 50 * examples
+    assert int(n_cases[1]) > 40 * examples
