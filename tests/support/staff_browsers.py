@@ -3,6 +3,7 @@
 import re
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 from tests.support.campaigns import NOW, definition, items
@@ -63,7 +64,7 @@ def token_of(page: httpx.Response) -> str:
     return match[1]
 
 
-def send(browser: httpx.Client, path: str, **data: str) -> httpx.Response:
+def send(browser: httpx.Client, path: str, **data: Any) -> httpx.Response:
     """Send a form as the page of the site does."""
     return browser.post(path, data={"form_token": token_of(browser.get("/campaigns")), **data})
 

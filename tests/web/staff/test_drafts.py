@@ -75,10 +75,9 @@ def test_an_uploaded_item_file_is_kept_between_pages(house: House) -> None:
     row = {"item_id": "new", "context": "USER: Hi\n", "response": "Answer\r\n<b>é\u202e", "harm_type": "x"}
     files = {"items_file": ("items.jsonl", json.dumps(row).encode())}
     understood = browser.post("/campaigns/pilot/items", data={"form_token": token, "do": "check"}, files=files)
-    (carried,) = re.findall(r'<textarea name="items" hidden[^>]*>\n(.*?)</textarea>', understood.text, re.S)
-    changed = send(browser, "/campaigns/pilot/items", items=unescape(carried), action="change")
-    assert "1 items are kept from the last step" in changed.text
-    assert send(browser, "/campaigns/pilot/items", items=unescape(carried), action="add").status_code == 303
+    (carried,) = re.findall(r'<textarea name="table" hidden[^>]*>\n(.*?)</textarea>', understood.text, re.S)
+    fields = {"table": unescape(carried), "role": ["id", "context", "response", "harm_type"]}
+    assert send(browser, "/campaigns/pilot/items", **fields, action="add").status_code == 303
     with house.platform.database.reading() as tx:
         from dissensus.store import campaigns as store
         from dissensus.store import items as items_store

@@ -8,6 +8,7 @@ import typer
 
 from dissensus.campaign.opening import FIXED_PARTS, format_finding
 from dissensus.cli import result_writer
+from dissensus.cli.options import RenameOption
 from dissensus.cli.platform import campaign_items
 from dissensus.cli.platform.options import (
     CellOption,
@@ -17,8 +18,10 @@ from dissensus.cli.platform.options import (
     open_site_platform,
     utc_now,
 )
+from dissensus.cli.ratings_options import split_renames
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption, Row
 from dissensus.errors import InvalidInput
+from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.schema.campaign.definition import Campaign, CampaignState, write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
@@ -54,6 +57,7 @@ def new(
             help="Items: csv, jsonl, json, parquet, or pasted text as txt. None for campaigns with chats.",
         ),
     ] = None,
+    rename: RenameOption = None,
     name: OtherNameOption = None,
     owner: Annotated[
         str | None, typer.Option(metavar="NAME", help="Owner of the campaign. Default: the only owner.")
@@ -71,7 +75,9 @@ def new(
     campaign = _definition(file, name)
     if campaign.chat is not None and items is not None:
         raise InvalidInput(f"In {campaign.name} raters talk with chatbots and rate no items. Leave --items out.")
-    contents, notes = ((), ()) if items is None else reader_for(campaign)(items)
+    contents, notes = (
+        ((), ()) if items is None else read_renamed_items(items, reader_for(campaign), split_renames(rename))
+    )
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
     with open_site_platform(load_settings(settings)) as platform:

@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
-from dissensus.cli.options import SeedOption
+from dissensus.cli.options import RenameOption, SeedOption
 from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
+from dissensus.cli.ratings_options import split_renames
+from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.workflows.campaign import campaigns, overview, rehearsal
@@ -19,16 +21,18 @@ def add_items(
         list[Path],
         typer.Argument(metavar="FILE…", help="Conversations: csv, jsonl, json, parquet, or pasted text as txt."),
     ],
+    rename: RenameOption = None,
     settings: SettingsOption = None,
 ) -> None:
     """Append items to a draft: those of all files, or none.
 
-    Example: dissensus campaign add-items pilot more.csv pasted.txt
+    Example: dissensus campaign add-items pilot more.csv --rename prompt=context --rename answer=response
     """
+    renames = split_renames(rename)
     with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
         reader = reader_for(campaigns.load_draft_definition(platform, name, staff_id=staff_id))
-        reads = [(file, reader(file)) for file in files]
+        reads = [(file, read_renamed_items(file, reader, renames)) for file in files]
         items = [item for _, read in reads for item in read.items]
         n = campaigns.add_items(platform, name, items, staff_id=staff_id, now=utc_now())
     for file, read in reads:

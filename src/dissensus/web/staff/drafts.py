@@ -1,13 +1,18 @@
 """Draft pages: items and dry runs of a campaign before it opens."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
+from starlette.datastructures import FormData
 
 from dissensus.errors import DissensusError, InvalidInput
+from dissensus.files.item_import import ColumnRole
+from dissensus.files.pairs.items import reader_for
 from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.records.item import Item
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.forms import MAX_SEED, parse_whole_number
 from dissensus.web.core.responses import page
@@ -15,6 +20,13 @@ from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.campaign_form import NO_ITEMS, CampaignProposal, read_items
 from dissensus.web.staff.campaigns import MAX_REHEARSAL_RATERS, redirect_to_campaign
+from dissensus.web.staff.item_import import (
+    MAX_LISTED,
+    ROLE_LABELS,
+    ItemTableProposal,
+    holds_table,
+    read_item_table,
+)
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 
@@ -47,6 +59,20 @@ class ItemsPreviewPage(StaffPage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ItemTablePage(StaffPage):
+    """Columns of a table of items, what would be added, and what is refused."""
+
+    template: ClassVar[str] = "staff/drafts-items-table.html"
+    role_labels: ClassVar[Mapping[ColumnRole, str]] = ROLE_LABELS
+    max_listed: ClassVar[int] = MAX_LISTED
+
+    name: str
+    proposal: ItemTableProposal
+    campaign: Campaign
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveItemsPage(StaffPage):
     """Confirmation before all items of a draft are removed."""
 
@@ -74,6 +100,8 @@ def add_items(
 ) -> Response:
     """Preview the items, add them, or return to the form."""
     campaign = campaigns.load_draft_definition(site.platform, name, staff_id=caller.staff.id)
+    if holds_table(form) and form.get("action") != "change":
+        return _import_table(site, caller, name, campaign, form)
     proposal, action = read_items(form, campaign), form.get("action")
     if action == "change":
         return _add_items_page(site, caller, name, proposal)
@@ -87,6 +115,32 @@ def add_items(
     except DissensusError as error:
         return _add_items_page(site, caller, name, proposal, str(error))
     return redirect_to_campaign(name)
+
+
+def _import_table(site: Site, caller: StaffRequest, name: str, campaign: Campaign, form: FormData) -> Response:
+    """Preview the items of a table, return its refused rows as a file, or add its new items."""
+
+    def compare(items: tuple[Item, ...]) -> campaigns.ItemComparison:
+        return campaigns.compare_items(site.platform, name, items, staff_id=caller.staff.id)
+
+    try:
+        proposal = read_item_table(form, reader_for(campaign), compare)
+    except DissensusError as error:
+        return _add_items_page(site, caller, name, CampaignProposal(), f"The items: {error}")
+    if form.get("action") == "refused":
+        file = f"{name}-refused-rows.csv"
+        return site.downloads.respond(caller.staff.id, [proposal.refused_csv], media_type="text/csv", name=file)
+    faults = () if proposal.fault is None else (proposal.fault,)
+    if form.get("action") == "add" and not faults:
+        try:
+            if not proposal.items:
+                raise InvalidInput("There is no new item to add.")
+            campaigns.add_items(site.platform, name, proposal.items, staff_id=caller.staff.id, now=site.clock())
+            return redirect_to_campaign(name)
+        except DissensusError as error:
+            faults = (str(error),)
+    context = caller.page(ItemTablePage, name=name, proposal=proposal, campaign=campaign, faults=faults)
+    return page(site, context, 422 if faults else 200)
 
 
 def _add_items_page(site: Site, caller: StaffRequest, name: str, proposal: CampaignProposal, *faults: str) -> Response:

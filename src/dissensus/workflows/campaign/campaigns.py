@@ -1,6 +1,7 @@
 """Create, change, clone, open and close campaigns."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -72,6 +73,27 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
         digest = items_store.digest_items(tx, campaign_row.id)
         log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, added=len(items), items_digest=digest)
         return items_store.count_items(tx, campaign_row.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemComparison:
+    """Items to be added, beside those that a campaign has already."""
+
+    new: tuple[Item, ...]
+    equal: tuple[Item, ...]
+    differing: tuple[Item, ...]  # Another item has the id
+
+
+def compare_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id: str) -> ItemComparison:
+    """Compare items with those that a campaign has already."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        existing = items_store.find_items(tx, campaign_row.id, [item.item_id for item in items])
+    return ItemComparison(
+        new=tuple(item for item in items if item.item_id not in existing),
+        equal=tuple(item for item in items if existing.get(item.item_id) == item),
+        differing=tuple(item for item in items if existing.get(item.item_id, item) != item),
+    )
 
 
 def _check_items(campaign: Campaign, items: Sequence[Item]) -> None:
