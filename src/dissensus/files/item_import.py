@@ -196,25 +196,12 @@ def assign_roles(table: pl.DataFrame, roles: Sequence[ColumnRole]) -> pl.DataFra
 
 
 def import_items(table: pl.DataFrame, reader: Callable[[Any], Items]) -> ItemImport:
-    """Read the rows of a table that are items, and say why the others are refused.
-
-    Parameters
-    ----------
-    table
-        Table with the columns that readers know.
-    reader
-        Reader of all rows, or none: `dissensus.read_items`, or that of pairs.
-
-    Raises
-    ------
-    NotFound
-        No column holds conversations.
-    """
+    """Read the rows of a table that are items by a reader that takes all rows or none; say why others are refused."""
     search = _RowSearch(table, reader)
     search.run()
     refused = tuple(search.refused[row] for row in sorted(search.refused))
-    kept = table.filter(~pl.Series(range(table.height)).is_in(list(search.refused)))
-    items = Items(()) if kept.is_empty() or search.is_full else reader(kept)
+    readable = table.filter(~pl.Series(range(table.height)).is_in(list(search.refused)))
+    items = Items(()) if readable.is_empty() or search.is_full else reader(readable)
     return ItemImport(items=items, refused=refused, is_complete=not search.is_full)
 
 

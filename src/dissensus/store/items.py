@@ -99,13 +99,13 @@ def count_items(tx: Connection, campaign_id: str) -> int:
 
 def find_items(tx: Connection, campaign_id: str, names: Sequence[str]) -> dict[str, Item]:
     """Return the items of a campaign with some names, by name."""
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     for start in range(0, len(names), MAX_IDS_PER_STATEMENT):
         query = select(ItemTable.name, ItemTable.content).where(
             ItemTable.campaign_id == campaign_id, ItemTable.name.in_(names[start : start + MAX_IDS_PER_STATEMENT])
         )
-        found |= {name: to_item(name, content) for name, content in tx.execute(query)}
-    return found
+        items |= {name: to_item(name, content) for name, content in tx.execute(query)}
+    return items
 
 
 def iterate_items(tx: Connection, campaign_id: str, *, start: int = 0, most: int | None = None) -> Iterator[Item]:
