@@ -105,7 +105,7 @@ FEATURES: Final = (
     ),
     *("rater", "rating", "recruit", "rehearsal", "registry", "retraining", "screening", "scor", "seat"),
     *("passkey", "second_factor", "security_log", "sign_in", "staff", "submission", "task", "webhook"),
-    "withdrawal",
+    *("withdrawal", "working_cop"),
 )
 TECHNICAL_MODULES: Final = frozenset(
     {

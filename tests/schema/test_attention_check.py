@@ -21,7 +21,8 @@ from dissensus.schema.campaign.attention_check import (
     judge_checks,
 )
 from dissensus.schema.campaign.attention_check_parser import parse_checks
-from dissensus.schema.definition_table import DefinitionErrors, make_table
+from dissensus.schema.definition_errors import DefinitionErrors
+from dissensus.schema.definition_table import make_table
 from dissensus.schema.questionnaire.mapping import to_mapping
 
 CHOOSE: dict[str, Any] = {
@@ -62,7 +63,7 @@ def parse(
     """Parse checks of a campaign; return them and the errors."""
     notes = DefinitionErrors(languages=languages)
     parsed_checks = parse_checks(make_table({"checks": list(checks)}, notes), max_items)
-    return parsed_checks, notes.list_messages()
+    return parsed_checks, [fault.text for fault in notes.list_faults()]
 
 
 def parse_valid(*checks: object, languages: tuple[str, ...] = ("en",)) -> tuple[AttentionCheck, ...]:
@@ -82,7 +83,7 @@ ALL = parse_valid(english(CHOOSE), english(CHOOSE, name="choose_again", after=20
 def test_a_campaign_may_have_none() -> None:
     notes = DefinitionErrors(languages=("en",))
     assert parse_checks(make_table({}, notes)) == ()
-    assert not notes.list_messages()
+    assert not notes.list_faults()
 
 
 def test_checks_survive_serialisation() -> None:

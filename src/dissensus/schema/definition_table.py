@@ -8,13 +8,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from dissensus.errors import InvalidInput
+from dissensus.schema.definition_errors import (
+    DefinitionErrors,
+    DefinitionFault,
+    InvalidDefinition,
+    InvalidToml,
+    Path,
+    format_path,
+)
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.questionnaire.faults import MAX_LISTED, describe_type, find_control_character
 from dissensus.schema.questionnaire.question import MAX_ANSWER_LENGTH, MAX_WORDING_LENGTH, Wording, empty_wording
-
-BARE_KEY: Final = re.compile(r"[\w\[\]-]+")
-"""Keys that messages show without quotes."""
 
 SLUG: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
 """Names that are part of a URL."""
@@ -41,40 +45,12 @@ _LONG_KEY: Final = re.compile(
     rf"(?:^|[\[{{,])[ \t]*({_DOTTED}{{{MAX_KEY_PARTS},30}})[ \t]*[=\]]|(?<![\w-])({_DOTTED}{{30}})"
 )
 
-MAX_MISSING_WORDINGS: Final = 40
-"""Missing wordings listed for each language."""
+_LINE: Final = re.compile(r"at line (\d+)")
+"""Place in the message of the TOML parser."""
+_NUMBERED: Final = re.compile(r"(.+)\[(\d+)\]")
+"""Key of a wording in a list."""
 
 Choice = TypeVar("Choice", bound=str)
-
-
-@dataclass(slots=True)
-class DefinitionErrors:
-    """Errors collected while a definition is parsed, and the wordings that are missing in each language."""
-
-    languages: tuple[str, ...] = ()
-    messages: list[str] = field(default_factory=list)
-    missing: dict[str, list[str]] = field(default_factory=dict)
-    n_missing: Counter[str] = field(default_factory=Counter)
-    without_language: list[str] = field(default_factory=list)
-    """Paths of wordings in a file that names no languages."""
-
-    def add_missing_wording(self, language: str, path: str) -> None:
-        """Record a wording that is missing in a language."""
-        self.n_missing[language] += 1
-        if self.n_missing[language] <= MAX_MISSING_WORDINGS:
-            self.missing.setdefault(language, []).append(path)
-
-    def list_messages(self) -> list[str]:
-        """Return all errors, with one for each language that lacks wordings."""
-        return self.messages + [self._describe_missing(language) for language in self.missing]
-
-    def _describe_missing(self, language: str) -> str:
-        count, paths = self.n_missing[language], self.missing[language]
-        suffix = f" and {count - len(paths):,} more" if count > len(paths) else ""
-        return (
-            f"languages: {language} lacks {count:,} wording{'s' * (count > 1)}: {', '.join(paths)}{suffix}. "
-            f"Write all, or take {format_value(language)} out of languages."
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,33 +59,35 @@ class DefinitionTable:
 
     data: Mapping[str, object]
     notes: DefinitionErrors  # shared by all tables of the file
-    path: str = ""  # path in the file, empty for the file itself
+    keys: Path = ()  # path in the file, empty for the file itself
     question: str = ""  # name of the question that it describes
     invalid_keys: set[str] = field(default_factory=set)  # keys with unusable values
 
-    def path_of(self, key: str) -> str:
-        """Return the path of a key in the file."""
-        key = key if BARE_KEY.fullmatch(key) else format_value(key)
-        return f"{self.path}.{key}" if self.path else key
+    def path_of(self, key: str) -> Path:
+        """Return the path of a key in the file, or of the table itself."""
+        return (*self.keys, key) if key else self.keys
 
-    def add_error(self, key: str, message: str) -> None:
-        """Record that the value of a key is invalid."""
+    def add_error(self, key: str, message: str, cause: Exception | None = None) -> None:
+        """Record that the value of a key is invalid; the faults of an invalid definition are parts of it."""
         self.invalid_keys.add(key)
-        self.notes.messages.append(f"{self.describe(key)}: {message}")
+        parts = cause.faults if isinstance(cause, InvalidDefinition) else ()
+        text = f"{self.describe(key)}: {message}"
+        self.notes.faults.append(DefinitionFault(_split_number(self.path_of(key)), message, text, parts))
 
     def describe(self, key: str) -> str:
         """Return the path of a key, or of the table itself, with the name of the question."""
-        path = self.path_of(key) if key else self.path or "The file"
+        path = format_path(self.path_of(key)) or "The file"
         return f"{path} ({self.question})" if self.question else path
 
     def suggest(self, value: object, allowed: Sequence[str]) -> str:
         """Suggest the nearest allowed text; the search is slow, so only for errors that will be listed."""
-        if not isinstance(value, str) or len(self.notes.messages) >= MAX_LISTED:
+        if not isinstance(value, str) or len(self.notes.faults) >= MAX_LISTED:
             return ""
         return suggest(value, allowed)
 
     def check_keys(self, allowed: Sequence[str]) -> None:
         """Record unknown keys."""
+        self.notes.keys[self.keys] = tuple(allowed)
         unknown = [key for key in self.data if key not in allowed]
         for key in unknown[:MAX_LISTED]:
             hint = self.suggest(key, allowed)
@@ -181,7 +159,7 @@ class DefinitionTable:
         if value is None:
             return None
         if isinstance(value, Mapping) and len(value) <= most:
-            return make_table(value, self.notes, path=self.path_of(key), question=self.question)
+            return make_table(value, self.notes, keys=self.path_of(key), question=self.question)
         if isinstance(value, Mapping):
             self.add_error(key, f"It has {len(value):,} keys, and at most {most:,} are possible. Remove some.")
         else:
@@ -192,7 +170,9 @@ class DefinitionTable:
         """Return a list of tables; their paths count from 1."""
         value = self.data.get(key, ())
         if not isinstance(value, (list, tuple)):
-            self.add_error(key, f"It is {describe_type(value)}. Write one table [[{self.path_of(key)}]] for each.")
+            self.add_error(
+                key, f"It is {describe_type(value)}. Write one table [[{format_path(self.path_of(key))}]] for each."
+            )
             return ()
         if len(value) > most:
             self.add_error(
@@ -200,12 +180,14 @@ class DefinitionTable:
             )
             return ()
         tables = []
-        for number, data in enumerate(value, 1):
-            path = f"{self.path_of(key)}[{number}]"
+        for number, data in enumerate(value):
+            keys = (*self.path_of(key), number)
             if isinstance(data, Mapping):
-                tables.append(make_table(data, self.notes, path=path, question=_name(data)))
+                tables.append(make_table(data, self.notes, keys=keys, question=_name(data)))
             else:
-                self.notes.messages.append(f"{path}: It is {describe_type(data)}. Write a table.")
+                DefinitionTable(data={}, notes=self.notes, keys=keys).add_error(
+                    "", f"It is {describe_type(data)}. Write a table."
+                )
         return tuple(tables)
 
     def get_wording(self, key: str, *, first: bool = True) -> Wording:
@@ -222,7 +204,7 @@ class DefinitionTable:
             return empty_wording()
         for language in self.notes.languages[not first :]:
             if language not in texts:
-                self.notes.add_missing_wording(language, self.describe(key))
+                self.notes.add_missing_wording(language, _split_number(self.path_of(key)), self.describe(key))
         return MappingProxyType(self._check_wording(key, texts))
 
     def _check_wording(self, key: str, texts: Mapping[Any, object]) -> dict[str, str]:
@@ -247,40 +229,44 @@ class DefinitionTable:
 def read_toml(text: str, subject: str, max_length: int) -> dict[str, Any]:
     """Parse a TOML text of limited length, depth and number of keys; messages begin with the subject."""
     if len(text) > max_length:
-        raise InvalidInput(f"{subject} has {len(text):,} characters, and {max_length:,} are allowed. Shorten it.")
+        raise InvalidToml(f"{subject} has {len(text):,} characters, and {max_length:,} are allowed. Shorten it.")
     n_containers = sum(map(text.count, "=[{"))
     if n_containers > MAX_CONTAINERS:
-        raise InvalidInput(
+        raise InvalidToml(
             f"{subject} has {n_containers:,} of the characters '=', '[' and '{{', and {MAX_CONTAINERS:,} are allowed. "
             "Shorten it."
         )
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > MAX_LINE_LENGTH:
-            raise InvalidInput(
+            raise InvalidToml(
                 f"{subject} has {len(line):,} characters in line {number}, and {MAX_LINE_LENGTH:,} are allowed. "
-                "Break the line."
+                "Break the line.",
+                number,
             )
         long_key = _LONG_KEY.search(line)
         if long_key is not None:
             key = format_value(long_key[1] or long_key[2])
-            raise InvalidInput(
-                f"{subject} has a key of more than {MAX_KEY_PARTS} parts in line {number}: {key}. Shorten it."
+            raise InvalidToml(
+                f"{subject} has a key of more than {MAX_KEY_PARTS} parts in line {number}: {key}. Shorten it.",
+                number,
             )
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         reason = "it nests too deep" if isinstance(error, RecursionError) else error
-        raise InvalidInput(f"{subject} is not TOML: {reason}. See https://toml.io.") from None
+        place = _LINE.search(str(error))
+        message = f"{subject} is not TOML: {reason}. See https://toml.io."
+        raise InvalidToml(message, int(place[1]) if place else None) from None
 
 
 def make_table(
-    data: Mapping[Any, object], notes: DefinitionErrors, *, path: str = "", question: str = ""
+    data: Mapping[Any, object], notes: DefinitionErrors, *, keys: Path = (), question: str = ""
 ) -> DefinitionTable:
     """Make a table; keys that are not text are recorded as errors."""
     table = DefinitionTable(
         data={key: value for key, value in data.items() if isinstance(key, str)},
         notes=notes,
-        path=path,
+        keys=keys,
         question=question,
     )
     for key in data:
@@ -316,6 +302,12 @@ def _find_wording_error(value: object) -> str | None:
 def _normalise_newlines(text: str) -> str:
     """Replace CRLF by LF."""
     return text.replace("\r\n", "\n")
+
+
+def _split_number(path: Path) -> Path:
+    """Return a path with the number of a wording in a list as a part of its own."""
+    numbered = _NUMBERED.fullmatch(str(path[-1])) if path else None
+    return path if numbered is None else (*path[:-1], numbered[1], int(numbered[2]) - 1)
 
 
 def _name(data: Mapping[str, object]) -> str:

@@ -1,10 +1,10 @@
-"""Campaigns and their definitions."""
+"""Campaigns, their definitions, and working copies of these."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, ForeignKey, Select, bindparam, insert, select, update
+from sqlalchemy import Connection, ForeignKey, Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -156,3 +156,88 @@ def list_member_campaigns_after(
         CampaignTable.id.in_(joined), CampaignTable.id.not_in(ended), CampaignTable.id > after
     )
     return tuple(CampaignRow(**row._mapping) for row in tx.execute(query.order_by(CampaignTable.id).limit(most)))
+
+
+class WorkingCopyTable(Base):
+    """A definition as TOML, with or without faults, of a new campaign or of an existing one."""
+
+    __tablename__ = "working_copy"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True, doc="Who began it.")
+    campaign_id: Mapped[str | None] = mapped_column(
+        ForeignKey("campaign.id"), unique=True, doc="Campaign that it changes; null for a new one."
+    )
+    text: Mapped[str]
+    revision: Mapped[int] = mapped_column(doc="Number of saves, so that none overwrites another unseen.")
+    changed_at: Mapped[datetime]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingCopyRow:
+    """A working copy."""
+
+    id: str
+    staff_id: str
+    campaign_id: str | None
+    text: str
+    revision: int
+    changed_at: datetime
+
+
+WORKING_COPY_COLUMNS = [getattr(WorkingCopyTable, name) for name in WorkingCopyRow.__dataclass_fields__]
+
+
+def add_working_copy(tx: Connection, text: str, *, staff_id: str, campaign_id: str | None, now: datetime) -> str:
+    """Insert a working copy, and return its id."""
+    copy_id = new_id(now)
+    row = {"id": copy_id, "staff_id": staff_id, "campaign_id": campaign_id, "text": text, "changed_at": now}
+    try:
+        tx.execute(insert(WorkingCopyTable).values(**row, revision=1))
+    except IntegrityError:
+        raise Conflict("The definition was changed elsewhere meanwhile. Load the page again.") from None
+    return copy_id
+
+
+def find_working_copy(tx: Connection, copy_id: str) -> WorkingCopyRow | None:
+    """Return the working copy of a new campaign, None if there is none."""
+    is_new = WorkingCopyTable.campaign_id.is_(None)
+    row = tx.execute(select(*WORKING_COPY_COLUMNS).where(WorkingCopyTable.id == copy_id, is_new)).one_or_none()
+    return None if row is None else WorkingCopyRow(**row._mapping)
+
+
+def find_campaign_copy(tx: Connection, campaign_id: str) -> WorkingCopyRow | None:
+    """Return the working copy of a campaign, None if there is none."""
+    row = tx.execute(select(*WORKING_COPY_COLUMNS).where(WorkingCopyTable.campaign_id == campaign_id)).one_or_none()
+    return None if row is None else WorkingCopyRow(**row._mapping)
+
+
+def list_working_copies(tx: Connection, staff_id: str) -> tuple[WorkingCopyRow, ...]:
+    """Return the working copies of new campaigns that a member of staff began, the latest first."""
+    mine = (WorkingCopyTable.staff_id == staff_id) & WorkingCopyTable.campaign_id.is_(None)
+    rows = tx.execute(select(*WORKING_COPY_COLUMNS).where(mine).order_by(WorkingCopyTable.id.desc()))
+    return tuple(WorkingCopyRow(**row._mapping) for row in rows)
+
+
+def count_working_copies(tx: Connection, staff_id: str) -> int:
+    """Return the number of working copies of new campaigns that a member of staff began."""
+    mine = (WorkingCopyTable.staff_id == staff_id) & WorkingCopyTable.campaign_id.is_(None)
+    return tx.scalar(select(func.count()).where(mine)) or 0
+
+
+def update_working_copy(tx: Connection, copy_id: str, text: str, *, revision: int, now: datetime) -> None:
+    """Replace the text of a working copy that still has a revision."""
+    same = (WorkingCopyTable.id == copy_id) & (WorkingCopyTable.revision == revision)
+    values = {"text": text, "revision": revision + 1, "changed_at": now}
+    if not tx.execute(update(WorkingCopyTable).where(same).values(**values)).rowcount:
+        raise Conflict("The definition was changed elsewhere since this page was loaded.")
+
+
+def delete_working_copy(tx: Connection, copy_id: str) -> None:
+    """Delete a working copy."""
+    tx.execute(delete(WorkingCopyTable).where(WorkingCopyTable.id == copy_id))
+
+
+def delete_campaign_copy(tx: Connection, campaign_id: str) -> None:
+    """Delete the working copy of a campaign."""
+    tx.execute(delete(WorkingCopyTable).where(WorkingCopyTable.campaign_id == campaign_id))

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from dissensus.schema.campaign.attention_check import KINDS, AttentionCheck
+from dissensus.schema.definition_errors import format_path
 from dissensus.schema.definition_table import DefinitionTable
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.checks import NAME, NUMBER
@@ -70,7 +71,8 @@ def _labels(table: DefinitionTable, scale: tuple[str, ...]) -> Mapping[str, Word
     for language in table.notes.languages[1:]:
         for answer in scale:
             if answer not in labels and not NUMBER.fullmatch(answer):
-                table.notes.add_missing_wording(language, f"{table.path_of('labels')}.{format_value(answer)}")
+                path = (*table.path_of("labels"), answer)
+                table.notes.add_missing_wording(language, path, f"{format_path(path[:-1])}.{format_value(answer)}")
     return MappingProxyType({answer: labels[answer] for answer in scale if labels.get(answer)})
 
 

@@ -23,17 +23,16 @@ from dissensus.schema.campaign.chatbot import (
     ScriptedResponses,
     Source,
 )
+from dissensus.schema.definition_errors import DefinitionErrors, InvalidDefinition
 from dissensus.schema.definition_table import (
     LINE_CHARACTERS,
     SLUG,
-    DefinitionErrors,
     DefinitionTable,
     make_table,
     read_toml,
 )
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.faults import (
-    combine_problems,
     describe_type,
     find_control_character,
     find_unstorable_character,
@@ -108,9 +107,9 @@ def parse_chatbot(data: Mapping[str, object] | str) -> Chatbot:
         raise InvalidInput(f"A chatbot is a table, and this is {describe_type(data)}. docs/chatbots.md shows one.")
     notes = DefinitionErrors()
     chatbot = parse_chatbot_table(make_table(data, notes))
-    faults = notes.list_messages()
+    faults = notes.list_faults()
     if faults or chatbot is None:
-        raise combine_problems("The chatbot", faults)
+        raise InvalidDefinition("The chatbot", faults)
     return chatbot
 
 
@@ -218,7 +217,7 @@ def _parse_source(table: DefinitionTable, kind: ChatbotKind, *, inner: bool) -> 
     if own is None:
         if kind in table.invalid_keys:
             return None
-        own = make_table({}, table.notes, path=table.path_of(kind))
+        own = make_table({}, table.notes, keys=table.path_of(kind))
     match kind:
         case "openai_compatible":
             return _parse_endpoint(own)

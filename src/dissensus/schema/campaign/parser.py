@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.campaign.attention_check import AttentionCheck
@@ -25,9 +25,9 @@ from dissensus.schema.campaign.definition import (
 from dissensus.schema.campaign.gold import Gold, parse_gold
 from dissensus.schema.campaign.quota import DEFAULT_HOLD
 from dissensus.schema.campaign.quota_parser import parse_quota
+from dissensus.schema.definition_errors import DefinitionErrors, InvalidDefinition
 from dissensus.schema.definition_table import (
     SLUG,
-    DefinitionErrors,
     DefinitionTable,
     find_text_error,
     make_table,
@@ -36,7 +36,7 @@ from dissensus.schema.definition_table import (
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.checks import NAME, check_languages
 from dissensus.schema.questionnaire.definition import Questionnaire, Subject
-from dissensus.schema.questionnaire.faults import combine_problems, describe_type
+from dissensus.schema.questionnaire.faults import describe_type
 from dissensus.schema.questionnaire.parser import MAX_LANGUAGES, parse_questionnaire
 from dissensus.schema.questionnaire.question import Wording
 from dissensus.schema.questionnaire.shipped import load_questionnaire
@@ -106,9 +106,9 @@ def parse_campaign(data: Mapping[str, object] | str) -> Campaign:
         raise InvalidInput(f"A campaign is a table, and this is {describe_type(data)}. docs/campaigns.md shows one.")
     notes = DefinitionErrors()
     campaign = _parse_table(make_table(data, notes))
-    faults = notes.list_messages()
+    faults = notes.list_faults()
     if faults or campaign is None:
-        raise combine_problems("The campaign", faults)
+        raise InvalidDefinition("The campaign", faults)
     return campaign
 
 
@@ -130,41 +130,40 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
     quota, max_per_day = table.get_table("quota"), _optional_number(table, "max_per_day")
     if quota is not None and max_per_day is not None:
         _check_hold(quota)
-    checks = _checks(table)
+    # Everything is read before the first return, so that all errors are listed.
+    values: dict[str, Any] = {
+        "name": name,
+        "languages": table.notes.languages,
+        "title": _required_wording(table, "title"),
+        "warning": _required_wording(table, "warning"),
+        "chat": chat,
+        "pair": pair,
+        "registered_models": _registered_models(table, compares=chat is not None or pair is not None),
+        "demographics": demographics,
+        "demographics_position": table.get_choice("demographics_position", DEMOGRAPHICS_POSITIONS, "after"),
+        "quota": None if quota is None else parse_quota(quota, demographics, replication),
+        "checks": _checks(table),
+        "estimated_minutes": _optional_number(table, "estimated_minutes"),
+        "prolific": _prolific(table),
+        "pay": _pay(table),
+        "gold": _gold(table, questionnaire or NO_QUESTIONS),
+        "care": _care(table),
+        "guidelines": table.get_wording("guidelines"),
+        "help": table.get_wording("help"),
+        "thanks": table.get_wording("thanks"),
+        "replication": replication,
+        "max_items": _optional_number(table, "max_items"),
+        "max_per_day": max_per_day,
+        "break_every": table.get_number("break_every", 20, MAX_COUNT, least=0),
+        "response_format": table.get_choice("response_format", RESPONSE_FORMATS, "plain"),
+        "click_to_reveal": table.get_flag("click_to_reveal", default=False),
+        "reclaim_after_h": table.get_number("reclaim_after_h", 48, MAX_COUNT),
+        "reports_to_withhold": table.get_number("reports_to_withhold", 2, MAX_COUNT),
+        "seed": table.get_number("seed", 0, 2**32 - 1, least=0),
+    }
     if questionnaire is None or consent is None:
         return None
-    return Campaign(
-        name=name,
-        languages=table.notes.languages,
-        title=_required_wording(table, "title"),
-        warning=_required_wording(table, "warning"),
-        consent=consent,
-        questionnaire=questionnaire,
-        chat=chat,
-        pair=pair,
-        registered_models=_registered_models(table, compares=chat is not None or pair is not None),
-        demographics=demographics,
-        demographics_position=table.get_choice("demographics_position", DEMOGRAPHICS_POSITIONS, "after"),
-        quota=None if quota is None else parse_quota(quota, demographics, replication),
-        checks=checks,
-        estimated_minutes=_optional_number(table, "estimated_minutes"),
-        prolific=_prolific(table),
-        pay=_pay(table),
-        gold=_gold(table, questionnaire),
-        care=_care(table),
-        guidelines=table.get_wording("guidelines"),
-        help=table.get_wording("help"),
-        thanks=table.get_wording("thanks"),
-        replication=replication,
-        max_items=_optional_number(table, "max_items"),
-        max_per_day=max_per_day,
-        break_every=table.get_number("break_every", 20, MAX_COUNT, least=0),
-        response_format=table.get_choice("response_format", RESPONSE_FORMATS, "plain"),
-        click_to_reveal=table.get_flag("click_to_reveal", default=False),
-        reclaim_after_h=table.get_number("reclaim_after_h", 48, MAX_COUNT),
-        reports_to_withhold=table.get_number("reports_to_withhold", 2, MAX_COUNT),
-        seed=table.get_number("seed", 0, 2**32 - 1, least=0),
-    )
+    return Campaign(questionnaire=questionnaire, consent=consent, **values)
 
 
 def _required_wording(table: DefinitionTable, key: str) -> Wording:
@@ -351,7 +350,7 @@ def _questionnaire(table: DefinitionTable, key: str, about: Subject) -> Question
     try:
         questionnaire = load_questionnaire(value) if isinstance(value, str) else parse_questionnaire(value)
     except DissensusError as error:
-        table.add_error(key, str(error))
+        table.add_error(key, str(error), error)
         return None
     name, languages = questionnaire.name, questionnaire.languages
     if questionnaire.about != about:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
+from dissensus.schema.definition_errors import format_path
 from dissensus.schema.definition_table import DefinitionTable
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.definition import Questionnaire, Subject
@@ -183,8 +184,9 @@ def _check_labels(table: DefinitionTable, question: Question) -> None:
     for index, language in enumerate(table.notes.languages):
         for answer in question.answers if index else ():
             if answer not in question.labels and not NUMBER.fullmatch(answer):
+                path = (*table.path_of("labels"), answer)
                 table.notes.add_missing_wording(
-                    language, f"{table.path_of('labels')}.{format_value(answer)} ({question.name})"
+                    language, path, f"{format_path(path[:-1])}.{format_value(answer)} ({question.name})"
                 )
         counts = Counter(question.label(answer, language) for answer in question.answers)
         duplicates = [label for label, count in counts.items() if count > 1]

@@ -5,12 +5,13 @@ from types import MappingProxyType
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.definition_table import DefinitionErrors, DefinitionTable, make_table, read_toml
+from dissensus.schema.definition_errors import DefinitionErrors, InvalidDefinition
+from dissensus.schema.definition_table import DefinitionTable, make_table, read_toml
 from dissensus.schema.hints import format_list
 from dissensus.schema.questionnaire import question as limits
 from dissensus.schema.questionnaire.checks import NAME, check_languages, check_question, check_questionnaire
 from dissensus.schema.questionnaire.definition import RATING_TARGETS, SUBJECTS, Heading, Questionnaire
-from dissensus.schema.questionnaire.faults import combine_problems, describe_type
+from dissensus.schema.questionnaire.faults import describe_type
 from dissensus.schema.questionnaire.mapping import COUNTED_KINDS
 from dissensus.schema.questionnaire.question import KINDS, Question, When, Wording
 
@@ -70,9 +71,9 @@ def parse_questionnaire(data: Mapping[str, object] | str) -> Questionnaire:
         )
     notes = DefinitionErrors()
     questionnaire = _parse_table(make_table(data, notes))
-    faults = notes.list_messages()
+    faults = notes.list_faults()
     if faults:
-        raise combine_problems("The questionnaire", faults)
+        raise InvalidDefinition("The questionnaire", faults)
     return questionnaire
 
 
@@ -166,7 +167,7 @@ def _examples(table: DefinitionTable) -> tuple[Wording, ...]:
         return ()
     rows = DefinitionTable(
         data={f"examples[{number}]": example for number, example in enumerate(value, 1)},
-        path=table.path,
+        keys=table.keys,
         notes=table.notes,
         question=table.question,
     )

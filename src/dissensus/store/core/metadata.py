@@ -17,6 +17,7 @@
               └─ seat ─────────────────────┼─ chat ── chat_exchange ─┬─ chat_candidate
                                            │                         └─ chat_pick
               session (of a rater or of staff)   event   event_chain   lease   webhook
+              working_copy (of a definition, by staff)
     item ───── gold_label   gold_decision (by staff)
 
 Saves and answers are append-only: a correction is a later save with a higher `revision` (see

@@ -14,6 +14,7 @@ from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import NotFound
 from dissensus.settings import Settings, load_mail_sender
 from dissensus.web.api import openapi
+from dissensus.web.builder import builder
 from dissensus.web.core import errors, health, oidc
 from dissensus.web.core.chat_responder import ChatResponder
 from dissensus.web.core.metrics import make_metrics
@@ -110,7 +111,7 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
 
     app = FastAPI(title="Dissensus", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site
-    for module in (*RATERS, *STAFF, health, openapi):
+    for module in (*RATERS, builder, *STAFF, health, openapi):
         app.include_router(module.router)
     for router in openapi.ROUTERS:
         app.include_router(router)

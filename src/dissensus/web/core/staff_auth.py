@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 STAFF_COOKIE: Final = "dissensus_staff"
 UNAUTHORIZED: Final = 401
 BAD_REQUEST: Final = 400
-MAX_FORM_FIELDS: Final = 100
-"""Maximum fields of a form; each item attribute and each kind of personal data is one field."""
+MAX_FORM_FIELDS: Final = 2_000
+"""Maximum fields of a form; a step of the builder with many answers and languages has hundreds."""
 MAX_TEXT_BYTES: Final = 2 * MAX_CARRIED_BYTES
 """Maximum bytes of all fields of a form with files."""
 

@@ -1,11 +1,13 @@
 """Campaign pages: create, view, revise, open, export and clone campaigns."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from dissensus.campaign.builder.template import TEMPLATES, CampaignTemplate
 from dissensus.campaign.opening import Finding
 from dissensus.errors import Conflict, DissensusError, InvalidInput
 from dissensus.schema.campaign.definition import STATES, Campaign, write_campaign
@@ -21,7 +23,7 @@ from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import VisibleCampaign, restrict_campaign, restrict_overview, visible_rater_count
 from dissensus.web.staff.campaign_form import CampaignProposal, read_definition, read_proposal
-from dissensus.workflows.campaign import campaigns, opening, overview
+from dissensus.workflows.campaign import campaigns, opening, overview, working_copies
 from dissensus.workflows.campaign.overview import CampaignOverview
 from dissensus.workflows.export import export_archive, ratings
 from dissensus.workflows.models.registry import CampaignModel, list_campaign_models
@@ -43,6 +45,7 @@ class CampaignsPage(StaffPage):
     template: ClassVar[str] = "staff/campaigns.html"
 
     campaigns: tuple[VisibleCampaign, ...]
+    begun: tuple[tuple[str, str, datetime], ...] = ()  # id, title and last change of new campaigns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,7 @@ class NewCampaignPage(StaffPage):
 
     proposal: CampaignProposal
     shipped: tuple[str, ...]
+    templates: ClassVar[tuple[CampaignTemplate, ...]] = TEMPLATES
     faults: tuple[str, ...] = ()
 
 
@@ -110,7 +114,9 @@ def list_campaigns(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require
         restrict_campaign(entry, actions_of(entry.role))
         for entry in overview.list_campaigns_of(site.platform, caller.staff)
     )
-    return page(site, caller.page(CampaignsPage, campaigns=visible))
+    begun = working_copies.list_working_copies(site.platform, staff_id=caller.staff.id)
+    listed = tuple((row.id, working_copies.title_of(row.text), row.changed_at) for row in begun)
+    return page(site, caller.page(CampaignsPage, campaigns=visible, begun=listed))
 
 
 @router.get("/campaigns/new")
@@ -253,7 +259,7 @@ def revise_campaign(
     fault = next(iter(proposal.faults), None)
     if proposal.campaign is not None:
         try:
-            _check_name(proposal.campaign, name)
+            check_name(proposal.campaign, name)
             campaigns.revise_campaign(
                 site.platform, name, proposal.campaign, staff_id=caller.staff.id, now=site.clock()
             )
@@ -270,7 +276,8 @@ def revise_campaign(
     return page(site, context, 422)
 
 
-def _check_name(campaign: Campaign, name: str) -> None:
+def check_name(campaign: Campaign, name: str) -> None:
+    """Raise `InvalidInput` for the definition of another campaign."""
     if campaign.name != name:
         raise InvalidInput(
             f"The definition is of {campaign.name}, and this campaign is {name}. Clone it for another name."

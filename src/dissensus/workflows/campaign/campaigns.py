@@ -50,9 +50,13 @@ def create_campaign(
     *,
     staff_id: str,
     open_link: bool = True,
+    copy_id: str | None = None,
     now: datetime,
 ) -> CampaignRow:
-    """Create a draft with its items; without `open_link` only personal links let raters enter."""
+    """Create a draft with its items; without `open_link` only personal links let raters enter.
+
+    The working copy that it was made from is deleted.
+    """
     _check_items(campaign, items)
     with platform.database.writing() as tx:
         key = new_key() if open_link else None
@@ -60,6 +64,8 @@ def create_campaign(
         items_store.add_items(tx, campaign_id, items, now=now)
         content = {"items": len(items), "items_digest": items_store.digest_items(tx, campaign_id)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
+        if copy_id is not None:
+            store.delete_working_copy(tx, copy_id)
         return store.get_campaign(tx, campaign_id)
 
 
@@ -150,6 +156,7 @@ def revise_campaign(platform: Platform, name: str, campaign: Campaign, *, staff_
             consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
             _resize_cells(tx, campaign_row, campaign, now)
         store.set_definition(tx, campaign_row.id, campaign, now=now)
+        store.delete_campaign_copy(tx, campaign_row.id)
         log_staff_event(tx, campaign_row.id, "revised", staff_id, now, definition=campaign.digest)
         return store.get_campaign(tx, campaign_row.id)
 

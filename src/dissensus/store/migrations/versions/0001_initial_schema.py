@@ -656,6 +656,20 @@ def upgrade() -> None:
     )
     op.create_index("ix_notice_rater_id", "notice", ["rater_id"], unique=False)
     op.create_table(
+        "working_copy",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("campaign_id", ID, nullable=True),
+        sa.Column("text", sa.String(), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("changed_at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_working_copy_campaign_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_working_copy_staff_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_working_copy"),
+        sa.UniqueConstraint("campaign_id", name="uq_working_copy_campaign_id"),
+    )
+    op.create_index("ix_working_copy_staff_id", "working_copy", ["staff_id"], unique=False)
+    op.create_table(
         "save",
         sa.Column("number", NUMBER, nullable=False),
         sa.Column("key", ID, nullable=False),

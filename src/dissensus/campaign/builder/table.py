@@ -1,0 +1,256 @@
+"""Groups of fields: tables, lists of tables, tables by name, and questionnaires."""
+
+# ruff: noqa: ARG002 - all kinds of fields have the same signatures
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from dissensus.campaign.builder.field import ACTION, Field, FormNode, FormValues, Place, is_wording, part_of
+from dissensus.schema.questionnaire.definition import Subject
+from dissensus.schema.questionnaire.shipped import load_questionnaire, questionnaires
+
+OWN: Final = "own"
+"""Choice of questions that do not ship."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableField(Field):
+    """A table; an optional one has a box to check."""
+
+    fields: Mapping[str, Field]
+    optional: bool = False
+
+    def _holds(self, value: Any, place: Place) -> bool:
+        return isinstance(value, Mapping)
+
+    def _draw(self, value: Any, place: Place) -> FormNode:
+        table = value or {}
+        inner = enter_table(table, place)
+        children = tuple(part.show(table.get(key), inner.enter(key)) for key, part in self.fields.items())
+        kind = "optional" if self.optional else "table"
+        return self.node(kind, place, checked=value is not None, children=children)
+
+    def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
+        if self.optional and f"{name}.on" not in form:
+            return None
+        result = self.read_keys(form, name, old)
+        return result if result or self.optional else None
+
+    def read_keys(self, form: FormValues, name: str, old: Any) -> dict[str, Any]:
+        """Return the table of a form; keys without a field keep their values."""
+        result = dict(old) if isinstance(old, Mapping) else {}
+        for key, part in self.fields.items():
+            value = part.read(form, f"{name}.{key}" if name else key, result.get(key), result)
+            result.pop(key, None) if value is None else result.update({key: value})
+        return result
+
+
+def enter_table(value: Mapping[str, Any], place: Place) -> Place:
+    """Return the place of the parts of a table, which may name languages and a scale of its own."""
+    languages, scale = value.get("languages"), value.get("scale")
+    own = tuple(map(str, languages)) if isinstance(languages, list) else place.languages
+    shared = tuple(map(str, scale)) if isinstance(scale, list) and "questions" in value else place.scale
+    return replace(place, table=value, languages=own, scale=shared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsField(Field):
+    """A list of tables or wordings; rows are added, removed and moved by buttons."""
+
+    row: Field
+    noun: str
+    shipped: tuple[tuple[str, str], ...] = ()  # rows to copy: names and labels
+    has_pages: bool = False  # each row has a page of its own
+
+    def _holds(self, value: Any, place: Place) -> bool:
+        return isinstance(value, list) and all(isinstance(row, Mapping) for row in value)
+
+    def _draw(self, value: Any, place: Place) -> FormNode:
+        rows = value or []
+        children = tuple(self._draw_row(row, number, place) for number, row in enumerate(rows))
+        kind = "pages" if self.has_pages else "rows"
+        return self.node(kind, place, children=children, options=self.shipped, value=self.noun)
+
+    def _draw_row(self, row: Mapping[str, Any], number: int, place: Place) -> FormNode:
+        inner = place.enter(number)
+        if self.has_pages:
+            return FormNode(kind="row", name=inner.name, path=inner.path, label=describe_row(row, self.noun, number))
+        return replace(self.row.show(row, inner), label=f"{self.noun.capitalize()} {number + 1}")
+
+    def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
+        before = list(old) if isinstance(old, list) else []
+        rows = (
+            before
+            if self.has_pages
+            else [
+                self._read_row(form, f"{name}.{number}", before[number] if number < len(before) else {})
+                for number in row_numbers(form, name)
+            ]
+        )
+        action = form.get(ACTION, "")
+        rows = move_row(rows, action, name)
+        if action == f"add {name}":
+            rows.append(self.copy_row(form.get(f"{name}.source", "")))
+        return rows or None
+
+    def _read_row(self, form: FormValues, name: str, old: Any) -> Any:
+        if isinstance(self.row, TableField) and f"{name}.toml" not in form:
+            return self.row.read_keys(form, name, old)
+        value = self.row.read(form, name, old, {})
+        return {} if value is None else value
+
+    def copy_row(self, source: str) -> dict[str, Any]:
+        """Return a new row, a copy of a shipped question where one is named."""
+        questionnaire, _, question = source.partition("/")
+        if source not in dict(self.shipped):
+            return {}
+        rows = load_questionnaire(questionnaire).as_mapping()["questions"]
+        row = next(row for row in rows if row["name"] == question)
+        # Headings, conditions and overalls refer to other parts of its questionnaire.
+        return {key: value for key, value in row.items() if key not in ("heading", "when", "category")}
+
+
+def row_numbers(form: FormValues, name: str) -> list[int]:
+    """Return the numbers of the rows that a form has."""
+    keys = part_of(form, name)
+    numbers = {key.removeprefix(f"{name}.").removesuffix(".row") for key in keys if key.endswith(".row")}
+    return sorted(int(number) for number in numbers if number.isdecimal() and len(number) < 6)
+
+
+def move_row(rows: Sequence[Any], action: str, name: str) -> list[Any]:
+    """Return rows after the action of a button: one is removed, or changes its place with a neighbour.
+
+    Examples
+    --------
+    >>> move_row("abc", "up checks.1", "checks"), move_row("abc", "remove checks.0", "checks")
+    (['b', 'a', 'c'], ['b', 'c'])
+    """
+    result = list(rows)
+    verb, _, target = action.partition(" ")
+    table, _, number = target.rpartition(".")
+    if table != name or not number.isdecimal() or int(number[:6]) >= len(result):
+        return result
+    index = int(number)
+    other = {"up": index - 1, "down": index + 1}.get(verb, index)
+    if verb == "remove":
+        del result[index]
+    elif 0 <= other < len(result):
+        result[index], result[other] = result[other], result[index]
+    return result
+
+
+def describe_row(row: Mapping[str, Any], noun: str, number: int) -> str:
+    """Return the name of a row in a list."""
+    name, text = row.get("name"), row.get("text")
+    wording = next(iter(text.values()), "") if is_wording(text) else text
+    parts = [part for part in (wording, name) if isinstance(part, str) and part.strip()]
+    return " · ".join(parts) or f"{noun.capitalize()} {number + 1}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamesField(Field):
+    """Tables or wordings by a name that is typed too."""
+
+    row: Field
+    noun: str
+    name_label: str = "Name"
+
+    def _holds(self, value: Any, place: Place) -> bool:
+        return isinstance(value, Mapping) and not any("\n" in name for name in value)
+
+    def _draw(self, value: Any, place: Place) -> FormNode:
+        children = tuple(
+            self._draw_row(name, row, number, place) for number, (name, row) in enumerate((value or {}).items())
+        )
+        return self.node("rows", place, children=children, value=self.noun)
+
+    def _draw_row(self, name: str, row: Any, number: int, place: Place) -> FormNode:
+        inner = place.enter(name, number)
+        label = FormNode(kind="text", name=f"{inner.name}.name", path=inner.path, label=self.name_label, value=name)
+        value = self.row.show(row, replace(inner, name=f"{inner.name}.value"))
+        title = f"{self.noun.capitalize()} {number + 1}"
+        return FormNode(kind="table", name=inner.name, path=inner.path, label=title, children=(label, value))
+
+    def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
+        before = list(old.values()) if isinstance(old, Mapping) else []
+        rows = [
+            (form.get(f"{name}.{number}.name", "").strip(), self._read_row(form, f"{name}.{number}.value", old_row))
+            for number in row_numbers(form, name)
+            for old_row in [before[number] if number < len(before) else {}]
+        ]
+        action = form.get(ACTION, "")
+        rows = move_row(rows, action, name)
+        if action == f"add {name}":
+            rows.append(("", {}))
+        result: dict[str, Any] = {}
+        for key, value in rows:
+            result[distinct_name(key, result)] = value
+        return result or None
+
+    def _read_row(self, form: FormValues, name: str, old: Any) -> Any:
+        value = self.row.read(form, name, old, {})
+        return {} if value is None else value
+
+
+def distinct_name(name: str, others: Mapping[str, Any]) -> str:
+    """Return a name that is not among others, so that nothing that was typed is lost.
+
+    Examples
+    --------
+    >>> distinct_name("harm", {"harm": 1}), distinct_name("", {})
+    ('harm-2', '')
+    """
+    names = (name, *(f"{name}-{number}" for number in range(2, len(others) + 3)))
+    return next(candidate for candidate in names if candidate not in others)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionnaireField(Field):
+    """A questionnaire that ships, or one with questions of its own."""
+
+    own: TableField
+    about: Subject
+    missing: str = ""  # label of the choice of none; empty if one is needed
+
+    def _holds(self, value: Any, place: Place) -> bool:
+        return isinstance(value, (str, Mapping))
+
+    def _draw(self, value: Any, place: Place) -> FormNode:
+        options = [(name, f"{name} (ships with Dissensus)") for name in questionnaires(about=self.about)]
+        none = [("", self.missing)] if self.missing or value is None else []
+        other = [(value, value)] if isinstance(value, str) and value not in dict(options) else []
+        children = (self.own.show(value, place),) if isinstance(value, Mapping) else ()
+        choice = OWN if children else value or ""
+        listed = (*none, *options, *other, (OWN, "Questions of your own"))
+        return self.node("questionnaire", place, value=choice, options=listed, children=children)
+
+    def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
+        choice = form.get(f"{name}.choice")
+        if choice is None:
+            return old
+        if choice != OWN:
+            return choice or None
+        if isinstance(old, Mapping):
+            return self.own.read_keys(form, name, old)
+        return own_questionnaire(old, self.about, table)
+
+
+def own_questionnaire(old: Any, about: Subject, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a questionnaire to change: a copy of the one that ships, or one without questions."""
+    if isinstance(old, str) and old in questionnaires(about=about):
+        copy = load_questionnaire(old).as_mapping()
+        return {key: value for key, value in copy.items() if key not in ("leading_columns", "flagged_raters")}
+    return {
+        "name": "questions" if about == "item" else "about-raters",
+        **({"about": about} if about == "rater" else {}),
+        "languages": list(table.get("languages") or ["en"]),
+        "questions": [],
+    }
+
+
+def iterate_nodes(node: FormNode) -> Iterator[FormNode]:
+    """Yield a node and all below it."""
+    yield node
+    for child in node.children:
+        yield from iterate_nodes(child)

@@ -1,0 +1,1 @@
+"""Pages that build a campaign step by step."""

@@ -1,0 +1,339 @@
+"""Builder pages: the steps of a new campaign or of a draft, its TOML, its check and its preview."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import FormData
+
+from dissensus.campaign.builder.check import (
+    TOML_STEP,
+    DefinitionCheck,
+    check_definition,
+    follow_languages,
+    place_faults,
+    step_of,
+    write_definition,
+)
+from dissensus.campaign.builder.field import ACTION, FormNode, normalise_text
+from dissensus.campaign.builder.question import read_question, show_question, step_of_question
+from dissensus.campaign.builder.step import STEPS, Step, find_step
+from dissensus.campaign.builder.template import load_template
+from dissensus.errors import Conflict, DissensusError
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.definition_errors import DefinitionFault
+from dissensus.web.builder.preview import PAGES, list_languages, render_preview
+from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.site import Site
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.web.middleware.security_headers import CONTENT_SECURITY_POLICY
+from dissensus.web.staff.campaigns import check_name
+from dissensus.workflows.campaign import campaigns, working_copies
+from dissensus.workflows.campaign.working_copies import CopyAddress, WorkingCopy
+
+router = APIRouter()
+
+BUILDER_POLICY: Final = f"{CONTENT_SECURITY_POLICY}; frame-src 'self'"
+"""Content security policy of pages that frame the preview."""
+SUMMARY: Final = "summary"
+QUESTION: Final = "question"
+PREVIEW: Final = "preview"
+NEW: Final = "/campaigns/new"
+MAX_PLACE: Final = 60
+StepName = Annotated[str, Query(max_length=MAX_PLACE)]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The definition that pages edit: of a new campaign, or of an existing one."""
+
+    site: Site
+    caller: StaffRequest
+    address: CopyAddress
+
+    @property
+    def base(self) -> str:
+        """Address of its pages."""
+        address = self.address
+        return f"/campaigns/{address.campaign_name}/builder" if address.campaign_name else f"{NEW}/{address.copy_id}"
+
+    def load(self) -> WorkingCopy:
+        """Return its working copy."""
+        return working_copies.load_working_copy(self.site.platform, self.address, staff_id=self.caller.staff.id)
+
+    def save(self, text: str, revision: int) -> None:
+        """Save its working copy."""
+        staff_id, now = self.caller.staff.id, self.site.clock()
+        working_copies.save_working_copy(
+            self.site.platform, self.address, text, revision=revision, staff_id=staff_id, now=now
+        )
+
+    def finish(self, campaign: Campaign, *, open_link: bool) -> None:
+        """Create the campaign, or change it as far as it may be changed."""
+        platform, staff_id, now = self.site.platform, self.caller.staff.id, self.site.clock()
+        name = self.address.campaign_name
+        if not name:
+            campaigns.create_campaign(
+                platform,
+                campaign,
+                (),
+                staff_id=staff_id,
+                open_link=open_link,
+                copy_id=self.address.copy_id,
+                now=now,
+            )
+            return
+        check_name(campaign, name)
+        campaigns.revise_campaign(platform, name, campaign, staff_id=staff_id, now=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """Part of a page that depends on the request."""
+
+    at: str = ""  # name of a question, or page of the preview
+    checked: bool = False  # True if faults are shown at their fields
+    alert: str = ""  # refusal of a save
+    open_link: bool = True  # True if one open link shall admit anybody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuilderPage(StaffPage):
+    """Part that all pages of the builder have."""
+
+    template: ClassVar[str] = "staff/builder.html"
+    steps: ClassVar[tuple[Step, ...]] = STEPS
+    preview_pages: ClassVar[Mapping[str, str]] = {name: title for name, (title, _) in PAGES.items()}
+
+    base: str
+    campaign_name: str  # empty for a new campaign
+    copy: WorkingCopy
+    check: DefinitionCheck
+    current: str  # step
+    preview: str  # page of raters
+    languages: tuple[str, ...]
+    view: View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepPage(BuilderPage):
+    """Fields of one step, or of one question."""
+
+    template: ClassVar[str] = "staff/builder-step.html"
+
+    title: str
+    explanation: str
+    nodes: tuple[FormNode, ...]
+    messages: Mapping[str, tuple[str, ...]]  # by field
+    next_step: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TomlPage(BuilderPage):
+    """Definition as TOML, with its faults at their lines."""
+
+    template: ClassVar[str] = "staff/builder-toml.html"
+
+    @property
+    def faulty_lines(self) -> frozenset[int]:
+        """Lines with faults."""
+        return frozenset(fault.line for fault in self.check.faults if fault.line is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryPage(BuilderPage):
+    """Faults by step, and the buttons that save or discard everything."""
+
+    template: ClassVar[str] = "staff/builder-summary.html"
+
+    @property
+    def by_step(self) -> Mapping[str, tuple[DefinitionFault, ...]]:
+        """Faults by the step that has their field."""
+        faults = self.check.faults
+        return {name: tuple(one for one in faults if step_of(one.path) == name) for name in self.check.n_faults}
+
+
+@router.post("/campaigns/new/builder")
+def begin(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))], form: StaffForm) -> Response:
+    """Begin a campaign with a template."""
+    text = load_template(str(form.get("template", "")), str(form.get("name", "")).strip())
+    copy_id = working_copies.begin_working_copy(site.platform, text, staff_id=caller.staff.id, now=site.clock())
+    return _redirect(f"/campaigns/new/{copy_id}", STEPS[0].name)
+
+
+@router.get("/campaigns/new/{copy_id}/{step}")
+def show_new(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("create"))],
+    copy_id: str,
+    step: str,
+    at: StepName = "",
+    checked: bool = False,
+    page: StepName = "",
+    language: StepName = "",
+) -> Response:
+    """Show a page of a new campaign."""
+    return _show(
+        Draft(site, caller, CopyAddress(copy_id=copy_id)), step, View(at=at or page, checked=checked), language
+    )
+
+
+@router.post("/campaigns/new/{copy_id}/{step}")
+def save_new(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("create"))],
+    copy_id: str,
+    step: str,
+    form: StaffForm,
+    at: StepName = "",
+) -> Response:
+    """Save a page of a new campaign."""
+    return _save(Draft(site, caller, CopyAddress(copy_id=copy_id)), step, at, form)
+
+
+@router.get("/campaigns/{name}/builder/{step}")
+def show_draft(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("revise"))],
+    name: Name,
+    step: str,
+    at: StepName = "",
+    checked: bool = False,
+    page: StepName = "",
+    language: StepName = "",
+) -> Response:
+    """Show a page of an existing campaign."""
+    return _show(
+        Draft(site, caller, CopyAddress(campaign_name=name)), step, View(at=at or page, checked=checked), language
+    )
+
+
+@router.post("/campaigns/{name}/builder/{step}")
+def save_draft(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("revise"))],
+    name: Name,
+    step: str,
+    form: StaffForm,
+    at: StepName = "",
+) -> Response:
+    """Save a page of an existing campaign."""
+    return _save(Draft(site, caller, CopyAddress(campaign_name=name)), step, at, form)
+
+
+def _show(draft: Draft, step: str, view: View, language: str) -> Response:
+    copy = draft.load()
+    if step == PREVIEW:
+        table = copy.check.table or {}
+        languages = list_languages(table)
+        shown = language if language in languages else next(iter(languages), "en")
+        return render_preview(draft.site.renderer, table, view.at, shown, copy.item)
+    return _page(draft, copy, step, view)
+
+
+def _save(draft: Draft, step: str, at: str, form: FormData) -> Response:
+    """Save what was typed, with or without faults, and go where the button leads."""
+    copy = draft.load()
+    if step == SUMMARY:
+        return _finish(draft, copy, form)
+    table = copy.check.table
+    if step == TOML_STEP or table is None:
+        text = normalise_text(str(form.get("definition", copy.text)))
+    else:
+        text = write_definition(_read(step, at, form, table))
+    try:
+        if str(form.get("revision")) != str(copy.revision):
+            raise Conflict("The definition was changed elsewhere since this page was loaded.")
+        if text != copy.text:
+            draft.save(text, copy.revision)
+    except Conflict as error:
+        alert = f"{error} What you typed is below and not saved. Save again to keep it."
+        return _page(draft, replace(draft.load(), text=text), step, View(at=at, checked=True, alert=alert), 409)
+    return _go_on(draft.base, step, at, form, check_definition(text))
+
+
+def _read(step: str, at: str, form: FormData, table: Mapping[str, Any]) -> dict[str, Any]:
+    values = {key: value for key, value in form.items() if isinstance(value, str)}
+    if step == QUESTION:
+        return read_question(values, table, at)
+    return follow_languages(table, find_step(step).read(values, table))
+
+
+def _go_on(base: str, step: str, at: str, form: FormData, check: DefinitionCheck) -> Response:
+    """Redirect to the page that a button names; the next step only if this one has no faults."""
+    target, action = str(form.get("to", "")), str(form.get(ACTION, ""))
+    verb, _, name = target.partition(" ")
+    here = {"at": at} if at else {}
+    if verb == QUESTION:
+        return _redirect(base, QUESTION, {"at": name})
+    if verb not in ("", "next", "stay"):
+        return _redirect(base, verb)
+    if verb == "next" and not check.n_faults.get(step_of_question(at) if at else step):
+        return _redirect(base, name)
+    # Buttons of rows, and scripts that save while somebody types, show faults only where they are shown already.
+    checked = form.get("checked") == "1" or bool(verb)
+    return _redirect(base, step, {**here, **({"checked": "1"} if checked else {})}, action)
+
+
+def _redirect(base: str, step: str, query: Mapping[str, str] | None = None, action: str = "") -> Response:
+    fragment = f"#f-{action.partition(' ')[2]}" if action else ""
+    return RedirectResponse(f"{base}/{step}{'?' if query else ''}{urlencode(query or {})}{fragment}", SEE_OTHER)
+
+
+def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
+    """Discard the working copy, or create or change the campaign."""
+    action, campaign = form.get(ACTION), copy.check.campaign
+    if action == "discard":
+        working_copies.discard_working_copy(draft.site.platform, draft.address, staff_id=draft.caller.staff.id)
+        return RedirectResponse(f"/campaigns/{draft.address.campaign_name}".rstrip("/"), SEE_OTHER)
+    if action != "save" or campaign is None:
+        return _go_on(draft.base, SUMMARY, "", form, copy.check)
+    open_link = form.get("entry") != "invitation"
+    try:
+        draft.finish(campaign, open_link=open_link)
+    except DissensusError as error:
+        return _page(draft, copy, SUMMARY, View(alert=str(error), open_link=open_link), 422)
+    return RedirectResponse(f"/campaigns/{campaign.name}", SEE_OTHER)
+
+
+def _page(draft: Draft, copy: WorkingCopy, step: str, view: View, status: int = 200) -> Response:
+    check = copy.check
+    common: dict[str, Any] = {
+        "base": draft.base,
+        "campaign_name": draft.address.campaign_name,
+        "copy": copy,
+        "check": check,
+        "current": step,
+        "preview": "warning",
+        "languages": list_languages(check.table) or ("en",),
+        "view": view,
+    }
+    if step == SUMMARY:
+        context: BuilderPage = draft.caller.page(SummaryPage, **common)
+    elif step == TOML_STEP or check.table is None:
+        context = draft.caller.page(TomlPage, **{**common, "current": TOML_STEP})
+    else:
+        context = draft.caller.page(StepPage, **{**common, **_fields(step, view.at, check)})
+    response = page(draft.site, context, status)
+    response.headers["content-security-policy"] = BUILDER_POLICY
+    return response
+
+
+def _fields(step: str, at: str, check: DefinitionCheck) -> dict[str, Any]:
+    """Return the fields of a step or a question, with their faults."""
+    table = check.table or {}
+    owner = find_step(step_of_question(at) if step == QUESTION else step)
+    nodes = show_question(table, at) if step == QUESTION else owner.show(table)
+    names = [*(one.name for one in STEPS), SUMMARY]
+    return {
+        "title": "Question" if step == QUESTION else owner.title,
+        "explanation": "" if step == QUESTION else owner.explanation,
+        "nodes": nodes,
+        "messages": place_faults(nodes, check.faults),
+        "next_step": owner.name if step == QUESTION else names[names.index(step) + 1],
+        "preview": owner.preview,
+        "current": owner.name,
+    }
