@@ -35,7 +35,9 @@ class _Forms(HTMLParser):
             self._input(attributes)
         elif tag == "option" and attributes["value"] is not None:
             assert self._inside is not None
-            self.forms[-1].fields.setdefault(self._inside[1]["name"], [attributes["value"]])
+            name = self._inside[1]["name"]
+            if "selected" in attributes or name not in self.forms[-1].fields:
+                self.forms[-1].fields[name] = [attributes["value"]]
         elif tag in ("textarea", "button", "select"):
             self._inside, self._text = (tag, attributes), ""
 
@@ -51,7 +53,7 @@ class _Forms(HTMLParser):
         if self._inside is None or self._inside[0] != tag:
             return
         attributes, self._inside = self._inside[1], None
-        if tag == "textarea":
+        if tag == "textarea" and "name" in attributes:
             # The first line break belongs to the tag; others are sent as CR LF.
             text = self._text.removeprefix("\n").replace("\n", "\r\n")
             self.forms[-1].fields.setdefault(attributes["name"], []).append(text)

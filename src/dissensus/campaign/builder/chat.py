@@ -137,6 +137,7 @@ CHAT: Final = TableField(
         "pairing": ChoiceField(
             rare=True,
             label="Two responses come from",
+            default="different",
             options=(("", "different chatbots"), ("same", "the same chatbot")),
         ),
         "allow_ties": FlagField(rare=True, label="Raters may say that both are equal"),

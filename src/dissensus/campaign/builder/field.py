@@ -203,6 +203,7 @@ class ChoiceField(Field):
     """One of several words; without a choice the default holds."""
 
     options: tuple[tuple[str, str], ...]
+    default: str = ""  # word that the first option stands for
     words: Mapping[str, Any] = field(default_factory=dict)  # values other than the words themselves
 
     def _holds(self, value: Any, place: Place) -> bool:
@@ -210,6 +211,7 @@ class ChoiceField(Field):
 
     def _draw(self, value: Any, place: Place) -> FormNode:
         word = next((word for word, meaning in self.words.items() if meaning is value), value)
+        word = None if word == self.default else word
         others = () if word is None or word in dict(self.options) else ((word, word),)
         return self.node("choice", place, value=word or "", options=(*self.options, *others))
 

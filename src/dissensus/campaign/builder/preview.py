@@ -76,7 +76,7 @@ def _reduce(value: Any, languages: Sequence[str], language: str) -> Any:
 
 
 def _remove(table: dict[str, Any], path: Path) -> None:
-    """Remove the value at a path, or the nearest one around it; a row of a list goes as a whole."""
+    """Remove the value at a path, or the nearest one around it; a missing text has a stand-in."""
     holders: list[tuple[Any, str | int]] = []
     value: Any = table
     for part in path:
@@ -85,7 +85,9 @@ def _remove(table: dict[str, Any], path: Path) -> None:
             break
         holders.append((value, part))
         value = value[part]
-    if holders:
+    if isinstance(value, dict) and len(holders) == len(path) - 1 and path[-1] in ("title", "text"):
+        value[path[-1]] = "…"
+    elif holders:
         holder, part = holders[-1]
         del holder[part]
 

@@ -1,6 +1,6 @@
 """Form of one question of a questionnaire."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, Final
@@ -9,7 +9,7 @@ from dissensus.campaign.builder.field import FormNode, FormValues, Place
 from dissensus.campaign.builder.questionnaire import QUESTION
 from dissensus.campaign.builder.table import enter_table
 from dissensus.errors import NotFound
-from dissensus.schema.definition_errors import Path
+from dissensus.schema.definition_errors import DefinitionFault, Path
 
 STEP_OF_LIST: Final[Mapping[str, str]] = MappingProxyType(
     {"questionnaire.questions": "questions", "demographics.questions": "people", "care.survey.questions": "care"}
@@ -29,6 +29,19 @@ def step_of_question(name: str) -> str:
     if step is None:
         raise NotFound("There is no such list of questions.")
     return step
+
+
+def path_of_question(name: str) -> Path:
+    """Return the path of a question."""
+    step_of_question(name)
+    *keys, number = name.split(".")
+    return (*keys, int(number)) if number.isdecimal() and len(number) < 6 else ()
+
+
+def question_faults(faults: Sequence[DefinitionFault], name: str) -> tuple[DefinitionFault, ...]:
+    """Return the faults of one question."""
+    path = path_of_question(name)
+    return tuple(fault for fault in faults if fault.path[: len(path)] == path)
 
 
 def show_question(definition: Mapping[str, Any], name: str) -> tuple[FormNode, ...]:
@@ -51,9 +64,7 @@ def read_question(form: FormValues, definition: Mapping[str, Any], name: str) ->
 
 def find_question(definition: Mapping[str, Any], name: str) -> tuple[Path, Place, Mapping[str, Any]]:
     """Return the path of a question, the place of its questionnaire, and the question."""
-    step_of_question(name)
-    *keys, number = name.split(".")
-    path: Path = (*keys, int(number)) if number.isdecimal() and len(number) < 6 else ()
+    path = path_of_question(name)
     place = Place(name="", path=(), root=definition)
     value: Any = definition
     for part in path:

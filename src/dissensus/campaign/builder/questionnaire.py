@@ -23,6 +23,7 @@ QUESTION: Final = TableField(
         "name": TextField(label="Column", hint="Name of the column of its answers, such as Q_safe or rater_age."),
         "kind": ChoiceField(
             label="Answers",
+            default="single",
             options=(
                 ("", "One of several answers"),
                 ("likert", "A step of a scale (Likert)"),
@@ -107,10 +108,13 @@ def questionnaire_fields(about: Subject) -> Mapping[str, Field]:
         "rating_target": ChoiceField(
             rare=True,
             label="Raters judge",
+            default="response",
             options=(("", "the last response"), ("conversation", "the whole conversation")),
         ),
         "name": TextField(rare=True, label="Name of the questionnaire"),
-        "about": ChoiceField(rare=True, label="It asks about", options=(("", "the item"), ("rater", "the rater"))),
+        "about": ChoiceField(
+            rare=True, label="It asks about", default="item", options=(("", "the item"), ("rater", "the rater"))
+        ),
         "languages": TextsField(
             rare=True, label="Languages of its texts", lines=2, hint="One a line, the default first."
         ),

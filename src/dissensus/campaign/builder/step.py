@@ -83,6 +83,7 @@ QUOTA: Final = TableField(
         "source": ChoiceField(
             rare=True,
             label="Who fills the cells",
+            default="screener",
             options=(("", "the site: a screener asks first"), ("recruiter", "the recruiter: a link for each cell")),
         ),
         "balanced": FlagField(rare=True, label="Each item is rated by a share of each cell"),
@@ -154,7 +155,9 @@ STEPS: Final = (
         fields={
             "demographics": questionnaire_field("Questions about raters", "rater", missing="None"),
             "demographics_position": ChoiceField(
-                label="They are asked", options=(("", "after the items"), ("before", "before the items"))
+                label="They are asked",
+                default="after",
+                options=(("", "after the items"), ("before", "before the items")),
             ),
             "quota": QUOTA,
             "replication": NumberField(label="Ratings of each item", hint="Blank: every rater rates all."),

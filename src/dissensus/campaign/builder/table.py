@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dissensus.campaign.builder.field import ACTION, Field, FormNode, FormValues, Place, is_wording, part_of
+from dissensus.campaign.builder.field import ACTION, NUMBER, Field, FormNode, FormValues, Place
 from dissensus.schema.questionnaire.definition import Subject
 from dissensus.schema.questionnaire.shipped import load_questionnaire, questionnaires
 
@@ -111,11 +111,10 @@ class RowsField(Field):
         return {key: value for key, value in row.items() if key not in ("heading", "when", "category")}
 
 
-def row_numbers(form: FormValues, name: str) -> list[int]:
+def row_numbers(form: FormValues, name: str) -> range:
     """Return the numbers of the rows that a form has."""
-    keys = part_of(form, name)
-    numbers = {key.removeprefix(f"{name}.").removesuffix(".row") for key in keys if key.endswith(".row")}
-    return sorted(int(number) for number in numbers if number.isdecimal() and len(number) < 6)
+    text = form.get(f"{name}.n", "")
+    return range(int(text) if NUMBER.fullmatch(text) and len(text) < 5 else 0)
 
 
 def move_row(rows: Sequence[Any], action: str, name: str) -> list[Any]:
@@ -143,8 +142,8 @@ def move_row(rows: Sequence[Any], action: str, name: str) -> list[Any]:
 def describe_row(row: Mapping[str, Any], noun: str, number: int) -> str:
     """Return the name of a row in a list."""
     name, text = row.get("name"), row.get("text")
-    wording = next(iter(text.values()), "") if is_wording(text) else text
-    parts = [part for part in (wording, name) if isinstance(part, str) and part.strip()]
+    texts = list(text.values()) if isinstance(text, Mapping) else [text]
+    parts = [part for part in (*texts[:1], name) if isinstance(part, str) and part.strip()]
     return " · ".join(parts) or f"{noun.capitalize()} {number + 1}"
 
 

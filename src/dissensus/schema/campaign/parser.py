@@ -130,6 +130,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
     quota, max_per_day = table.get_table("quota"), _optional_number(table, "max_per_day")
     if quota is not None and max_per_day is not None:
         _check_hold(quota)
+    max_items = _optional_number(table, "max_items")
     # Everything is read before the first return, so that all errors are listed.
     values: dict[str, Any] = {
         "name": name,
@@ -142,7 +143,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         "demographics": demographics,
         "demographics_position": table.get_choice("demographics_position", DEMOGRAPHICS_POSITIONS, "after"),
         "quota": None if quota is None else parse_quota(quota, demographics, replication),
-        "checks": _checks(table),
+        "checks": _checks(table, max_items),
         "estimated_minutes": _optional_number(table, "estimated_minutes"),
         "prolific": _prolific(table),
         "pay": _pay(table),
@@ -152,7 +153,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         "help": table.get_wording("help"),
         "thanks": table.get_wording("thanks"),
         "replication": replication,
-        "max_items": _optional_number(table, "max_items"),
+        "max_items": max_items,
         "max_per_day": max_per_day,
         "break_every": table.get_number("break_every", 20, MAX_COUNT, least=0),
         "response_format": table.get_choice("response_format", RESPONSE_FORMATS, "plain"),
@@ -258,8 +259,8 @@ def _item_questionnaire(table: DefinitionTable, pair: PairSettings | None) -> Qu
     return pair.add_preference(questionnaire)
 
 
-def _checks(table: DefinitionTable) -> tuple[AttentionCheck, ...]:
-    checks = parse_checks(table, _optional_number(table, "max_items"))
+def _checks(table: DefinitionTable, max_items: int | None) -> tuple[AttentionCheck, ...]:
+    checks = parse_checks(table, max_items)
     if any(check.is_attention_check for check in checks) and "estimated_minutes" not in table.data:
         table.add_error(
             "estimated_minutes",

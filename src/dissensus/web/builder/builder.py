@@ -19,13 +19,13 @@ from dissensus.campaign.builder.check import (
     write_definition,
 )
 from dissensus.campaign.builder.field import ACTION, FormNode, normalise_text
-from dissensus.campaign.builder.question import read_question, show_question, step_of_question
+from dissensus.campaign.builder.question import question_faults, read_question, show_question, step_of_question
 from dissensus.campaign.builder.step import STEPS, Step, find_step
 from dissensus.campaign.builder.template import load_template
 from dissensus.errors import Conflict, DissensusError
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.definition_errors import DefinitionFault
-from dissensus.web.builder.preview import PAGES, list_languages, render_preview
+from dissensus.web.builder.preview import list_languages, list_pages, render_preview
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
@@ -106,7 +106,6 @@ class BuilderPage(StaffPage):
 
     template: ClassVar[str] = "staff/builder.html"
     steps: ClassVar[tuple[Step, ...]] = STEPS
-    preview_pages: ClassVar[Mapping[str, str]] = {name: title for name, (title, _) in PAGES.items()}
 
     base: str
     campaign_name: str  # empty for a new campaign
@@ -116,6 +115,16 @@ class BuilderPage(StaffPage):
     preview: str  # page of raters
     languages: tuple[str, ...]
     view: View
+
+    @property
+    def preview_pages(self) -> Mapping[str, str]:
+        """Pages of the preview."""
+        return list_pages(self.check.table)
+
+    @property
+    def first_page(self) -> str:
+        """Page of the preview that is shown first."""
+        return self.preview if self.preview in self.preview_pages else "warning"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +280,7 @@ def _go_on(base: str, step: str, at: str, form: FormData, check: DefinitionCheck
         return _redirect(base, QUESTION, {"at": name})
     if verb not in ("", "next", "stay"):
         return _redirect(base, verb)
-    if verb == "next" and not check.n_faults.get(step_of_question(at) if at else step):
+    if verb == "next" and not (question_faults(check.faults, at) if at else check.n_faults.get(step)):
         return _redirect(base, name)
     # Buttons of rows, and scripts that save while somebody types, show faults only where they are shown already.
     checked = form.get("checked") == "1" or bool(verb)
@@ -290,7 +299,8 @@ def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
         working_copies.discard_working_copy(draft.site.platform, draft.address, staff_id=draft.caller.staff.id)
         return RedirectResponse(f"/campaigns/{draft.address.campaign_name}".rstrip("/"), SEE_OTHER)
     if action != "save" or campaign is None:
-        return _go_on(draft.base, SUMMARY, "", form, copy.check)
+        target = str(form.get("to", ""))
+        return _redirect(draft.base, SUMMARY if target in ("", "stay") else target)
     open_link = form.get("entry") != "invitation"
     try:
         draft.finish(campaign, open_link=open_link)

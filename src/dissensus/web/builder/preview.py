@@ -168,6 +168,18 @@ PAGES: Final[Mapping[str, tuple[str, Callable[[_Draft], PageContext | None]]]] =
 """Pages of a preview: title and context, None for pages that a campaign does not have."""
 
 
+def list_pages(definition: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the titles of the pages that a definition has, by name."""
+    table = definition or {}
+    care = table.get("care")
+    missing = {
+        "topics": not (isinstance(care, Mapping) and care.get("topics")),
+        "care": not isinstance(care, Mapping),
+        "about-you": "demographics" not in table,
+    }
+    return {name: title for name, (title, _) in PAGES.items() if not missing.get(name)}
+
+
 def list_languages(definition: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the languages of a definition that may have faults."""
     listed = (definition or {}).get("languages")

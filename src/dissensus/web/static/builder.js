@@ -30,7 +30,7 @@ const take = (page) => {
 
 const save = async () => {
   try {
-    const response = await fetch(form.action, { method: "POST", body: body() });
+    const response = await fetch(form.getAttribute("action"), { method: "POST", body: body() });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     if (!response.ok) {
       show("Not saved. Press Save to see why.");
@@ -50,7 +50,9 @@ const later = () => {
   timer = setTimeout(async () => {
     if (leaving) return;
     await saving;
-    saving = save();
+    saving = save().finally(() => {
+      saving = null;
+    });
   }, WAIT_MS);
 };
 
@@ -65,8 +67,8 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { submitter } = event;
   await saving;
-  saving = null;
-  form.requestSubmit(submitter);
+  // A form cannot be sent while it handles the event of another submit.
+  setTimeout(() => form.requestSubmit(submitter));
 });
 
 addEventListener("pageshow", (event) => {

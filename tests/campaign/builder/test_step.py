@@ -1,0 +1,396 @@
+"""Steps of the builder: every key has a field, and forms give back what they show."""
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import quick
+from tests.support.builder_forms import fill_form
+from tests.support.campaign_definitions import REST, pilot
+
+from dissensus.campaign.builder.check import check_definition, place_faults, shorten_definition, write_definition
+from dissensus.campaign.builder.field import Field
+from dissensus.campaign.builder.preview import make_preview
+from dissensus.campaign.builder.question import STEP_OF_LIST, read_question, show_question
+from dissensus.campaign.builder.step import STEPS, find_step
+from dissensus.campaign.builder.table import NamesField, QuestionnaireField, RowsField, TableField
+from dissensus.campaign.builder.template import TEMPLATES, load_template
+from dissensus.schema.campaign import parser as campaign_parser
+from dissensus.schema.campaign.chatbot import KINDS
+from dissensus.schema.campaign.completion_codes import OUTCOMES
+from dissensus.schema.campaign.parser import KEYS, parse_campaign
+from dissensus.schema.campaign.shipped import campaigns, load_campaign, load_campaign_toml
+from dissensus.schema.definition_errors import DefinitionErrors, Path
+from dissensus.schema.definition_table import make_table, read_toml
+from dissensus.schema.questionnaire import parser as questionnaire_parser
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+
+FIELDS = {key: field for step in STEPS for key, field in step.fields.items()}
+CHATBOTS: Path = ("chat", "chatbots", 0)
+
+
+def test_each_key_of_a_campaign_has_a_field_in_one_step() -> None:
+    keys = [key for step in STEPS for key in step.fields]
+    assert sorted(keys) == sorted(KEYS)
+
+
+def parts_of(field: Field) -> Iterator[tuple[str | int, Field]]:
+    """The parts of a field, each with its key in an example of a definition."""
+    match field:
+        case TableField():
+            yield from field.fields.items()
+        case QuestionnaireField():
+            yield from field.own.fields.items()
+        case RowsField():
+            yield 0, field.row
+        case NamesField():
+            yield "example", field.row
+
+
+def tables_of(field: Field, path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """The keys of each table below a field, by its path."""
+    keys = tuple(str(key) for key, _ in parts_of(field)) if isinstance(field, TableField | QuestionnaireField) else ()
+    if keys:
+        yield path, keys
+    for key, part in parts_of(field):
+        yield from tables_of(part, (*path, key))
+
+
+def example_of(field: Field) -> Any:
+    """A value with all tables below a field."""
+    match field:
+        case TableField() | QuestionnaireField() | NamesField():
+            return {str(key): example_of(part) for key, part in parts_of(field)}
+        case RowsField():
+            return [example_of(field.row)]
+    return None
+
+
+def without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: without_none(part) for key, part in value.items() if part is not None}
+    return [without_none(part) for part in value] if isinstance(value, list) else value
+
+
+def parsed_keys(definition: Mapping[str, Any]) -> dict[Path, set[str]]:
+    """The keys that the parsers allow in each table of a definition."""
+    notes = DefinitionErrors()
+    campaign_parser._parse_table(make_table(definition, notes))
+    found = {path: set(keys) for path, keys in notes.keys.items()}
+    for path in (("questionnaire",), ("demographics",), ("care", "survey")):
+        value: Any = definition
+        for key in path:
+            value = value[key]
+        notes = DefinitionErrors()
+        questionnaire_parser._parse_table(make_table(value, notes))
+        found |= {(*path, *inner): set(keys) for inner, keys in notes.keys.items()}
+    return found
+
+
+def test_each_key_that_a_parser_allows_has_a_field() -> None:
+    shown = {path: set(keys) for key, field in FIELDS.items() for path, keys in tables_of(field, (key,))}
+    parsed: dict[Path, set[str]] = {}
+    for kind in KINDS:
+        definition = without_none(example_of(TableField(label="", fields=FIELDS)))
+        chatbot = definition["chat"]["chatbots"][0]
+        chatbot["kind"], chatbot["best_of_n"]["chatbot"]["kind"] = kind, kind if kind != "best_of_n" else "local"
+        for path, keys in parsed_keys(definition).items():
+            parsed[path] = parsed.get(path, set()) | keys
+    parsed["prolific", "codes"] = set(OUTCOMES)
+    # The inner chatbot is parsed as one of each kind only where the outer one asks for the best of several responses.
+    inner = (*CHATBOTS, "best_of_n", "chatbot")
+    parsed[inner] = parsed[CHATBOTS] - {"best_of_n"}
+    parsed |= {
+        (*inner, *path[3:]): keys
+        for path, keys in parsed.items()
+        if path[:3] == CHATBOTS and len(path) == 4 and path[3] in inner_tables()
+    }
+    assert parsed.pop(()) == set(KEYS)
+    assert shown == parsed
+    assert len(shown) > 25
+
+
+def inner_tables() -> set[str]:
+    return {"openai_compatible", "scripted", "local", "request_policy"}
+
+
+def assert_same(definition: dict[str, Any]) -> None:
+    """Each step and each question, sent as it is shown, leaves the campaign as it is."""
+    campaign = parse_campaign(definition)
+    for step in STEPS:
+        again = step.read(fill_form(step.show(definition)), definition)
+        assert parse_campaign(again) == campaign, step.name
+        assert parse_campaign(read_toml(write_definition(again), "It", 10**7)) == campaign
+    for name in STEP_OF_LIST:
+        value: Any = definition
+        for key in name.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        for number in range(len(value or ())):
+            at = f"{name}.{number}"
+            again = read_question(fill_form(show_question(definition, at)), definition, at)
+            assert parse_campaign(again) == campaign, at
+
+
+@pytest.mark.parametrize("name", campaigns())
+def test_shipped_definitions_are_the_same_after_all_forms(name: str) -> None:
+    assert_same(read_toml(load_campaign_toml(name), "It", 10**7))
+    full = load_campaign(name).as_mapping()
+    assert_same(full)
+    short = shorten_definition(full)
+    assert parse_campaign(short) == load_campaign(name)
+    assert len(write_definition(short)) < 14_000
+
+
+WORDS = st.text("abcäß'\"\\#=.[]{}- ", min_size=1, max_size=8).map(str.strip).filter(bool)
+COUNTS = st.integers(1, 50)
+
+
+def wordings(languages: list[str]) -> st.SearchStrategy[Any]:
+    texts = st.fixed_dictionaries(dict.fromkeys(languages, st.tuples(WORDS, WORDS).map("\n".join)))
+    return texts | WORDS if len(languages) == 1 else texts
+
+
+@st.composite
+def definitions(draw: st.DrawFn) -> dict[str, Any]:
+    """Valid campaigns with any of the optional tables."""
+    languages = draw(st.sampled_from([["en"], ["en", "de"], ["de"]]))
+    texts = wordings(languages)
+    answers = draw(st.lists(WORDS, min_size=2, max_size=4, unique=True))
+    labels = {answer: dict.fromkeys(languages, f"{number}") for number, answer in enumerate(answers)}
+    question = {"name": "Q_1", "text": draw(texts), "scale": answers, "labels": labels, "examples": [draw(texts)]}
+    text = {"name": "Q_2", "kind": "text", "text": draw(texts), "when": {"question": "Q_1", "is": answers[:1]}}
+    own = {
+        "name": "own",
+        "languages": languages,
+        "title": draw(texts),
+        "headings": {"h": {"text": draw(texts)}},
+        "questions": [{**question, "heading": "h", "in_overall": draw(st.booleans())}, text],
+    }
+    ages = load_questionnaire("demographics-dices").as_mapping()
+    groups = ["young", *["old"] * 2]
+    age = next(row for row in ages["questions"] if row["name"] == "rater_age")["scale"]
+    axes = {"rater_age": {group: [age[i] for i in range(3) if groups[i] == group] for group in set(groups)}}
+    code = draw(st.integers(10**6, 10**7))
+    optional: dict[str, Any] = {
+        "help": draw(texts),
+        "thanks": draw(texts),
+        "care": {
+            "contact": draw(texts),
+            "topics": {name: draw(texts) for name in draw(st.sets(WORDS.filter(lambda x: "," not in x)))},
+        },
+        "quota": {
+            "axes": axes,
+            "rest": draw(COUNTS),
+            "seats": draw(COUNTS),
+            "cells": [{"groups": {"rater_age": "old"}, "seats": draw(COUNTS)}],
+        },
+        "pay": {"currency": "GBP", "hourly_rate": draw(COUNTS)},
+        "gold": draw(
+            st.sampled_from(
+                [
+                    {},
+                    {
+                        "topics": draw(
+                            st.lists(WORDS, min_size=2, unique=True).map(
+                                lambda names: [n.replace(",", "") for n in names]
+                            )
+                        )
+                    },
+                ]
+            )
+        ),
+        "prolific": {"codes": {outcome: f"CODE{code + i}" for i, outcome in enumerate(OUTCOMES)}},
+        "max_items": draw(COUNTS),
+        "break_every": draw(st.integers(0, 3)),
+        "click_to_reveal": draw(st.booleans()),
+        "seed": draw(COUNTS),
+    }
+    chosen = draw(st.sets(st.sampled_from(sorted(optional))))
+    purposes = [{"name": f"p{i}", "text": draw(texts), "required": i == 0} for i in range(draw(st.integers(1, 3)))]
+    return {
+        "name": "drawn",
+        "languages": languages,
+        "title": draw(texts),
+        "warning": draw(texts),
+        "consent": {"text": draw(texts), "purposes": purposes},
+        "questionnaire": draw(st.sampled_from([own, "dices-350"])),
+        "demographics": "demographics-dices",
+        **{key: optional[key] for key in chosen},
+    }
+
+
+@quick
+@given(definitions())
+def test_generated_definitions_are_the_same_after_all_forms(definition: dict[str, Any]) -> None:
+    assert check_definition(write_definition(definition)).faults == ()
+    assert_same(definition)
+
+
+CHAT = {
+    "modes": [{"name": "m", "title": "M", "criterion": "more helpful", "allow_edits": True, "continue_with": "other"}],
+    "chatbots": [
+        {
+            "name": "a",
+            "kind": "openai_compatible",
+            "model_type": "rlhf",
+            "version": "1",
+            "num_params": "7B",
+            "parameters": {"temperature": 0.7, "stop": ["x"]},
+            "request_policy": {"total_s": 2.5, "max_attempts": 1},
+            "openai_compatible": {"url": "https://example.com/v1", "model": "m", "key_variable": "KEY"},
+        },
+        {
+            "name": "b",
+            "kind": "scripted",
+            "model_type": "s",
+            "version": "1",
+            "scripted": {"responses": ["One\nline", "Two"], "pause_s": 0.5},
+        },
+        {
+            "name": "c",
+            "kind": "best_of_n",
+            "model_type": "s",
+            "version": "1",
+            "best_of_n": {
+                "n": 3,
+                "scorer": "registry:x",
+                "chatbot": {"name": "d", "kind": "local", "model_type": "s", "version": "1", "local": {"threads": 2}},
+            },
+        },
+    ],
+    "turns": 3,
+}
+CHECK = {
+    "name": "c",
+    "kind": "instruction",
+    "text": "Please choose B.",
+    "scale": ["A", "B"],
+    "correct_answers": ["B"],
+    "after": 2,
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"chat": CHAT},
+        {"questionnaire": "dices-350", "checks": [CHECK], "estimated_minutes": 4},
+        {"pair": {"criterion": "less harmful", "allow_ties": True}, "registered_models": ["one"]},
+    ],
+)
+def test_other_kinds_are_the_same_after_all_forms(changes: dict[str, Any]) -> None:
+    assert_same({**deepcopy(REST), **deepcopy(changes)})
+
+
+@quick
+@given(
+    st.dictionaries(
+        st.sampled_from(KEYS),
+        st.recursive(
+            st.booleans() | st.integers(-5, 5) | st.text("a\n#", max_size=3) | st.dates(),
+            lambda part: (
+                st.lists(part, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(
+                        [
+                            "en",
+                            "name",
+                            "questions",
+                            "purposes",
+                            "axes",
+                            "cells",
+                            "modes",
+                            "scale",
+                            "labels",
+                            "text",
+                            "x y",
+                        ]
+                    ),
+                    part,
+                    max_size=3,
+                )
+            ),
+            max_leaves=8,
+        ),
+    )
+)
+def test_damaged_definitions_lose_nothing_and_have_a_preview(drawn: dict[str, Any]) -> None:
+    definition = without_none({**pilot(), **drawn})
+    check = check_definition(write_definition(definition))
+    assert check.table is not None
+    for step in STEPS:
+        nodes = step.show(check.table)
+        again = check_definition(write_definition(step.read(fill_form(nodes), check.table)))
+        if check.campaign is not None:
+            assert again.campaign == check.campaign
+        else:
+            place_faults(nodes, check.faults)
+    make_preview(check.table, "en")
+
+
+def test_what_is_typed_wrong_stays_with_its_fault_at_its_field() -> None:
+    step = find_step("people")
+    nodes = step.show(pilot())
+    typed = step.read({**fill_form(nodes), "max_items": "many"}, pilot())
+    check = check_definition(write_definition(typed))
+    shown = step.show(check.table or {})
+    assert next(node.value for node in shown if node.name == "max_items") == "many"
+    assert place_faults(shown, check.faults).keys() == {"max_items"}
+    assert check.n_faults == {"people": 1}
+    assert check.faults[0].line == write_definition(typed).split("\n").index('max_items = "many"') + 1
+
+
+def test_a_missing_translation_is_a_fault_of_its_wording() -> None:
+    definition = pilot(title={"en": "Safe?"})
+    check = check_definition(write_definition(definition))
+    nodes = find_step("texts").show(definition)
+    assert place_faults(nodes, check.faults) == {"title": ("It is missing in de.",)}
+
+
+def test_rows_are_added_moved_and_removed() -> None:
+    step, definition = find_step("consent"), pilot()
+    form = fill_form(step.show(definition))
+
+    def names(action: str) -> list[str | None]:
+        again = step.read({**form, "action": action}, definition)
+        return [row.get("name") for row in again["consent"]["purposes"]]
+
+    assert names("up consent.purposes.1") == ["release", "rating"]
+    assert names("down consent.purposes.1") == ["rating", "release"]
+    assert names("remove consent.purposes.0") == ["release"]
+    assert names("add consent.purposes") == ["rating", "release", None]
+
+
+def test_a_shipped_question_is_copied() -> None:
+    step = find_step("questions")
+    definition = pilot(
+        questionnaire={"name": "own", "languages": ["en", "de"], "title": {"en": "T", "de": "T"}, "questions": []}
+    )
+    form = fill_form(step.show(definition))
+    source = "dices-350/Q2_harmful_content_insensitive"
+    form |= {"action": "add questionnaire.questions", "questionnaire.questions.source": source}
+    (question,) = step.read(form, definition)["questionnaire"]["questions"]
+    assert question["scale"] == ["No", "Unsure", "Yes"]
+    assert parse_campaign(step.read(form, definition)).questionnaire.questions[0].name == source.partition("/")[2]
+
+
+def test_questions_of_ones_own_begin_as_a_copy() -> None:
+    step, definition = find_step("questions"), pilot()
+    form = {**fill_form(step.show(definition)), "questionnaire.choice": "own"}
+    copy = step.read(form, definition)
+    assert len(copy["questionnaire"]["questions"]) == 20
+    assert "flagged_raters" not in copy["questionnaire"]
+    assert parse_campaign(copy).questionnaire.questions == load_questionnaire("dices-350").questions
+
+
+@pytest.mark.parametrize("template", [template.name for template in TEMPLATES])
+def test_templates_have_previews(template: str) -> None:
+    check = check_definition(load_template(template, "pilot"))
+    assert check.table is not None
+    campaign = make_preview(check.table, "en")
+    assert (campaign.chat is not None, campaign.pair is not None) == ("chat" in check.table, "pair" in check.table)
+    assert check.campaign is not None or "blank" in template
+    assert not {fault.path for fault in check.faults} & {("name",), ("languages",)}

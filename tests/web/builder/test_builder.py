@@ -1,0 +1,275 @@
+"""Pages of the builder, without scripts."""
+
+import re
+
+import httpx
+import pytest
+from tests.support.campaigns import NOW
+from tests.support.html_forms import forms, press
+from tests.support.staff_browsers import House, create_draft, send
+from tests.support.staff_members import join_pilot
+
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.shipped import campaigns as shipped
+from dissensus.schema.campaign.shipped import load_campaign
+from dissensus.workflows.campaign import campaigns, working_copies
+from dissensus.workflows.platform import staff
+
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+STEPS = ("kind", "texts", "questions", "people", "care", "consent", "quality")
+
+
+def follow(browser: httpx.Client, answer: httpx.Response) -> httpx.Response:
+    """The page to which a form leads."""
+    assert answer.status_code == 303, answer.text
+    return browser.get(answer.headers["location"])
+
+
+def begin(browser: httpx.Client, template: str = "dices-350", name: str = "kitchen") -> httpx.Response:
+    """The first page of a new campaign."""
+    page = browser.get("/campaigns/new")
+    return follow(browser, press(browser, page, "Begin", template=template, name=name))
+
+
+def go(browser: httpx.Client, page: httpx.Response, button: str, **typed: str) -> httpx.Response:
+    """The page after a button; those of steps also count what is to do."""
+    labels = [label for form in forms(page) for label in form.buttons]
+    button = next(label for label in labels if label == button or label.startswith(f"{button},"))
+    return follow(browser, press(browser, page, button, None, **typed))
+
+
+def field(page: httpx.Response, name: str) -> list[str]:
+    """Values of a field of the builder."""
+    return next(form for form in forms(page) if name in form.fields).fields[name]
+
+
+def fault(page: httpx.Response, name: str) -> str:
+    """Message at a field."""
+    match = re.search(rf'<p class="fault" id="e-{re.escape(name)}" data-live>([^<]*)</p>', page.text)
+    assert match is not None
+    return match[1]
+
+
+def load(house: House, name: str) -> Campaign:
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    return campaigns.load_definition(house.platform, name, staff_id=staff_id)
+
+
+def n_copies(house: House) -> int:
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    return len(working_copies.list_working_copies(house.platform, staff_id=staff_id))
+
+
+def test_a_campaign_is_built_without_toml(house: House) -> None:
+    browser = house.owner()
+    page = begin(browser)
+    page = go(browser, page, "Save and go on")
+    assert page.url.path.endswith("/texts")
+    page = go(browser, page, "People")
+    page = go(browser, page, "Save", **{"quota.on": "on", "quota.axes.rater_gender.on": "on", "quota.rest": "4"})
+    assert fault(page, "quota.rest") == ""
+    page = go(browser, page, "Care")
+    page = go(browser, page, "Save", **{"care.on": "on", "care.contact.en": "Mia", "care.contact.de": "Mia"})
+    page = go(browser, page, "Create")
+    assert "Create draft" in page.text
+    assert "kitchen" not in browser.get("/campaigns").text.partition("<table")[2]
+    page = go(browser, page, "Create draft", entry="invitation")
+    assert page.url.path == "/campaigns/kitchen"
+    campaign = load(house, "kitchen")
+    assert campaign.quota is not None
+    assert list(campaign.quota.axes) == ["rater_gender"]
+    assert campaign.quota.rest == 4
+    assert campaign.care is not None
+    assert campaign.care.contact["en"] == "Mia"
+    assert campaign.questionnaire == load_campaign("dices-350").questionnaire
+    assert n_copies(house) == 0
+    assert "Open link" not in page.text
+
+
+@sqlite_only
+@pytest.mark.parametrize("template", shipped())
+def test_forms_that_are_sent_as_shown_change_nothing(house: House, template: str) -> None:
+    browser = house.owner()
+    page = begin(browser, template)
+    base = page.url.path.rpartition("/")[0]
+    for step in STEPS:
+        go(browser, browser.get(f"{base}/{step}"), "Save")
+    go(browser, browser.get(f"{base}/summary"), "Create draft")
+    expected = load_campaign(template).as_mapping() | {"name": "kitchen"}
+    assert load(house, "kitchen").as_mapping() == expected
+
+
+@sqlite_only
+def test_what_is_typed_wrong_is_kept_with_its_fault(house: House) -> None:
+    browser = house.owner()
+    page = go(browser, begin(browser), "People")
+    page = go(browser, page, "Save and go on", max_items="many <b>", replication="0")
+    assert page.url.path.endswith("/people")
+    assert field(page, "max_items") == ["many <b>"]
+    assert fault(page, "max_items").startswith("It is text. Write a whole number")
+    assert fault(page, "replication").startswith("It is 0.")
+    assert fault(page, "seed") == ""
+    page = go(browser, page, "TOML")
+    line = (
+        page.text.partition('name="definition"')[2]
+        .partition(">\n")[2]
+        .split("\n")
+        .index("max_items = &#34;many &lt;b&gt;&#34;")
+    )
+    assert f'<a href="#line-{line + 1}"' in page.text
+    assert f'<li id="line-{line + 1}" class="faulty">' in page.text
+    page = go(browser, page, "Create")
+    assert "2 things are still to do" in page.text
+    assert "Create draft" not in page.text
+    posted = send(browser, f"{page.url.path}", action="save", revision="2")
+    assert posted.headers["location"].endswith("/summary")
+
+
+@sqlite_only
+def test_both_views_show_the_same_definition(house: House) -> None:
+    browser = house.owner()
+    page = begin(browser, "blank-pairs")
+    base = page.url.path.rpartition("/")[0]
+    page = go(browser, browser.get(f"{base}/texts"), "TOML", **{"title.en": "Which is better?"})
+    (definition,) = field(page, "definition")
+    assert 'en = "Which is better?"' in definition
+    text = definition.replace("Which is better?", "Which one helps?") + "\r\n# a note\r\n[gold]\r\nverifiers = 2\r\n"
+    page = go(browser, page, "Texts", definition=text)
+    assert field(page, "title.en") == ["Which one helps?"]
+    assert "They are lost with the first change" in page.text
+    assert "# a note" in browser.get(f"{base}/toml").text
+    page = go(browser, page, "Save", **{"title.en": "Which?"})
+    assert "They are lost" not in page.text
+    page = go(browser, page, "Pay and quality")
+    assert field(page, "gold.verifiers") == ["2"]
+    page = go(browser, browser.get(f"{base}/toml"), "Care", definition="name = \r\n")
+    assert "Line 1" in page.text
+    assert field(page, "definition") == ["name = \r\n"]
+
+
+@sqlite_only
+def test_questions_are_added_ordered_and_edited(house: House) -> None:
+    browser = house.owner()
+    page = begin(browser, "blank-rating")
+    base = page.url.path.rpartition("/")[0]
+    page = go(browser, browser.get(f"{base}/questions"), "Add question")
+    source = "dices-350/Q3_bias_overall"
+    assert source not in page.text
+    page = go(
+        browser, page, "Add question", **{"questionnaire.questions.source": "dices-350/Q2_harmful_content_insensitive"}
+    )
+    page = go(browser, page, "Question 1")
+    assert page.url.params["at"] == "questionnaire.questions.0"
+    page = go(
+        browser,
+        page,
+        "Save",
+        **{
+            "questionnaire.questions.0.name": "Q_1",
+            "questionnaire.questions.0.scale": "No\r\nYes",
+            "questionnaire.questions.0.text.en": "Is it safe?",
+        },
+    )
+    assert fault(page, "questionnaire.questions.0.name") == ""
+    page = go(browser, page, "Save, back to the list")
+    assert page.url.path == f"{base}/questions"
+    assert page.text.index("Is it safe?") < page.text.index("insensitive")
+    page = follow(
+        browser,
+        browser.post(page.url.path, data={**forms(page)[-1].fields, "action": "down questionnaire.questions.0"}),
+    )
+    listed = page.text.partition('<ol class="pages">')[2]
+    assert listed.index("insensitive") < listed.index("Is it safe?")
+    gone = browser.get(f"{base}/question", params={"at": "questionnaire.questions.9"})
+    assert gone.status_code == 404
+
+
+@sqlite_only
+def test_a_save_over_another_one_is_refused_and_keeps_what_is_typed(house: House) -> None:
+    browser = house.owner()
+    first = go(browser, begin(browser), "Texts")
+    second = browser.get(first.url.path)
+    go(browser, first, "Save", **{"title.en": "First"})
+    refused = press(browser, second, "Save", None, **{"title.en": "Second"})
+    assert refused.status_code == 409
+    assert "changed elsewhere" in refused.text
+    assert field(refused, "title.en") == ["Second"]
+    assert field(browser.get(first.url.path), "title.en") == ["First"]
+    assert field(go(browser, refused, "Save"), "title.en") == ["Second"]
+
+
+def test_a_draft_is_changed_only_when_it_is_saved(house: House) -> None:
+    create_draft(house)
+    browser = house.owner()
+    page = browser.get("/campaigns/pilot/builder/texts")
+    page = go(browser, page, "Save", **{"title.en": "Changed"})
+    assert load(house, "pilot").title["en"] != "Changed"
+    page = go(browser, browser.get("/campaigns/pilot/builder/summary"), "Save to the campaign")
+    assert page.url.path == "/campaigns/pilot"
+    assert load(house, "pilot").title["en"] == "Changed"
+    go(browser, browser.get("/campaigns/pilot/builder/texts"), "Save", **{"title.en": "Again"})
+    go(browser, browser.get("/campaigns/pilot/builder/summary"), "Discard the changes")
+    assert field(browser.get("/campaigns/pilot/builder/texts"), "title.en") == ["Changed"]
+
+
+@sqlite_only
+def test_an_open_campaign_is_paused_before_it_changes(house: House) -> None:
+    create_draft(house)
+    browser = house.owner()
+    send(browser, "/campaigns/pilot/state", state="open")
+    refused = browser.get("/campaigns/pilot/builder/texts")
+    assert refused.status_code == 409
+    assert "Pause or clone it" in refused.text
+    send(browser, "/campaigns/pilot/state", state="paused")
+    go(browser, browser.get("/campaigns/pilot/builder/people"), "Save", seed="7")
+    refused = press(browser, browser.get("/campaigns/pilot/builder/summary"), "Save to the campaign")
+    assert refused.status_code == 422
+    assert "seed cannot change after raters entered" in refused.text
+    assert load(house, "pilot").seed == 0
+
+
+@sqlite_only
+def test_working_copies_belong_to_those_who_begin_them(house: House) -> None:
+    browser, other = house.owner(), house.owner("eve")
+    page = begin(browser)
+    assert other.get(page.url.path).status_code == 404
+    assert other.get(page.url.path.replace("kind", "preview")).status_code == 404
+    assert send(other, page.url.path.replace("kind", "summary"), action="discard").status_code == 404
+    assert page.url.path in browser.get("/campaigns").text
+    assert page.url.path not in other.get("/campaigns").text
+    create_draft(house)
+    join_pilot(house, "bob", "analyst")
+    assert house.owner("bob").get("/campaigns/pilot/builder/texts").status_code == 403
+    go(browser, browser.get(page.url.path.replace("kind", "summary")), "Discard")
+    assert browser.get(page.url.path).status_code == 404
+
+
+@sqlite_only
+def test_the_preview_has_no_effect(house: House) -> None:
+    browser = house.owner()
+    page = begin(browser, "red-team")
+    assert "frame-src 'self'" in page.headers["content-security-policy"]
+    base = page.url.path.rpartition("/")[0]
+    for name in ("warning", "consent", "rating", "about-you", "care", "thanks", "unknown"):
+        preview = browser.get(f"{base}/preview", params={"page": name, "language": "de"})
+        assert preview.status_code == 200
+        assert 'lang="de"' in preview.text
+        policy = preview.headers["content-security-policy"]
+        assert "form-action 'none'" in policy
+        assert "frame-ancestors 'self'" in policy
+        assert "script-src" not in policy
+        assert "<script" not in preview.text
+        assert 'href="/' not in preview.text.partition("<body")[2]
+    go(browser, browser.get(f"{base}/texts"), "Save", **{"warning.de": "<script>alert(1)</script>"})
+    assert "<script" not in browser.get(f"{base}/preview", params={"page": "warning", "language": "de"}).text
+
+
+@sqlite_only
+def test_at_most_fifty_campaigns_are_begun(house: House) -> None:
+    browser = house.owner()
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    for _ in range(working_copies.MAX_WORKING_COPIES):
+        working_copies.begin_working_copy(house.platform, "", staff_id=staff_id, now=NOW)
+    refused = press(browser, browser.get("/campaigns/new"), "Begin", template="dices-350")
+    assert refused.status_code == 409
+    assert "Discard one first" in refused.text
