@@ -85,7 +85,7 @@ def edit_toml(page: Page, scheme: str) -> None:
     text.fill(chosen.replace("rest = 3", "rest = -3"))
     page.get_by_role("button", name="Save", exact=True).click()
     line = chosen.split("\n").index("rest = 3") + 1
-    page.get_by_role("link", name=f"Line {line}").click()
+    page.get_by_role("link", name=f"Line {line}").first.click()
     assert text.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == "rest = -3"
     sound(page, "builder-toml", "light" if scheme == "light" else "dark")
     page.set_viewport_size({"width": 1280, "height": 900})

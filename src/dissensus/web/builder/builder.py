@@ -275,7 +275,7 @@ def _go_on(base: str, step: str, at: str, form: FormData, check: DefinitionCheck
     """Redirect to the page that a button names; the next step only if this one has no faults."""
     target, action = str(form.get("to", "")), str(form.get(ACTION, ""))
     verb, _, name = target.partition(" ")
-    here = {"at": at} if at else {}
+    place = {"at": at} if at else {}
     if verb == QUESTION:
         return _redirect(base, QUESTION, {"at": name})
     if verb not in ("", "next", "stay"):
@@ -284,7 +284,7 @@ def _go_on(base: str, step: str, at: str, form: FormData, check: DefinitionCheck
         return _redirect(base, name)
     # Buttons of rows, and scripts that save while somebody types, show faults only where they are shown already.
     checked = form.get("checked") == "1" or bool(verb)
-    return _redirect(base, step, {**here, **({"checked": "1"} if checked else {})}, action)
+    return _redirect(base, step, {**place, **({"checked": "1"} if checked else {})}, action)
 
 
 def _redirect(base: str, step: str, query: Mapping[str, str] | None = None, action: str = "") -> Response:
