@@ -364,11 +364,14 @@ def test_rows_are_added_moved_and_removed() -> None:
     assert names("add consent.purposes") == ["rating", "release", None]
 
 
-def test_a_shipped_question_is_copied() -> None:
-    step = find_step("questions")
-    definition = pilot(
-        questionnaire={"name": "own", "languages": ["en", "de"], "title": {"en": "T", "de": "T"}, "questions": []}
-    )
+@pytest.mark.parametrize("languages", [["en", "de"], ["en"]])
+def test_a_shipped_question_is_copied_in_the_languages_of_the_campaign(languages: list[str]) -> None:
+    step, texts = find_step("questions"), dict.fromkeys(languages, "T")
+    definition = {
+        **pilot(languages=languages, title=texts, warning=texts),
+        "consent": {"text": texts, "purposes": [{"name": "p", "text": texts, "required": True}]},
+        "questionnaire": {"name": "own", "languages": languages, "title": texts, "questions": []},
+    }
     form = fill_form(step.show(definition))
     source = "dices-350/Q2_harmful_content_insensitive"
     form |= {"action": "add questionnaire.questions", "questionnaire.questions.source": source}

@@ -250,7 +250,7 @@ def test_the_preview_has_no_effect(house: House) -> None:
     page = begin(browser, "red-team")
     assert "frame-src 'self'" in page.headers["content-security-policy"]
     base = page.url.path.rpartition("/")[0]
-    for name in ("warning", "consent", "rating", "about-you", "care", "thanks", "unknown"):
+    for name in ("warning", "consent", "guidelines", "rating", "about-you", "care", "thanks", "unknown"):
         preview = browser.get(f"{base}/preview", params={"page": name, "language": "de"})
         assert preview.status_code == 200
         assert 'lang="de"' in preview.text

@@ -132,6 +132,11 @@ STEPS: Final = (
             ),
             "title": WordingField(label="Title"),
             "warning": WordingField(label="Content warning, before anything else", lines=6),
+            "guidelines": WordingField(
+                label="Guidelines, before the first item and on request",
+                hint="This and the other long texts may use Markdown: **bold**, lists, [links](https://example.org).",
+                lines=4,
+            ),
             "help": WordingField(label="Help, shown on request", lines=4),
             "thanks": WordingField(label="Thanks, at the end", lines=3),
         },
@@ -144,7 +149,12 @@ STEPS: Final = (
         fields={
             "questionnaire": questionnaire_field(
                 "Questions about each item", "item", missing="None: the comparison or the chat is all"
-            )
+            ),
+            "response_format": ChoiceField(
+                label="Responses of chatbots are shown",
+                default="plain",
+                options=(("", "as typed"), ("markdown", "as Markdown, with code and lists")),
+            ),
         },
     ),
     Step(

@@ -91,7 +91,7 @@ class RowsField(Field):
         action = form.get(ACTION, "")
         rows = move_row(rows, action, name)
         if action == f"add {name}":
-            rows.append(self.copy_row(form.get(f"{name}.source", "")))
+            rows.append(self.copy_row(form.get(f"{name}.source", ""), table.get("languages")))
         return rows or None
 
     def _read_row(self, form: FormValues, name: str, old: Any) -> Any:
@@ -100,12 +100,12 @@ class RowsField(Field):
         value = self.row.read(form, name, old, {})
         return {} if value is None else value
 
-    def copy_row(self, source: str) -> dict[str, Any]:
+    def copy_row(self, source: str, languages: Any) -> dict[str, Any]:
         """Return a new row, a copy of a shipped question where one is named."""
         questionnaire, _, question = source.partition("/")
         if source not in dict(self.shipped):
             return {}
-        rows = load_questionnaire(questionnaire).as_mapping()["questions"]
+        rows = copy_questionnaire(questionnaire, languages)["questions"]
         row = next(row for row in rows if row["name"] == question)
         # Headings, conditions and overalls refer to other parts of its questionnaire.
         return {key: value for key, value in row.items() if key not in ("heading", "when", "category")}
@@ -237,15 +237,37 @@ class QuestionnaireField(Field):
 
 def own_questionnaire(old: Any, about: Subject, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a questionnaire to change: a copy of the one that ships, or one without questions."""
+    languages = table.get("languages") or ["en"]
     if isinstance(old, str) and old in questionnaires(about=about):
-        copy = load_questionnaire(old).as_mapping()
+        copy = copy_questionnaire(old, languages)
         return {key: value for key, value in copy.items() if key not in ("leading_columns", "flagged_raters")}
-    return {
-        "name": "questions" if about == "item" else "about-raters",
-        **({"about": about} if about == "rater" else {}),
-        "languages": list(table.get("languages") or ["en"]),
-        "questions": [],
-    }
+    name = {"name": "questions"} if about == "item" else {"name": "about-raters", "about": about}
+    return {**name, "languages": languages, "questions": []}
+
+
+def copy_questionnaire(name: str, languages: Any) -> dict[str, Any]:
+    """Return a questionnaire that ships, with its wordings in those of some languages that it has.
+
+    Examples
+    --------
+    >>> copy_questionnaire("dices-350", ["en"])["title"]
+    {'en': 'How safe is the last answer?'}
+    """
+    shipped = load_questionnaire(name)
+    if not isinstance(languages, list):
+        return shipped.as_mapping()
+    return {**_keep(shipped.as_mapping(), shipped.languages, languages), "languages": languages}
+
+
+def _keep(value: Any, languages: Sequence[str], kept: Sequence[Any]) -> Any:
+    if isinstance(value, list):
+        return [_keep(part, languages, kept) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) <= set(languages):
+        return {language: text for language, text in value.items() if language in kept}
+    parts = {key: _keep(part, languages, kept) for key, part in value.items()}
+    return {key: part for key, part in parts.items() if part != {}}
 
 
 def iterate_nodes(node: FormNode) -> Iterator[FormNode]:

@@ -17,6 +17,7 @@ from dissensus.web.core.renderer import PageContext, PageRenderer
 from dissensus.web.rater.care import SurveyPage, TopicsPage
 from dissensus.web.rater.chat import ChatPage
 from dissensus.web.rater.entry import ConsentPage, WarningPage
+from dissensus.web.rater.guidelines import GuidelinesPage
 from dissensus.web.rater.rating import AboutYouPage, RatingPage, StatusPage
 from dissensus.workflows.rater.journey import RaterState
 
@@ -144,6 +145,12 @@ def _care(draft: _Draft) -> PageContext | None:
     return SurveyPage(language=draft.language, step=draft.step("survey"), form_token="", question_form=question_form)
 
 
+def _guidelines(draft: _Draft) -> PageContext | None:
+    if not draft.campaign.guidelines:
+        return None
+    return GuidelinesPage(language=draft.language, step=draft.step("rate"), form_token="")
+
+
 def _topics(draft: _Draft) -> PageContext | None:
     if draft.campaign.care is None or not draft.campaign.care.topics:
         return None
@@ -158,6 +165,7 @@ PAGES: Final[Mapping[str, tuple[str, Callable[[_Draft], PageContext | None]]]] =
     {
         "warning": ("Warning", _warning),
         "consent": ("Consent", _consent),
+        "guidelines": ("Guidelines", _guidelines),
         "topics": ("Topics", _topics),
         "rating": ("Task", _rating),
         "about-you": ("About raters", _about_you),
@@ -173,6 +181,7 @@ def list_pages(definition: Mapping[str, Any] | None) -> dict[str, str]:
     table = definition or {}
     care = table.get("care")
     missing = {
+        "guidelines": not table.get("guidelines"),
         "topics": not (isinstance(care, Mapping) and care.get("topics")),
         "care": not isinstance(care, Mapping),
         "about-you": "demographics" not in table,
