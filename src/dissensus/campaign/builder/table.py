@@ -259,14 +259,14 @@ def copy_questionnaire(name: str, languages: Any) -> dict[str, Any]:
     return {**_keep(shipped.as_mapping(), shipped.languages, languages), "languages": languages}
 
 
-def _keep(value: Any, languages: Sequence[str], kept: Sequence[Any]) -> Any:
+def _keep(value: Any, languages: Sequence[str], own: Sequence[Any]) -> Any:
     if isinstance(value, list):
-        return [_keep(part, languages, kept) for part in value]
+        return [_keep(part, languages, own) for part in value]
     if not isinstance(value, dict):
         return value
     if set(value) <= set(languages):
-        return {language: text for language, text in value.items() if language in kept}
-    parts = {key: _keep(part, languages, kept) for key, part in value.items()}
+        return {language: text for language, text in value.items() if language in own}
+    parts = {key: _keep(part, languages, own) for key, part in value.items()}
     return {key: part for key, part in parts.items() if part != {}}
 
 
