@@ -90,3 +90,10 @@ def test_languages_and_entry_are_checked() -> None:
     chat = {"chatbots": [TERN], "modes": [{"name": "natural", "title": {"fr": "Parler"}}]}
     assert "fr" in found(parse_campaign({**data, "chat": chat}), page_languages=("en", "de"))["languages"].problem
     assert found(definition(), has_entry=False)["entry links"].page == "links"
+
+
+def test_images_of_texts_are_named() -> None:
+    finding = found(definition(guidelines="See ![the scale](https://a.example/scale.png)."))["guidelines"]
+    assert finding.severity == "warning"
+    assert "'https://a.example/scale.png'" in finding.problem
+    assert found(definition(guidelines="See [the scale](https://a.example/scale.png), not `![x](y)`.")) == {}

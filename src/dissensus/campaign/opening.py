@@ -9,6 +9,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.records.item import Item
+from dissensus.text.markdown import find_images
 
 Severity: TypeAlias = Literal["error", "warning"]
 FindingPage: TypeAlias = Literal["revise", "items", "staff", "links"]
@@ -109,6 +110,7 @@ def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
         *_check_quota(campaign, facts.items.n_items),
         *_check_experts(campaign, facts),
         *_check_languages(campaign, facts),
+        *_check_texts(campaign),
         *_check_entry(campaign, facts),
         *(
             Finding(severity="warning", place="checks", problem=text, remedy="Change the checks.", page="revise")
@@ -271,6 +273,27 @@ def _check_languages(campaign: Campaign, facts: OpeningFacts) -> Iterator[Findin
             remedy=f"Say so in the introduction, or use {format_list(facts.page_languages)} alone.",
             page="revise",
         )
+
+
+def _check_texts(campaign: Campaign) -> Iterator[Finding]:
+    texts = {
+        "guidelines": campaign.guidelines,
+        "warning": campaign.warning,
+        "consent.text": campaign.consent.text,
+        "help": campaign.help,
+        "thanks": campaign.thanks,
+    }
+    for place, wording in texts.items():
+        images = [address for text in wording.values() for address in find_images(text)]
+        if images:
+            yield Finding(
+                severity="warning",
+                place=place,
+                problem=f"{place} has an image, {format_value(images[0])}, and images are not loaded: raters read its "
+                "alternative text instead.",
+                remedy="Describe in words what it shows, or link to it.",
+                page="revise",
+            )
 
 
 def _check_entry(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:

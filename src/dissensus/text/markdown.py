@@ -73,6 +73,18 @@ def render_response(text: str) -> str:
     return str(parser.renderer.render(tokens, parser.options, {}))
 
 
+def find_images(text: str) -> tuple[str, ...]:
+    """Return the addresses of the images in a text of a campaign, which are not loaded.
+
+    Examples
+    --------
+    >>> find_images("See ![scale](https://a.example/scale.png) and `![b](c)`.")
+    ('https://a.example/scale.png',)
+    """
+    tokens = _all_tokens(_parser().parse(text))
+    return tuple(str(token.attrs["src"]) for token in tokens if token.type == "image")
+
+
 @cache
 def _parser() -> MarkdownIt:
     """Return the parser; all addresses are read, since the tokens are changed before they are rendered."""
