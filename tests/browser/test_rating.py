@@ -17,6 +17,8 @@ from tests.support.live_site import Live
 
 from dissensus.campaign.answer_drafts import merge_saves
 
+MAX_PHONE_HEIGHT = 2_600
+MIN_TARGET = 44
 SCALES = {
     "name": "scales",
     "languages": ["en"],
@@ -176,6 +178,29 @@ def test_the_rated_answer_and_the_columns_stay_in_view_on_a_phone(live: Live, pa
     assert row["y"] >= head["y"] + head["height"] - 1
     page.set_viewport_size({"width": 1280, "height": 800})
     expect(pin).to_be_hidden()
+
+
+def test_an_item_is_uncovered_and_answered_by_keys(live: Live, page: Page) -> None:
+    enter(page, open_rating_campaign(live, click_to_reveal=True))
+    page.wait_for_load_state("load")
+    page.keyboard.press("o")
+    expect(page.locator(".turn.rated")).to_be_visible()
+    for _ in range(N_QUESTIONS):
+        page.keyboard.press("1")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
+
+
+def test_an_item_of_dices_fits_a_phone(live: Live, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    enter(page, open_rating_campaign(live, click_to_reveal=True, title="Pilot"))
+    page.locator("details.introduction summary").click()
+    height = page.evaluate("document.documentElement.scrollHeight")
+    targets = page.locator(".grid .answer").evaluate_all(
+        "answers => answers.map(one => Math.min(one.offsetWidth, one.offsetHeight))"
+    )
+    assert (height <= MAX_PHONE_HEIGHT, min(targets) >= MIN_TARGET) == (True, True), (height, min(targets))
+    View(page, [], []).shot("rater-phone-item")
 
 
 def test_a_scale_is_one_row_on_a_phone(live: Live, page: Page) -> None:

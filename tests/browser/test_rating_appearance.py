@@ -66,6 +66,7 @@ def test_rater_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ..
     judge("7-agreed")
     page.locator('a[href="#stop"]').click()
     page.locator("#stop button").click()
+    page.get_by_role("link", name="Answer a few questions").click()
     expect(page.get_by_role("heading", name="About you")).to_be_visible()
     page.get_by_role("button", name="Send and continue").click()
     page.get_by_label("In my own words").first.check()

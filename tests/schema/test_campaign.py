@@ -195,6 +195,7 @@ def test_all_errors_are_listed_together() -> None:
         ({"seed": 2**32}, "seed: It is 4,294,967,296"),
         ({"replication": True}, "replication: It is"),
         ({"break_every": -1}, "break_every: It is -1"),
+        ({"show_topic": True}, "show_topic: It is about covered conversations. Write click_to_reveal = true"),
     ],
 )
 def test_an_invalid_value_is_rejected(changes: dict[str, Any], message: str) -> None:

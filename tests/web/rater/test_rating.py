@@ -12,6 +12,7 @@ from tests.support.rating_pages import page_text
 
 from dissensus.campaign.answer_drafts import merge_saves
 from dissensus.schema.campaign.definition import CampaignState
+from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.store.answer_drafts import SaveTable, load_saves
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import DeclarationTable, RaterTable
@@ -53,6 +54,9 @@ def test_a_rater_enters_rates_and_withdraws(live: Live, key: str) -> None:
     assert visitor.get("/rate").status_code == 200
     assert "Your answers were deleted" in page_text(visitor.send(link(end, "/withdraw/")))
     assert visitor.get("/rate").status_code == 403
+    again = visitor.get(link(end, "/withdraw/"))
+    assert "You withdrew earlier." in page_text(again)
+    assert "Delete all my answers" not in page_text(again)
     with live.platform.database.reading() as tx:
         assert tx.execute(SaveTable.__table__.select()).all() == []
         assert tx.execute(DeclarationTable.__table__.select()).all() == []
@@ -89,14 +93,21 @@ def test_submitted_answers_are_corrected_without_scripts(live: Live, key: str) -
     assert "1 of 3 rated" in page_text(visitor.get("/rate"))
 
 
-def test_missing_demographics_are_asked_for(live: Live, key: str) -> None:
+def test_whoever_stops_may_answer_demographic_questions(live: Live, key: str) -> None:
     visitor = live.visitor()
     token = hidden(visitor.enter(key))["form_token"]
-    about = visitor.send("/stop", form_token=token)
+    assert "How old?" not in page_text(visitor.get("/about-you"))
+    stopped = visitor.send("/stop", form_token=token)
+    assert "You have stopped" in page_text(stopped)
+    assert "How old?" not in page_text(stopped)
+    assert "How old?" in page_text(visitor.get(link(stopped, "/about")))
     refused = visitor.send("/about-you", form_token=token)
-    assert "How old?" in page_text(about)
     assert (refused.status_code, "Please answer this question." in page_text(refused)) == (422, True)
-    assert "You have stopped" in page_text(visitor.send("/about-you", form_token=token, rater_age="old"))
+    told = visitor.send("/about-you", form_token=token, rater_age="old")
+    assert "You have stopped" in page_text(told)
+    assert "/about-you" not in told.text
+    with live.platform.database.reading() as tx:
+        assert tx.scalar(select(DeclarationTable.content)) == {"rater_age": "old"}
 
 
 def test_a_rater_can_stop_and_resume(live: Live) -> None:
@@ -244,8 +255,14 @@ def test_breaks_are_suggested_at_intervals(live: Live) -> None:
 def test_conversations_are_covered_until_clicked(live: Live) -> None:
     campaign = open_campaign(live.platform, 2, click_to_reveal=True)
     page = live.visitor().enter(str(campaign.key))
-    assert "Topic: x" in page_text(page)
+    assert "Topic: x" not in page_text(page)
     assert re.search(r'<details class="cover scripted">.*<ol class="turns">.*</details>', page.text, flags=re.DOTALL)
+
+
+def test_a_cover_shows_the_topic_if_the_owner_asks_for_it(live: Live) -> None:
+    campaign = open_campaign(live.platform, 2, click_to_reveal=True, show_topic=True)
+    assert "Topic: x" in page_text(live.visitor().enter(str(campaign.key)))
+    assert not load_campaign("dices-350").show_topic
 
 
 def test_a_covered_conversation_is_opened_before_it_is_answered(live: Live) -> None:

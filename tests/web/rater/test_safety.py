@@ -34,6 +34,8 @@ def test_nothing_is_stored_before_consent(live: Live) -> None:
     assert "Nothing about you was stored" in refused.text
     declined = visitor.get(html.unescape(re.findall(r'href="(/declined[^"]*)"', consent.text)[0]))
     assert "nothing about you was stored" in declined.text
+    back = visitor.get(consent.url.path)
+    assert (back.status_code, "This page is no longer valid" in back.text) == (403, True)
     assert not visitor.http.cookies
     assert counts(live) == before
     visitor.enter(str(campaign.key))

@@ -109,6 +109,7 @@ class Campaign:
     break_every: int = 20  # items; 0 for never
     response_format: ResponseFormat = "plain"  # of responses on pages, the same for all raters
     click_to_reveal: bool = False  # hide each conversation until the rater opens it
+    show_topic: bool = False  # write the topic of a hidden conversation, as experts named it, on its cover
     reclaim_after_h: int = 48  # idle hours after which unbegun items are reassigned
     reports_to_withhold: int = 2  # raters who report an item before it is withheld from everybody
     seed: int = 0  # of all orders and choices of items

@@ -69,13 +69,13 @@ KEYS: Final = (
         "care",
     ),
     *("guidelines", "help", "thanks"),
-    *("replication", "max_items", "max_per_day", "break_every", "response_format", "click_to_reveal"),
+    *("replication", "max_items", "max_per_day", "break_every", "response_format", "click_to_reveal", "show_topic"),
     *("reclaim_after_h", "reports_to_withhold", "seed"),
 )
 
 ITEM_KEYS: Final = (
     *("questionnaire", "pair", "checks", "gold"),
-    *("replication", "max_items", "click_to_reveal", "reclaim_after_h", "reports_to_withhold"),
+    *("replication", "max_items", "click_to_reveal", "show_topic", "reclaim_after_h", "reports_to_withhold"),
 )
 """Keys that apply only to campaigns with items."""
 
@@ -158,6 +158,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         "break_every": table.get_number("break_every", 20, MAX_COUNT, least=0),
         "response_format": table.get_choice("response_format", RESPONSE_FORMATS, "plain"),
         "click_to_reveal": table.get_flag("click_to_reveal", default=False),
+        "show_topic": _show_topic(table),
         "reclaim_after_h": table.get_number("reclaim_after_h", 48, MAX_COUNT),
         "reports_to_withhold": table.get_number("reports_to_withhold", 2, MAX_COUNT),
         "seed": table.get_number("seed", 0, 2**32 - 1, least=0),
@@ -165,6 +166,14 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
     if questionnaire is None or consent is None:
         return None
     return Campaign(questionnaire=questionnaire, consent=consent, **values)
+
+
+def _show_topic(table: DefinitionTable) -> bool:
+    """Return whether covers show the topic; record an error if conversations are not covered."""
+    shown = table.get_flag("show_topic", default=False)
+    if shown and not table.get_flag("click_to_reveal", default=False):
+        table.add_error("show_topic", "It is about covered conversations. Write click_to_reveal = true, or remove it.")
+    return shown
 
 
 def _required_wording(table: DefinitionTable, key: str) -> Wording:

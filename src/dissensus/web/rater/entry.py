@@ -13,7 +13,7 @@ from dissensus.errors import Conflict, DissensusError, NotAllowed
 from dissensus.recruit.prolific import ENTRY_PARAMETERS, Outcome
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.web.core.forms import MAX_FIELD_BYTES, check_storable
-from dissensus.web.core.rater_auth import SESSION_COOKIE, SessionKey
+from dissensus.web.core.rater_auth import FORBIDDEN, SESSION_COOKIE, SessionKey
 from dissensus.web.core.renderer import PageContext
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.signed_tokens import ARRIVAL_S
@@ -89,6 +89,7 @@ class DeclinedPage:
 
     language: str
     return_link: ReturnLink | None = None
+    expired: bool = False  # True for a page that was opened again afterwards, or too late
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,10 +189,14 @@ def _redirect_to_entry(arrival: Arrival) -> Response:
     return RedirectResponse(f"/c/{arrival.campaign}?{query}", SEE_OTHER)
 
 
+def _browser_language(request: Request, lang: str) -> str:
+    return negotiate_language(lang or request.headers.get("accept-language", ""), languages())
+
+
 @router.get("/declined")
 def decline(site: SiteOf, request: Request, lang: Language = "", token: ArrivalToken = "") -> Response:
     """Confirm that nothing was stored, and clear the arrival cookie."""
-    language = negotiate_language(lang or request.headers.get("accept-language", ""), languages())
+    language = _browser_language(request, lang)
     return_link = None
     # The page is the same without an arrival token.
     with suppress(DissensusError):
@@ -203,9 +208,13 @@ def decline(site: SiteOf, request: Request, lang: Language = "", token: ArrivalT
 
 
 @router.get("/c/{name}/consent")
-def ask_consent(site: SiteOf, name: str, token: ArrivalToken = "") -> Response:
+def ask_consent(site: SiteOf, request: Request, name: str, lang: Language = "", token: ArrivalToken = "") -> Response:
     """Ask for consent."""
-    arrival = _read_arrival(site, token, name)
+    try:
+        arrival = _read_arrival(site, token, name)
+    except NotAllowed:
+        # The back button after a refusal: the cookie was deleted, as nothing is stored.
+        return page(site, DeclinedPage(language=_browser_language(request, lang), expired=True), FORBIDDEN)
     entry = _check_arrival(site, arrival)
     if entry.state != "open":
         return _redirect_to_entry(arrival)

@@ -229,6 +229,21 @@ def raise_notice(site: SiteOf, request: Request, form: SubmittedForm, session: S
     return RedirectResponse("/rate?receipt=1", SEE_OTHER)
 
 
+@router.get("/about-you")
+def ask_about_rater(site: SiteOf, session: SessionKey = "") -> Response:
+    """Show the questions about a rater, which those who stopped may answer."""
+    step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
+    if step.about is None:
+        return RedirectResponse("/rate", SEE_OTHER)
+    context = AboutYouPage(
+        language=step.rater.language,
+        step=step,
+        form_token=site.tokens.csrf_token(session),
+        question_form=QuestionForm(questionnaire=step.about),
+    )
+    return page(site, context)
+
+
 @router.post("/about-you")
 def declare_attributes(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a rater's attributes; the screener stores nothing if no seat is free."""

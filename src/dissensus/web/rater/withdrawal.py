@@ -31,6 +31,7 @@ class WithdrawalPage:
     n_rated: int
     paid: bool = False
     done: bool = False
+    earlier: bool = False  # True if the rater had withdrawn before
     return_link: ReturnLink | None = None
 
 
@@ -41,7 +42,12 @@ def preview(site: SiteOf, request: Request, token: str, lang: Language = "") -> 
     preview = withdrawal_workflow.preview_withdrawal(site.platform, rater_id)
     language = negotiate_language(lang or request.headers.get("accept-language", ""), languages())
     context = WithdrawalPage(
-        language=language, token=token, rater_id=rater_id, n_rated=preview.n_rated, paid=preview.paid
+        language=language,
+        token=token,
+        rater_id=rater_id,
+        n_rated=preview.n_rated,
+        paid=preview.paid,
+        earlier=preview.withdrawn,
     )
     return page(site, context)
 

@@ -20,6 +20,7 @@ export function installKeys(questions, submit) {
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTextInput(event.target) || !single.checked) return;
     if (event.key === "?") show("keys");
+    if (event.key.toLowerCase() === "o") uncover();
     const digit = digitOf(event);
     if (digit && choose(questions, digit)) event.preventDefault();
   });
@@ -31,6 +32,11 @@ const isTextInput = (element) => element.matches("textarea, select, input:not([t
 function digitOf({ key, code, shiftKey }) {
   if (/^[1-9]$/.test(key)) return Number(key);
   return !shiftKey && /^Digit[1-9]$/.test(code) ? Number(code.slice(5)) : null;
+}
+
+function uncover() {
+  const cover = document.querySelector("#conversation .cover:not([open])");
+  if (cover) cover.open = true;
 }
 
 function choose(questions, digit) {

@@ -53,7 +53,7 @@ class RaterState:
     rater: RaterRow
     campaign_row: CampaignRow
     campaign: Campaign
-    about: Questionnaire | None = None  # demographic or screening questions
+    about: Questionnaire | None = None  # demographic or screening questions; optional for a rater who stopped
     due: DueCheck | None = None  # attention check to answer
     assignment: AssignmentRow | None = None
     next_assignment: AssignmentRow | None = None  # item to prefetch; None if a check comes first
@@ -188,11 +188,10 @@ def _demographic_questions(tx: Connection, context: RaterContext, stage: Stage) 
     """Return the screening or demographic questions of a stage."""
     if stage == "screener":
         return context.campaign.screener
-    return (
-        context.campaign.remaining_demographics(raters.find_declaration(tx, context.rater.id) or {})
-        if stage == "demographics"
-        else None
-    )
+    optional = stage == "done" and context.rater.state == "stopped" and _must_declare(tx, context)
+    if stage != "demographics" and not optional:
+        return None
+    return context.campaign.remaining_demographics(raters.find_declaration(tx, context.rater.id) or {})
 
 
 def _check_attempts(tx: Connection, context: RaterContext) -> Mapping[str, Sequence[str]]:
@@ -269,7 +268,8 @@ def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) 
 
 
 def _last_stage(tx: Connection, context: RaterContext) -> Stage:
-    return "demographics" if _must_declare(tx, context) else "done"
+    """Return the stage after the last item; whoever stops is asked nothing more."""
+    return "demographics" if context.rater.state != "stopped" and _must_declare(tx, context) else "done"
 
 
 def _must_declare(tx: Connection, context: RaterContext) -> bool:

@@ -22,6 +22,7 @@ class WithdrawalPreview:
     """Consequences of a withdrawal."""
 
     n_rated: int  # items or conversations whose answers would be erased
+    withdrawn: bool  # True if the rater has withdrawn before
     paid: bool  # True if the working time is preserved for payment
 
 
@@ -33,6 +34,7 @@ def preview_withdrawal(platform: Platform, rater_id: str) -> WithdrawalPreview:
         n_chats, _ = chats.count_chats(tx, rater_id)
         return WithdrawalPreview(
             n_rated=assignments.count_rated_items(tx, rater_id) + n_chats,
+            withdrawn=rater.state == "withdrawn",
             paid=campaign.pay is not None and not rater.rehearsal,
         )
 
