@@ -103,7 +103,7 @@ FEATURES: Final = (
         "quota",
         "rate_limit",
     ),
-    *("rater", "rating", "recruit", "rehearsal", "registry", "retraining", "screening", "scor", "seat"),
+    *("rater", "rating", "recruit", "rehearsal", "repeat", "registry", "retraining", "screening", "scor", "seat"),
     *("passkey", "second_factor", "security_log", "sign_in", "staff", "submission", "task", "webhook"),
     *("withdrawal", "working_cop"),
 )

@@ -195,6 +195,9 @@ def test_all_errors_are_listed_together() -> None:
         ({"seed": 2**32}, "seed: It is 4,294,967,296"),
         ({"replication": True}, "replication: It is"),
         ({"break_every": -1}, "break_every: It is -1"),
+        ({"repeat": {"distance": 5}}, "repeat.share: It is missing. Write the share of items to repeat"),
+        ({"repeat": {"share": 0.9}}, "repeat.share: It is 0.9. Write the share"),
+        ({"repeat": {"share": 0.1, "distance": 0}}, "repeat.distance: It is 0. Write a whole number from 1"),
         ({"show_topic": True}, "show_topic: It is about covered conversations. Write click_to_reveal = true"),
     ],
 )

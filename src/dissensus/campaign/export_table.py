@@ -9,6 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.campaign.corrections import SubmissionTimes
+from dissensus.campaign.repeat import FIRST
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.attention_check import AttentionCheck, check_state
 from dissensus.schema.campaign.definition import Campaign
@@ -38,6 +39,7 @@ _RESERVED: Final = (
     names.ANSWER_TIME,
     names.OPEN_TIME,
     *CORRECTION_COLUMNS,
+    names.REPEAT,
     TIMESTAMP,
     *CONVERSATION_COLUMNS,
     *PAIR_COLUMNS,
@@ -54,6 +56,7 @@ class ExportedRating:
     answers: Mapping[str, Answer]  # by question
     declared: Mapping[str, Answer]  # demographic answers of the rater
     times: SubmissionTimes
+    showing: int = FIRST
     attempts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # all answers to each check
     flagged: bool = False  # True if the rater is excluded from analyses by a decision
     shown_first: Side | None = None  # left response of a pair
@@ -76,7 +79,7 @@ class ExportForm:
         scales = {name: self.questionnaire.scale(name) for name in self._scaled_columns}
         types: dict[str, pl.DataType] = {name: pl.Enum(scale) for name, scale in scales.items() if scale}
         types |= dict.fromkeys(
-            (ROW_NUMBER, names.ANSWER_TIME, names.OPEN_TIME, names.CORRECTION_TIME, *_CHECK_COLUMNS),
+            (ROW_NUMBER, names.ANSWER_TIME, names.OPEN_TIME, names.CORRECTION_TIME, names.REPEAT, *_CHECK_COLUMNS),
             pl.Int64(),
         )
         if self.official:
@@ -105,6 +108,7 @@ def export_form(
     with_text: bool = False,
     with_flag: bool = False,
     with_corrections: bool = False,
+    with_repeats: bool = False,
 ) -> ExportForm:
     """Return the columns of an export of a campaign.
 
@@ -128,6 +132,7 @@ def export_form(
     optional = (
         *(names.OPEN_TIME,) * campaign.click_to_reveal,
         *CORRECTION_COLUMNS * with_corrections,
+        *(names.REPEAT,) * with_repeats,
         *(names.FLAG,) * with_flag,
     )
     texts = set() if with_text else _text_columns((*questions, *demographics))
@@ -228,6 +233,7 @@ def _to_row(rating: ExportedRating, form: ExportForm, number: int) -> dict[str, 
         names.ANSWER_TIME: rating.times.answer_time_ms,
         names.OPEN_TIME: rating.times.open_time_ms,
         names.CORRECTION_TIME: rating.times.correction_time_ms,
+        names.REPEAT: rating.showing,
         names.CORRECTED_AT: None if corrected_at is None else _format_time(corrected_at, form),
         TIMESTAMP: _format_time(rating.times.answered_at, form),
         names.CHECKS_PASSED: states.count("passed"),

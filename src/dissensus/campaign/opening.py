@@ -108,6 +108,7 @@ def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
         *_check_items(campaign, facts.items),
         *check_service(campaign, facts),
         *_check_quota(campaign, facts.items.n_items),
+        *_check_repeat(campaign, facts.items.n_items),
         *_check_experts(campaign, facts),
         *_check_languages(campaign, facts),
         *_check_texts(campaign),
@@ -134,6 +135,20 @@ def format_finding(finding: Finding) -> str:
 def check_service(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...]:
     """Return the findings that matter as long as a campaign is open: chatbots, models and care."""
     return (*_check_chatbots(campaign, facts), *_check_models(campaign, facts), *_check_care(campaign, facts))
+
+
+def _check_repeat(campaign: Campaign, n_items: int) -> Iterator[Finding]:
+    """Yield the finding that no rater sees enough items for one to be repeated."""
+    repeat = campaign.repeat
+    most = min(n_items, campaign.max_items or n_items)
+    if repeat is not None and most <= repeat.distance + 1:
+        yield Finding(
+            severity="warning",
+            place="repeat",
+            problem=f"No item can be shown twice: a rater sees {most:,}, and {repeat.distance:,} lie between showings.",
+            remedy="Lower the distance, or raise max_items.",
+            page="revise",
+        )
 
 
 def _check_items(campaign: Campaign, items: ItemFindings) -> Iterator[Finding]:

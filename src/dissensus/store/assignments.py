@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
+from dissensus.campaign.repeat import FIRST, SECOND
 from dissensus.schema.campaign.care import has_topic
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.preference import Side
@@ -53,9 +54,10 @@ class AssignmentTable(RaterData, Base):
             postgresql_where=text("state = 'skipped'"),
         ),
         Index(
-            "uq_assignment_rater_id_item_id",
+            "uq_assignment_rater_id_item_id_showing",
             "rater_id",
             "item_id",
+            "showing",
             unique=True,
             sqlite_where=text("state <> 'reclaimed'"),
             postgresql_where=text("state <> 'reclaimed'"),
@@ -65,12 +67,17 @@ class AssignmentTable(RaterData, Base):
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"))
     item_id: Mapped[str] = mapped_column(ForeignKey("item.id"), index=True)
+    showing: Mapped[int] = mapped_column(default=FIRST, doc="1, or 2 if the rater sees the item a second time.")
     position: Mapped[int] = mapped_column(doc="In the order of the rater.")
     state: Mapped[str]
     planned_at: Mapped[datetime]
     offered_at: Mapped[datetime | None]
     closed_at: Mapped[datetime | None] = mapped_column(doc="Time when it was done, skipped or reclaimed.")
     shown_first: Mapped[str | None] = mapped_column(doc="Response of a pair that is shown on the left, a or b.")
+
+
+IS_FIRST: Final = AssignmentTable.showing == FIRST
+"""Condition that an assignment is the first showing of its item to the rater."""
 
 
 def count_rated_items(tx: Connection, rater_id: str) -> int:
@@ -99,7 +106,8 @@ class AssignmentRow:
     state: AssignmentState
     offered_at: datetime | None  # Time when it was first shown, if it was
     item: Item
-    counts: bool  # True if it is load of the item: rehearsals are not
+    showing: int = FIRST
+    counts: bool  # True if it is load of the item: rehearsals and second showings are not
     shown_first: Side | None = None  # Response of a pair on the left
 
 
@@ -154,7 +162,7 @@ def _count_assignments(
     tx: Connection, campaign_id: str, cell: str | None, states: Sequence[AssignmentState]
 ) -> dict[str, int]:
     """Return the number of assignments of each item in some states, of all raters or of one cell."""
-    in_campaign = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal
+    in_campaign = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal & IS_FIRST
     in_campaign = in_campaign if cell is None else in_campaign & (RaterTable.cell == cell)
     query = (
         select(AssignmentTable.item_id, func.count())
@@ -165,45 +173,69 @@ def _count_assignments(
     return dict(tx.execute(query).all())
 
 
-def add_assignments(
-    tx: Connection, rater: RaterRow, item_ids: Sequence[str], *, first: Sequence[Side | None] = (), now: datetime
-) -> None:
+@dataclass(frozen=True, slots=True)
+class PlannedShowing:
+    """The first or second showing of an item in a plan."""
+
+    item_id: str
+    showing: int = FIRST
+    shown_first: Side | None = None  # Response of a pair on the left
+
+
+def find_next_position(tx: Connection, rater_id: str) -> int:
+    """Return the position after the last assignment of a rater."""
+    last = tx.scalar(select(func.max(AssignmentTable.position)).where(AssignmentTable.rater_id == rater_id))
+    return 0 if last is None else last + 1
+
+
+def load_items_shown_once(tx: Connection, rater_id: str) -> dict[str, int]:
+    """Return the position of each item that a rater rated, or is to rate, and that has no second showing."""
+    live = (AssignmentTable.rater_id == rater_id) & AssignmentTable.state.in_(("open", "done", "skipped"))
+    rows = tx.execute(
+        select(AssignmentTable.item_id, AssignmentTable.showing, AssignmentTable.position, AssignmentTable.state)
+        .where(live)
+        .order_by(AssignmentTable.position)
+    ).all()
+    again = {row.item_id for row in rows if row.showing == SECOND}
+    return {row.item_id: row.position for row in rows if row.item_id not in again and row.state != "skipped"}
+
+
+def add_assignments(tx: Connection, rater: RaterRow, plan: Sequence[PlannedShowing], *, now: datetime) -> None:
     """Append a plan to the assignments of a rater, and add its load.
 
-    An item that was reclaimed before it was offered keeps its assignment. For pairs, `first` is the response on the
-    left of each.
+    An item that was reclaimed before it was offered keeps its assignment.
     """
-    if not item_ids:
+    if not plan:
         return
     owned = AssignmentTable.rater_id == rater.id
-    last = tx.scalar(select(func.max(AssignmentTable.position)).where(owned))
-    existing_ids = dict(tx.execute(select(AssignmentTable.item_id, AssignmentTable.id).where(owned)).all())
-    positions = list(enumerate(item_ids, 0 if last is None else last + 1))
+    rows = tx.execute(select(AssignmentTable.item_id, AssignmentTable.showing, AssignmentTable.id).where(owned))
+    existing_ids = {(row.item_id, row.showing): row.id for row in rows}
+    positions = list(enumerate(plan, find_next_position(tx, rater.id)))
     planned = {"state": "open", "planned_at": now, "closed_at": None}
-    sides = dict(zip(item_ids, first or [None] * len(item_ids), strict=True))
     new = [
         {
             "id": new_id(now),
             "rater_id": rater.id,
-            "item_id": item_id,
+            "item_id": one.item_id,
+            "showing": one.showing,
             "position": position,
-            "shown_first": sides[item_id],
+            "shown_first": one.shown_first,
             **planned,
         }
-        for position, item_id in positions
-        if item_id not in existing_ids
+        for position, one in positions
+        if (one.item_id, one.showing) not in existing_ids
     ]
     reopened = [
-        {"assignment_id": existing_ids[item_id], "position": position, **planned}
-        for position, item_id in positions
-        if item_id in existing_ids
+        {"assignment_id": existing_ids[one.item_id, one.showing], "position": position, **planned}
+        for position, one in positions
+        if (one.item_id, one.showing) in existing_ids
     ]
     if new:
         tx.execute(insert(AssignmentTable), new)
     if reopened:
         tx.execute(update(AssignmentTable).where(AssignmentTable.id == bindparam("assignment_id")), reopened)
     if not rater.rehearsal:
-        change_loads(tx, item_ids, 1)
+        change_loads(tx, [one.item_id for one in plan if one.showing == FIRST], 1)
 
 
 # Statements of every submit are built once: building one takes longer than running it.
@@ -212,6 +244,7 @@ _SELECT = (
         AssignmentTable.id,
         AssignmentTable.rater_id,
         AssignmentTable.item_id,
+        AssignmentTable.showing,
         AssignmentTable.position,
         AssignmentTable.state,
         AssignmentTable.offered_at,
@@ -283,7 +316,8 @@ def _to_row(row: Any) -> AssignmentRow:
         state=row.state,
         offered_at=row.offered_at,
         item=to_item(row.name, row.content),
-        counts=not row.rehearsal,
+        showing=row.showing,
+        counts=not row.rehearsal and row.showing == FIRST,
         shown_first=row.shown_first,
     )
 
@@ -369,7 +403,7 @@ def reclaim_assignments(
     has_answered = own_save.where(earlier.rater_id == AssignmentTable.rater_id).exists()
     has_saves = select(SaveTable.assignment_id).where(SaveTable.assignment_id == AssignmentTable.id).exists()
     abandoned = (
-        select(AssignmentTable.id, AssignmentTable.item_id)
+        select(AssignmentTable.id, AssignmentTable.item_id, AssignmentTable.showing)
         .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
         .where(RaterTable.campaign_id == campaign_id, AssignmentTable.state == "open", ~has_saves)
         .where(~RaterTable.rehearsal)
@@ -385,17 +419,24 @@ def reclaim_assignments(
         batch = rows[start : start + _BATCH_SIZE]
         ids = [row.id for row in batch]
         tx.execute(update(AssignmentTable).where(AssignmentTable.id.in_(ids)).values(state="reclaimed", closed_at=now))
-        change_loads(tx, [row.item_id for row in batch], -1)
+        change_loads(tx, [row.item_id for row in batch if row.showing == FIRST], -1)
     return len(rows)
 
 
 def reclaim_open_assignments(tx: Connection, rater: RaterRow, *, now: datetime) -> None:
     """Reclaim the open assignments of a rater."""
     owned = (AssignmentTable.rater_id == rater.id) & (AssignmentTable.state == "open")
-    item_ids = list(tx.scalars(select(AssignmentTable.item_id).where(owned)))
+    item_ids = list(tx.scalars(select(AssignmentTable.item_id).where(owned, IS_FIRST)))
     tx.execute(update(AssignmentTable).where(owned).values(state="reclaimed", closed_at=now))
     if not rater.rehearsal:
         change_loads(tx, item_ids, -1)
+
+
+def reclaim_repeat(tx: Connection, assignment: AssignmentRow, *, now: datetime) -> None:
+    """Reclaim the second showing of an item that its rater skipped."""
+    owned = (AssignmentTable.rater_id == assignment.rater_id) & (AssignmentTable.item_id == assignment.item_id)
+    again = owned & ~IS_FIRST & (AssignmentTable.state == "open")
+    tx.execute(update(AssignmentTable).where(again).values(state="reclaimed", closed_at=now))
 
 
 def withhold_item(tx: Connection, item_id: str, *, now: datetime) -> None:
@@ -407,7 +448,7 @@ def withhold_item(tx: Connection, item_id: str, *, now: datetime) -> None:
     count = (
         select(func.count()).join(RaterTable, RaterTable.id == AssignmentTable.rater_id).where(~RaterTable.rehearsal)
     )
-    n = tx.scalar(count.select_from(AssignmentTable).where(planned)) or 0
+    n = tx.scalar(count.select_from(AssignmentTable).where(planned, IS_FIRST)) or 0
     tx.execute(update(AssignmentTable).where(planned).values(state="reclaimed", closed_at=now))
     tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(load=ItemTable.load - n))
 

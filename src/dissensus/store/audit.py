@@ -26,7 +26,7 @@ from dissensus.pipeline.collect.chat import digest_ended_chat, digest_message, d
 from dissensus.schema.records.preference import Side
 from dissensus.store import chats
 from dissensus.store.answer_drafts import SAVE_COLUMNS, AnswerTable, SaveTable, parse_saves
-from dissensus.store.assignments import LOAD_STATES, AssignmentTable
+from dissensus.store.assignments import IS_FIRST, LOAD_STATES, AssignmentTable
 from dissensus.store.campaigns import CampaignTable
 from dissensus.store.care import CareSurveyTable
 from dissensus.store.chats import ChatTable
@@ -239,6 +239,7 @@ def iterate_wrong_loads(tx: Connection, campaign_id: str) -> Iterator[tuple[str,
         select(AssignmentTable.item_id, func.count().label("n"))
         .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
         .where(RaterTable.campaign_id == campaign_id, ~RaterTable.rehearsal, AssignmentTable.state.in_(LOAD_STATES))
+        .where(IS_FIRST)
         .group_by(AssignmentTable.item_id)
         .subquery()
     )

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, or_, select, up
 
 from dissensus.store import events
 from dissensus.store.answer_drafts import SaveTable
-from dissensus.store.assignments import LOAD_STATES, AssignmentTable, change_loads, count_rated_items
+from dissensus.store.assignments import IS_FIRST, LOAD_STATES, AssignmentTable, change_loads, count_rated_items
 from dissensus.store.chats import count_chats
 from dissensus.store.core.metadata import METADATA
 from dissensus.store.core.orm import Base, RaterData
@@ -24,7 +24,7 @@ def erase_rater(tx: Connection, rater: RaterRow) -> int:
     The row of the rater stays, with the data that is needed to pay them.
     """
     n = count_rated_items(tx, rater.id) + count_chats(tx, rater.id)[0]
-    loaded = (AssignmentTable.rater_id == rater.id) & AssignmentTable.state.in_(LOAD_STATES)
+    loaded = (AssignmentTable.rater_id == rater.id) & AssignmentTable.state.in_(LOAD_STATES) & IS_FIRST
     item_ids = list(tx.scalars(select(AssignmentTable.item_id).where(loaded)))
     for table in rater_data_tables():
         tx.execute(delete(table).where(_belongs_to(table, rater.id)))

@@ -12,7 +12,7 @@ from dissensus.campaign.corrections import measure_submission
 from dissensus.campaign.export_table import ExportedRating
 from dissensus.store import chats
 from dissensus.store.answer_drafts import SaveTable, load_saves, load_visits
-from dissensus.store.assignments import AssignmentTable
+from dissensus.store.assignments import IS_FIRST, AssignmentTable
 from dissensus.store.chats import ChatTable
 from dissensus.store.check_answers import load_attempts_by_rater
 from dissensus.store.consents import has_agreed
@@ -95,7 +95,7 @@ def list_done_assignments(
             select(AssignmentTable.id, AssignmentTable.item_id, AssignmentTable.rater_id)
             .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
             .where(is_participant(campaign_id), has_agreed(purposes), AssignmentTable.state == "done")
-            .where(AssignmentTable.item_id.in_(item_ids[start : start + CHAT_WINDOW]))
+            .where(IS_FIRST, AssignmentTable.item_id.in_(item_ids[start : start + CHAT_WINDOW]))
             .order_by(AssignmentTable.id)
         )
         result += [DoneAssignment(*row) for row in tx.execute(query)]
@@ -171,6 +171,14 @@ def has_corrections(tx: Connection, campaign_id: str) -> bool:
     return tx.scalar(query) is not None
 
 
+def has_repeats(tx: Connection, campaign_id: str) -> bool:
+    """Return whether a participant of a campaign rated an item twice."""
+    query = _select_assignments(AssignmentTable.id).where(
+        is_participant(campaign_id), AssignmentTable.state == "done", ~IS_FIRST
+    )
+    return tx.scalar(query.limit(1)) is not None
+
+
 def list_item_attributes(tx: Connection, campaign_id: str) -> frozenset[str]:
     """Return the names of all attributes of the items of a campaign."""
     result: set[str] = set()
@@ -199,7 +207,8 @@ def list_ratings_after(
     """
     query = (
         _select_assignments(
-            AssignmentTable.id, AssignmentTable.rater_id, AssignmentTable.shown_first, ItemTable.name, ItemTable.content
+            *(AssignmentTable.id, AssignmentTable.rater_id, AssignmentTable.showing, AssignmentTable.shown_first),
+            *(ItemTable.name, ItemTable.content),
         )
         .join(ItemTable, ItemTable.id == AssignmentTable.item_id)
         .where(
@@ -240,6 +249,7 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
             },
             declared=declarations.get(row.rater_id, {}),
             times=times[row.id],
+            showing=row.showing,
             attempts=attempts.get(row.rater_id, {}),
             flagged=row.rater_id in flagged,
             shown_first=row.shown_first,

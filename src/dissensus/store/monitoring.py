@@ -172,7 +172,8 @@ def iterate_finished(
     tx: Connection, assignment_ids: Sequence[str], questions: Collection[str]
 ) -> Iterator[FinishedRating]:
     """Yield the finished ratings of some assignments, with their answers to some questions."""
-    query = select(AssignmentTable.id, AssignmentTable.rater_id, ItemTable.name).join(ItemTable)
+    columns = (AssignmentTable.id, AssignmentTable.rater_id, AssignmentTable.showing, ItemTable.name)
+    query = select(*columns).join(ItemTable)
     for window in _split_windows(assignment_ids):
         rows = tx.execute(query.where(AssignmentTable.id.in_(window), AssignmentTable.state == "done"))
         yield from _load_finished(tx, {row.id: row for row in rows}, questions)
@@ -196,6 +197,7 @@ def _load_finished(tx: Connection, assignments: dict[str, Any], questions: Colle
             assignment_id=assignment_id,
             rater_id=assignments[assignment_id].rater_id,
             item=assignments[assignment_id].name,
+            showing=assignments[assignment_id].showing,
             answers=answers.get(number, {}),
             time_ms=times.answer_time_ms,
             at=times.answered_at,

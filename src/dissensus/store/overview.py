@@ -12,7 +12,7 @@ from dissensus.campaign.item_filter import ItemCursor, ItemFilter
 from dissensus.pipeline.monitor import WITHIN
 from dissensus.schema.records.item import Item
 from dissensus.store.answer_drafts import SaveTable
-from dissensus.store.assignments import AssignmentState, AssignmentTable
+from dissensus.store.assignments import IS_FIRST, AssignmentState, AssignmentTable
 from dissensus.store.chats import ChatExchangeTable, ChatTable
 from dissensus.store.items import ItemTable, to_item
 from dissensus.store.monitoring import ItemSummaryTable
@@ -313,7 +313,8 @@ def find_item_detail(tx: Connection, campaign_id: str, position: int) -> ItemDet
     if row is None:
         return None
     owned = AssignmentTable.item_id == row.id
-    finished = select(AssignmentTable.id).where(owned, AssignmentTable.state == "done").order_by(AssignmentTable.id)
+    done = owned & IS_FIRST & (AssignmentTable.state == "done")
+    finished = select(AssignmentTable.id).where(done).order_by(AssignmentTable.id)
     columns = (NoticeTable.id, NoticeTable.text, NoticeTable.at, NoticeTable.settled_at)
     reports = tx.execute(_select_reported(*columns).where(owned).order_by(NoticeTable.id))
     return ItemDetail(

@@ -1,6 +1,7 @@
 """Monitoring: figures of a campaign while ratings come in."""
 
 from dissensus.pipeline.monitor.computation import MonitoredRater, compute_figures, list_rater_figures
+from dissensus.pipeline.monitor.consistency import measure_consistency
 from dissensus.pipeline.monitor.items import (
     WITHIN,
     GroupAnswers,
@@ -13,6 +14,7 @@ from dissensus.pipeline.monitor.pace import Forecast, count_missing, forecast
 from dissensus.pipeline.monitor.results import (
     CELL,
     CampaignFigures,
+    ConsistencyFigures,
     GroupFigures,
     PoolAgreement,
     Quartiles,
@@ -26,6 +28,7 @@ __all__ = [
     "CELL",
     "WITHIN",
     "CampaignFigures",
+    "ConsistencyFigures",
     "FinishedRating",
     "Forecast",
     "GroupAnswers",
@@ -44,6 +47,7 @@ __all__ = [
     "encode_answers",
     "forecast",
     "list_rater_figures",
+    "measure_consistency",
     "read_scales",
     "summarise_items",
     "suppress_figures",

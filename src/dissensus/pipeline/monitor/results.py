@@ -79,6 +79,36 @@ class RaterFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupConsistency:
+    """Equal answers of all raters, or of a group, to items that they rated twice."""
+
+    axis: str  # Axis and group; both empty for all raters
+    group: str
+    n_raters: int  # Raters who rated an item twice
+    n_repeats: int | None  # Items rated twice, and share of equal answers; both None with few raters
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterRepeats:
+    """Equal answers of a rater to items that they rated twice."""
+
+    rater_id: str
+    number: int
+    n_repeats: int
+    n_equal: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsistencyFigures:
+    """Consistency on the primary question, for items that raters saw twice."""
+
+    pool: GroupConsistency
+    groups: tuple[GroupConsistency, ...]  # Groups with raters who rated an item twice, by axis
+    raters: tuple[RaterRepeats, ...]  # In the order of entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignFigures:
     """Figures of a running campaign."""
 
@@ -96,6 +126,7 @@ class CampaignFigures:
     # None without gold labels.
     gold: tuple[tuple[int, ...], ...] | None
     flagged: tuple[RaterFigures, ...]  # In the order of entry
+    consistency: ConsistencyFigures | None = None  # None where no item was rated twice
 
     @property
     def axes(self) -> dict[str, tuple[GroupFigures, ...]]:

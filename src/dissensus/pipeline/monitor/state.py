@@ -22,6 +22,7 @@ class FinishedRating:
     assignment_id: str  # A later rating replaces an earlier one of the same assignment
     rater_id: str
     item: str
+    showing: int = 1  # 2 if the rater saw the item a second time
     answers: Mapping[str, Answer]  # Valid answers, by question
     time_ms: int  # Answer time before the first submission
     at: datetime  # Time of the first submission

@@ -57,6 +57,7 @@ def suppress_figures(
         measures=figures.measures if primary else (),
         gold=figures.gold if primary else None,
         flagged=(),
+        consistency=None,
     )
 
 

@@ -16,6 +16,7 @@ from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.completion_codes import ProlificSettings
 from dissensus.schema.campaign.gold import Gold
 from dissensus.schema.campaign.quota import Quota
+from dissensus.schema.campaign.repeat import RepeatSettings
 from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.questionnaire.definition import Questionnaire
@@ -106,6 +107,7 @@ class Campaign:
     replication: int | None = None  # raters per item; None for all
     max_items: int | None = None  # per rater
     max_per_day: int | None = None  # items per rater in 24 hours, to limit exposure
+    repeat: RepeatSettings | None = None  # items that raters see twice
     break_every: int = 20  # items; 0 for never
     response_format: ResponseFormat = "plain"  # of responses on pages, the same for all raters
     click_to_reveal: bool = False  # hide each conversation until the rater opens it

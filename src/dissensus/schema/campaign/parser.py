@@ -25,6 +25,7 @@ from dissensus.schema.campaign.definition import (
 from dissensus.schema.campaign.gold import Gold, parse_gold
 from dissensus.schema.campaign.quota import DEFAULT_HOLD
 from dissensus.schema.campaign.quota_parser import parse_quota
+from dissensus.schema.campaign.repeat import RepeatSettings, parse_repeat
 from dissensus.schema.definition_errors import DefinitionErrors, InvalidDefinition
 from dissensus.schema.definition_table import (
     SLUG,
@@ -68,14 +69,14 @@ KEYS: Final = (
         "gold",
         "care",
     ),
-    *("guidelines", "help", "thanks"),
-    *("replication", "max_items", "max_per_day", "break_every", "response_format", "click_to_reveal", "show_topic"),
+    *("guidelines", "help", "thanks", "replication", "max_items", "repeat", "max_per_day", "break_every"),
+    *("response_format", "click_to_reveal", "show_topic"),
     *("reclaim_after_h", "reports_to_withhold", "seed"),
 )
 
 ITEM_KEYS: Final = (
     *("questionnaire", "pair", "checks", "gold"),
-    *("replication", "max_items", "click_to_reveal", "show_topic", "reclaim_after_h", "reports_to_withhold"),
+    *("replication", "max_items", "repeat", "click_to_reveal", "show_topic", "reclaim_after_h", "reports_to_withhold"),
 )
 """Keys that apply only to campaigns with items."""
 
@@ -154,6 +155,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         "thanks": table.get_wording("thanks"),
         "replication": replication,
         "max_items": max_items,
+        "repeat": _repeat(table),
         "max_per_day": max_per_day,
         "break_every": table.get_number("break_every", 20, MAX_COUNT, least=0),
         "response_format": table.get_choice("response_format", RESPONSE_FORMATS, "plain"),
@@ -166,6 +168,11 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
     if questionnaire is None or consent is None:
         return None
     return Campaign(questionnaire=questionnaire, consent=consent, **values)
+
+
+def _repeat(table: DefinitionTable) -> RepeatSettings | None:
+    repeat = table.get_table("repeat")
+    return None if repeat is None else parse_repeat(repeat)
 
 
 def _show_topic(table: DefinitionTable) -> bool:

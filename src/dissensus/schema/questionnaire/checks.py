@@ -40,6 +40,7 @@ RESERVED_NAMES: Final = frozenset(
         names.OPEN_TIME,
         names.CORRECTION_TIME,
         names.CORRECTED_AT,
+        names.REPEAT,
         "answer_timestamp",
         names.REMOVED,
         names.FLAG,

@@ -23,6 +23,9 @@ CORRECTION_TIME: Final = "correction_time_ms"
 CORRECTED_AT: Final = "corrected_at"
 """Time of the last correction."""
 
+REPEAT: Final = "repeat"
+"""Showing of an item to its rater: 1, or 2 where the rater saw it a second time."""
+
 RATER_PREFIX: Final = "rater_"
 ITEM_PREFIXES: Final = ("item_", GOLD, PLATINUM)
 ITEM_ATTRIBUTES: Final = ("context", "response", "phase", "harm_type", "degree_of_harm")

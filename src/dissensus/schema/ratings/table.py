@@ -22,6 +22,7 @@ from dissensus.schema.ratings.findings import raise_failed_check
 from dissensus.schema.ratings.headers import strip_headers
 from dissensus.schema.ratings.joins import join_items, join_raters
 from dissensus.schema.ratings.multiple_labels import select_label
+from dissensus.schema.ratings.repeats import select_first_showings
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -140,6 +141,7 @@ class Ratings:
         """
         rules = check_rules(missing, normalise, duplicates)
         frame, header_notes = strip_headers(frame)
+        frame, repeat_notes = select_first_showings(frame)
         choice = choose_columns(
             frame.columns,
             item=item,
@@ -153,7 +155,7 @@ class Ratings:
         if has_label is not None:
             frame = select_label(frame, choice.item, choice.rater, choice.require_question("has_label"), has_label)
         encoded = encode_ratings(frame, choice, categories, raise_failed_check, rules)
-        notes = (*header_notes, *(remark.note for remark in encoded.remarks), *encoded.notes)
+        notes = (*header_notes, *repeat_notes, *(remark.note for remark in encoded.remarks), *encoded.notes)
         ratings = cls(encoded.sorted_answers(), encoded.raters, encoded.items, notes)._drop_blank_rows()
         is_complete = len(encoded.order) == frame.height
         return ratings if is_complete else ratings._filter(pl.repeat(value=True, n=ratings.n_ratings, eager=True))

@@ -1,11 +1,12 @@
 """Compute and show monitoring snapshots of running campaigns."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
 
+from dissensus.campaign.repeat import FIRST, SECOND
 from dissensus.pipeline.monitor import (
     CELL,
     CampaignFigures,
@@ -18,6 +19,7 @@ from dissensus.pipeline.monitor import (
     count_missing,
     forecast,
     list_rater_figures,
+    measure_consistency,
     read_scales,
     summarise_items,
     suppress_figures,
@@ -45,6 +47,7 @@ class _CampaignCache:
     items: Mapping[str, str | None]  # gold label by item
     gold_of_file: Mapping[str, str | None]
     state: MonitorState
+    repeats: MonitorState  # ratings of items that raters saw a second time
     raters: dict[str, MonitoredRater] = field(default_factory=dict)
     save_numbers: frozenset[int] = frozenset()  # numbers of the recent saves that were read
     through: int = 0  # number of the last save
@@ -133,9 +136,16 @@ def _confirm_snapshot(platform: Platform, campaign_row: CampaignRow, entry: _Cam
 
 def _new_cache(platform: Platform, tx: Connection, campaign_row: CampaignRow) -> _CampaignCache:
     campaign = platform.definitions.load(tx, campaign_row)
-    state = MonitorState(read_scales(campaign.questionnaire))
+    scales = read_scales(campaign.questionnaire)
     items = store.load_gold_by_item(tx, campaign_row.id)
-    return _CampaignCache(campaign=campaign, digest=campaign_row.digest, items=items, gold_of_file=items, state=state)
+    return _CampaignCache(
+        campaign=campaign,
+        digest=campaign_row.digest,
+        items=items,
+        gold_of_file=items,
+        state=MonitorState(scales),
+        repeats=MonitorState(scales),
+    )
 
 
 def _read_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> bool:
@@ -148,11 +158,13 @@ def _read_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCa
     saves = store.load_assignments_saved_since(tx, campaign_row.id, entry.through or through)
     assignment_ids = {assignment_id for number, assignment_id in saves.items() if number not in entry.save_numbers}
     assignment_ids.update(store.list_done_assignment_ids(tx, raters.keys() - entry.raters.keys()))
-    entry.state.drop_raters(entry.raters.keys() - raters.keys())
+    for state in (entry.state, entry.repeats):
+        state.drop_raters(entry.raters.keys() - raters.keys())
     finished = store.iterate_finished(tx, sorted(assignment_ids), entry.state.scales.questions)
     ratings = [rating for rating in finished if rating.rater_id in raters]
-    entry.state.drop(assignment_ids - {rating.assignment_id for rating in ratings})
-    entry.state.add(ratings)
+    for state, showing in ((entry.state, FIRST), (entry.repeats, SECOND)):
+        state.drop(assignment_ids - {rating.assignment_id for rating in ratings})
+        state.add(rating for rating in ratings if rating.showing == showing)
     changed = bool(ratings) or raters != entry.raters
     entry.raters, entry.save_numbers, entry.through = raters, frozenset(saves), max(through, entry.through)
     return changed
@@ -185,7 +197,10 @@ def to_monitored_rater(participant: Participant, axes: Mapping[str, object]) -> 
 
 
 def _compute_figures(entry: _CampaignCache) -> CampaignFigures:
-    return compute_figures(entry.state, list(entry.raters.values()), entry.items, monitoring_axes(entry.campaign))
+    people, axes = list(entry.raters.values()), monitoring_axes(entry.campaign)
+    figures = compute_figures(entry.state, people, entry.items, axes)
+    consistency = measure_consistency(entry.state, entry.repeats, people, list(entry.items), axes)
+    return replace(figures, consistency=consistency)
 
 
 def _list_rater_figures(entry: _CampaignCache) -> tuple[RaterFigures, ...]:

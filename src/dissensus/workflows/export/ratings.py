@@ -18,6 +18,7 @@ from dissensus.files.raw import table_stream, table_writer
 from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list
+from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.item import Item
 from dissensus.store import events, flags
 from dissensus.store import export as export_store
@@ -199,6 +200,7 @@ def load_export_columns(
         "attributes": sorted(attributes),
         "with_flag": flags.has_flag_decisions(tx, campaign_row.id),
         "with_corrections": export_store.has_corrections(tx, campaign_row.id),
+        "with_repeats": export_store.has_repeats(tx, campaign_row.id),
     }, gold
 
 
@@ -227,6 +229,8 @@ def _readme_lines(source: RatingsExportSource, file: str, *, guards: bool, now: 
         yield f"Without a column: {format_list(form.left_out, 50)}."
     yield ""
     yield "Ids of raters were drawn for this file alone: they differ between exports."
+    if names.REPEAT in form.columns:
+        yield "Raters saw some items twice: rows with 2 in the column repeat are second answers to the same item."
     yield "Declined questions have no answer. Several answers are a JSON list."
     if guards:
         yield "A text that begins with = + - @, a tab or a carriage return, which spreadsheets read as a formula, has"
@@ -306,5 +310,5 @@ def _load_begin_event(tx: Connection, campaign_row: CampaignRow, cursor: PageCur
 
 def _export_form(campaign: Campaign, options: ExportOptions, event: AuditEvent) -> ExportForm:
     """Return the columns that the export began with, so that a page reads only its own rows."""
-    columns = {name: event.content[name] for name in ("attributes", "with_flag", "with_corrections")}
+    columns = {name: event.content[name] for name in ("attributes", "with_flag", "with_corrections", "with_repeats")}
     return export_form(campaign, **columns, with_text=options.with_text)

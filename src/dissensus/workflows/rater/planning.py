@@ -1,12 +1,15 @@
 """Plan the items of a rater."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
 from dissensus.campaign.assignment import choose_items, draw_sides
+from dissensus.campaign.repeat import FIRST, place_repeats
+from dissensus.schema.records.preference import Side
 from dissensus.store import assignments
-from dissensus.store.assignments import RaterProgress
+from dissensus.store.assignments import ItemLoads, PlannedShowing, RaterProgress
 from dissensus.workflows.rater.context import RaterContext
 
 # Items planned at once under a replication: planned items are unavailable to others meanwhile.
@@ -47,9 +50,40 @@ def plan_items(tx: Connection, context: RaterContext, progress: RaterProgress, n
         seed=campaign.seed,
         rater=rater.number,
     )
-    n_pairs = 0 if campaign.pair is None else len(chosen)
-    first = draw_sides(n_pairs, seed=campaign.seed, rater=rater.number, n_assigned=int(items.unavailable.sum()))
-    assignments.add_assignments(tx, rater, [items.ids[index] for index in chosen], first=first, now=now)
+    more_follow = campaign.replication is not None and len(chosen) == limit
+    order = _order_showings(tx, context, items, chosen.tolist(), last=not more_follow)[:limit]
+    sides = _draw_sides(context, len(order), n_assigned=int(items.unavailable.sum()))
+    plan = [
+        PlannedShowing(items.ids[number], showing, side) for (number, showing), side in zip(order, sides, strict=True)
+    ]
+    assignments.add_assignments(tx, rater, plan, now=now)
+
+
+def _draw_sides(context: RaterContext, n: int, *, n_assigned: int) -> Sequence[Side | None]:
+    """Return the left response of each showing of a pair; None without pairs."""
+    if context.campaign.pair is None:
+        return [None] * n
+    return draw_sides(n, seed=context.campaign.seed, rater=context.rater.number, n_assigned=n_assigned)
+
+
+def _order_showings(
+    tx: Connection, context: RaterContext, items: ItemLoads, chosen: Sequence[int], *, last: bool
+) -> list[tuple[int, int]]:
+    """Return the order of new items and of repeats of earlier ones, by their numbers."""
+    repeat, rater_id = context.campaign.repeat, context.rater.id
+    if repeat is None:
+        return [(number, FIRST) for number in chosen]
+    shown_once = assignments.load_items_shown_once(tx, rater_id)
+    earlier = {number: shown_once[item_id] for number, item_id in enumerate(items.ids) if item_id in shown_once}
+    return place_repeats(
+        chosen,
+        earlier,
+        repeat,
+        start=assignments.find_next_position(tx, rater_id),
+        last=last,
+        seed=context.campaign.seed,
+        rater=context.rater.number,
+    )
 
 
 def is_exhausted(tx: Connection, context: RaterContext, progress: RaterProgress) -> bool:

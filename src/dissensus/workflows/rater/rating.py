@@ -84,6 +84,7 @@ def skip_item(platform: Platform, rater: RaterRow, assignment_id: str, *, now: d
         assignment = _own_assignment(tx, context.rater, assignment_id, now)
         if assignment.state == "open":
             assignments.close_assignment(tx, assignment, "skipped", now=now)
+            assignments.reclaim_repeat(tx, assignment, now=now)
             log_rater_event(tx, context.rater, "item_skipped", now, item=assignment.item.item_id)
         state = planned_state(tx, context, now=now)
     return state or next_state(platform, rater, now=now)
@@ -176,6 +177,7 @@ def report_item(
         if kind == "illegal" and assignment is not None:
             if assignment.state == "open":
                 assignments.close_assignment(tx, assignment, "skipped", now=now)
+            assignments.reclaim_repeat(tx, assignment, now=now)
             if not context.rater.rehearsal and _is_to_withhold(tx, context.campaign, assignment.item_id):
                 assignments.withhold_item(tx, assignment.item_id, now=now)
 

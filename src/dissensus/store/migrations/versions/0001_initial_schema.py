@@ -436,6 +436,7 @@ def upgrade() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("rater_id", ID, nullable=False),
         sa.Column("item_id", ID, nullable=False),
+        sa.Column("showing", sa.Integer(), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("planned_at", MOMENT, nullable=False),
@@ -466,9 +467,9 @@ def upgrade() -> None:
     )
     op.create_index("ix_assignment_rater_id_position", "assignment", ["rater_id", "position"], unique=False)
     op.create_index(
-        "uq_assignment_rater_id_item_id",
+        "uq_assignment_rater_id_item_id_showing",
         "assignment",
-        ["rater_id", "item_id"],
+        ["rater_id", "item_id", "showing"],
         unique=True,
         sqlite_where=sa.text("state <> 'reclaimed'"),
         postgresql_where=sa.text("state <> 'reclaimed'"),
