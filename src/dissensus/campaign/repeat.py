@@ -74,7 +74,7 @@ def _pop_first(due: Sequence[int], waiting: dict[int, tuple[int, int]]) -> int:
 
 def _draw_gap(number: int, settings: RepeatSettings, seed: int, rater: int) -> int | None:
     """Return the number of positions from the first showing of an item to its second, None without a second."""
-    repeats, extra = np.random.default_rng([seed, rater, number, SECOND]).random(2)
+    repeats, extra = np.random.default_rng([seed, rater, number, SECOND]).random(2).tolist()
     if repeats >= settings.share:
         return None
     return settings.distance + 1 + math.floor(extra * (settings.distance + 1))

@@ -73,11 +73,12 @@ class ChatCandidateTable(RaterData, Base):
 
 
 class ChatPickTable(RaterData, Base):
-    """The response with which a conversation continues, and the preference where two were compared."""
+    """The response with which a conversation continues, and the preference where two were compared; the last counts."""
 
     __tablename__ = "chat_pick"
 
     exchange_id: Mapped[str] = mapped_column(ForeignKey("chat_exchange.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, default=0, doc="Changes of the pick before this one.")
     criterion: Mapped[str | None] = mapped_column(doc="Question about the two responses; null for one response.")
     strength: Mapped[int | None] = mapped_column(doc="Below 0 for A, above 0 for B.")
     edit_text: Mapped[str | None]
@@ -199,9 +200,10 @@ def _load_exchanges(tx: Connection, chat_ids: Sequence[str]) -> Mapping[str, lis
         select(*columns, ChatExchangeTable.claimed_until, *pick_columns)
         .outerjoin(ChatPickTable, ChatPickTable.exchange_id == ChatExchangeTable.id)
         .where(ChatExchangeTable.chat_id.in_(chat_ids))
-        .order_by(ChatExchangeTable.chat_id, ChatExchangeTable.number)
+        .order_by(ChatExchangeTable.chat_id, ChatExchangeTable.number, ChatPickTable.number)
     )
-    rows = tx.execute(query).all()
+    # Of several picks the last one counts.
+    rows = list({row.id: row for row in tx.execute(query)}.values())
     candidates_of = _load_candidates(tx, [row.id for row in rows])
     result: dict[str, list[_ExchangeRow]] = {}
     for row in rows:
@@ -272,7 +274,9 @@ def has_exchange(tx: Connection, exchange_id: str) -> bool:
 
 def add_pick(tx: Connection, exchange_id: str, choice: Continuation, *, now: datetime) -> None:
     """Insert the choice with which a conversation continues."""
+    earlier = select(func.count()).select_from(ChatPickTable).where(ChatPickTable.exchange_id == exchange_id)
     row = {"exchange_id": exchange_id, "criterion": choice.criterion, "continues": choice.continues}
+    row["number"] = tx.scalar(earlier) or 0
     pick = {} if choice.pick is None else {"strength": choice.pick.strength, "edit_text": choice.pick.edit}
     tx.execute(insert(ChatPickTable).values(**row, **pick, worked_ms=choice.worked_ms, at=now))
 

@@ -87,6 +87,23 @@ def test_a_rater_can_finish_between_conversations(platform: Platform) -> None:
     assert journey.next_state(platform, rater, now=NOW).rater.state == "finished"
 
 
+def test_a_pick_can_be_changed_until_the_next_message(platform: Platform) -> None:
+    rater = enter(platform, open_chat_campaign(platform).key)
+    chat_id = begin_chat(platform, rater)
+    exchange, _ = send_message(platform, rater, chat_id)
+    chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
+    changed = chat.pick_response(platform, rater, exchange, A_LITTLE, now=NOW)
+    assert changed.chat is not None
+    assert changed.chat.exchanges[-1].pick == A_LITTLE
+    send_message(platform, rater, chat_id)
+    with pytest.raises(Conflict, match="already picked"):
+        chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
+    with platform.database.reading() as tx:
+        picks = tx.execute(select(ChatPickTable.number, ChatPickTable.strength).order_by(ChatPickTable.number)).all()
+    assert [tuple(pick) for pick in picks] == [(0, B_MUCH.strength), (1, A_LITTLE.strength)]
+    assert audit.audit_campaign(platform, "pilot").holds
+
+
 def test_repeated_requests_are_applied_once(platform: Platform) -> None:
     rater = enter(platform, open_chat_campaign(platform).key)
     chat_id, exchange = begin_chat(platform, rater), str(uuid4())
@@ -96,10 +113,10 @@ def test_repeated_requests_are_applied_once(platform: Platform) -> None:
     answer_exchange(platform, rater, exchange)
     for _ in range(2):
         chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
-    with pytest.raises(Conflict, match="already picked"):
-        chat.pick_response(platform, rater, exchange, A_LITTLE, now=NOW)
     for _ in range(2):
         chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=0), now=NOW)
+    with pytest.raises(Conflict, match="already picked"):
+        chat.pick_response(platform, rater, exchange, A_LITTLE, now=NOW)
     with platform.database.reading() as tx:
         for table in (ChatTable, ChatExchangeTable, ChatPickTable):
             assert tx.scalar(select(func.count()).select_from(table)) == 1

@@ -2,6 +2,7 @@
 
 import { Clock } from "./clock.js";
 import "./dialogs.js";
+import { installKeys } from "./keys.js";
 
 const clock = new Clock();
 const pending = document.getElementById("pending-responses");
@@ -22,6 +23,13 @@ if (text) {
     messageForm.requestSubmit();
   });
 }
+
+installKeys((digit) => {
+  const button = document.querySelectorAll(".strengths button")[digit - 1];
+  if (!button?.checkVisibility()) return false;
+  button.click();
+  return true;
+});
 
 if (pending) {
   const boxes = [...pending.querySelectorAll(".message")];

@@ -1,4 +1,4 @@
-// Keyboard shortcuts for rating.
+// Keyboard shortcuts of raters.
 
 import { show } from "./dialogs.js";
 import { stored } from "./outbox.js";
@@ -6,14 +6,15 @@ import { focus } from "./questions.js";
 
 const SWITCH = "dissensus-keys";
 
-export function installKeys(questions, submit) {
+// `choose` takes a digit and returns whether it did something; `submit` may be missing.
+export function installKeys(choose, submit) {
   const single = document.getElementById("single-keys");
   single.checked = stored.get(SWITCH) !== "off";
   single.addEventListener("change", () => stored.set(SWITCH, single.checked ? "on" : "off"));
 
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.repeat || document.querySelector("dialog[open]")) return;
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    if (submit && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       submit();
       return;
@@ -22,7 +23,7 @@ export function installKeys(questions, submit) {
     if (event.key === "?") show("keys");
     if (event.key.toLowerCase() === "o") uncover();
     const digit = digitOf(event);
-    if (digit && choose(questions, digit)) event.preventDefault();
+    if (digit && choose(digit)) event.preventDefault();
   });
 }
 
@@ -39,7 +40,8 @@ function uncover() {
   if (cover) cover.open = true;
 }
 
-function choose(questions, digit) {
+// Choose an answer to the current question, and move to the next.
+export function chooseAnswer(questions, digit) {
   const question = questions.at(document.activeElement);
   const choice = question?.querySelectorAll(".answers input")[digit - 1];
   if (!choice) return false;

@@ -2,7 +2,7 @@
 
 import { Clock } from "./clock.js";
 import { show as showDialog } from "./dialogs.js";
-import { installKeys } from "./keys.js";
+import { chooseAnswer, installKeys } from "./keys.js";
 import { Outbox, stored, uuid } from "./outbox.js";
 import { Questions, filled, focus } from "./questions.js";
 
@@ -298,7 +298,7 @@ pinRatedAnswer();
 keepOpenTime();
 byId("pause").close();
 if (state.pause) pause();
-installKeys(questions, submit);
+installKeys((digit) => chooseAnswer(questions, digit), submit);
 restore();
 showProgress();
 outbox.send();

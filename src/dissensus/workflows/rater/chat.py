@@ -121,7 +121,7 @@ def send_message(
 def pick_response(
     platform: Platform, rater: RaterRow, exchange_id: str, pick: ResponsePick, *, worked_ms: int = 0, now: datetime
 ) -> RaterState:
-    """Store the preferred response; the conversation continues with it."""
+    """Store the preferred response, or another one until the next message; the conversation continues with it."""
 
     def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
         chat_row = chats.find_last_chat(tx, context.rater.id)
@@ -131,9 +131,10 @@ def pick_response(
             raise NotFound("There is nothing to pick from. Reload the page.")
         if exchange.pick == pick:
             return
-        if exchange.pick is not None:
+        if exchange.pick is None:
+            _check_step(chat, chat_row, "pick")
+        elif chat_row.done or chat_row.exchange_ids[-1] != exchange_id:
             raise Conflict("You have already picked, and the conversation has continued.")
-        _check_step(chat, chat_row, "pick")
         mode = _find_mode(chat, exchange.mode)
         check_pick(chat, mode, pick)
         position = continue_conversation(mode, pick, f"{context.campaign.seed} {exchange_id}")

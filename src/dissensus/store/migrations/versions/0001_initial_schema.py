@@ -720,6 +720,7 @@ def upgrade() -> None:
     op.create_table(
         "chat_pick",
         sa.Column("exchange_id", ID, nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("criterion", sa.String(), nullable=True),
         sa.Column("strength", sa.Integer(), nullable=True),
         sa.Column("edit_text", sa.String(), nullable=True),
@@ -729,5 +730,5 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["exchange_id"], ["chat_exchange.id"], name="fk_chat_pick_exchange_id", ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("exchange_id", name="pk_chat_pick"),
+        sa.PrimaryKeyConstraint("exchange_id", "number", name="pk_chat_pick"),
     )
