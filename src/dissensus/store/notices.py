@@ -25,6 +25,9 @@ class NoticeTable(RaterData, Base):
     assignment_id: Mapped[str | None] = mapped_column(ForeignKey("assignment.id"))
     kind: Mapped[str]
     text: Mapped[str]
+    reporter: Mapped[str | None] = mapped_column(
+        doc="Digest of the network address and the item, for open reports of raters who came by an open link."
+    )
     at: Mapped[datetime]
     settled_at: Mapped[datetime | None]
 
@@ -94,7 +97,7 @@ def find_notice_subject(tx: Connection, campaign_id: str, notice_id: str) -> Not
 
 def settle_notices(tx: Connection, notice_ids: Sequence[str], *, now: datetime) -> None:
     """Mark notices as settled."""
-    tx.execute(update(NoticeTable).where(NoticeTable.id.in_(notice_ids)).values(settled_at=now))
+    tx.execute(update(NoticeTable).where(NoticeTable.id.in_(notice_ids)).values(settled_at=now, reporter=None))
 
 
 def _select_reports(item_id: str, *columns: Any) -> Select[Any]:
@@ -114,8 +117,9 @@ def list_open_reports(tx: Connection, item_id: str) -> list[str]:
 
 
 def count_reporters(tx: Connection, item_id: str) -> int:
-    """Count the raters with an open report of an item."""
-    query = _select_reports(item_id, func.count(NoticeTable.rater_id.distinct()))
+    """Count the reporters of an item in open reports; raters by an open link from one address are one reporter."""
+    reporter = func.coalesce(NoticeTable.reporter, NoticeTable.rater_id)
+    query = _select_reports(item_id, func.count(reporter.distinct()))
     return tx.scalar(query.where(NoticeTable.settled_at.is_(None))) or 0
 
 
@@ -152,6 +156,7 @@ def add_notice(
     text: str,
     *,
     assignment_id: str | None,
+    reporter: str | None = None,
     now: datetime,
 ) -> None:
     """Insert a notice of a rater."""
@@ -161,6 +166,7 @@ def add_notice(
         "assignment_id": assignment_id,
         "kind": kind,
         "text": text,
+        "reporter": reporter,
         "at": now,
     }
     tx.execute(insert(NoticeTable).values(**row))

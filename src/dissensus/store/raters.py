@@ -199,6 +199,11 @@ def find_rater(tx: Connection, rater_id: str) -> RaterRow | None:
     return None if row is None else RaterRow(**row._mapping)
 
 
+def entered_by_open_link(tx: Connection, rater_id: str) -> bool:
+    """Return whether a rater came by an open link, which admits anybody, and not by a personal one."""
+    return tx.scalar(select(RaterTable.invitation_hash).where(RaterTable.id == rater_id)) is None
+
+
 def mark_seen(
     tx: Connection, rater_id: str, *, limit: RateLimit = NO_LIMIT, n_writes: int = 0, now: datetime
 ) -> RaterRow | None:

@@ -3,15 +3,18 @@
 import html
 import json
 import re
+from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
 from sqlalchemy import func, select
 from tests.support.campaigns import open_campaign
-from tests.support.live_site import Live, assignment, hidden, serving
+from tests.support.live_site import Live, Visitor, assignment, hidden, serving
+from tests.support.rating_pages import page_text
 
 from dissensus.store.core.orm import Base
+from dissensus.store.notices import NoticeTable
 from dissensus.web.middleware.request_limits import MAX_BYTES
 
 
@@ -258,3 +261,31 @@ def test_random_input_causes_no_internal_error(live: Live, bad: str) -> None:
         visitor.send(f"/rate/{assignment(page)}", **fields, Why=bad, visit=bad, revision=bad),
     ]
     assert [answer.status_code for answer in answers if answer.status_code >= 500] == []
+
+
+def test_one_visitor_who_enters_twice_empties_no_campaign(live: Live) -> None:
+    """The story of a visitor who deletes cookies, enters the open link again and reports each item once more."""
+    campaign = open_campaign(live.platform, 3)
+    for _ in range(2):
+        visitor = live.visitor(**{"x-forwarded-for": "192.0.2.1"})
+        _report_all(visitor, visitor.enter(str(campaign.key)))
+    rater = live.visitor(**{"x-forwarded-for": "192.0.2.2"})
+    page = rater.enter(str(campaign.key))
+    assert "0 of 3 rated" in page_text(page)
+    # Somebody else agrees about one item: that one is withheld, and the owner reads all reports.
+    rater.send("/notice", form_token=hidden(page)["form_token"], kind="illegal", assignment=assignment(page))
+    last = live.visitor(**{"x-forwarded-for": "192.0.2.3"})
+    page = last.enter(str(campaign.key))
+    assert "0 of 2 rated" in page_text(page)
+    page = last.rate(last.rate(page, Q_safe="No"), Q_safe="No")
+    assert "Conversations rated 2" in page_text(page)
+    with live.platform.database.reading() as tx:
+        assert tx.scalar(select(func.count()).select_from(NoticeTable)) == 7
+        assert len(set(tx.scalars(select(NoticeTable.reporter)))) == 4  # one by item for the first visitor
+
+
+def _report_all(visitor: Visitor, page: Any) -> None:
+    for _ in range(3):
+        token = hidden(page)["form_token"]
+        page = visitor.send("/notice", form_token=token, kind="illegal", assignment=assignment(page))
+    assert "Thank you" in page_text(page)

@@ -350,6 +350,24 @@ def test_one_hostile_rater_cannot_stop_a_campaign(platform: Platform) -> None:
     assert len(rate_all(platform, enter(platform, campaign.key), now=NOW)) == 60
 
 
+@pytest.mark.parametrize(("personal", "withheld"), [(True, {True}), (False, {False})])
+def test_an_address_is_one_reporter_unless_links_are_personal(
+    platform: Platform, *, personal: bool, withheld: set[bool]
+) -> None:
+    campaign = open_campaign(platform, 1)
+    keys: list[str | None] = [campaign.key, campaign.key]
+    if personal:
+        keys = list(campaigns.create_invitations(platform, "pilot", 2, staff_id=campaign.staff_id, now=NOW))
+    for rater in (enter(platform, key) for key in keys):
+        assignment = journey.next_state(platform, rater, now=NOW).assignment
+        assert assignment is not None
+        rating.report_item(
+            platform, rater, "illegal", "bad", assignment_id=assignment.id, address="the same network", now=NOW
+        )
+    with platform.database.reading() as tx:
+        assert set(tx.scalars(select(ItemTable.withheld))) == withheld
+
+
 def test_finished_raters_continue_with_items_that_come_back(platform: Platform) -> None:
     campaign = open_campaign(platform, 3, reports_to_withhold=1, pay={"currency": "EUR", "hourly_rate": 1200})
     reporter, rater = enter(platform, campaign.key), enter(platform, campaign.key)

@@ -12,8 +12,9 @@ from dissensus.campaign.event_replay import digest_declaration
 from dissensus.campaign.rate_limits import count_writes
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import answer_drafts, assignments, notices, raters
+from dissensus.store import answer_drafts, assignments, notices, raters, recruits
 from dissensus.store.assignments import AssignmentRow
+from dissensus.store.core.orm import hash_key
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.campaign.member_mails import NoticeKind, queue_member_mails
@@ -158,8 +159,9 @@ def report_item(
 ) -> None:
     """Store a rater's request for help or report of an item.
 
-    A reported item is withheld from the rater, and from everybody once enough raters have reported it. After an owner
-    has released it, reports withhold it from their raters alone.
+    A reported item is withheld from the rater, and from everybody once enough raters have reported it; raters who came
+    by an open link from one network address count as one. After an owner has released it, reports withhold it from
+    their raters alone.
     """
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, plans=kind == "illegal", now=now)
@@ -168,7 +170,8 @@ def report_item(
         if notices.has_open_notice(tx, rater.id, kind, text, assignment_id=assignment_id):
             return
         take_notice(tx, platform, context.rater, kind, address=address, now=now)
-        notices.add_notice(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
+        reporter = None if assignment is None else _identify_reporter(tx, rater.id, assignment.item_id, address)
+        notices.add_notice(tx, rater.id, kind, text, assignment_id=assignment_id, reporter=reporter, now=now)
         item = None if assignment is None else assignment.item.item_id
         log_rater_event(tx, context.rater, "notice_raised", now, kind=kind, item=item)
         if not context.rater.rehearsal:
@@ -180,6 +183,16 @@ def report_item(
             assignments.reclaim_repeat(tx, assignment, now=now)
             if not context.rater.rehearsal and _is_to_withhold(tx, context.campaign, assignment.item_id):
                 assignments.withhold_item(tx, assignment.item_id, now=now)
+
+
+def _identify_reporter(tx: Connection, rater_id: str, item_id: str, address: str | None) -> str | None:
+    """Return a digest by which reports of one item from one address are told to be of one person.
+
+    Whoever deletes their cookies enters an open link again, as another rater. Personal links and recruiters admit a
+    person once, also where several share an address. The digest tells nothing about reports of other items.
+    """
+    personal = not raters.entered_by_open_link(tx, rater_id) or recruits.find_recruit_of_rater(tx, rater_id) is not None
+    return None if address is None or personal else hash_key(f"report {item_id} {address}")
 
 
 def _is_to_withhold(tx: Connection, campaign: Campaign, item_id: str) -> bool:

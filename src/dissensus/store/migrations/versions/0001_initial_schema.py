@@ -648,6 +648,7 @@ def upgrade() -> None:
         sa.Column("assignment_id", ID, nullable=True),
         sa.Column("kind", sa.String(), nullable=False),
         sa.Column("text", sa.String(), nullable=False),
+        sa.Column("reporter", sa.String(), nullable=True),
         sa.Column("at", MOMENT, nullable=False),
         sa.Column("settled_at", MOMENT, nullable=True),
         sa.CheckConstraint("kind IN ('help', 'illegal')", name=op.f("ck_notice_kind")),
