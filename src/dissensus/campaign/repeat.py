@@ -26,20 +26,8 @@ def place_repeats(
     A second showing comes a random number of items after the distance, so that its place cannot be foreseen. With
     `last` those still missing follow at the end if their distance is kept; others are left out.
 
-    Parameters
-    ----------
-    items
-        New items in their order, by their numbers in the campaign.
-    earlier
-        Positions of earlier items in the rater's order that were shown once, by number.
-    settings
-        Share and distance.
-    start
-        Position of the first of the new items.
-    last
-        True if no more items follow.
-    seed, rater
-        Seed of the campaign and number of the rater, which draw the items.
+    Items are given by their numbers in the campaign, `earlier` ones that were shown once with their positions in the
+    rater's order; `start` is the position of the first new item.
 
     Examples
     --------
@@ -74,7 +62,8 @@ def _pop_first(due: Sequence[int], waiting: dict[int, tuple[int, int]]) -> int:
 
 def _draw_gap(number: int, settings: RepeatSettings, seed: int, rater: int) -> int | None:
     """Return the number of positions from the first showing of an item to its second, None without a second."""
-    repeats, extra = np.random.default_rng([seed, rater, number, SECOND]).random(2).tolist()
+    rng = np.random.default_rng([seed, rater, number, SECOND])
+    repeats, extra = rng.random(), rng.random()
     if repeats >= settings.share:
         return None
     return settings.distance + 1 + math.floor(extra * (settings.distance + 1))
