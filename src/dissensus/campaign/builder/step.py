@@ -172,6 +172,15 @@ STEPS: Final = (
             "quota": QUOTA,
             "replication": NumberField(label="Ratings of each item", hint="Blank: every rater rates all."),
             "max_items": NumberField(label="Most items of a rater"),
+            "repeat": TableField(
+                label="Items that each rater sees twice",
+                optional=True,
+                hint="Equal answers to them tell belief from noise.",
+                fields={
+                    "share": NumberField(decimal=True, label="Share of the items", hint="Such as 0.05."),
+                    "distance": NumberField(label="Least items between the two showings", hint="Blank: 10."),
+                },
+            ),
             "max_per_day": NumberField(rare=True, label="Most items of a rater in 24 hours"),
             "reclaim_after_h": NumberField(rare=True, label="Idle hours until items go to others", hint="Blank: 48."),
             "seed": NumberField(rare=True, label="Seed of all random orders", hint="Blank: 0."),
@@ -196,6 +205,7 @@ STEPS: Final = (
         preview="care",
         fields={
             "click_to_reveal": FlagField(label="Cover each conversation until the rater opens it"),
+            "show_topic": FlagField(rare=True, label="Write the topic of experts on the cover"),
             "break_every": NumberField(label="Items between two breaks", hint="Blank: 20. 0: no breaks."),
             "reports_to_withhold": NumberField(
                 rare=True, label="Reports until an item is withheld from everybody", hint="Blank: 2."
