@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from dissensus.campaign.assignment import FIRST
 from dissensus.campaign.corrections import SubmissionTimes
-from dissensus.campaign.repeat import FIRST
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.attention_check import AttentionCheck, check_state
 from dissensus.schema.campaign.definition import Campaign

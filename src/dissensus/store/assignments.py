@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
-from dissensus.campaign.repeat import FIRST, SECOND
+from dissensus.campaign.assignment import FIRST, SECOND
 from dissensus.schema.campaign.care import has_topic
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.preference import Side

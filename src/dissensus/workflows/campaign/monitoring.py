@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.repeat import FIRST, SECOND
+from dissensus.campaign.assignment import FIRST, SECOND
 from dissensus.pipeline.monitor import (
     CELL,
     CampaignFigures,

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.assignment import choose_items, draw_sides
-from dissensus.campaign.repeat import FIRST, place_repeats
+from dissensus.campaign.assignment import FIRST, choose_items, draw_sides, place_repeats
 from dissensus.schema.records.preference import Side
 from dissensus.store import assignments
 from dissensus.store.assignments import ItemLoads, PlannedShowing, RaterProgress

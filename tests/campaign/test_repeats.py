@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.campaign.repeat import FIRST, SECOND, place_repeats
+from dissensus.campaign.assignment import FIRST, SECOND, place_repeats
 from dissensus.schema.campaign.repeat import RepeatSettings
 
 settings = st.builds(RepeatSettings, share=st.floats(0.01, 0.5), distance=st.integers(1, 12))
