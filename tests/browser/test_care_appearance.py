@@ -52,7 +52,7 @@ def test_a_rater_shares_a_survey_and_the_carer_settles_it(
         mia.goto(f"/sign-in/{key}")
         mia.get_by_role("button", name="Sign in").click()
         mia.get_by_role("link", name="pilot").click()
-        mia.get_by_role("link", name="Surveys and contact requests").click()
+        mia.get_by_role("link", name="Care", exact=True).click()
         expect(mia.get_by_text("By e-mail, mia has it.")).to_be_visible()
         sound(mia, "care", scheme)
         mia.get_by_role("button", name="Mark as settled").click()

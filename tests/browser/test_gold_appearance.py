@@ -69,7 +69,7 @@ def sign_in(page: Page, live: Live, name: str) -> None:
 
 def label_items(page: Page, scheme: Scheme) -> None:
     page.goto("/campaigns/pilot")
-    page.get_by_role("link", name="Labelling queue").click()
+    page.get_by_role("link", name="Gold", exact=True).click()
     page.get_by_role("heading", name="Your queue").wait_for()
     sound(page, "gold-queue", scheme)
     page.get_by_role("link", name="Label the next item").click()

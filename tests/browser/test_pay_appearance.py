@@ -58,7 +58,7 @@ def populate(house: House, prolific: Prolific) -> tuple[str, str]:
 
 
 def record_payments(page: Page, rater_id: str, scheme: Scheme) -> None:
-    page.get_by_role("link", name="Accounts and payments").click()
+    page.get_by_role("link", name="Pay", exact=True).click()
     page.get_by_role("heading", name="Pay of raters of pilot").wait_for()
     sound(page, "pay", scheme)
     page.get_by_role("link", name=rater_id[-8:]).click()

@@ -105,7 +105,7 @@ def view_as_owner(page: Page, live: Live, scheme: Scheme) -> None:
     page.get_by_role("link", name="pilot").click()
     page.get_by_text("Completion codes of the study").click()
     sound(page, "prolific-campaign", scheme)
-    page.get_by_role("link", name="Quota progress").click()
+    page.get_by_role("link", name="Quota", exact=True).click()
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="old", exact=True)).last
     expect(row).to_contain_text("1")
     sound(page, "prolific-quota", scheme)

@@ -58,6 +58,6 @@ def view_needed_groups(page: Page, live: Live, scheme: Scheme) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
-    page.get_by_role("link", name="Quota progress").click()
+    page.get_by_role("link", name="Quota", exact=True).click()
     page.get_by_role("heading", name="Quota of pilot").wait_for()
     sound(page, "quota", scheme)

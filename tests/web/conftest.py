@@ -17,7 +17,8 @@ PAGES_ON_SQLITE = {
     "middleware": ("access_log",),
     "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "safety"),
     "staff": (
-        *("account_mails", "attempts", "campaigns", "care", "curation", "drafts", "gold", "members", "model_registry"),
+        *("account_mails", "attempts", "campaign_settings", "campaigns", "care", "curation", "drafts"),
+        *("gold", "members", "model_registry"),
         *("monitoring", "oidc", "passkey", "pay", "second_factor", "sign_in_mails", "staff", "submissions", "tasks"),
         *("webhooks", "withdrawals"),
     ),

@@ -27,6 +27,7 @@ class CampaignSummaryResource(Resource):
     raters: Hidden
     ratings: Annotated[Hidden, Field(description="Finished items, counted once for each rater.")]
     created_at: datetime
+    archived_at: Annotated[datetime | None, Field(description="Null unless it is archived.")]
 
 
 class CampaignNumbersResource(Resource):
@@ -55,6 +56,7 @@ class CampaignResource(Resource):
     ]
     created_at: datetime
     updated_at: Annotated[datetime, Field(description="Time of the last change of definition or state.")]
+    archived_at: Annotated[datetime | None, Field(description="Null unless it is archived.")]
 
 
 class TurnResource(Resource):

@@ -37,6 +37,8 @@ EventKind: TypeAlias = Literal[
     "created",
     "revised",
     "state_changed",
+    "archived",
+    "deleted",
     "items_changed",
     "links_created",
     "notice_settled",

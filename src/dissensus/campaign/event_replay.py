@@ -189,6 +189,7 @@ class LogReplay:
     def __init__(self) -> None:
         self.definition: str | None = None  # digest of the definition
         self.state = "draft"
+        self.is_deleted = False
         self.items: str | None = None  # digest of all items
         self.erased_items: set[str] = set()
         self.records: dict[tuple[RecordKind, str], tuple[str | None, ...]] = {}
@@ -235,6 +236,8 @@ class LogReplay:
             self.erased_items.add(content["erased"])
         if event.kind == "state_changed":
             self.state = content["state"]
+        if event.kind == "deleted":
+            self.is_deleted = True
 
     def iterate_faults(self) -> Iterator[str]:
         """Yield faults of erasures: each needs a withdrawal, which erases all events of its rater."""

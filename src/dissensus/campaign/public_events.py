@@ -44,6 +44,8 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "created": EventDescription("the campaign was created"),
     "revised": EventDescription("its definition changed"),
     "state_changed": EventDescription("it was opened, paused or closed"),
+    "archived": EventDescription("it was archived, or taken out of the archive"),
+    "deleted": EventDescription("it was deleted, with everything but this log"),
     "items_changed": EventDescription("items were added or removed"),
     "links_created": EventDescription("personal links were created"),
     "notice_settled": EventDescription("a notice was settled"),

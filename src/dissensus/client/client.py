@@ -145,6 +145,23 @@ class Client:
             CampaignResource, post_once(self._service, campaign_path(name, "state"), {"state": state})
         )
 
+    def archive(self, name: str, *, archived: bool = True) -> CampaignResource:
+        """Archive a closed campaign, or take it out of the archive. Scope: ``archive``."""
+        path = campaign_path(name, "archived")
+        return parse_response(CampaignResource, self._service.request("PUT", path, body={"archived": archived}))
+
+    def delete(self, name: str, *, confirm: str) -> None:
+        """Delete a draft or a closed campaign with everything but its audit log. Scope: ``delete``.
+
+        Parameters
+        ----------
+        name
+            Name of the campaign.
+        confirm
+            The name once more, since a deletion cannot be undone.
+        """
+        self._service.request("DELETE", campaign_path(name), query={"confirm": confirm}, retry="if refused")
+
     def revise(self, name: str, definition: Mapping[str, Any] | str) -> CampaignResource:
         """Replace the definition of a draft, or the texts of a paused campaign. Scope: ``revise``."""
         body = {"definition": _plain(definition)}

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -49,6 +50,7 @@ class StoredCampaign:
     state: str
     digest: str
     definition: Any  # a mapping, unless it was changed
+    deleted_at: datetime | None
 
     @property
     def definition_name(self) -> str | None:
@@ -58,7 +60,7 @@ class StoredCampaign:
 
 def load_stored_campaign(tx: Connection, campaign_id: str) -> StoredCampaign:
     """Return the row of a campaign; nothing of it is cached."""
-    columns = (CampaignTable.name, CampaignTable.state, CampaignTable.digest, CampaignTable.definition)
+    columns = [getattr(CampaignTable, name) for name in StoredCampaign.__dataclass_fields__]
     return StoredCampaign(**tx.execute(select(*columns).where(CampaignTable.id == campaign_id)).one()._mapping)
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import Conflict, NotFound
-from dissensus.schema.campaign.definition import Campaign, CampaignState
+from dissensus.schema.campaign.definition import Campaign, CampaignState, digest_mapping
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.hints import format_value
 from dissensus.store import events
@@ -34,6 +34,10 @@ class CampaignTable(Base):
     n_raters: Mapped[int] = mapped_column(default=0, doc="Raters so far; the number of the next rater.")
     created_at: Mapped[datetime]
     changed_at: Mapped[datetime]
+    archived_at: Mapped[datetime | None]
+    deleted_at: Mapped[datetime | None] = mapped_column(
+        doc="Time of the deletion; the row stays for the audit log, without definition, key and members."
+    )
 
 
 # Definitions that a worker caches.
@@ -53,8 +57,10 @@ class CampaignRow:
     n_raters: int
     created_at: datetime
     changed_at: datetime  # Time of the last change of the definition or the state
+    archived_at: datetime | None
 
 
+IS_PRESENT = CampaignTable.deleted_at.is_(None)
 CAMPAIGN_COLUMNS = [getattr(CampaignTable, name) for name in CampaignRow.__dataclass_fields__]
 
 
@@ -92,9 +98,24 @@ def set_campaign_state(tx: Connection, campaign_id: str, state: CampaignState, *
     tx.execute(update(CampaignTable).where(CampaignTable.id == campaign_id).values(state=state, changed_at=now))
 
 
+def set_archived(tx: Connection, campaign_id: str, at: datetime | None) -> None:
+    """Archive a campaign, or take it out of the archive."""
+    tx.execute(update(CampaignTable).where(CampaignTable.id == campaign_id).values(archived_at=at))
+
+
+def blank_campaign(tx: Connection, campaign_row: CampaignRow, *, now: datetime) -> None:
+    """Leave a row that stands for a deleted campaign, to which the audit log refers; its name is free again."""
+    name = f"{campaign_row.name} (deleted, {campaign_row.id})"
+    blank: dict[str, Any] = {"definition": {}, "digest": digest_mapping({}), "key": None, "n_raters": 0}
+    blank |= {"name": name, "state": "closed", "deleted_at": now, "changed_at": now}
+    tx.execute(update(CampaignTable).where(CampaignTable.id == campaign_row.id).values(**blank))
+
+
 def get_campaign_by_name(tx: Connection, name: str, *, lock: bool = False) -> CampaignRow:
     """Return a campaign by its name; `lock` locks its row."""
-    row = tx.execute(_locked(select(*CAMPAIGN_COLUMNS).where(CampaignTable.name == name), lock)).one_or_none()
+    row = tx.execute(
+        _locked(select(*CAMPAIGN_COLUMNS).where(CampaignTable.name == name, IS_PRESENT), lock)
+    ).one_or_none()
     if row is None:
         raise NotFound(f"There is no campaign {format_value(name)}.")
     return CampaignRow(**row._mapping)
@@ -114,9 +135,14 @@ def list_member_campaigns(tx: Connection, staff_id: str) -> tuple[CampaignRow, .
 
 def list_campaigns(tx: Connection) -> tuple[CampaignRow, ...]:
     """Return all campaigns, the latest first."""
-    return tuple(
-        CampaignRow(**row._mapping) for row in tx.execute(select(*CAMPAIGN_COLUMNS).order_by(CampaignTable.id.desc()))
-    )
+    query = select(*CAMPAIGN_COLUMNS).where(IS_PRESENT).order_by(CampaignTable.id.desc())
+    return tuple(CampaignRow(**row._mapping) for row in tx.execute(query))
+
+
+def list_campaign_ids(tx: Connection) -> dict[str, str]:
+    """Return the id of each campaign by its name, deleted ones too, the earliest created first."""
+    query = select(CampaignTable.name, CampaignTable.id).order_by(CampaignTable.id)
+    return {row.name: row.id for row in tx.execute(query)}
 
 
 def _locked(query: Select[Any], lock: bool) -> Select[Any]:

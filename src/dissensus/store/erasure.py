@@ -1,9 +1,10 @@
-"""Erasure of the data of a rater who withdraws, and of the items of a draft.
+"""Erasure of the data of a rater who withdraws, of the items of a draft, and of a campaign.
 
 Tables of rater data are marked by `RaterData`; their rows are selected by the foreign keys that lead to `rater`.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, or_, select, update
 
@@ -16,6 +17,8 @@ from dissensus.store.core.orm import Base, RaterData
 from dissensus.store.items import ItemTable
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import InvitationTable, RaterRow, RaterTable
+
+AUDIT_TABLES: Final = frozenset({"event", "event_chain"})
 
 
 def erase_rater(tx: Connection, rater: RaterRow) -> int:
@@ -61,6 +64,45 @@ def _belongs_to(table: Table, rater_id: str) -> ColumnElement[bool]:
     for key in table.foreign_keys:
         owned = select(key.column).where(_belongs_to(key.column.table, rater_id))
         owners.append(key.parent.in_(owned))
+    return or_(*owners)
+
+
+def delete_campaign_rows(tx: Connection, campaign_id: str) -> None:
+    """Delete all rows of a campaign but its own and the audit log, whose events of raters are erased."""
+    for table in campaign_tables():
+        tx.execute(delete(table).where(_belongs_to_campaign(table, campaign_id)))
+    events.erase_campaign_rater_events(tx, campaign_id)
+
+
+def has_campaign_rows(tx: Connection, campaign_id: str) -> bool:
+    """Return whether rows of a campaign are left besides its own and the audit log."""
+    owned = (select(table).where(_belongs_to_campaign(table, campaign_id)).limit(1) for table in campaign_tables())
+    return any(tx.execute(query).first() is not None for query in owned)
+
+
+def campaign_tables() -> Iterator[Table]:
+    """Yield the tables whose rows belong to campaigns, each before those that it refers to, without the audit log."""
+    for table in reversed(METADATA.sorted_tables):
+        if table.name not in AUDIT_TABLES and _leads_to_campaign(table):
+            yield table
+
+
+def _leads_to_campaign(table: Table) -> bool:
+    return table.name != "campaign" and any(
+        key.column.table.name == "campaign" or _leads_to_campaign(key.column.table) for key in table.foreign_keys
+    )
+
+
+def _belongs_to_campaign(table: Table, campaign_id: str) -> ColumnElement[bool]:
+    """Return the condition that a row belongs to a campaign, directly or through the rows that it refers to."""
+    if "campaign_id" in table.c:
+        condition: ColumnElement[bool] = table.c.campaign_id == campaign_id
+        return condition
+    owners = [
+        key.parent.in_(select(key.column).where(_belongs_to_campaign(key.column.table, campaign_id)))
+        for key in table.foreign_keys
+        if _leads_to_campaign(key.column.table)
+    ]
     return or_(*owners)
 
 

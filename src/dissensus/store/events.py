@@ -42,6 +42,13 @@ class EventTable(Base):
     __table_args__ = (
         UniqueConstraint("campaign_id", "sequence"),
         Index(
+            "ix_event_of_staff",
+            "campaign_id",
+            "number",
+            sqlite_where=text("staff_id IS NOT NULL"),
+            postgresql_where=text("staff_id IS NOT NULL"),
+        ),
+        Index(
             "ix_event_unchained",
             "campaign_id",
             "number",
@@ -214,10 +221,32 @@ def _to_event(row: Any) -> AuditEvent | None:
 
 def erase_rater_events(tx: Connection, rater_id: str) -> None:
     """Erase the events of a rater: chained ones leave their digests, which reveal nothing, and the subject id."""
-    owned = EventTable.rater_id == rater_id
+    _erase_events(tx, EventTable.rater_id == rater_id)
+
+
+def _erase_events(tx: Connection, owned: ColumnElement[bool]) -> None:
     tx.execute(delete(EventTable).where(owned, EventTable.sequence.is_(None)))
     nulls = dict.fromkeys(("at", "rater_id", "staff_id", "salt"))
     tx.execute(update(EventTable).where(owned).values(kind="erased", content=null(), **nulls))
+
+
+def erase_campaign_rater_events(tx: Connection, campaign_id: str) -> None:
+    """Erase the events of all raters of a campaign."""
+    owned = (EventTable.campaign_id == campaign_id) & EventTable.rater_id.is_not(None)
+    _erase_events(tx, owned)
+
+
+def list_events_before(
+    tx: Connection, campaign_id: str, *, before: int | None, by_staff: bool, most: int
+) -> tuple[tuple[int, AuditEvent | None], ...]:
+    """Return events with their numbers, the latest first: those before a number, of staff alone or all."""
+    table = EventTable
+    query = select(table.__table__).where(table.campaign_id == campaign_id).order_by(table.number.desc()).limit(most)
+    if before is not None:
+        query = query.where(table.number < before)
+    if by_staff:
+        query = query.where(table.staff_id.is_not(None))
+    return tuple((row.number, _to_event(row)) for row in tx.execute(query))
 
 
 def list_entries_after(tx: Connection, campaign_id: str, *, after: int, most: int) -> tuple[AuditEntry, ...]:

@@ -17,7 +17,7 @@ from dissensus.pipeline.monitor import CampaignFigures, FinishedRating, ItemSumm
 from dissensus.schema.ratings.columns import GOLD
 from dissensus.store.answer_drafts import AnswerTable, SaveTable, to_received_save
 from dissensus.store.assignments import AssignmentTable
-from dissensus.store.campaigns import CAMPAIGN_COLUMNS, CampaignRow, CampaignTable
+from dissensus.store.campaigns import CAMPAIGN_COLUMNS, IS_PRESENT, CampaignRow, CampaignTable
 from dissensus.store.consents import has_agreed
 from dissensus.store.core.orm import Base, Document, Number
 from dissensus.store.items import ItemTable
@@ -105,7 +105,7 @@ def list_campaigns_to_monitor(tx: Connection, *, now: datetime) -> tuple[Campaig
     query = (
         select(*CAMPAIGN_COLUMNS)
         .outerjoin(MonitoringSnapshotTable, MonitoringSnapshotTable.campaign_id == CampaignTable.id)
-        .where(CampaignTable.state != "draft")
+        .where(CampaignTable.state != "draft", IS_PRESENT)
         .where(
             or_(
                 CampaignTable.state != "closed",

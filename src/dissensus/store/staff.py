@@ -1,5 +1,6 @@
 """Staff accounts with login links, sessions and passwords."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -103,6 +104,12 @@ def find_staff_by_name(tx: Connection, name: str) -> StaffRow | None:
     """Return a staff account by its name, or None."""
     row = tx.execute(select(*_COLUMNS).where(StaffTable.name == name)).one_or_none()
     return None if row is None else StaffRow(**row._mapping)
+
+
+def load_staff_names(tx: Connection, staff_ids: Collection[str]) -> dict[str, str]:
+    """Return the names of accounts by id."""
+    rows = tx.execute(select(StaffTable.id, StaffTable.name).where(StaffTable.id.in_(staff_ids)))
+    return {row.id: row.name for row in rows}
 
 
 def find_staff_name(tx: Connection, staff_id: str) -> str | None:

@@ -162,7 +162,11 @@ def test_a_campaign_from_the_form_to_the_close(house: House) -> None:
 
     response = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="create")
     assert (response.status_code, response.headers["location"]) == (303, "/campaigns/kitchen")
-    for state, shows in (("open", "Pause campaign"), ("paused", "Close campaign"), ("closed", "Pause campaign")):
+    for state, shows in (
+        ("open", "Pause campaign"),
+        ("paused", "Close campaign"),
+        ("closed", "Reopen, paused at first"),
+    ):
         assert send(browser, "/campaigns/kitchen/state", state=state).status_code == 303
         page = browser.get("/campaigns/kitchen").text
         assert shows in page

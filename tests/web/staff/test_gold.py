@@ -271,4 +271,4 @@ def test_gold_pages_exist_only_with_gold(house: House) -> None:
     campaigns.create_campaign(house.platform, definition(), items(1), staff_id=owner, now=NOW)
     ada = house.owner("ada")
     assert "its definition has no [gold]" in ada.get(GOLD).text
-    assert "Labelling queue" not in ada.get("/campaigns/pilot").text
+    assert ">Gold</a>" not in ada.get("/campaigns/pilot").text

@@ -360,7 +360,7 @@ def test_a_token_is_limited_by_its_scopes_and_its_owner(house: House) -> None:
     [
         ({"name": "", "scope": "export", "days": "1"}, "cannot be the name of a token"),
         ({"name": "x", "days": "1"}, "A token without a scope can do nothing"),
-        ({"name": "x", "scope": "rate", "days": "1"}, "'rate' is not a scope. Scopes are 'clone', 'create'"),
+        ({"name": "x", "scope": "rate", "days": "1"}, "'rate' is not a scope. Scopes are 'archive', 'clone'"),
         ({"name": "x", "scope": "export", "days": "many"}, "'many' is not a valid number of days"),
         ({"name": "x", "scope": "export", "days": "9999"}, "A token is valid for 1 to 365 days"),
     ],

@@ -162,7 +162,7 @@ def test_webhooks_of_others_are_not_found(house: House, receiver: Receiver) -> N
 def test_an_owner_adds_resumes_and_removes_webhooks_on_the_page(house: House, receiver: Receiver) -> None:
     create_draft(house)
     browser, path, post = house.owner(), "/campaigns/pilot/webhooks", office(house)
-    assert f'href="{path}"' in browser.get("/campaigns/pilot").text
+    assert f'href="{path}"' in browser.get("/campaigns/pilot/settings").text
     assert "No webhooks yet" in browser.get(path).text
     response = send(browser, path, address=f" {receiver.address('ok')} ", **{"from": "start"})
     assert response.status_code == 200

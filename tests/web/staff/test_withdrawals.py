@@ -40,7 +40,7 @@ def test_an_owner_withdraws_a_rater_on_request(house: House) -> None:
     visitor, rater_id = finish_rating(house, campaign)
     _, other = finish_rating(house, campaign)
     browser = house.owner()
-    assert f'href="{PAGE}"' in browser.get("/campaigns/pilot").text
+    assert f'href="{PAGE}"' in browser.get("/campaigns/pilot/settings").text
     response = browser.get(PAGE, params={"rater": f" {rater_id} "})
     assert "answers to 2 items" in response.text
     before = rows(house.live)

@@ -19,7 +19,7 @@ from dissensus.cli.platform.options import SettingsOption, load_settings, open_s
 from dissensus.errors import InvalidInput
 from dissensus.settings import Settings, load_secret_keys
 from dissensus.workflows.campaign.audit import AuditReport, audit_campaign, load_campaign_ids
-from dissensus.workflows.campaign.audit_publication import publish_heads, read_statements
+from dissensus.workflows.platform.audit_publication import publish_heads, read_statements
 
 
 def audit(

@@ -20,7 +20,7 @@ from dissensus.cli.platform.options import (
 )
 from dissensus.cli.ratings_options import split_renames
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption, Row
-from dissensus.errors import InvalidInput
+from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.schema.campaign.definition import Campaign, CampaignState, write_campaign
@@ -28,14 +28,14 @@ from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped_campaigns
 from dissensus.schema.campaign.shipped import load_campaign, rename_campaign
 from dissensus.schema.hints import format_list
-from dissensus.workflows.campaign import campaigns, opening, overview
+from dissensus.workflows.campaign import campaign_deletion, campaigns, opening, overview
 from dissensus.workflows.campaign.overview import CampaignListEntry
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater.invite_links import entry_links, personal_link_url
 
 OtherNameOption = Annotated[str | None, typer.Option(metavar="NAME", help="Name to use instead of that in the file.")]
 
-app = typer.Typer(help="Create, open, pause, close and list campaigns.", no_args_is_help=True)
+app = typer.Typer(help="Create, open, pause, close, archive, delete and list campaigns.", no_args_is_help=True)
 app.command("add-items")(campaign_items.add_items)
 app.command("remove-items")(campaign_items.remove_items)
 app.command("rehearse")(campaign_items.rehearse)
@@ -208,6 +208,45 @@ def _move(name: str, to: CampaignState, settings: Path | None) -> None:
             ["by the link of their cell:", *(f"- {cell}: {link}" for cell, link in links.cells.items())]
         )
     typer.echo(f"{name} is {row.state}" + (f"; raters enter {entrance}" if to == "open" else "."))
+
+
+@app.command("archive")
+def archive(
+    name: NameArgument,
+    undo: Annotated[bool, typer.Option("--undo", help="Take it out of the archive.")] = False,
+    settings: SettingsOption = None,
+) -> None:
+    """Archive a closed campaign: it leaves the lists and cannot be reopened.
+
+    Example: dissensus campaign archive pilot
+    """
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        staff_id = overview.owner_id_of(platform, name)
+        campaign_deletion.archive_campaign(platform, name, archived=not undo, staff_id=staff_id, now=utc_now())
+    typer.echo(f"{name} is {'out of the archive' if undo else 'archived'}.")
+
+
+@app.command("delete")
+def delete(
+    name: NameArgument,
+    confirm: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The name once more. Default: asked for on a terminal.")
+    ] = None,
+    settings: SettingsOption = None,
+) -> None:
+    """Delete a draft or a closed campaign with everything but its audit log. It cannot be undone.
+
+    Example: dissensus campaign delete pilot --confirm pilot
+    """
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        staff_id = overview.owner_id_of(platform, name)
+        preview = campaign_deletion.preview_deletion(platform, name, staff_id=staff_id)
+        if preview.obstacle is not None:
+            raise Conflict(preview.obstacle)
+        typer.echo(f"{name} has {preview.n_items:,} items and {preview.n_raters:,} raters, whose answers go with it.")
+        confirmation = typer.prompt("Its name, to delete it") if confirm is None else confirm
+        campaign_deletion.delete_campaign(platform, name, confirmation=confirmation, staff_id=staff_id, now=utc_now())
+    typer.echo(f"{name} is deleted. Its audit log stays: dissensus audit")
 
 
 @app.command("list")

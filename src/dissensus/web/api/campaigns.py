@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from dissensus.api_models.campaigns import CampaignNumbersResource, CampaignResource, CampaignSummaryResource
 from dissensus.api_models.members import RaterLinksResource
@@ -11,6 +11,7 @@ from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import (
+    ArchiveRequest,
     CampaignStateRequest,
     CloneCampaignRequest,
     CreateCampaignRequest,
@@ -22,7 +23,7 @@ from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest, permissions_in_role
 from dissensus.web.core.suppression import restrict_campaign, restrict_overview, visible_rater_count
-from dissensus.workflows.campaign import campaigns, opening, overview, pagination
+from dissensus.workflows.campaign import campaign_deletion, campaigns, opening, overview, pagination
 from dissensus.workflows.rater.invite_links import personal_link_url
 
 router = APIRouter(prefix="/api/v1/campaigns", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Campaigns"])
@@ -55,6 +56,7 @@ def _to_summary(caller: StaffRequest, entry: overview.CampaignListEntry) -> Camp
         raters=visible.raters,
         ratings=visible.ratings,
         created_at=entry.campaign_row.created_at,
+        archived_at=entry.campaign_row.archived_at,
     )
 
 
@@ -91,6 +93,34 @@ def change_state(
         opening.refuse_errors(site.platform, name, site.services, staff_id=caller.staff.id)
     campaigns.change_state(site.platform, name, body.state, staff_id=caller.staff.id, now=site.clock())
     return _details(site, caller, name, caller.permissions)
+
+
+@router.put("/{name}/archived", operation_id="archive_campaign")
+def archive(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(RequireScope("archive"))],
+    name: Name,
+    body: ArchiveRequest,
+) -> CampaignResource:
+    """Archive a closed campaign, or take it out of the archive."""
+    campaign_deletion.archive_campaign(
+        site.platform, name, archived=body.archived, staff_id=caller.staff.id, now=site.clock()
+    )
+    return _details(site, caller, name, caller.permissions)
+
+
+@router.delete("/{name}", operation_id="delete_campaign", status_code=204)
+def delete(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(RequireScope("delete"))],
+    name: Name,
+    confirm: Annotated[str, Query(max_length=100, description="Name of the campaign, once more.")],
+) -> Response:
+    """Delete a draft or a closed campaign, with everything but its audit log. It cannot be undone."""
+    campaign_deletion.delete_campaign(
+        site.platform, name, confirmation=confirm, staff_id=caller.staff.id, now=site.clock()
+    )
+    return Response(status_code=204)
 
 
 @router.post("/{name}/clones", operation_id="clone_campaign", status_code=201)
@@ -144,6 +174,7 @@ def _details(site: Site, caller: StaffRequest, name: str, permissions: frozenset
         numbers=_numbers(campaign_overview, permissions) if "numbers" in permissions else None,
         created_at=campaign_overview.campaign_row.created_at,
         updated_at=campaign_overview.campaign_row.changed_at,
+        archived_at=campaign_overview.campaign_row.archived_at,
     )
 
 

@@ -112,6 +112,12 @@ class ItemRequest(StrictRequest):
         return Item(self.id, Conversation.from_turns(turns), self.attributes, self.response_b)
 
 
+class ArchiveRequest(StrictRequest):
+    """A campaign to archive, or to take out of the archive."""
+
+    archived: bool
+
+
 class ItemsRequest(StrictRequest):
     """Items to add to a draft."""
 

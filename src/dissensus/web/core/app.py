@@ -31,6 +31,8 @@ from dissensus.web.rater import attention_checks, chat, corrections, entry, rati
 from dissensus.web.rater import care as care_web
 from dissensus.web.staff import (
     attempts,
+    audit_log,
+    campaign_settings,
     campaigns,
     care,
     chats,
@@ -60,9 +62,9 @@ from dissensus.workflows.platform.platform import open_platform
 DAY_S = 24 * 3600
 RATERS = (entry, rating, corrections, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
-    *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, members, drafts, curation),
-    *(opening, items, raters, chats, quota, monitoring, notices, attempts, gold, care, pay, submissions),
-    *(webhooks, withdrawals, tasks),
+    *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, campaign_settings, members, drafts),
+    *(curation, opening, items, raters, chats, quota, monitoring, notices, attempts, gold, care, pay),
+    *(submissions, webhooks, withdrawals, tasks, audit_log),
 )
 
 

@@ -76,6 +76,8 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "log": Action("read its audit log", OWNER, by_token=True),
     "webhooks": Action("manage webhooks that receive its audit log", OWNER, by_token=True),
     "state": Action("open, pause and close it", OWNER, by_token=True),
+    "archive": Action("archive it once it is closed, and take it out of the archive", OWNER, by_token=True),
+    "delete": Action("delete it, with everything but its audit log", OWNER, by_token=True),
     "revise": Action("change its definition", OWNER, by_token=True),
     "items": Action("read, add and remove items", OWNER, by_token=True),
     "rehearse": Action("preview it, and run it with simulated raters", OWNER),

@@ -10,13 +10,14 @@ from starlette.datastructures import FormData
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from dissensus.errors import NotAllowed
+from dissensus.web.core.campaign_tabs import CampaignNavigation, build_navigation
 from dissensus.web.core.forms import MAX_CARRIED_BYTES, MAX_FIELD_BYTES
 from dissensus.web.core.permissions import Action, Actor, actions_of, find_action
 from dissensus.web.core.responses import SEE_OTHER, is_local_path
 from dissensus.web.core.site import Site, site_of, truncated_network
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.middleware.request_limits import is_multipart
-from dissensus.workflows.campaign import audit, members
+from dissensus.workflows.campaign import audit, campaigns, members
 from dissensus.workflows.platform import api_tokens, second_factors, staff
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class StaffPage:
 
     owner: str
     form_token: str
+    navigation: CampaignNavigation | None = None  # None outside campaigns
     language: str = DEFAULT_LANGUAGE
 
 
@@ -62,10 +64,11 @@ class StaffRequest:
     permissions: frozenset[str] = actions_of("staff")  # Permitted actions
     scopes: frozenset[str] | None = None  # Scopes of the API token; None in a browser session
     token_id: str | None = None  # API token; None in a browser session
+    navigation: CampaignNavigation | None = None  # None outside campaigns, and with an API token
 
     def page(self, page: type[AnyStaffPage], /, **fields: Any) -> AnyStaffPage:
         """Return a page for this member of staff, with the fields that all their pages have."""
-        return page(owner=self.staff.name, form_token=self.form_token, **fields)
+        return page(owner=self.staff.name, form_token=self.form_token, navigation=self.navigation, **fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,10 @@ def _authorize(request: Request, site: Site, caller: StaffRequest, action_name: 
     if action.resource == "campaign":
         name = request.path_params["name"]
         caller = _check_role(site, caller, name, action)
+        if caller.token_id is None:
+            campaign = campaigns.load_definition(site.platform, name, staff_id=caller.staff.id)
+            navigation = build_navigation(name, campaign, caller.permissions, request.url.path)
+            caller = replace(caller, navigation=navigation)
         if action.shows_raters and request.method == "GET":
             log_access(site, caller, name, action_name)
     request.state.caller = caller

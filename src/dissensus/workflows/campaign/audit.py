@@ -15,6 +15,7 @@ from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.quota import Quota
 from dissensus.store import audit as store
 from dissensus.store import campaigns, events
+from dissensus.store.erasure import has_campaign_rows
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
@@ -70,13 +71,13 @@ def _link_campaign(platform: Platform, campaign_id: str) -> int:
 def load_campaign_ids(platform: Platform) -> dict[str, str]:
     """Return the id of each campaign by its name, the earliest created first."""
     with platform.database.reading() as tx:
-        return {row.name: row.id for row in reversed(campaigns.list_campaigns(tx))}
+        return campaigns.list_campaign_ids(tx)
 
 
 def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | None = None) -> AuditReport:
     """Link pending events and compare all stored data with the chain; `heads` are earlier heads of it."""
     with platform.database.reading() as tx:
-        campaign_id = campaigns.get_campaign_by_name(tx, name).id
+        campaign_id = campaigns.list_campaign_ids(tx).get(name) or campaigns.get_campaign_by_name(tx, name).id
     _link_campaign(platform, campaign_id)
     with platform.database.reading() as tx:
         n, head = events.get_chain_head(tx, campaign_id)
@@ -105,6 +106,9 @@ def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | No
 
 def _find_faults(tx: Connection, campaign_id: str, replay: LogReplay) -> Iterator[str]:
     stored_campaign = store.load_stored_campaign(tx, campaign_id)
+    if stored_campaign.deleted_at is not None or replay.is_deleted:
+        yield from _find_deletion_faults(tx, campaign_id, stored_campaign, replay)
+        return
     yield from replay.iterate_faults()
     yield from _find_campaign_faults(stored_campaign, replay)
     yield from _find_consent_text_faults(tx, campaign_id)
@@ -119,6 +123,18 @@ def _find_faults(tx: Connection, campaign_id: str, replay: LogReplay) -> Iterato
     n_raters, counted = store.count_raters(tx, campaign_id)
     if counted > n_raters:
         yield f"The campaign should have {n_raters:,} raters, and has {counted:,}."
+
+
+def _find_deletion_faults(
+    tx: Connection, campaign_id: str, stored: store.StoredCampaign, replay: LogReplay
+) -> Iterator[str]:
+    """Yield the faults of a deleted campaign: its log has the deletion, and nothing else is stored."""
+    if not replay.is_deleted:
+        yield "The campaign is deleted, and the log has no deletion."
+    if stored.deleted_at is None:
+        yield "The campaign is stored, and deleted according to the log."
+    if has_campaign_rows(tx, campaign_id):
+        yield "The campaign is deleted according to the log, and rows of it are stored."
 
 
 def _parse_quota(stored: store.StoredCampaign) -> Quota | None:

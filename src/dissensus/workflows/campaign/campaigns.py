@@ -205,6 +205,8 @@ def change_state(platform: Platform, name: str, to: CampaignState, *, staff_id: 
     """Open, pause or close a campaign."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        if campaign_row.archived_at is not None:
+            raise Conflict(f"{name} is archived. Take it out of the archive before you reopen it.")
         check_transition(campaign_row.state, to)
         if to == "open":
             campaign = platform.definitions.load(tx, campaign_row)

@@ -32,9 +32,9 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.flags import FlagDecisionRow
 from dissensus.store.lists import raters as rater_lists
 from dissensus.store.monitoring import MonitoringSnapshot, Participant
-from dissensus.workflows.campaign.member_mails import queue_member_mails
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.gold.labelling import gold_columns_by_item
+from dissensus.workflows.platform.member_mails import queue_member_mails
 from dissensus.workflows.platform.platform import Platform
 
 

@@ -93,7 +93,7 @@ def load_overview(platform: Platform, name: str, *, staff_id: str) -> CampaignOv
             notices=notices.list_notices(tx, campaign_row.id, most=N_LATEST_NOTICES),
             n_notices=notices.count_open_notices(tx, campaign_row.id),
             sample=tuple(items.iterate_items(tx, campaign_row.id, most=SAMPLE_SIZE)),
-            allowed_states=TRANSITIONS[campaign_row.state],
+            allowed_states=() if campaign_row.archived_at else TRANSITIONS[campaign_row.state],
         )
 
 

@@ -89,6 +89,16 @@ def load_ledger(platform: Platform, name: str, *, staff_id: str) -> PayLedger:
         )
 
 
+def is_pay_due(tx: Connection, campaign_id: str, campaign: Campaign) -> bool:
+    """Return whether a rater is still to be paid."""
+    if campaign.pay is None:
+        return False
+    turned_away = payments.count_turned_away_by_status(tx, campaign_id)
+    accounts = [rater.account for rater in _rater_accounts(tx, campaign_id, campaign, campaign.pay)]
+    accounts += [account_of_screened_out(campaign.pay, status) for status in turned_away]
+    return any(account.due for account in accounts)
+
+
 def _load_paying_campaign(tx: Connection, platform: Platform, name: str, staff_id: str) -> tuple[CampaignRow, Campaign]:
     campaign_row, _ = campaign_for_member(tx, name, staff_id)
     campaign = platform.definitions.load(tx, campaign_row)

@@ -18,8 +18,8 @@ from dissensus.store import care as care_store
 from dissensus.store.care import CareSurveyRow
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
-from dissensus.workflows.campaign.member_mails import queue_member_mails
 from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.platform.member_mails import queue_member_mails
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
 from dissensus.workflows.rater.journey import RaterState, next_state, planned_state

@@ -17,7 +17,7 @@ from dissensus.store.assignments import AssignmentRow
 from dissensus.store.core.orm import hash_key
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
-from dissensus.workflows.campaign.member_mails import NoticeKind, queue_member_mails
+from dissensus.workflows.platform.member_mails import NoticeKind, queue_member_mails
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import recruitment
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater

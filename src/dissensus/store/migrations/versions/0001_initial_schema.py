@@ -34,6 +34,14 @@ def upgrade() -> None:
     )
     op.create_index("ix_event_rater_id", "event", ["rater_id"], unique=False)
     op.create_index(
+        "ix_event_of_staff",
+        "event",
+        ["campaign_id", "number"],
+        unique=False,
+        sqlite_where=sa.text("staff_id IS NOT NULL"),
+        postgresql_where=sa.text("staff_id IS NOT NULL"),
+    )
+    op.create_index(
         "ix_event_unchained",
         "event",
         ["campaign_id", "number"],
@@ -100,6 +108,8 @@ def upgrade() -> None:
         sa.Column("n_raters", sa.Integer(), nullable=False),
         sa.Column("created_at", MOMENT, nullable=False),
         sa.Column("changed_at", MOMENT, nullable=False),
+        sa.Column("archived_at", MOMENT, nullable=True),
+        sa.Column("deleted_at", MOMENT, nullable=True),
         sa.CheckConstraint("state IN ('draft', 'open', 'paused', 'closed')", name=op.f("ck_campaign_state")),
         sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_campaign_staff_id"),
         sa.PrimaryKeyConstraint("id", name="pk_campaign"),

@@ -12,7 +12,6 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.hints import format_value
 from dissensus.web.core.permissions import ACTIONS, SCOPES
-from dissensus.web.core.relying_party import find_relying_party
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import (
@@ -25,6 +24,7 @@ from dissensus.web.core.staff_auth import (
     check_recent_confirmation,
 )
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
+from dissensus.web.staff.identity.passkey_relying_party import find_relying_party
 from dissensus.web.staff.identity.sign_in import code_traces
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, second_factors, security_log, staff

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
-from dissensus.web.core.relying_party import require_relying_party
 from dissensus.web.core.responses import SEE_OTHER
 from dissensus.web.core.site import Site, address_digest, truncated_network
 from dissensus.web.core.staff_auth import Public, PublicForm, Require, SessionKey, SiteOf, StaffForm, StaffRequest
 from dissensus.web.staff.identity.account import check_path, confirmation_page
+from dissensus.web.staff.identity.passkey_relying_party import require_relying_party
 from dissensus.web.staff.identity.second_factor import PAGE, recovery_codes_page, second_factor_page
 from dissensus.web.staff.identity.sign_in import SignInKey, code_page, password_page, redirect_signed_in
 from dissensus.workflows.platform import passkeys, second_factors

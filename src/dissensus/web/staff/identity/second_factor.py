@@ -9,10 +9,10 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, NotAllowed
-from dissensus.web.core.relying_party import find_relying_party
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Require, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.web.staff.identity.passkey_relying_party import find_relying_party
 from dissensus.workflows.platform import second_factors
 
 if TYPE_CHECKING:

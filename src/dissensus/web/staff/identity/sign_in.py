@@ -10,11 +10,11 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import DUTIES
 from dissensus.schema.hints import format_value
-from dissensus.web.core.relying_party import find_relying_party
 from dissensus.web.core.responses import MAX_PATH_LENGTH, SEE_OTHER, is_local_path, page
 from dissensus.web.core.site import Site, address_digest, truncated_network
 from dissensus.web.core.staff_auth import STAFF_COOKIE, Key, Public, PublicForm, SessionKey, SiteOf
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
+from dissensus.web.staff.identity.passkey_relying_party import find_relying_party
 from dissensus.workflows.campaign import members
 from dissensus.workflows.campaign.members import MemberInvitation
 from dissensus.workflows.platform import passwords, second_factors, staff

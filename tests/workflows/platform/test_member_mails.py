@@ -17,11 +17,11 @@ from dissensus.store.identity.mails import MailTable
 from dissensus.store.raters import RaterRow
 from dissensus.web.core.permissions import campaign_actions_of
 from dissensus.workflows.campaign import campaigns, members
-from dissensus.workflows.campaign.member_mails import RECIPIENTS
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.mail_delivery import MailDelivery
+from dissensus.workflows.platform.member_mails import RECIPIENTS
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import care, journey, rating
 from dissensus.workflows.rater.care import ContactRequest

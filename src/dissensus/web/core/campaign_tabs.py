@@ -1,0 +1,61 @@
+"""Tabs and breadcrumbs of the pages of a campaign: what a role may see and what the kind of campaign has."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from dissensus.schema.campaign.definition import Campaign
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignTab:
+    """A page of a campaign that its other pages lead to."""
+
+    label: str
+    path: str  # Below the address of the campaign; empty for its first page
+    action: str  # Key of `ACTIONS`
+    fits: Callable[[Campaign], bool] = lambda _: True
+
+
+def _has_items(campaign: Campaign) -> bool:
+    return campaign.chat is None
+
+
+def _has_conversations(campaign: Campaign) -> bool:
+    return campaign.chat is not None
+
+
+TABS: Final = (
+    CampaignTab("Overview", "", "see"),
+    CampaignTab("Items", "items", "small-numbers", _has_items),
+    CampaignTab("Raters", "raters", "raters"),
+    CampaignTab("Conversations", "conversations", "raters", _has_conversations),
+    CampaignTab("Attempts", "attempts", "raters", _has_conversations),
+    CampaignTab("Watch", "monitoring", "numbers", _has_items),
+    CampaignTab("Quota", "quota", "small-numbers", lambda campaign: campaign.quota is not None),
+    CampaignTab("Gold", "gold", "label", lambda campaign: campaign.gold is not None),
+    CampaignTab("Messages", "notices", "notices"),
+    CampaignTab("Care", "care", "care", lambda campaign: campaign.care is not None),
+    CampaignTab("Pay", "pay", "pay", lambda campaign: campaign.pay is not None or campaign.prolific is not None),
+    CampaignTab("Members", "staff", "staff"),
+    CampaignTab("Log", "log", "log"),
+    CampaignTab("Settings", "settings", "revise"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignNavigation:
+    """Tabs of a campaign, and the one that a page belongs to."""
+
+    name: str
+    tabs: tuple[CampaignTab, ...]
+    current: CampaignTab | None  # None for a page that no tab leads to
+    is_below: bool  # True for a page below that of the current tab
+
+
+def build_navigation(name: str, campaign: Campaign, permissions: frozenset[str], path: str) -> CampaignNavigation:
+    """Return the navigation of a page with a path, such as ``/campaigns/pilot/items/3``."""
+    tabs = tuple(tab for tab in TABS if tab.action in permissions and tab.fits(campaign))
+    page = path.removeprefix(f"/campaigns/{name}").strip("/")
+    current = next((tab for tab in tabs if tab.path == page.partition("/")[0]), None)
+    return CampaignNavigation(name, tabs, current, is_below=current is not None and page != current.path)

@@ -1,0 +1,40 @@
+"""Page of the audit log of a campaign: one list of what happened."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import Response
+
+from dissensus.web.core.responses import page
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
+from dissensus.workflows.campaign import audit_page
+from dissensus.workflows.campaign.audit_page import AuditPage
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLogPage(StaffPage):
+    """Events of a campaign, the latest first."""
+
+    template: ClassVar[str] = "staff/audit-log.html"
+
+    name: str
+    by: Literal["staff", "all"]
+    audit: AuditPage
+
+
+@router.get("/campaigns/{name}/log")
+def show_audit_log(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("log"))],
+    name: Name,
+    by: Literal["staff", "all"] = "staff",
+    before: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
+) -> Response:
+    """Show what happened in a campaign."""
+    lines = audit_page.load_audit_page(
+        site.platform, name, before=before, by_staff=by == "staff", staff_id=caller.staff.id
+    )
+    return page(site, caller.page(AuditLogPage, name=name, by=by, audit=lines))

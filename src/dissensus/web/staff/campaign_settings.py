@@ -1,0 +1,73 @@
+"""Settings of a campaign: clone, webhooks, withdrawal, archive and deletion."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import RedirectResponse, Response
+
+from dissensus.errors import Conflict, InvalidInput
+from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.site import Site
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.workflows.campaign import campaign_deletion, overview
+from dissensus.workflows.campaign.campaign_deletion import DeletionPreview
+from dissensus.workflows.campaign.overview import CampaignOverview
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignSettingsPage(StaffPage):
+    """Settings of a campaign."""
+
+    template: ClassVar[str] = "staff/campaign-settings.html"
+
+    overview: CampaignOverview
+    deletion: DeletionPreview
+    confirmation: str = ""
+    faults: tuple[str, ...] = ()
+
+
+@router.get("/campaigns/{name}/settings")
+def show_settings(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("revise"))], name: Name) -> Response:
+    """Show the settings of a campaign."""
+    return _settings_page(site, caller, name)
+
+
+def _settings_page(site: Site, caller: StaffRequest, name: str, *faults: str, confirmation: str = "") -> Response:
+    context = caller.page(
+        CampaignSettingsPage,
+        overview=overview.load_overview(site.platform, name, staff_id=caller.staff.id),
+        deletion=campaign_deletion.preview_deletion(site.platform, name, staff_id=caller.staff.id),
+        confirmation=confirmation,
+        faults=faults,
+    )
+    return page(site, context, 422 if faults else 200)
+
+
+@router.post("/campaigns/{name}/archive")
+def archive_campaign(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("archive"))], name: Name, form: StaffForm
+) -> Response:
+    """Archive a closed campaign, or take it out of the archive."""
+    archived = form.get("archived") == "yes"
+    campaign_deletion.archive_campaign(
+        site.platform, name, archived=archived, staff_id=caller.staff.id, now=site.clock()
+    )
+    return RedirectResponse(f"/campaigns/{name}", SEE_OTHER)
+
+
+@router.post("/campaigns/{name}/delete")
+def delete_campaign(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("delete"))], name: Name, form: StaffForm
+) -> Response:
+    """Delete a campaign once its name was typed."""
+    confirmation = str(form.get("confirmation", ""))
+    try:
+        campaign_deletion.delete_campaign(
+            site.platform, name, confirmation=confirmation, staff_id=caller.staff.id, now=site.clock()
+        )
+    except (Conflict, InvalidInput) as error:
+        return _settings_page(site, caller, name, str(error), confirmation=confirmation)
+    return RedirectResponse("/campaigns", SEE_OTHER)

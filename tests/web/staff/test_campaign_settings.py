@@ -1,0 +1,160 @@
+"""Tabs and breadcrumbs, settings, archive, deletion and log of a campaign over HTTP."""
+
+import re
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+from tests.support.chat_campaigns import open_chat_campaign
+from tests.support.live_site import hidden
+from tests.support.staff_browsers import House, create_draft, send, token_of
+from tests.support.staff_members import join_pilot, open_pilot
+
+from dissensus.workflows.campaign import members
+
+PILOT = "/campaigns/pilot"
+API = "/api/v1/campaigns/pilot"
+CARE: dict[str, Any] = {"survey_every": 1, "contact": "Mia"}
+
+
+def read_tabs(page: httpx.Response) -> dict[str, str]:
+    """The tabs of a page with their addresses."""
+    (tabs,) = re.findall(r'<nav class="tabs".*?</nav>', page.text, re.DOTALL)
+    return {label: path for path, label in re.findall(r'<a href="([^"]+)"[^>]*>([^<]+)</a>', tabs)}
+
+
+def read_trail(page: httpx.Response) -> list[str]:
+    (trail,) = re.findall(r'<nav aria-label="Breadcrumbs">.*?</nav>', page.text, re.DOTALL)
+    return re.findall(r">([^<]+)</a>", trail)
+
+
+def test_every_tab_leads_to_a_page_of_the_campaign(house: House) -> None:
+    open_pilot(house, care=CARE, pay={"currency": "EUR", "hourly_rate": 12, "finished": 3, "screened_out": 1})
+    owner = house.owner()
+    tabs = read_tabs(owner.get(PILOT))
+    assert list(tabs)[:3] == ["Overview", "Items", "Raters"]
+    assert {"Watch", "Pay", "Members", "Log", "Settings"} <= tabs.keys()
+    # The owner reads no surveys, and this campaign has no experts.
+    assert not {"Care", "Gold", "Attempts", "Quota"} & tabs.keys()
+    for label, path in tabs.items():
+        page = owner.get(path)
+        assert page.status_code == 200, (label, page.text)
+        assert re.search(rf'aria-current="page">{label}</a>', page.text)
+        assert read_trail(page) == ["Campaigns", "pilot"]
+
+
+@pytest.mark.parametrize(
+    ("role", "tabs"),
+    [
+        ("analyst", ["Overview", "Items", "Watch"]),
+        ("observer", ["Overview", "Watch"]),
+        ("expert", ["Overview"]),
+        ("reviewer", ["Overview", "Items", "Watch", "Messages"]),
+        ("carer", ["Overview", "Care"]),
+    ],
+)
+def test_roles_see_the_tabs_that_they_may_open(house: House, role: str, tabs: list[str]) -> None:
+    open_pilot(house, care=CARE)
+    browser = join_pilot(house, "grace", role)
+    found = read_tabs(browser.get(PILOT))
+    assert [label for label in found if label != "Raters"] == tabs
+    assert {browser.get(path).status_code for path in found.values()} == {200}
+
+
+def test_a_campaign_of_conversations_has_other_tabs(house: House) -> None:
+    campaign = open_chat_campaign(house.platform)
+    house.owner()
+    members.add_member(house.platform, "pilot", "ada", "owner", staff_id=campaign.staff_id, now=house.live.clock())
+    tabs = read_tabs(house.owner().get(PILOT))
+    assert "Attempts" in tabs
+    assert not {"Items", "Watch"} & tabs.keys()
+
+
+def test_a_page_below_a_tab_leads_back_to_it(house: House) -> None:
+    create_draft(house)
+    page = house.owner().get(f"{PILOT}/items/1")
+    assert read_trail(page) == ["Campaigns", "pilot", "Items"]
+    assert 'aria-current="true">Items</a>' in page.text
+
+
+def test_a_draft_is_deleted_by_its_name(house: House) -> None:
+    create_draft(house)
+    owner = house.owner()
+    page = owner.get(f"{PILOT}/settings").text
+    assert "3 items" in page
+    refused = send(owner, f"{PILOT}/delete", confirmation="pilo")
+    assert refused.status_code == 422
+    assert "'pilo' is not the name of the campaign. Write pilot to delete it." in unescape(refused.text)
+    assert 'value="pilo"' in refused.text
+    assert send(owner, f"{PILOT}/delete", confirmation="pilot").headers["location"] == "/campaigns"
+    assert owner.get(PILOT).status_code == 404
+    assert "pilot" not in owner.get("/campaigns").text
+
+
+def test_a_rater_of_a_deleted_campaign_is_told_so(house: House) -> None:
+    campaign = open_pilot(house)
+    visitor = house.live.visitor()
+    visitor.enter(str(campaign.key))
+    owner = house.owner()
+    assert "raters may be at work" in owner.get(f"{PILOT}/settings").text
+    assert send(owner, f"{PILOT}/delete", confirmation="pilot").status_code == 422
+    send(owner, f"{PILOT}/state", state="closed")
+    send(owner, f"{PILOT}/delete", confirmation="pilot")
+    page = visitor.get("/rate")
+    assert page.status_code in (200, 403)
+    assert "Traceback" not in page.text
+    assert visitor.get(f"/c/pilot?key={campaign.key}").status_code == 403
+
+
+def test_closed_campaigns_are_archived_and_reopened_in_plain_words(house: House) -> None:
+    open_pilot(house)
+    owner = house.owner()
+    assert "Archive" not in owner.get(f"{PILOT}/settings").text
+    send(owner, f"{PILOT}/state", state="closed")
+    closed = owner.get(PILOT).text
+    assert "Pause campaign" not in closed
+    assert "Reopen, paused at first" in closed
+    send(owner, f"{PILOT}/archive", archived="yes")
+    assert "The campaign is archived." in owner.get(PILOT).text
+    listed = owner.get("/campaigns").text
+    assert listed.index("Archived campaigns") < listed.index("/campaigns/pilot")
+    assert "Take it out of the archive" in send(owner, f"{PILOT}/state", state="paused").text
+    send(owner, f"{PILOT}/archive", archived="no")
+    assert "Archived campaigns" not in owner.get("/campaigns").text
+
+
+def test_the_log_says_who_did_what(house: House) -> None:
+    campaign = open_pilot(house)
+    join_pilot(house, "grace", "analyst")
+    visitor = house.live.visitor()
+    page = visitor.enter(str(campaign.key))
+    visitor.send("/notice", form_token=hidden(page)["form_token"], kind="help", text="I need a hand")
+    owner = house.owner()
+    text = " ".join(re.sub(r"<[^>]+>", " ", owner.get(f"{PILOT}/log").text).split())
+    assert "A member joined, changed role or left, by grace person: grace; role: analyst" in text
+    assert "It was opened, paused or closed, by ada state: open" in text
+    assert "rater entered" not in text
+    everything = owner.get(f"{PILOT}/log?by=all").text
+    assert "A rater entered" in everything
+    assert "I need a hand" not in everything
+    assert owner.get(f"{PILOT}/log?by=none").status_code == 422
+
+
+def test_programs_archive_and_delete(house: House) -> None:
+    open_pilot(house)
+    owner = house.owner()
+    data = {"form_token": token_of(owner.get("/account")), "name": "nightly", "days": "30"}
+    made = owner.post("/account/tokens", data={**data, "scope": ["list", "see", "state", "archive", "delete"]})
+    (key,) = re.findall(r'value="(dis_[^"]+)"', made.text)
+    program = house.stranger()
+    program.headers["authorization"] = f"Bearer {key}"
+    assert program.put(f"{API}/archived", json={"archived": True}).status_code == 409
+    program.post(f"{API}/state", json={"state": "closed"})
+    archived = program.put(f"{API}/archived", json={"archived": True}).json()
+    assert (archived["archived_at"], archived["allowed_states"]) == ("2026-03-01T12:00:00Z", [])
+    assert program.delete(API).status_code == 422
+    assert program.delete(API, params={"confirm": "pilo"}).status_code == 422
+    assert program.delete(API, params={"confirm": "pilot"}).status_code == 204
+    assert program.get(API).status_code == 404
+    assert program.get("/api/v1/campaigns").json()["data"] == []

@@ -1,0 +1,173 @@
+"""Archive and deletion: a deleted campaign leaves its audit log, and nothing that raters gave."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+from tests.support.audited_campaigns import create_audited_campaign
+from tests.support.campaigns import NOW, definition, items, open_campaign, owner
+from tests.support.chat_campaigns import finish_chat, open_chat_campaign
+from tests.support.raters import enter, rate_all
+
+from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.pipeline.collect.chat import ResponsePick
+from dissensus.store.campaigns import CampaignRow, CampaignTable
+from dissensus.store.core.metadata import METADATA
+from dissensus.store.erasure import AUDIT_TABLES, campaign_tables, rater_data_tables
+from dissensus.store.events import EventTable
+from dissensus.store.items import ItemTable
+from dissensus.workflows.campaign import audit, audit_page, campaign_deletion, campaigns, conversations, overview
+from dissensus.workflows.platform.platform import Platform
+
+
+def close(platform: Platform, staff_id: str, name: str = "pilot") -> CampaignRow:
+    return campaigns.change_state(platform, name, "closed", staff_id=staff_id, now=NOW)
+
+
+def delete(platform: Platform, staff_id: str, name: str = "pilot", confirmation: str | None = None) -> None:
+    confirmation = name if confirmation is None else confirmation
+    campaign_deletion.delete_campaign(platform, name, confirmation=confirmation, staff_id=staff_id, now=NOW)
+
+
+def deleted_report(platform: Platform, *heads: str) -> audit.AuditReport:
+    (name,) = (name for name in audit.load_campaign_ids(platform) if "deleted" in name)
+    return audit.audit_campaign(platform, name, heads=heads)
+
+
+def test_a_deletion_leaves_the_log_alone(platform: Platform) -> None:
+    create_audited_campaign(platform)
+    owner_id = overview.owner_id_of(platform, "pilot")
+    campaigns.clone_campaign(platform, "pilot", "other", staff_id=owner_id, now=NOW)
+    close(platform, owner_id)
+    head = audit.audit_campaign(platform, "pilot").head
+    delete(platform, owner_id)
+    with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
+        overview.load_overview(platform, "pilot", staff_id=owner_id)
+    assert deleted_report(platform, head).holds, deleted_report(platform)
+    assert audit.audit_campaign(platform, "other").holds
+    rows = count_rows(platform)
+    assert {name: rows[name] for name in ("rater", "save", "answer", "consent", "care_survey", "seat", "member")} == {
+        **dict.fromkeys(("rater", "save", "answer", "consent", "care_survey", "seat"), 0),
+        "member": 1,  # Of the other campaign
+    }
+    with platform.database.reading() as tx:
+        kept = tx.execute(select(EventTable)).all()
+    assert [row for row in kept if row.rater_id is not None] == []
+    assert {row.kind for row in kept} == {"created", "state_changed", "withdrawn", "turned_away", "erased", "deleted"}
+
+
+def count_rows(platform: Platform) -> dict[str, int]:
+    with platform.database.reading() as tx:
+        return {table.name: len(tx.execute(select(table)).all()) for table in METADATA.sorted_tables}
+
+
+def test_a_name_is_free_after_a_deletion(platform: Platform) -> None:
+    owner_id = owner(platform.database)
+    for _ in range(2):
+        campaigns.create_campaign(platform, definition(), items(1), staff_id=owner_id, now=NOW)
+        delete(platform, owner_id)
+    assert len(audit.load_campaign_ids(platform)) == 2
+    assert overview.list_all_campaigns(platform) == ()
+
+
+def test_drafts_can_be_deleted_and_campaigns_under_way_cannot(platform: Platform) -> None:
+    owner_id = owner(platform.database)
+    campaigns.create_campaign(platform, definition(), items(3), staff_id=owner_id, now=NOW)
+    preview = campaign_deletion.preview_deletion(platform, "pilot", staff_id=owner_id)
+    assert (preview.n_items, preview.n_raters, preview.obstacle) == (3, 0, None)
+    delete(platform, owner_id)
+    campaigns.create_campaign(platform, definition(), items(3), staff_id=owner_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    with pytest.raises(Conflict, match=r"pilot is open, and raters may be at work. Close it first"):
+        delete(platform, owner_id)
+    with pytest.raises(NotFound):
+        delete(platform, "somebody else")
+
+
+def test_a_deletion_asks_for_the_name(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    close(platform, campaign.staff_id)
+    with pytest.raises(InvalidInput, match=r"'Pilot' is not the name of the campaign. Write pilot to delete it"):
+        delete(platform, campaign.staff_id, confirmation="Pilot")
+
+
+def test_who_is_still_to_be_paid_prevents_a_deletion(platform: Platform) -> None:
+    pay = {"currency": "EUR", "hourly_rate": 12, "screened_out": 1, "finished": 3}
+    campaign = open_campaign(platform, pay=pay)
+    rate_all(platform, enter(platform, campaign.key))
+    close(platform, campaign.staff_id)
+    with pytest.raises(Conflict, match=r"Raters of pilot are still to be paid"):
+        delete(platform, campaign.staff_id)
+
+
+def test_conversations_that_others_rate_prevent_a_deletion(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform)
+    finish_chat(platform, enter(platform, campaign.key), ResponsePick(strength=3))
+    drawn = conversations.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition("review"), drawn, staff_id=campaign.staff_id, now=NOW)
+    close(platform, campaign.staff_id)
+    with pytest.raises(Conflict, match="Conversations of pilot are items of 'review'"):
+        delete(platform, campaign.staff_id)
+    delete(platform, campaign.staff_id, "review")
+    delete(platform, campaign.staff_id)
+    assert count_rows(platform)["chat"] == 0
+
+
+def test_an_audit_finds_a_forged_deletion_and_rows_that_are_left(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    close(platform, campaign.staff_id)
+    with platform.database.writing() as tx:
+        tx.execute(update(CampaignTable).values(deleted_at=NOW))
+    assert "The campaign is deleted, and the log has no deletion." in audit.audit_campaign(platform, "pilot").faults
+    with platform.database.writing() as tx:
+        tx.execute(update(CampaignTable).values(deleted_at=None))
+    delete(platform, campaign.staff_id)
+    left = {"id": "x" * 32, "campaign_id": campaign.id, "name": "a", "position": 0, "content": {}, "digest": "0" * 64}
+    with platform.database.writing() as tx:
+        tx.execute(insert(ItemTable).values(**left, load=0, withheld=False))
+    assert deleted_report(platform).faults == (
+        "The campaign is deleted according to the log, and rows of it are stored.",
+    )
+
+
+def test_all_data_of_raters_belong_to_campaigns() -> None:
+    assert {table.name for table in rater_data_tables()} <= {table.name for table in campaign_tables()} | AUDIT_TABLES
+
+
+def test_an_archived_campaign_stays_closed_until_it_is_taken_out(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    by_owner: dict[str, Any] = {"staff_id": campaign.staff_id, "now": NOW}
+    with pytest.raises(Conflict, match="pilot is open, and only closed campaigns are archived"):
+        campaign_deletion.archive_campaign(platform, "pilot", archived=True, **by_owner)
+    close(platform, campaign.staff_id)
+    for _ in range(2):
+        archived = campaign_deletion.archive_campaign(platform, "pilot", archived=True, **by_owner)
+    assert archived.archived_at == NOW
+    assert overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).allowed_states == ()
+    with pytest.raises(Conflict, match="pilot is archived"):
+        campaigns.change_state(platform, "pilot", "paused", **by_owner)
+    campaign_deletion.archive_campaign(platform, "pilot", archived=False, **by_owner)
+    campaigns.change_state(platform, "pilot", "paused", **by_owner)
+    lines = audit_page.load_audit_page(platform, "pilot", before=None, by_staff=True, staff_id=campaign.staff_id).lines
+    assert [line.details for line in lines if "archived" in line.text] == [
+        (("archived", "no"),),
+        (("archived", "yes"),),
+    ]
+    assert audit.audit_campaign(platform, "pilot").holds
+
+
+def test_the_log_is_paged_and_has_what_members_did_apart(platform: Platform) -> None:
+    campaign = open_campaign(platform, 3)
+    rate_all(platform, enter(platform, campaign.key))
+    for _ in range(audit_page.PAGE_SIZE):
+        audit.log_view(platform, "pilot", "raters", staff_id=campaign.staff_id, now=NOW)
+    reader: dict[str, Any] = {"staff_id": campaign.staff_id}
+    first = audit_page.load_audit_page(platform, "pilot", before=None, by_staff=True, **reader)
+    assert {line.actor for line in first.lines} == {"owner"}
+    assert len(first.lines) == audit_page.PAGE_SIZE
+    second = audit_page.load_audit_page(platform, "pilot", before=first.before, by_staff=True, **reader)
+    assert [line.text for line in second.lines] == ["it was opened, paused or closed", "the campaign was created"]
+    assert second.before is None
+    everything = audit_page.load_audit_page(platform, "pilot", before=first.before, by_staff=False, **reader)
+    assert "a rater finished an item" in {line.text for line in everything.lines}
+    assert not any(len(value) >= 32 for line in everything.lines for _, value in line.details)
