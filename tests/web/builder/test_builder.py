@@ -1,6 +1,7 @@
 """Pages of the builder, without scripts."""
 
 import re
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -210,6 +211,40 @@ def test_a_draft_is_changed_only_when_it_is_saved(house: House) -> None:
     go(browser, browser.get("/campaigns/pilot/builder/texts"), "Save", **{"title.en": "Again"})
     go(browser, browser.get("/campaigns/pilot/builder/summary"), "Discard the changes")
     assert field(browser.get("/campaigns/pilot/builder/texts"), "title.en") == ["Changed"]
+
+
+@sqlite_only
+def test_a_text_with_faults_goes_on_in_the_builder(house: House) -> None:
+    browser = house.owner()
+    page = press(browser, browser.get("/campaigns/new?example=dices-350"), "Preview", definition='name = "bad name"')
+    assert page.status_code == 422
+    assert 'formaction="/campaigns/new/builder">Go on in the builder</button>' in page.text
+    page = follow(browser, send(browser, "/campaigns/new/builder", definition='name = "bad name"'))
+    assert page.url.path.endswith("/toml")
+    assert '<a href="#line-1" data-line="1">Line 1</a>: name: Write up to 60' in page.text
+
+
+@sqlite_only
+def test_edits_outlive_a_change_by_another_way(house: House) -> None:
+    owner_id = create_draft(house)
+    browser = house.owner()
+    page = go(browser, browser.get("/campaigns/pilot/builder/texts"), "Save", **{"title.en": "Mine"})
+    assert "after these edits" not in page.text
+    house.live.clock.forward(minutes=1)
+    other = replace(load(house, "pilot"), seed=5)
+    campaigns.revise_campaign(house.platform, "pilot", other, staff_id=owner_id, now=house.live.clock())
+    page = browser.get("/campaigns/pilot/builder/texts")
+    assert field(page, "title.en") == ["Mine"]
+    assert "after these edits" in page.text
+
+
+@sqlite_only
+def test_a_table_that_is_needed_and_off_has_its_fault_at_its_mark(house: House) -> None:
+    browser = house.owner()
+    page = begin(browser, "blank-chat")
+    page = go(browser, page, "Add chatbot")
+    page = go(browser, page, "Save", **{"chat.chatbots.0.kind": "openai_compatible"})
+    assert fault(page, "chat.chatbots.0.openai_compatible").startswith("url: It is missing.")
 
 
 @sqlite_only

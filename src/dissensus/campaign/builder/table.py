@@ -271,7 +271,7 @@ def _keep(value: Any, languages: Sequence[str], own: Sequence[Any]) -> Any:
 
 
 def iterate_nodes(node: FormNode) -> Iterator[FormNode]:
-    """Yield a node and all below it."""
+    """Yield a node and all below it that are shown: an optional table without a check mark hides its fields."""
     yield node
-    for child in node.children:
+    for child in node.children if node.checked or node.kind not in ("optional", "axis") else ():
         yield from iterate_nodes(child)

@@ -87,7 +87,7 @@ class Draft:
             )
             return
         check_name(campaign, name)
-        campaigns.revise_campaign(platform, name, campaign, staff_id=staff_id, now=now)
+        campaigns.revise_campaign(platform, name, campaign, staff_id=staff_id, from_copy=True, now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,10 +167,13 @@ class SummaryPage(BuilderPage):
 
 @router.post("/campaigns/new/builder")
 def begin(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))], form: StaffForm) -> Response:
-    """Begin a campaign with a template."""
-    text = load_template(str(form.get("template", "")), str(form.get("name", "")).strip())
+    """Begin a campaign with a template, or with a text in TOML."""
+    text = normalise_text(str(form.get("definition", "")))
+    is_typed = bool(text.strip())
+    if not is_typed:
+        text = load_template(str(form.get("template", "")), str(form.get("name", "")).strip())
     copy_id = working_copies.begin_working_copy(site.platform, text, staff_id=caller.staff.id, now=site.clock())
-    return _redirect(f"/campaigns/new/{copy_id}", STEPS[0].name)
+    return _redirect(f"{NEW}/{copy_id}", TOML_STEP if is_typed else STEPS[0].name)
 
 
 @router.get("/campaigns/new/{copy_id}/{step}")

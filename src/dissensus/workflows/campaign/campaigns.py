@@ -134,10 +134,13 @@ def remove_items(platform: Platform, name: str, *, staff_id: str, now: datetime)
         return n
 
 
-def revise_campaign(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, now: datetime) -> CampaignRow:
+def revise_campaign(
+    platform: Platform, name: str, campaign: Campaign, *, staff_id: str, from_copy: bool = False, now: datetime
+) -> CampaignRow:
     """Change a campaign: everything of a draft; of a paused one only texts and limits.
 
-    A changed consent text is a new version, which every rater is asked about before going on.
+    A changed consent text is a new version, which every rater is asked about before going on. With `from_copy` the
+    definition is that of the working copy, which is deleted.
     """
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
@@ -156,7 +159,8 @@ def revise_campaign(platform: Platform, name: str, campaign: Campaign, *, staff_
             consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
             _resize_cells(tx, campaign_row, campaign, now)
         store.set_definition(tx, campaign_row.id, campaign, now=now)
-        store.delete_campaign_copy(tx, campaign_row.id)
+        if from_copy:
+            store.delete_campaign_copy(tx, campaign_row.id)
         log_staff_event(tx, campaign_row.id, "revised", staff_id, now, definition=campaign.digest)
         return store.get_campaign(tx, campaign_row.id)
 

@@ -41,6 +41,7 @@ class WorkingCopy:
     revision: int  # 0 without edits
     state: CampaignState = "draft"  # of its campaign
     item: Item | None = None  # first item of its campaign
+    is_outdated: bool = False  # True if the campaign changed after the last edit
 
     @cached_property
     def check(self) -> DefinitionCheck:
@@ -85,7 +86,13 @@ def load_working_copy(platform: Platform, address: CopyAddress, *, staff_id: str
         else:
             text = row.text
         item = next(iter(items_store.iterate_items(tx, campaign_row.id, most=1)), None)
-        return WorkingCopy(text=text, revision=row.revision if row else 0, state=campaign_row.state, item=item)
+        return WorkingCopy(
+            text=text,
+            revision=row.revision if row else 0,
+            state=campaign_row.state,
+            item=item,
+            is_outdated=row is not None and row.changed_at < campaign_row.changed_at,
+        )
 
 
 def save_working_copy(
