@@ -175,15 +175,17 @@ def list_items_after(
     sort_value = ranked.disagreement
     query = (
         select(ItemTable.id, *columns, first_text)
-        .where(ItemTable.campaign_id == campaign_id, *_filter_items(tx, item_filter, within))
+        .where(ItemTable.campaign_id == campaign_id, *_filter_items(tx, campaign_id, item_filter, within))
         .outerjoin(within, _is_summary(within, item_filter.question, WITHIN))
     )
     if by_rank:
         query = query.add_columns(sort_value.label("distance")).where(sort_value.is_not(None))
         query = query.join(ranked, _is_summary(ranked, item_filter.question, item_filter.axis))
+    # The position of the summary, so that its index has the order.
+    position = ranked.position if by_rank else ItemTable.position
     if after is not None:
-        query = query.where(_is_after(sort_value if by_rank else None, after, backwards=backwards))
-    order: list[ColumnElement[Any]] = [ItemTable.position.desc() if backwards else ItemTable.position.asc()]
+        query = query.where(_is_after(sort_value if by_rank else None, position, after, backwards=backwards))
+    order: list[ColumnElement[Any]] = [position.desc() if backwards else position.asc()]
     if by_rank:
         order.insert(0, sort_value.asc() if backwards else sort_value.desc())
     rows = tx.execute(query.order_by(*order).limit(most)).all()
@@ -200,16 +202,18 @@ def _is_summary(table: Any, question: str | None, axis: str | None) -> ColumnEle
     )
 
 
-def _is_after(sort_value: Any, after: ItemCursor, *, backwards: bool) -> ColumnElement[bool]:
-    value, position = after
-    beyond = ItemTable.position < position if backwards else ItemTable.position > position
+def _is_after(sort_value: Any, position: Any, after: ItemCursor, *, backwards: bool) -> ColumnElement[bool]:
+    value, at = after
+    beyond: ColumnElement[bool] = position < at if backwards else position > at
     if sort_value is None:
         return beyond
+    # The first condition is a range of the index.
+    within = sort_value >= value if backwards else sort_value <= value
     further = sort_value > value if backwards else sort_value < value
-    return or_(further, (sort_value == value) & beyond)
+    return and_(within, or_(further, beyond))
 
 
-def _filter_items(tx: Connection, item_filter: ItemFilter, within: Any) -> list[ColumnElement[bool]]:
+def _filter_items(tx: Connection, campaign_id: str, item_filter: ItemFilter, within: Any) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if item_filter.search:
         named = ItemTable.name.icontains(item_filter.search, autoescape=True)
@@ -222,7 +226,9 @@ def _filter_items(tx: Connection, item_filter: ItemFilter, within: Any) -> list[
     if item_filter.flag == "withheld":
         conditions.append(ItemTable.withheld.is_(True))
     elif item_filter.flag == "reported":
-        conditions.append(ItemTable.id.in_(_select_reported(AssignmentTable.item_id)))
+        # From the raters of the campaign, so that notices of others are not read.
+        in_campaign = RaterTable.campaign_id == campaign_id
+        conditions.append(ItemTable.id.in_(_select_reported(AssignmentTable.item_id).where(in_campaign)))
     elif item_filter.flag == "skipped":
         conditions.append(_select_skipped(AssignmentTable.id).where(AssignmentTable.item_id == ItemTable.id).exists())
     return conditions
@@ -245,7 +251,7 @@ def _select_reported(*columns: Any) -> Select[Any]:
         select(*columns)
         .select_from(NoticeTable)
         .join(AssignmentTable, AssignmentTable.id == NoticeTable.assignment_id)
-        .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
+        .join(RaterTable, RaterTable.id == NoticeTable.rater_id)
         .where(NoticeTable.kind == "illegal", ~RaterTable.rehearsal)
     )
 

@@ -296,7 +296,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_item_summary_disagreement",
         "item_summary",
-        ["campaign_id", "question", "axis", "disagreement", "position"],
+        ["campaign_id", "question", "axis", sa.text("disagreement DESC"), "position"],
         unique=False,
     )
     op.create_table(

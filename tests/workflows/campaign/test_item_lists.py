@@ -1,0 +1,54 @@
+"""Query plans of lists of items."""
+
+import pytest
+from sqlalchemy import Connection, event, insert
+from tests.support.campaigns import open_campaign
+
+from dissensus.campaign.item_filter import ItemFilter
+from dissensus.store import overview
+from dissensus.store.monitoring import ItemSummaryTable
+from dissensus.workflows.platform.platform import Platform
+
+N_ITEMS = 400
+
+
+def plan_of(tx: Connection, campaign_id: str, item_filter: ItemFilter, after: tuple[float, int] | None = None) -> str:
+    """The plan of the query of a list."""
+    statements: list[tuple[str, object]] = []
+
+    def keep(_connection: object, _cursor: object, statement: str, parameters: object, *_: object) -> None:
+        statements.append((statement, parameters))
+
+    event.listen(tx, "before_cursor_execute", keep)
+    overview.list_items_after(tx, campaign_id, item_filter, after=after, most=50)
+    event.remove(tx, "before_cursor_execute", keep)
+    statement, parameters = statements[0]
+    rows = tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)  # type: ignore[arg-type]
+    return "\n".join(row.detail for row in rows)
+
+
+def test_pages_by_disagreement_need_no_sorting(platform: Platform) -> None:
+    if platform.database.engine.dialect.name != "sqlite":
+        pytest.skip("the plan is that of SQLite")
+    campaign = open_campaign(platform, N_ITEMS)
+    with platform.database.writing() as tx:
+        rows = [
+            {"campaign_id": campaign.id, "question": "Q_safe", "axis": "", "position": position}
+            | {"counts": [1, 2, 0], "disagreement": (position % 7) / 7}
+            for position in range(N_ITEMS)
+        ]
+        tx.execute(insert(ItemSummaryTable), rows)
+    with platform.database.reading() as tx:
+        divided = ItemFilter(question="Q_safe", axis="")
+        for after in (None, (0.5, 3)):
+            plan = plan_of(tx, campaign.id, divided, after)
+            assert "ix_item_summary_disagreement" in plan
+            assert "TEMP B-TREE" not in plan
+        seen: list[int] = []
+        cursor = None
+        while page := overview.list_items_after(tx, campaign.id, divided, after=cursor, most=90):
+            seen += [item.position for item in page]
+            cursor = (page[-1].distance, page[-1].position)
+        assert seen == sorted(range(N_ITEMS), key=lambda position: (-(position % 7), position))
+        reported = plan_of(tx, campaign.id, ItemFilter(question="Q_safe", flag="reported"))
+        assert "ix_notice_rater_id" in reported, reported
