@@ -54,6 +54,10 @@ class CampaignResource(Resource):
     numbers: Annotated[
         CampaignNumbersResource | None, Field(description="Null for roles and scopes without `numbers`.")
     ]
+    open_link: Annotated[
+        str | None,
+        Field(description="Link by which anybody can enter; null without one, or without `links`."),
+    ]
     created_at: datetime
     updated_at: Annotated[datetime, Field(description="Time of the last change of definition or state.")]
     archived_at: Annotated[datetime | None, Field(description="Null unless it is archived.")]

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from tests.support.api_programs import API, add_member, open_api_campaign, pages, program, rate, rows
 from tests.support.campaigns import ABOUT_YOU, NOW, definition
 from tests.support.gold_campaigns import YES, create_gold_campaign, label_item
-from tests.support.staff_browsers import TOML, House
+from tests.support.staff_browsers import TOML, House, create_draft
 
 from dissensus.store import campaigns as store
 from dissensus.store.assignments import AssignmentTable
@@ -142,7 +142,7 @@ def test_cursors_reveal_nothing(house: House) -> None:
         assert not any(word in plain for word in (b"pilot", path.encode(), *(one.encode() for one in ids)))
         assert http.get(f"{API}/pilot/{path}", params={"after": following}).status_code == 200
         for forged in (following[:-1], f"{following}A", following.swapcase(), f".{following}", "."):
-            assert http.get(f"{API}/pilot/{path}", params={"after": forged}).status_code == 404
+            assert http.get(f"{API}/pilot/{path}", params={"after": forged}).status_code == 422
 
 
 def test_withdrawn_raters_are_missing_from_later_pages(house: House) -> None:
@@ -285,6 +285,33 @@ def test_a_cursor_is_valid_for_its_list_only(house: House) -> None:
         (f"{API}/pilot/ratings", {"after": after}),
     ):
         refused = http.get(path, params=query)
-        assert (refused.status_code, "is not a `next` of this list" in refused.json()["detail"]) == (404, True)
+        assert (refused.status_code, "is not a `next` of this list" in refused.json()["detail"]) == (422, True)
     after = http.get(f"{API}/pilot/ratings", params={"limit": 1}).json()["next"]
-    assert http.get(f"{API}/pilot/ratings", params={"after": after, "purpose": "release"}).status_code == 404
+    assert http.get(f"{API}/pilot/ratings", params={"after": after, "purpose": "release"}).status_code == 422
+
+
+def test_unknown_query_parameters_are_refused_with_those_that_are_allowed(house: House) -> None:
+    create_draft(house)
+    http = program(house)
+    refused = http.get(f"{API}/pilot/items", params={"limt": 3})
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == (
+        "'limt' is not a query parameter here. Did you mean 'limit'? Allowed are 'after', 'limit'."
+    )
+    assert "This address has none." in http.get(f"{API}/pilot", params={"x": ""}).json()["detail"]
+
+
+def test_a_body_that_is_not_json_cannot_be_read(house: House) -> None:
+    http = program(house)
+    refused = http.post(API, content=b'{"definition": "x",\n "items": [}', headers={"content-type": "application/json"})
+    assert refused.status_code == 400
+    assert refused.json()["detail"] == "The request cannot be read. Send JSON in UTF-8."
+
+
+def test_the_open_link_is_in_the_answer_for_those_who_may_see_it(house: House) -> None:
+    create_draft(house)
+    link = program(house).get(f"{API}/pilot").json()["open_link"]
+    assert link.startswith(f"{house.live.url}/c/pilot?key=")
+    assert program(house, scopes=frozenset({"see"})).get(f"{API}/pilot").json()["open_link"] is None
+    create_draft(house, "closed-door", open_link=False)
+    assert program(house).get(f"{API}/closed-door").json()["open_link"] is None

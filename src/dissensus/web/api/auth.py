@@ -1,5 +1,6 @@
 """API authentication by bearer token, before any of the request body is read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING, Final
@@ -8,6 +9,8 @@ from fastapi import HTTPException, Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.web.api.idempotency import IDEMPOTENCY_KEY, Handler, replay_or_run
 from dissensus.web.core.json_body import JsonRoute
 from dissensus.web.core.site import site_of
@@ -48,16 +51,27 @@ class TokenRoute(JsonRoute):
         """Wrap the handler in authentication and idempotency."""
         handle = super().get_route_handler()
         action = required_scope(self).action
+        allowed = tuple(sorted(parameter.alias for parameter in self.dependant.query_params))
 
         async def handle_authorized(request: Request) -> Response:
             caller = request.state.token_caller = await run_in_threadpool(_authenticate, request)
             await run_in_threadpool(authorize_token, request, caller.staff, caller.token, action=action)
+            _check_query(request, allowed)
             key = request.headers.get(IDEMPOTENCY_KEY)
             if request.method != "POST" or key is None:
                 return await handle(request)
             return await replay_or_run(request, handle, token_id=caller.token.id, token=caller.key, key=key)
 
         return handle_authorized
+
+
+def _check_query(request: Request, allowed: Sequence[str]) -> None:
+    """Refuse query parameters that the route does not have: a typing error must not pass for a default."""
+    unknown = [name for name in request.query_params if name not in allowed]
+    if unknown:
+        permitted = f"Allowed are {format_list(allowed)}." if allowed else "This address has none."
+        hint = suggest(unknown[0], allowed)
+        raise InvalidInput(f"{format_value(unknown[0])} is not a query parameter here.{hint} {permitted}")
 
 
 def required_scope(route: APIRoute) -> RequireScope:

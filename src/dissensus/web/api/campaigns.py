@@ -24,7 +24,7 @@ from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest, permissions_in_role
 from dissensus.web.core.suppression import restrict_campaign, restrict_overview, visible_rater_count
 from dissensus.workflows.campaign import campaign_deletion, campaigns, opening, overview, pagination
-from dissensus.workflows.rater.invite_links import personal_link_url
+from dissensus.workflows.rater.invite_links import entry_links, personal_link_url
 
 router = APIRouter(prefix="/api/v1/campaigns", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Campaigns"])
 
@@ -63,6 +63,7 @@ def _to_summary(caller: StaffRequest, entry: overview.CampaignListEntry) -> Camp
 @router.post("", operation_id="create_campaign", status_code=201)
 def create(
     site: SiteOf,
+    request: Request,
     caller: Annotated[StaffRequest, Depends(RequireScope("create"))],
     body: CreateCampaignRequest,
     _slot: SlowRequestSlot,
@@ -72,18 +73,21 @@ def create(
     items = tuple(item.to_item() for item in body.items)
     options = {"staff_id": caller.staff.id, "open_link": body.open_link, "now": site.clock()}
     campaigns.create_campaign(site.platform, campaign, items, **options)  # type: ignore[arg-type]
-    return _details(site, caller, campaign.name, permissions_in_role(caller, "owner"))
+    return _details(site, request, caller, campaign.name, permissions_in_role(caller, "owner"))
 
 
 @router.get("/{name}", operation_id="get_campaign")
-def get(site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("see"))], name: Name) -> CampaignResource:
+def get(
+    site: SiteOf, request: Request, caller: Annotated[StaffRequest, Depends(RequireScope("see"))], name: Name
+) -> CampaignResource:
     """Return a campaign; small numbers are suppressed for observers."""
-    return _details(site, caller, name, caller.permissions)
+    return _details(site, request, caller, name, caller.permissions)
 
 
 @router.post("/{name}/state", operation_id="set_campaign_state")
 def change_state(
     site: SiteOf,
+    request: Request,
     caller: Annotated[StaffRequest, Depends(RequireScope("state"))],
     name: Name,
     body: CampaignStateRequest,
@@ -92,12 +96,13 @@ def change_state(
     if body.state == "open":
         opening.refuse_errors(site.platform, name, site.services, staff_id=caller.staff.id)
     campaigns.change_state(site.platform, name, body.state, staff_id=caller.staff.id, now=site.clock())
-    return _details(site, caller, name, caller.permissions)
+    return _details(site, request, caller, name, caller.permissions)
 
 
 @router.put("/{name}/archived", operation_id="archive_campaign")
 def archive(
     site: SiteOf,
+    request: Request,
     caller: Annotated[StaffRequest, Depends(RequireScope("archive"))],
     name: Name,
     body: ArchiveRequest,
@@ -106,7 +111,7 @@ def archive(
     campaign_deletion.archive_campaign(
         site.platform, name, archived=body.archived, staff_id=caller.staff.id, now=site.clock()
     )
-    return _details(site, caller, name, caller.permissions)
+    return _details(site, request, caller, name, caller.permissions)
 
 
 @router.delete("/{name}", operation_id="delete_campaign", status_code=204)
@@ -126,25 +131,30 @@ def delete(
 @router.post("/{name}/clones", operation_id="clone_campaign", status_code=201)
 def clone(
     site: SiteOf,
+    request: Request,
     caller: Annotated[StaffRequest, Depends(RequireScope("clone"))],
     name: Name,
     body: CloneCampaignRequest,
 ) -> CampaignResource:
     """Create a draft with the definition and the items of a campaign, without its raters."""
     campaigns.clone_campaign(site.platform, name, body.name, staff_id=caller.staff.id, now=site.clock())
-    return _details(site, caller, body.name, permissions_in_role(caller, "owner"))
+    return _details(site, request, caller, body.name, permissions_in_role(caller, "owner"))
 
 
 @router.put("/{name}/definition", operation_id="revise_campaign")
 def revise(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("revise"))], name: Name, body: DefinitionRequest
+    site: SiteOf,
+    request: Request,
+    caller: Annotated[StaffRequest, Depends(RequireScope("revise"))],
+    name: Name,
+    body: DefinitionRequest,
 ) -> CampaignResource:
     """Replace the definition of a draft, or the texts and limits of a paused campaign."""
     campaign = parse_campaign(body.definition)
     if campaign.name != name:
         raise InvalidInput(f"The definition is of {campaign.name}, and this campaign is {name}. Write name = {name}.")
     campaigns.revise_campaign(site.platform, name, campaign, staff_id=caller.staff.id, now=site.clock())
-    return _details(site, caller, name, caller.permissions)
+    return _details(site, request, caller, name, caller.permissions)
 
 
 @router.post("/{name}/invitations", operation_id="invite_raters", status_code=201)
@@ -162,8 +172,11 @@ def invite(
     return RaterLinksResource(links=tuple(personal_link_url(site.address_for(request), name, key) for key in keys))
 
 
-def _details(site: Site, caller: StaffRequest, name: str, permissions: frozenset[str]) -> CampaignResource:
+def _details(
+    site: Site, request: Request, caller: StaffRequest, name: str, permissions: frozenset[str]
+) -> CampaignResource:
     campaign_overview = overview.load_overview(site.platform, name, staff_id=caller.staff.id)
+    links = entry_links(site.address_for(request), campaign_overview.campaign_row, campaign_overview.campaign)
     return CampaignResource(
         name=name,
         state=campaign_overview.campaign_row.state,
@@ -172,6 +185,7 @@ def _details(site: Site, caller: StaffRequest, name: str, permissions: frozenset
         definition=campaign_overview.campaign.as_mapping(),
         digest=campaign_overview.campaign_row.digest,
         numbers=_numbers(campaign_overview, permissions) if "numbers" in permissions else None,
+        open_link=links.anybody if "links" in permissions else None,
         created_at=campaign_overview.campaign_row.created_at,
         updated_at=campaign_overview.campaign_row.changed_at,
         archived_at=campaign_overview.campaign_row.archived_at,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Generic, TypeVar
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from dissensus.errors import NotFound
+from dissensus.errors import InvalidInput
 from dissensus.web.core.site import Site
 
 MAX_LIMIT: Final = 500
@@ -28,13 +28,13 @@ class CursorPage(BaseModel, Generic[Resource]):
 def read_cursor(site: Site, list_name: str, after: str) -> list[Any] | None:
     """Return the position after which a page starts, None for the first page.
 
-    A cursor is valid only for the list that it was issued for, otherwise `NotFound` is raised.
+    A cursor is valid only for the list that it was issued for, otherwise `InvalidInput` is raised.
     """
     if not after:
         return None
     position = site.tokens.read_cursor(list_name, after)
     if position is None:
-        raise NotFound(
+        raise InvalidInput(
             "after is not a `next` of this list. Leave it out for the first page, "
             "and keep the rest of the address unchanged."
         )

@@ -216,8 +216,6 @@ def _parse(model: type[BaseModel], body: bytes) -> BaseModel:
     except ValidationError as error:
         errors = error.errors(include_url=False)[:MAX_ERRORS]
         raise RequestValidationError([{**detail, "loc": ("body", *detail["loc"])} for detail in errors]) from None
-    except JSONDecodeError as error:
-        raise RequestValidationError([{"type": "json_invalid", "loc": ("body", error.pos)}]) from None
     except InvalidInput:
         raise
     except ValueError as error:

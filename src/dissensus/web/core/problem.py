@@ -38,14 +38,14 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     ],
 }
 STATUS_DESCRIPTIONS: Final = {
-    400: "The request cannot be read.",
+    400: "The request cannot be read: its body is not JSON.",
     401: "The token is missing or not valid.",
     403: "The token lacks the scope, or its owner may not do it.",
     404: "It does not exist, or the caller is not a member of the campaign.",
     409: "It exists already, was changed meanwhile, or its state does not allow the request.",
     413: "The request is too large.",
     421: "The site does not answer for this host; its `base_url` is the one to use.",
-    422: "The request is not valid.",
+    422: "The request is not valid, or has query parameters that its address does not have.",
     429: "Too many requests; `Retry-After` says when to retry.",
     431: "The address, headers or cookies are too large.",
     500: "Internal error.",
