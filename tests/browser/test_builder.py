@@ -71,8 +71,13 @@ def test_an_owner_builds_a_campaign_without_toml(page: Page, live: Live, request
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("button", name="Create draft").click()
     page.wait_for_url("**/campaigns/pilot")
-    expect(page.get_by_text("Quota progress")).to_be_visible()
     expect(page.get_by_text("Mia Berg can be notified")).to_be_visible()
+    page.get_by_role("link", name="Quota", exact=True).click()
+    page.wait_for_url("**/campaigns/pilot/quota")
+    page.goto("/campaigns/pilot")
+    page.get_by_role("link", name="Change step by step").click()
+    page.wait_for_url("**/campaigns/pilot/builder/kind")
+    sound(page, "builder-draft", scheme)
 
 
 def edit_toml(page: Page, scheme: str) -> None:
