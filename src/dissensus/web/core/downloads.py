@@ -31,8 +31,11 @@ class DownloadSpool:
             file.writelines(parts)
             size = file.tell()
             file.seek(0)
-        except OSError as error:
-            raise Unavailable(f"There is no room for this download on the site: {error.strerror}.") from error
+        except BaseException as error:
+            file.close()
+            if isinstance(error, OSError):
+                raise Unavailable(f"There is no room for this download on the site: {error.strerror}.") from error
+            raise
         headers = {"content-length": str(size), "content-disposition": f'attachment; filename="{name}"'}
         return StreamingResponse(_read(file), media_type=media_type, headers=headers)
 
