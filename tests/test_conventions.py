@@ -71,6 +71,7 @@ LAYERED_ROOMS: Final = (
         "workflows/gold",
         "workflows/export",
         "workflows/models",
+        "workflows/report",
     ),
     "workflows/platform",
 )
@@ -103,7 +104,19 @@ FEATURES: Final = (
         "quota",
         "rate_limit",
     ),
-    *("rater", "rating", "recruit", "rehearsal", "repeat", "registry", "retraining", "screening", "scor", "seat"),
+    *(
+        "rater",
+        "rating",
+        "recruit",
+        "rehearsal",
+        "repeat",
+        "registry",
+        "report",
+        "retraining",
+        "screening",
+        "scor",
+        "seat",
+    ),
     *("passkey", "second_factor", "security_log", "sign_in", "staff", "submission", "task", "webhook"),
     *("withdrawal", "working_cop"),
 )

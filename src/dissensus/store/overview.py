@@ -8,7 +8,7 @@ from typing import Any, get_args
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
 from sqlalchemy.orm import aliased
 
-from dissensus.campaign.item_filter import ItemCursor, ItemFilter
+from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.pipeline.monitor import WITHIN
 from dissensus.schema.records.item import Item
 from dissensus.store.answer_drafts import SaveTable

@@ -19,7 +19,7 @@ from tests.support.staff_browsers import House
 from tests.support.staff_members import join_pilot
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
-from dissensus.campaign.chat_filter import CHAT_ORDERS, ChatCursor, ChatFilter
+from dissensus.campaign.filters.chat_filter import CHAT_ORDERS, ChatCursor, ChatFilter
 from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.store.campaigns import CampaignRow

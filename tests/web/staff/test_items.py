@@ -9,7 +9,7 @@ from tests.support.campaigns import NOW
 from tests.support.monitored_campaigns import N_ITEMS, add_crowd, member, open_monitored_campaign, rate_items, read
 from tests.support.staff_browsers import House, send
 
-from dissensus.campaign.item_filter import ItemCursor, ItemFilter
+from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.pipeline.monitor import ItemSummary
 from dissensus.store import notices, overview
 from dissensus.store.assignments import AssignmentTable

@@ -16,7 +16,7 @@ from tests.support.monitored_campaigns import (
 )
 from tests.support.staff_browsers import House, send
 
-from dissensus.campaign.rater_filter import RATER_ORDERS, RaterCursor, RaterFilter
+from dissensus.campaign.filters.rater_filter import RATER_ORDERS, RaterCursor, RaterFilter
 from dissensus.pipeline.monitor import CampaignFigures
 from dissensus.store import events, notices
 from dissensus.store.campaigns import CampaignRow

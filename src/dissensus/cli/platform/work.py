@@ -23,7 +23,7 @@ from dissensus.workflows.platform.mail_delivery import MailDelivery
 def work(settings: SettingsOption = None) -> None:
     """Run the background jobs of the site until interrupted.
 
-    They chain audit events, update monitoring, deliver webhooks and mails, and retrain registered models.
+    They chain audit events, update monitoring, deliver webhooks and mails, make reports, and retrain models.
 
     The site runs them itself unless the setting `background_jobs` is false. Of several processes one holds the lease,
     and another takes over within seconds if it dies.

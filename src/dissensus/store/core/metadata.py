@@ -14,6 +14,7 @@
               ├─ monitoring_snapshot       │
               ├─ published_figures         ├─ rater_figures
               ├─ item_summary              │
+              ├─ campaign_report ── report_section   report_figure
               └─ seat ─────────────────────┼─ chat ── chat_exchange ─┬─ chat_candidate
                                            │                         └─ chat_pick
               session (of a rater or of staff)   event   event_chain   lease   webhook
@@ -59,5 +60,6 @@ from dissensus.store.core import idempotency, leases, login_failures, rate_limit
 from dissensus.store.core.orm import Base
 from dissensus.store.identity import mails, passkeys, second_factors, security_log  # noqa: F401
 from dissensus.store.lists import raters as rater_lists  # noqa: F401
+from dissensus.store.lists import reports  # noqa: F401
 
 METADATA: Final[MetaData] = Base.metadata

@@ -1,1 +1,1 @@
-"""Lists of staff: summaries by which they are sorted, and their queries."""
+"""Lists and reports of staff: figures by which lists are sorted, queries of lists, and stored reports."""

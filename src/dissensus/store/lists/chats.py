@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
-from dissensus.campaign.chat_filter import ChatCursor, ChatFilter, ChatOrder
+from dissensus.campaign.filters.chat_filter import ChatCursor, ChatFilter, ChatOrder
 from dissensus.store.chats import ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatRow, ChatTable, load_chats
 from dissensus.store.consents import has_agreed
 from dissensus.store.raters import RaterTable, is_participant

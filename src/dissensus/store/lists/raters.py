@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, ForeignKey, and_, delete, func, insert, or_, select
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.rater_filter import RaterCursor, RaterFilter, RaterOrder
+from dissensus.campaign.filters.rater_filter import RaterCursor, RaterFilter, RaterOrder
 from dissensus.pipeline.monitor import WITHIN, RaterFigures
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.chats import ChatTable

@@ -47,6 +47,7 @@ from dissensus.web.staff import (
     pay,
     quota,
     raters,
+    reports,
     submissions,
     tasks,
     webhooks,
@@ -63,8 +64,8 @@ DAY_S = 24 * 3600
 RATERS = (entry, rating, corrections, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
     *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, campaign_settings, members, drafts),
-    *(curation, opening, items, raters, chats, quota, monitoring, notices, attempts, gold, care, pay),
-    *(submissions, webhooks, withdrawals, tasks, audit_log),
+    *(curation, opening, items, raters, chats, reports, quota, monitoring, notices, attempts, gold, care),
+    *(pay, submissions, webhooks, withdrawals, tasks, audit_log),
 )
 
 

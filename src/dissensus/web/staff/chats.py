@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
 
-from dissensus.campaign.chat_filter import CHAT_ORDERS, CHAT_OUTCOMES, ChatCursor, ChatFilter
+from dissensus.campaign.filters.chat_filter import CHAT_ORDERS, CHAT_OUTCOMES, ChatCursor, ChatFilter
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.collect.chat import Exchange, Position, choose_better_response
 from dissensus.schema.campaign.chat import SUCCESS_SCALE, ChatSettings

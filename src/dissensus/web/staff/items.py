@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
 
-from dissensus.campaign.item_filter import ItemCursor, ItemFilter, ItemFlag
+from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter, ItemFlag
 from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.pipeline.monitor import WITHIN
 from dissensus.schema.hints import format_value

@@ -8,7 +8,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import RedirectResponse, Response
 
-from dissensus.campaign.rater_filter import RATER_FLAGS, RATER_ORDERS, RaterCursor, RaterFilter
+from dissensus.campaign.filters.rater_filter import RATER_FLAGS, RATER_ORDERS, RaterCursor, RaterFilter
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.hints import format_list, format_value
 from dissensus.web.core.charts import ChartScale

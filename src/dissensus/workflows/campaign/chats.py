@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.chat_filter import ChatCursor, ChatFilter
+from dissensus.campaign.filters.chat_filter import ChatCursor, ChatFilter
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.campaign.chat import SUCCESS_SCALE, ChatSettings
 from dissensus.schema.campaign.definition import Campaign, CampaignState

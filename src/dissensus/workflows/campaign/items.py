@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.item_filter import ItemCursor, ItemFilter
+from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.monitor import WITHIN, ItemAnswers, QuestionScales, read_scales, tabulate_item
 from dissensus.schema.campaign.definition import Campaign

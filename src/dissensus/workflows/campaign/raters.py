@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from dissensus.campaign.answer_drafts import select_submitted
-from dissensus.campaign.rater_filter import RaterCursor, RaterFilter
+from dissensus.campaign.filters.rater_filter import RaterCursor, RaterFilter
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.monitor import (
     CampaignFigures,

@@ -22,19 +22,21 @@ from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.security_log import delete_expired_events
 from dissensus.workflows.rater.rate_limits import delete_full_buckets
+from dissensus.workflows.report.report_job import ReportJob
 
 JOBS_LEASE: Final = "jobs"
 MONITORING_LEASE: Final = "figures"
 WEBHOOK_LEASE: Final = "webhooks"
 RETRAINING_LEASE: Final = "models"
 MAIL_LEASE: Final = "mails"
+REPORT_LEASE: Final = "reports"
 LEASE_DURATION: Final = timedelta(seconds=15)
 """Time after which another process takes over."""
 INTERVAL_S: Final = 1.0
 SECURITY_LOG_DAYS: Final = 180
 LOG_INTERVAL_S: Final = 60.0
 """Time after which the write-ahead log of SQLite is emptied, with the rows that were erased meanwhile."""
-N_RUNNERS: Final = 5
+N_RUNNERS: Final = 6
 """Number of runners, each of which needs a database connection at times."""
 
 Job: TypeAlias = Callable[[Platform, datetime], object]
@@ -164,11 +166,13 @@ def build_runners(
 ) -> tuple[JobRunner, ...]:
     """Return the runners of all background jobs; each slow job has a separate runner."""
     dispatcher = WebhookDispatcher(signer=signer, count=count, spell_s=INTERVAL_S)
+    report = ReportJob()
     runner = partial(JobRunner, platform=platform, holder=str(uuid4()), clock=clock)
     return (
         runner(jobs=default_jobs(security_log_days=security_log_days)),
         runner(jobs={"monitor": _monitoring_job()}, lease=MONITORING_LEASE),
         runner(jobs={"deliver mails": mail}, lease=MAIL_LEASE, stopped=mail.stopped),
+        runner(jobs={"report": report}, lease=REPORT_LEASE, stopped=report.stopped),
         runner(jobs={"retrain": retraining}, lease=RETRAINING_LEASE, stopped=retraining.stopped),
         runner(
             jobs={"deliver webhooks": dispatcher}, lease=WEBHOOK_LEASE, last={"finish deliveries": dispatcher.finish}

@@ -10,6 +10,7 @@ from dissensus.schema.campaign.definition import Pay
 from dissensus.schema.hints import format_value
 from dissensus.store import assignments, campaigns, chats, erasure, events, monitoring, payments, raters, seats
 from dissensus.store.lists import raters as rater_lists
+from dissensus.store.lists import reports
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.conversations import erase_conversation_items
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -81,6 +82,7 @@ def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = 
         n = erasure.erase_rater(tx, rater)
         monitoring.delete_snapshot(tx, rater.campaign_id)
         rater_lists.delete_rater_figures(tx, rater.campaign_id)
+        reports.delete_reports(tx, rater.campaign_id)
         raters.set_rater_state(tx, rater_id, "withdrawn", now=now)
         if rater.state != "withdrawn" and not rater.rehearsal:
             # Without the rater, whose data were just erased; the subject id shows which events were.

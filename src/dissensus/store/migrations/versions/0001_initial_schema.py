@@ -283,6 +283,48 @@ def upgrade() -> None:
     )
     op.create_index("ix_member_staff_id", "member", ["staff_id"], unique=False)
     op.create_table(
+        "campaign_report",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("request", sa.String(), nullable=False),
+        sa.Column("with_raters", sa.Boolean(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("progress", sa.Double(), nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.Column("claimed_until", MOMENT, nullable=True),
+        sa.Column("finished_at", MOMENT, nullable=True),
+        sa.Column("fault", sa.String(), nullable=True),
+        sa.Column("content", sa.String(), nullable=True),
+        sa.CheckConstraint("state IN ('waiting', 'working', 'done', 'failed')", name=op.f("ck_campaign_report_state")),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_campaign_report_campaign_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_campaign_report_staff_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_campaign_report"),
+    )
+    op.create_index("ix_campaign_report_campaign_id", "campaign_report", ["campaign_id"], unique=False)
+    op.create_table(
+        "report_section",
+        sa.Column("report_id", ID, nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("content", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["report_id"], ["campaign_report.id"], name="fk_report_section_report_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("report_id", "name", name="pk_report_section"),
+    )
+    op.create_table(
+        "report_figure",
+        sa.Column("report_id", ID, nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("wide", sa.String(), nullable=False),
+        sa.Column("narrow", sa.String(), nullable=False),
+        sa.Column("numbers", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["report_id"], ["campaign_report.id"], name="fk_report_figure_report_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("report_id", "name", name="pk_report_figure"),
+    )
+    op.create_table(
         "item_summary",
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("question", sa.String(), nullable=False),

@@ -1,0 +1,1 @@
+"""Orders and filters of lists of staff, and places in them."""

@@ -1,0 +1,199 @@
+"""Reports of a campaign on the site: requests, and the pages and figures of those that are done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, insert, or_, select, update
+from sqlalchemy.orm import Mapped, mapped_column
+
+from dissensus.store.campaigns import CampaignTable
+from dissensus.store.core.orm import ID, Base, one_of
+from dissensus.store.staff import StaffTable
+
+ReportState: TypeAlias = Literal["waiting", "working", "done", "failed"]
+
+
+class CampaignReportTable(Base):
+    """A report of a campaign; a withdrawal of a rater deletes it."""
+
+    __tablename__ = "campaign_report"
+    __table_args__ = (one_of("state", "waiting", "working", "done", "failed"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"))
+    request: Mapped[str] = mapped_column(doc="Options as canonical JSON.")
+    with_raters: Mapped[bool] = mapped_column(doc="True if it shows single raters and small groups.")
+    state: Mapped[str]
+    progress: Mapped[float]
+    at: Mapped[datetime]
+    claimed_until: Mapped[datetime | None] = mapped_column(doc="End of the claim of the process that works on it.")
+    finished_at: Mapped[datetime | None]
+    fault: Mapped[str | None]
+    content: Mapped[str | None] = mapped_column(doc="First page as JSON text.")
+
+
+class ReportSectionTable(Base):
+    """A section of a report."""
+
+    __tablename__ = "report_section"
+
+    report_id: Mapped[str] = mapped_column(ForeignKey("campaign_report.id", ondelete="CASCADE"), primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    content: Mapped[str] = mapped_column(doc="JSON text.")
+
+
+class ReportFigureTable(Base):
+    """A figure of a report, drawn for wide and narrow pages, with its numbers."""
+
+    __tablename__ = "report_figure"
+
+    report_id: Mapped[str] = mapped_column(ForeignKey("campaign_report.id", ondelete="CASCADE"), primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    wide: Mapped[str] = mapped_column(doc="SVG.")
+    narrow: Mapped[str] = mapped_column(doc="SVG.")
+    numbers: Mapped[str] = mapped_column(doc="CSV.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRow:
+    """A report of a campaign."""
+
+    id: str
+    campaign_id: str
+    staff_id: str
+    by: str  # Name of who asked for it
+    request: str
+    with_raters: bool
+    state: ReportState
+    progress: float
+    at: datetime
+    finished_at: datetime | None
+    fault: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReport:
+    """The texts of a finished report."""
+
+    content: str
+    sections: Sequence[tuple[str, str]]  # Name and content
+    figures: Sequence[tuple[str, str, str, str]]  # Name, wide and narrow drawing, numbers
+
+
+_TABLE = CampaignReportTable
+_SELECT = select(
+    *(getattr(_TABLE, name) for name in ReportRow.__dataclass_fields__ if name != "by"), StaffTable.name.label("by")
+).join(StaffTable, StaffTable.id == _TABLE.staff_id)
+
+
+def add_report(
+    tx: Connection, report_id: str, campaign_id: str, request: str, *, with_raters: bool, staff_id: str, now: datetime
+) -> None:
+    """Insert a request for a report."""
+    row = {"id": report_id, "campaign_id": campaign_id, "staff_id": staff_id, "request": request}
+    tx.execute(insert(_TABLE).values(**row, with_raters=with_raters, state="waiting", progress=0.0, at=now))
+
+
+def list_reports(tx: Connection, campaign_id: str, *, with_raters: bool) -> tuple[ReportRow, ...]:
+    """Return the reports of a campaign, the latest first; those with raters only if asked for."""
+    query = _SELECT.where(_TABLE.campaign_id == campaign_id).order_by(_TABLE.at.desc(), _TABLE.id.desc())
+    query = query if with_raters else query.where(~_TABLE.with_raters)
+    return tuple(ReportRow(**row._mapping) for row in tx.execute(query))
+
+
+def find_report(tx: Connection, campaign_id: str, report_id: str) -> ReportRow | None:
+    """Return a report of a campaign, or None."""
+    row = tx.execute(_SELECT.where(_TABLE.campaign_id == campaign_id, _TABLE.id == report_id)).one_or_none()
+    return None if row is None else ReportRow(**row._mapping)
+
+
+def delete_oldest_reports(tx: Connection, campaign_id: str, *, most: int) -> None:
+    """Delete the oldest reports of a campaign that are not under way beyond a number."""
+    ids = select(_TABLE.id).where(_TABLE.campaign_id == campaign_id, _TABLE.state.in_(("done", "failed")))
+    old = list(tx.scalars(ids.order_by(_TABLE.at.desc(), _TABLE.id.desc()).offset(most)))
+    tx.execute(delete(_TABLE).where(_TABLE.id.in_(old)))
+
+
+def delete_reports(tx: Connection, campaign_id: str) -> None:
+    """Delete all reports of a campaign, which include a rater who withdrew."""
+    tx.execute(delete(_TABLE).where(_TABLE.campaign_id == campaign_id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedReport:
+    """A report to work on."""
+
+    id: str
+    campaign: str  # Name
+    staff_id: str
+    request: str
+    with_raters: bool
+
+
+def has_unfinished_report(tx: Connection) -> bool:
+    """Return whether a report waits or is worked on."""
+    return tx.scalar(select(_TABLE.id).where(_TABLE.state.in_(("waiting", "working"))).limit(1)) is not None
+
+
+def claim_report(tx: Connection, *, until: datetime, now: datetime) -> ClaimedReport | None:
+    """Claim the oldest report that waits, or whose process has died; None without any."""
+    free = or_(_TABLE.state == "waiting", (_TABLE.state == "working") & (_TABLE.claimed_until <= now))
+    query = (
+        select(_TABLE.id, CampaignTable.name.label("campaign"), _TABLE.staff_id, _TABLE.request, _TABLE.with_raters)
+        .join(CampaignTable, CampaignTable.id == _TABLE.campaign_id)
+        .where(free)
+        .order_by(_TABLE.at, _TABLE.id)
+        .limit(1)
+    )
+    row = tx.execute(query).one_or_none()
+    if row is None:
+        return None
+    claim = update(_TABLE).where(_TABLE.id == row.id, free).values(state="working", claimed_until=until)
+    return ClaimedReport(**row._mapping) if tx.execute(claim).rowcount else None
+
+
+def extend_report_claim(tx: Connection, report_id: str, progress: float, *, until: datetime | None) -> bool:
+    """Store the progress of a report and extend its claim; return whether the report still exists."""
+    values = {"progress": progress, "claimed_until": until}
+    return bool(tx.execute(update(_TABLE).where(_is_worked_on(report_id)).values(**values)).rowcount)
+
+
+def fail_report(tx: Connection, report_id: str, fault: str, *, now: datetime) -> None:
+    """Mark a report as failed, with the reason."""
+    values = {"state": "failed", "fault": fault, "finished_at": now}
+    tx.execute(update(_TABLE).where(_is_worked_on(report_id)).values(**values))
+
+
+def finish_report(tx: Connection, report_id: str, stored: StoredReport, *, now: datetime) -> None:
+    """Store the texts of a report, unless it was deleted meanwhile."""
+    values = {"state": "done", "progress": 1.0, "finished_at": now, "content": stored.content}
+    if not tx.execute(update(_TABLE).where(_is_worked_on(report_id)).values(**values)).rowcount:
+        return
+    sections = [{"report_id": report_id, "name": name, "content": content} for name, content in stored.sections]
+    names = ("name", "wide", "narrow", "numbers")
+    figures = [{"report_id": report_id, **dict(zip(names, one, strict=True))} for one in stored.figures]
+    for table, rows in ((ReportSectionTable, sections), (ReportFigureTable, figures)):
+        if rows:
+            tx.execute(insert(table), rows)
+
+
+def _is_worked_on(report_id: str) -> ColumnElement[bool]:
+    return (_TABLE.id == report_id) & (_TABLE.state == "working")
+
+
+def find_report_content(tx: Connection, report_id: str, section: str | None = None) -> str | None:
+    """Return the content of a report, or of a section of it; None without."""
+    if section is None:
+        return tx.scalar(select(_TABLE.content).where(_TABLE.id == report_id))
+    table = ReportSectionTable
+    return tx.scalar(select(table.content).where(table.report_id == report_id, table.name == section))
+
+
+def find_report_figure(tx: Connection, report_id: str, name: str) -> Any:
+    """Return the drawings and the numbers of a figure, or None."""
+    table = ReportFigureTable
+    columns = (table.wide, table.narrow, table.numbers)
+    return tx.execute(select(*columns).where(table.report_id == report_id, table.name == name)).one_or_none()

@@ -1,0 +1,150 @@
+"""Reports of a campaign for staff: requests, pages and figures."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal, TypeAlias
+
+from sqlalchemy import Connection
+
+from dissensus.campaign.report_request import ReportRequest
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.report.figure_file import to_dark_svg, to_png
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.hints import format_list, format_value
+from dissensus.store import overview
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.core.orm import new_id
+from dissensus.store.lists import reports as store
+from dissensus.store.lists.reports import ReportRow
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.monitoring import monitoring_axes
+from dissensus.workflows.platform.platform import Platform
+
+MAX_REPORTS: Final = 20
+"""Finished reports of a campaign that are kept."""
+N_ATTRIBUTE_SAMPLE: Final = 200
+"""Items whose attributes can be filtered by."""
+FigureKind: TypeAlias = Literal["svg", "narrow.svg", "dark.svg", "narrow.dark.svg", "png", "csv"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportChoices:
+    """Reports of a campaign, and the choices for another one."""
+
+    campaign: Campaign
+    reports: tuple[ReportRow, ...]
+    questions: tuple[str, ...]
+    axes: Mapping[str, tuple[str, ...]]  # Groups by axis
+    attributes: tuple[str, ...]  # Of items
+
+
+def list_reports(platform: Platform, name: str, *, with_raters: bool, staff_id: str) -> ReportChoices:
+    """Return the reports of a campaign, and the choices for another one."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.load(tx, campaign_row)
+        reports = store.list_reports(tx, campaign_row.id, with_raters=with_raters)
+        return _list_choices(tx, campaign_row, campaign, reports)
+
+
+def _list_choices(
+    tx: Connection, campaign_row: CampaignRow, campaign: Campaign, reports: tuple[ReportRow, ...]
+) -> ReportChoices:
+    questionnaire = campaign.questionnaire
+    scaled = [question.name for question in questionnaire.questions if question.scale]
+    return ReportChoices(
+        campaign=campaign,
+        reports=reports,
+        questions=() if campaign.chat else (*questionnaire.overalls, *scaled),
+        axes={} if campaign.chat else _report_axes(campaign),
+        attributes=() if campaign.chat else overview.list_attribute_names(tx, campaign_row.id, most=N_ATTRIBUTE_SAMPLE),
+    )
+
+
+def _report_axes(campaign: Campaign) -> dict[str, tuple[str, ...]]:
+    """Return the axes that an export has a column for: answers about raters, not their quota cell."""
+    axes = monitoring_axes(campaign)
+    return {axis: groups for axis, groups in axes.items() if axis.startswith("rater_")}
+
+
+def request_report(
+    platform: Platform, name: str, request: ReportRequest, *, with_raters: bool, staff_id: str, now: datetime
+) -> str:
+    """Ask for a report and return its id; the same one if it is under way already."""
+    with platform.database.writing() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.load(tx, campaign_row)
+        reports = store.list_reports(tx, campaign_row.id, with_raters=True)
+        _check_request(request, _list_choices(tx, campaign_row, campaign, reports))
+        text = request.to_json()
+        for row in reports:
+            if (row.request, row.with_raters) == (text, with_raters) and row.state in ("waiting", "working"):
+                return row.id
+        report_id = new_id(now)
+        store.add_report(tx, report_id, campaign_row.id, text, with_raters=with_raters, staff_id=staff_id, now=now)
+        store.delete_oldest_reports(tx, campaign_row.id, most=MAX_REPORTS)
+    return report_id
+
+
+def _check_request(request: ReportRequest, choices: ReportChoices) -> None:
+    """Raise `InvalidInput` for a question, axis, group or attribute that the campaign does not have."""
+    axes = list(choices.axes)
+    crossed = [axis for cross in request.cross for axis in cross.split("*")]
+    for value, noun, allowed in (
+        (request.question, "a question with a scale", list(choices.questions)),
+        *((axis, "an axis", axes) for axis in (*request.axes, *crossed, request.axis)),
+        (request.group, f"a group of {request.axis or 'an axis'}", list(choices.axes.get(request.axis, ()))),
+        (request.attribute, "an attribute of items", list(choices.attributes)),
+    ):
+        if value and value not in allowed:
+            rest = f"Choose one of {format_list(allowed)}." if allowed else "The campaign has none."
+            raise InvalidInput(f"{format_value(value)} is not {noun}. {rest}")
+    for cross in request.cross:
+        if "" in cross.split("*") or len(set(cross.split("*"))) < 2:
+            raise InvalidInput(f"{format_value(cross)} does not cross two axes. Choose two different ones.")
+    for first, second in (("attribute", "value"), ("axis", "group")):
+        if bool(getattr(request, first)) != bool(getattr(request, second)):
+            raise InvalidInput(f"A filter needs both {first} and {second}. Give both, or leave both out.")
+
+
+def load_report(
+    platform: Platform, name: str, report_id: str, *, section: str | None = None, with_raters: bool, staff_id: str
+) -> tuple[ReportRow, Any, Any]:
+    """Return a report with its first page and one section, each None where there is none.
+
+    Without `with_raters`, reports that show single raters are unknown.
+    """
+    with platform.database.reading() as tx:
+        row = _find_report(tx, name, report_id, with_raters=with_raters, staff_id=staff_id)
+        content = store.find_report_content(tx, report_id)
+        text = None if section is None else store.find_report_content(tx, report_id, section)
+    if section is not None and text is None:
+        raise NotFound("The report has no such section. Open one from its first page.")
+    return row, content and json.loads(content), text and json.loads(text)
+
+
+def load_figure(
+    platform: Platform, name: str, report_id: str, figure: str, kind: FigureKind, *, with_raters: bool, staff_id: str
+) -> bytes:
+    """Return a figure of a report as a drawing, or its numbers."""
+    with platform.database.reading() as tx:
+        _find_report(tx, name, report_id, with_raters=with_raters, staff_id=staff_id)
+        row = store.find_report_figure(tx, report_id, figure)
+    if row is None:
+        raise NotFound("The report has no such figure. Open one from its pages.")
+    if kind == "csv":
+        return str(row.numbers).encode()
+    svg: str = row.narrow if kind.startswith("narrow") else row.wide
+    if kind == "png":
+        return to_png(svg)
+    return (to_dark_svg(svg) if "dark" in kind else svg).encode()
+
+
+def _find_report(tx: Connection, name: str, report_id: str, *, with_raters: bool, staff_id: str) -> ReportRow:
+    campaign_row, _ = campaign_for_member(tx, name, staff_id)
+    row = store.find_report(tx, campaign_row.id, report_id)
+    if row is None or (row.with_raters and not with_raters):
+        raise NotFound(f"{name} has no such report. A withdrawal deletes reports, and old ones make room for new ones.")
+    return row

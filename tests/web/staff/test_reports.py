@@ -1,0 +1,177 @@
+"""Report pages: requests, figures as files, roles, and erasure by a withdrawal."""
+
+import re
+from threading import Thread
+
+import httpx
+import polars as pl
+import pytest
+from tests.support.attack_attempts import ATTACK, add_attempt
+from tests.support.campaigns import NOW
+from tests.support.chat_campaigns import open_chat_campaign
+from tests.support.monitored_campaigns import add_crowd, member, open_monitored_campaign, rate_items, read
+from tests.support.raters import enter
+from tests.support.staff_browsers import House, send
+
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.lists import reports as report_store
+from dissensus.workflows.campaign import members
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import withdrawal
+from dissensus.workflows.report.report_job import ReportJob
+
+REPORTS = "/campaigns/pilot/reports"
+
+
+@pytest.fixture
+def campaign(house: House) -> CampaignRow:
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    return open_monitored_campaign(house.platform, owner_id, replication=20)
+
+
+def ask(browser: httpx.Client, **fields: str) -> str:
+    """Ask for a report; return the path of its page."""
+    done = send(browser, REPORTS, **fields)
+    assert done.status_code == 303, done.text
+    return str(done.headers["location"])
+
+
+def make(house: House) -> None:
+    ReportJob()(house.platform, house.live.clock())
+
+
+@pytest.mark.slow
+def test_a_report_is_made_in_the_background_and_read_section_by_section(house: House, campaign: CampaignRow) -> None:
+    add_crowd(house.platform, campaign)
+    browser = house.owner()
+    assert f'href="{REPORTS}"' in browser.get("/campaigns/pilot").text
+    path = ask(browser, question="Q_safe", cross_first="rater_age", cross_second="rater_gender")
+    waiting = browser.get(path)
+    assert ("It waits" in waiting.text, waiting.headers["refresh"]) == (True, "3")
+    assert ask(browser, question="Q_safe", cross_first="rater_age", cross_second="rater_gender") == path
+    make(house)
+    page = browser.get(path)
+    assert "refresh" not in page.headers
+    assert "24 items" in read(page)
+    assert "by age × gender" in read(page)
+    sections = re.findall(rf'href="({path}/[^"]+)"', page.text)
+    assert {section.rpartition("/")[2] for section in sections} >= {"answers", "agreement", "gold"}
+    answers = browser.get(f"{path}/answers")
+    figures = re.findall(r'src="([^"]+)/svg"', answers.text)
+    assert figures
+    drawing = browser.get(f"{figures[0]}/svg")
+    assert drawing.headers["content-type"] == "image/svg+xml"
+    assert drawing.headers["content-security-policy"] == "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+    dark = browser.get(f"{figures[0]}/dark.svg").text
+    assert "#1F2933" in drawing.text.upper()
+    assert "#1F2933" not in dark.upper()
+    assert browser.get(f"{figures[0]}/png").content.startswith(b"\x89PNG")
+    table = pl.read_csv(browser.get(f"{figures[0]}/csv").content)
+    assert table.height > 0
+    for wrong in (f"{path}/moon", f"{figures[0]}/gif", f"{path}/figures/moon/svg", f"{REPORTS}/unknown"):
+        assert browser.get(wrong).status_code == 404, wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_filters_leave_only_those_ratings(house: House, campaign: CampaignRow) -> None:
+    for number, gender in enumerate(["Woman"] * 6 + ["Man"] * 2):
+        attributes = {"rater_gender": gender, "rater_age": "18-29"}
+        rate_items(house.platform, campaign, number, attributes=attributes)
+    browser = house.owner()
+    by_rater = ask(browser, question="Q_safe", group="rater_gender=Woman")
+    make(house)
+    by_item = ask(browser, question="Q_safe", attribute="safety_gold", value="Yes")
+    make(house)
+    assert "by 6 raters" in read(browser.get(by_rater))
+    assert "8 items" in read(browser.get(by_item))
+    nothing = ask(browser, question="Q_safe", attribute="safety_gold", value="Maybe")
+    make(house)
+    assert "No rating has safety_gold = 'Maybe'" in read(browser.get(nothing))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_roles_see_what_they_may(house: House, campaign: CampaignRow) -> None:
+    for number, gender in enumerate(["Woman"] * 6 + ["Man"] * 2):
+        attributes = {"rater_gender": gender, "rater_age": "18-29"}
+        rate_items(house.platform, campaign, number, attributes=attributes)
+    owner, analyst = house.owner(), member(house, campaign, "analyst")
+    of_owner = ask(owner, question="Q_safe")
+    make(house)
+    of_analyst = ask(analyst, question="Q_safe")
+    make(house)
+    assert "Man" in read(owner.get(f"{of_owner}/answers"))
+    assert analyst.get(of_owner).status_code == 404
+    assert of_owner not in analyst.get(REPORTS).text
+    (figure, *_) = re.findall(r'src="([^"]+)/svg"', owner.get(f"{of_owner}/answers").text)
+    assert analyst.get(f"{figure}/csv").status_code == 404
+    for section in re.findall(rf'href="({of_analyst}/[^"]+)"', analyst.get(of_analyst).text):
+        text = read(analyst.get(section))
+        assert not re.search(r"\bMan\b", text), section
+    for role in ("observer", "expert", "carer"):
+        assert member(house, campaign, role).get(REPORTS).status_code == 403
+    # An owner who becomes an analyst loses what shows single raters.
+    bob = member(house, campaign, "owner")
+    assert bob.get(of_owner).status_code == 200
+    members.change_role(house.platform, "pilot", "owner", "analyst", staff_id=campaign.staff_id, now=NOW)
+    assert house.owner("owner").get(of_owner).status_code == 404
+
+
+@pytest.mark.slow
+def test_a_withdrawal_deletes_reports_and_stops_those_under_way(house: House, campaign: CampaignRow) -> None:
+    careful, _ = add_crowd(house.platform, campaign)
+    browser = house.owner()
+    finished = ask(browser, question="Q_safe")
+    make(house)
+    path = ask(browser, question="Q_safe", inference="yes")
+    working = Thread(target=make, args=(house,))
+    working.start()
+    report_id = path.rpartition("/")[2]
+    while True:
+        with house.platform.database.reading() as tx:
+            row = report_store.find_report(tx, campaign.id, report_id)
+        assert row is not None
+        if row.state == "working":
+            break
+    withdrawal.withdraw_rater(house.platform, careful, now=house.live.clock())
+    working.join(timeout=60)
+    assert not working.is_alive()
+    for deleted in (path, finished):
+        assert browser.get(deleted).status_code == 404
+    with house.platform.database.reading() as tx:
+        assert report_store.list_reports(tx, campaign.id, with_raters=True) == ()
+        assert report_store.find_report_content(tx, report_id, "answers") is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_attempts_have_a_report(house: House) -> None:
+    campaign = open_chat_campaign(house.platform, chat={"max_conversations": 9})
+    for person in range(3):
+        rater = enter(house.platform, campaign.key)
+        for number in range(2):
+            add_attempt(house.platform, rater, f"{ATTACK} {person} {number}", (person + number) % 5)
+    browser = house.owner("owner")
+    path = ask(browser)
+    make(house)
+    page = browser.get(path)
+    assert "6 attempts" in read(page) or "attempts 6" in read(page)
+    assert browser.get(f"{path}/success").status_code == 200
+
+
+def test_what_cannot_be_reported_is_refused_with_the_reason(house: House, campaign: CampaignRow) -> None:
+    browser = house.owner()
+    path = ask(browser, question="Q_safe")
+    make(house)
+    assert "pilot has no rating to export yet" in read(browser.get(path))
+    for wrong in (
+        {"question": "Q_none"},
+        {"axis": "moon"},
+        {"cross_first": "rater_age"},
+        {"cross_first": "rater_age", "cross_second": "rater_age"},
+        {"attribute": "safety_gold"},
+        {"group": "rater_age=x"},
+    ):
+        assert send(browser, REPORTS, **wrong).status_code == 422, wrong
+    assert campaign.name == "pilot"
