@@ -16,6 +16,7 @@ from dissensus.campaign.opening import (
 )
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 
@@ -72,6 +73,15 @@ def test_empty_responses_and_items_without_a_person_are_counted() -> None:
         "There is an item without a turn of a person of the first 3 items, the first is 'c'.",
     ]
     assert summarise_items(items(3), 3) == FULL
+
+
+def test_conversations_that_are_no_attempts_are_named_in_a_review() -> None:
+    talk = Conversation.from_turns([("human", "Hi"), ("bot", "Hello.")])
+    seen = summarise_items([Item(mode, talk, {"phase": mode}) for mode in ("red team", "helpful")], 2)
+    finding = found(load_campaign("red-team-review"), items=seen)["items"]
+    assert finding.severity == "warning"
+    assert "There is a conversation of the mode helpful, the first is 'helpful'" in finding.problem
+    assert "items" not in found(definition(), items=seen)
 
 
 def test_seats_that_cannot_rate_all_items_are_a_warning() -> None:

@@ -11,6 +11,11 @@ from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.records.item import Item
 from dissensus.text.markdown import find_images
 
+HELPFUL: Final = "helpful"
+"""Mode of conversations that are no attempts."""
+ATTEMPT_REVIEW: Final = "red-team-review"
+"""Questionnaire about attempts."""
+
 Severity: TypeAlias = Literal["error", "warning"]
 FindingPage: TypeAlias = Literal["revise", "items", "staff", "links"]
 
@@ -47,6 +52,7 @@ class ItemFindings:
     n_read: int = 0  # Items that were read
     blank_responses: tuple[int, str] = (0, "")
     without_turn: tuple[int, str] = (0, "")  # Items without a turn of the person
+    helpful: tuple[int, str] = (0, "")  # Conversations in which nobody attacked the chatbot
 
     @property
     def is_complete(self) -> bool:
@@ -78,6 +84,7 @@ def summarise_items(items: Iterable[Item], n_items: int) -> ItemFindings:
     """
     blank: list[str] = []
     alone: list[str] = []
+    helpful: list[str] = []
     n_read = 0
     for item in items:
         n_read += 1
@@ -86,8 +93,14 @@ def summarise_items(items: Iterable[Item], n_items: int) -> ItemFindings:
             blank.append(item.item_id)
         if not any(turn.speaker == "human" for turn in item.conversation.turns):
             alone.append(item.item_id)
+        if item.attributes.get("phase") == HELPFUL:
+            helpful.append(item.item_id)
     return ItemFindings(
-        n_items=n_items, n_read=n_read, blank_responses=_count_first(blank), without_turn=_count_first(alone)
+        n_items=n_items,
+        n_read=n_read,
+        blank_responses=_count_first(blank),
+        without_turn=_count_first(alone),
+        helpful=_count_first(helpful),
     )
 
 
@@ -177,6 +190,16 @@ def _check_items(campaign: Campaign, items: ItemFindings) -> Iterator[Finding]:
             place="items",
             problem=f"{_count(n, 'an item without a turn of a person')}{scope}, the first is {format_value(first)}.",
             remedy="Raters see a response and not what it responds to. Add items with their context, if they have one.",
+            page="items",
+        )
+    n, first = items.helpful
+    if n and campaign.questionnaire.name == ATTEMPT_REVIEW:
+        yield Finding(
+            severity="warning",
+            place="items",
+            problem=f"{_count(n, 'a conversation of the mode helpful')}{scope}, the first is {format_value(first)}: "
+            "reviewers are asked how far each attempt went, and these are none.",
+            remedy="Remove the items and add those of red teaming alone.",
             page="items",
         )
 
