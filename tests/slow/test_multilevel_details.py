@@ -1,5 +1,7 @@
 """Details of multilevel models on simulated ratings: coverage of shares of variance, and errors of called items."""
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 import pytest
@@ -14,6 +16,7 @@ RATERS, ITEMS, PLANTED = 60, 80, 8
 SDS = {"rater_id": 0.6, "item_id": 0.8, "rater_group:item_id": 0.5}
 
 
+@cache
 def simulate(seed: int, *, planted: float = 0.0) -> tuple[ModelDetails, dict[str, np.ndarray]]:
     """Return the details of a model of sparse ratings, and the true effects of each group on each item."""
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.stats.result import FloatArray
-from dissensus.stats.suppression import can_isolate, select_publishable_groups
+from dissensus.stats.suppression import can_isolate, select_disjoint_groups, select_publishable_groups
 
 CODES = st.tuples(st.integers(1, 3), st.integers(1, 12), st.integers(0, 2**32)).map(
     lambda shape: np.random.default_rng(shape[2]).integers(-1, 3, shape[:2])
@@ -37,6 +37,17 @@ def test_published_groups_isolate_nobody(codes: npt.NDArray[np.intp], min_cell: 
         size = (codes[axis] == group).sum()
         more = np.vstack([sums, codes[axis] == group]).astype(float)
         assert size < min_cell or is_isolated(more, min_cell), "A group is hidden in vain."
+
+
+@quick
+@given(codes=CODES, min_cell=st.integers(2, 5))
+def test_disjoint_groups_are_those_that_can_be_published_alone(codes: npt.NDArray[np.intp], min_cell: int) -> None:
+    sizes = (codes[:, :, None] == np.arange(codes.max(initial=-1) + 1)).sum(axis=1)
+    selected = select_disjoint_groups(sizes, np.full(len(codes), codes.shape[1]), min_cell=min_cell)
+    for axis, chosen in zip(codes, selected, strict=True):
+        (expected,) = select_publishable_groups(axis[None], min_cell=min_cell)
+        assert chosen[: expected.size].tolist() == expected.tolist()
+        assert not chosen[expected.size :].any()
 
 
 @quick

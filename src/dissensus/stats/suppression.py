@@ -66,6 +66,47 @@ def select_publishable_groups(
     return publishable
 
 
+def select_disjoint_groups(
+    sizes: npt.NDArray[np.integer[Any]], n_people: npt.NDArray[np.integer[Any]], *, min_cell: int = MIN_CELL
+) -> npt.NDArray[np.bool_]:
+    """Select groups of one axis whose sums can be published together, beside the sum of all people.
+
+    The selection of `select_publishable_groups` for one axis, of many tables at once: sums of disjoint groups disclose
+    nobody but the people outside of all published groups, who are too few if they are fewer than `min_cell`.
+
+    Parameters
+    ----------
+    sizes
+        People of each group, shape (I, G).
+    n_people
+        All people, also those of unknown group, shape (I,).
+    min_cell
+        Smallest number of people about whom a sum may be derived.
+
+    Returns
+    -------
+    numpy.ndarray
+        True for groups that can be published, shape (I, G).
+
+    Examples
+    --------
+    In the first table three people are left over, who would be disclosed; in the second, nobody is.
+
+    >>> select_disjoint_groups(np.array([[9, 6, 3], [9, 6, 0]]), np.array([18, 15]))
+    array([[ True, False, False],
+           [ True,  True, False]])
+    """
+    selected = np.zeros(sizes.shape, np.bool_)
+    rows, left = np.arange(len(sizes)), n_people.astype(np.int64)
+    for group in np.argsort(-sizes, axis=1, kind="stable").T:
+        size = sizes[rows, group]
+        rest = left - size
+        published = (size >= min_cell) & ((rest == 0) | (rest >= min_cell))
+        selected[rows, group] = published
+        left = np.where(published, rest, left)
+    return selected
+
+
 def can_isolate(sums: npt.NDArray[np.float64], min_cell: int = MIN_CELL) -> bool:
     """Return whether a linear combination of sums over people isolates fewer than `min_cell` of them.
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from dissensus.pipeline.monitor.computation import Codes, MonitoredRater, code_groups
 from dissensus.pipeline.monitor.state import FinishedRating, MonitorState, QuestionScales
-from dissensus.stats.groups.estimates import group_distance
-from dissensus.stats.suppression import MIN_CELL, select_publishable_groups
+from dissensus.stats.groups.estimates import item_group_distances
+from dissensus.stats.suppression import select_disjoint_groups, select_publishable_groups
 
 WITHIN = ""
 """Axis of the disagreement within all raters."""
@@ -99,24 +99,23 @@ def _count_pairs(rows: Codes, columns: Codes, n_rows: int, n_columns: int) -> np
 def _measure_distances(
     cells: tuple[Codes, Codes, Codes], groups: Codes, shape: tuple[int, int, int]
 ) -> Iterator[tuple[int, float]]:
-    """Yield the position and distance of items with at least two publishable groups."""
-    n_items, n_groups, _ = shape
+    """Yield the position of each item with at least two publishable groups, and the largest distance of two of them."""
+    n_items, n_groups, n_answers = shape
     items, raters, answers = cells
     if n_groups < 2 or not items.size:
         return
     group_of = groups[raters]
     known = group_of >= 0
-    sizes = _count_pairs(items[known], group_of[known], n_items, n_groups)
-    candidates = (sizes >= MIN_CELL).sum(axis=1) >= 2
-    order = np.argsort(items, kind="stable")
-    order = order[candidates[items[order]]]
-    starts = np.flatnonzero(np.diff(items[order], prepend=-1))
-    for rows in np.split(order, starts[1:]) if order.size else ():
-        selected = np.flatnonzero(select_publishable_groups(group_of[rows][None])[0])
-        if selected.size >= 2:
-            counts = _count_pairs(group_of[rows][group_of[rows] >= 0], answers[rows][group_of[rows] >= 0], *shape[1:])
-            pairs = combinations(counts[selected], 2)
-            yield int(items[rows[0]]), max(float(group_distance(a[None], b[None])) for a, b in pairs)
+    flat = _count_pairs(items[known], group_of[known] * n_answers + answers[known], n_items, n_groups * n_answers)
+    counts = flat.reshape(shape)
+    selected = select_disjoint_groups(counts.sum(axis=2), np.bincount(items, minlength=n_items))
+    largest = np.full(n_items, -np.inf)
+    for first, second in combinations(range(n_groups), 2):
+        both = selected[:, first] & selected[:, second]
+        distances = item_group_distances(counts[both, first], counts[both, second])
+        largest[both] = np.maximum(largest[both], distances)
+    for position in np.flatnonzero(selected.sum(axis=1) >= 2):
+        yield int(position), float(largest[position])
 
 
 def tabulate_item(

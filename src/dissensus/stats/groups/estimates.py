@@ -324,12 +324,40 @@ def group_distance(
     0.4375
     """
     x, y = check_counts(counts_x, "counts_x"), check_counts(counts_y, "counts_y")
-    m, n = x.sum(axis=1), y.sum(axis=1)
-    both = (m > 1) & (n > 1)
+    distances = item_group_distances(x, y, likeness=likeness)
+    both = ~np.isnan(distances)
     if not both.any():
         raise UndefinedEstimate("Group distance is undefined: no item has two ratings of each of both groups.")
-    distance, _ = _distances(x[both], y[both], _check_likeness(likeness, x.shape[1]))
-    return _estimate(float(distance.mean()), "group_distance", both, m + n)
+    return _estimate(float(distances[both].mean()), "group_distance", both, x.sum(axis=1) + y.sum(axis=1))
+
+
+def item_group_distances(
+    counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, *, likeness: npt.ArrayLike | None = None
+) -> FloatArray:
+    """Estimate the distance between two groups on each item, as in `group_distance`, which is the mean.
+
+    Parameters
+    ----------
+    counts_x, counts_y
+        Raters of each group who gave each answer to each item, shape (I, K).
+    likeness
+        One less the distance of each two answers, shape (K, K), for ordered answers; see `build_ordered_scale`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Distances, shape (I,); NaN for items with fewer than two ratings of either group.
+
+    Examples
+    --------
+    >>> item_group_distances([[2, 0], [3, 1], [1, 0]], [[0, 2], [3, 1], [2, 0]])
+    array([ 1.   , -0.125,    nan])
+    """
+    x, y = check_counts(counts_x, "counts_x"), check_counts(counts_y, "counts_y")
+    both = (x.sum(axis=1) > 1) & (y.sum(axis=1) > 1)
+    distances = np.full(len(x), np.nan)
+    distances[both], _ = _distances(x[both], y[both], _check_likeness(likeness, x.shape[1]))
+    return distances
 
 
 def between_share(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = None) -> Estimate:
