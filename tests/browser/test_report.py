@@ -14,11 +14,14 @@ from tests.report.hostile import AXES, NAMES, hostile
 
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.simulate import preset, simulate
+from dissensus.pipeline.tables import Grid
 from dissensus.preference.evaluation.accuracy import evaluate
 from dissensus.preference.evaluation.paired import RivalModel, compare_models
 from dissensus.report.builder import build
 from dissensus.report.evaluation import evaluation_report
 from dissensus.report.result import Document, Report
+from dissensus.report.sections import Section
+from dissensus.report.tables import ReportTable
 
 # The narrowest phone that the guidelines for accessible pages ask for, and A4 without the margins of a report.
 NARROWEST, ON_PAPER = 320, 680
@@ -28,6 +31,14 @@ REPORTS = (
     *("preference", "attempts"),
 )
 Save = Callable[[str, Document], Path]
+BROKEN_WORDS = """[...document.querySelectorAll('tbody th, tbody td:first-child')].map(cell => {
+    const text = cell.firstChild, range = document.createRange()
+    return [...text.data.matchAll(/\\S+/g)].filter(word => {
+        range.setStart(text, word.index)
+        range.setEnd(text, word.index + word[0].length)
+        return new Set([...range.getClientRects()].map(part => Math.round(part.top))).size > 1
+    }).map(word => word[0])
+})"""
 OPEN = "document.querySelectorAll('details').forEach(folded => { folded.open = true })"
 
 
@@ -168,6 +179,28 @@ def test_printed_pages(context: BrowserContext, page: Path) -> None:
     pages = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", view.pdf())
     assert {(round(float(width)), round(float(height))) for width, height in pages} == {(595, 842)}
     assert (4 if page.stem == "preference" else 10) <= len(pages) <= 40
+
+
+def test_names_of_rows_break_between_words_on_a_phone(context: BrowserContext, save_report: Save) -> None:
+    names = ("rater_race:rater_gender", "Asian/Asian subcontinent × Woman", "rater_degree_of_education = Postgraduate")
+    lines = tuple((name, ".123", ".045", "-.012 to .258") for name in (*names, "x" * 200))
+    table = ReportTable(
+        name="t", title="T", reading="R.", grids=(Grid(("term", "estimate", "se", "95 % interval"), lines),)
+    )
+    document = Document(
+        title="Terms",
+        summary="S.",
+        sizes=(),
+        sections=(Section("model", "Model", "L.", (table,)),),
+        command="c",
+        notes=(),
+        version="0",
+        seed=0,
+    )
+    view = look(context, save_report("terms", document), width=390)
+    assert view.overflowing() == []
+    *broken, hostile_is_broken = view.page.evaluate(BROKEN_WORDS)
+    assert (broken, hostile_is_broken) == ([[], [], []], ["x" * 200])
 
 
 @pytest.mark.slow
