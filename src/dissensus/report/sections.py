@@ -305,7 +305,7 @@ def _gold(source: ReportInput) -> Section:
     lead = "Items that experts call unsafe and most raters do not, and the reverse. Neither is the ground truth."
     name, title = "gold", "Experts and the crowd"
     try:
-        everybody = _compare_with_gold(source, None)
+        everybody = _compare_with_gold(source, None, intervals=not source.groups)
     except DissensusError as reason:
         if source.options.gold is not None or source.options.unsafe is not None:
             raise
@@ -322,7 +322,7 @@ def _by_platinum(source: ReportInput) -> Iterator[Figure]:
         yield gold(_compare_with_gold(source, PLATINUM))
 
 
-def _compare_with_gold(source: ReportInput, by: str | None) -> GoldAgainstCrowd:
+def _compare_with_gold(source: ReportInput, by: str | None, *, intervals: bool = True) -> GoldAgainstCrowd:
     settings = source.analysis.settings
     return gold_against_crowd(
         source.analysed,
@@ -330,7 +330,7 @@ def _compare_with_gold(source: ReportInput, by: str | None) -> GoldAgainstCrowd:
         gold=source.options.gold or GOLD,
         by=by,
         unsafe=source.options.unsafe or UNSAFE,
-        bootstrap=settings.bootstrap,
+        bootstrap=settings.bootstrap if intervals else 0,
         confidence=settings.confidence,
         seed=settings.seed,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,13 +41,12 @@ class LabelledAnswers:
         drawn = rater_weight[:, self.raters[chosen]]
         return self._classify(np.stack([np.bincount(cell, weights=weight, minlength=size) for weight in drawn]))
 
-    def _classify(self, flat: npt.NDArray[np.generic]) -> Codes:
-        counts = np.asarray(flat).reshape(len(flat), self.n_items, self.n_categories)
-        most = counts.max(axis=2)
-        top = counts == most[..., None]
-        some_safe, some_unsafe = top[..., ~self.unsafe].any(axis=2), top[..., self.unsafe].any(axis=2)
-        label = np.where(some_safe & some_unsafe, self.tie, np.where(some_unsafe, UNSAFE, SAFE))
-        return np.where(most > 0, label, UNRATED).astype(np.int32)
+    def _classify(self, flat: npt.NDArray[Any]) -> Codes:
+        """Return the label of each item by its counts of answers, shape (B, I K)."""
+        counts = flat.reshape(len(flat), self.n_items, self.n_categories)
+        safe, unsafe = (counts[..., of_kind].max(axis=2, initial=0) for of_kind in (~self.unsafe, self.unsafe))
+        label = np.where(safe == unsafe, self.tie, np.where(unsafe > safe, UNSAFE, SAFE))
+        return np.where(np.maximum(safe, unsafe) > 0, label, UNRATED).astype(np.int32)
 
     def compare(self, crowd: Codes, weight: npt.NDArray[np.generic]) -> FloatArray:
         """Return `INTERVALS` of weighted items, labels and weights (B or 1, I), shape (B, 2); NaN where undefined."""
