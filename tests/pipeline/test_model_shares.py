@@ -99,6 +99,10 @@ def test_items_that_change_their_label_are_named(model: MultilevelModel) -> None
     certainties = [item.probability for item in changed]
     assert certainties == sorted(certainties, reverse=True)
     assert certainties[0] > 0.5
+    (order,) = [note for note in model.notes if "known to within" in note]
+    n_draws = int(order.split("rest on ")[1].split(" draws")[0])
+    assert 26 <= n_draws <= 400
+    assert f"within {n_draws**-0.5:.2f}".replace("0.", ".") in order
     document = model.to_dict()
     assert document["changed_labels"] == [item.item_id for item in changed]
     assert document["changed_items"][0]["text"] is None

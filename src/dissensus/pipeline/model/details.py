@@ -70,16 +70,23 @@ def describe_model(
         alternative = _check_alternative(named, fit.link, priors, len(drawn), rng, confidence)
     except UndefinedEstimate as reason:
         refusals.append(f"The checks are not compared with those of the same model with widths, or without: {reason}")
+    divided = rank_items(facets, drawn.draws, item_ids, link=fit.link, confidence=confidence)
     return ModelDetails(
         term_tests=tuple(test_terms(named, fit)) if is_likelihood else (),
         variance_shares=tuple(share_variance(facets, variances, fit, confidence)),
         reliability=tuple(study_reliability(facets, variances, confidence)),
-        divided_items=rank_items(facets, drawn.draws, item_ids, link=fit.link, confidence=confidence),
+        divided_items=divided,
         belief=split_belief(facets, variances, confidence),
         predictive_checks=checks,
         alternative=alternative,
         warnings=(*_warn_of_checks(checks, alternative),),
-        notes=(CONSISTENCY, *_note_axes(facets), *(() if is_likelihood else (NO_TESTS,)), *refusals),
+        notes=(
+            CONSISTENCY,
+            *([drawn.describe_order()] if divided else []),
+            *_note_axes(facets),
+            *(() if is_likelihood else (NO_TESTS,)),
+            *refusals,
+        ),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from dissensus.pipeline.tables import format_short
 from dissensus.stats.multilevel.fit import OrdinalFit
 from dissensus.stats.multilevel.importance import ImportanceWeights
 from dissensus.stats.multilevel.posterior import PosteriorDraws
@@ -48,6 +49,15 @@ class ModelDraws:
                 f"exact distribution would be worth {self.importance.effective_draws:.0f} of "
                 f"{len(self.importance.weights)} independent ones."
             )
+
+    def describe_order(self) -> str:
+        """Return how far the order of items by a probability is that of these draws."""
+        n = self.importance.effective_draws if self.is_resampled else len(self)
+        return (
+            f"Probabilities and false sign rates of items rest on {n:.0f} draws, and are known to within "
+            f"{format_short(n**-0.5)}: the order of items that are closer is by chance. More draws (--draws; in "
+            "Python: draws=) tell them apart."
+        )
 
     def warn(self) -> Iterator[str]:
         """Yield a warning if the weights show that the approximation may be poor."""

@@ -111,7 +111,7 @@ def predict_populations(
         labels=tuple(labels),
         changed=tuple(sorted(changed, key=lambda item: -item.probability)),
         warnings=(*drawn.warn(), *_warn_of_cells(named, cells, populations)),
-        notes=(*notes, *drawn.describe()),
+        notes=(*notes, *drawn.describe(), *([drawn.describe_order()] if changed else [])),
         pareto_k=drawn.importance.pareto_k,
         effective_draws=drawn.importance.effective_draws,
     )

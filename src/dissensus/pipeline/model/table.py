@@ -213,11 +213,15 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
             *(predictions.warnings if predictions else ()),
             *(described.warnings if described else ()),
         ),
-        notes=(
-            *named.notes,
-            *_describe_solution(fit),
-            *(predictions.notes if predictions else ()),
-            *(described.notes if described else ()),
+        notes=tuple(
+            dict.fromkeys(
+                (
+                    *named.notes,
+                    *_describe_solution(fit),
+                    *(predictions.notes if predictions else ()),
+                    *(described.notes if described else ()),
+                )
+            )
         ),
         version=version("dissensus"),
         source=NamedFit(named=named, fit=fit),
