@@ -10,16 +10,7 @@ import polars as pl
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.model_options import (
-    BaseOption,
-    DrawsOption,
-    LinkOption,
-    ModelOption,
-    ModelOptions,
-    PopulationOption,
-    WidthsOption,
-    split_model,
-)
+from dissensus.cli.model_options import ModelOption, ModelOptions, split_model, with_model_options
 from dissensus.cli.ratings_options import with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
@@ -46,6 +37,7 @@ MODELS: Mapping[Rule, Method] = {Rule.DAWID_SKENE: "dawid-skene", Rule.MACE: "ma
 
 
 @partial(with_ratings_options, later=True)
+@with_model_options
 def aggregate(
     ratings: partial[Ratings],
     rule: Annotated[
@@ -66,11 +58,8 @@ def aggregate(
         typer.Option(metavar="N[,N…]", help="Agreement and differences of groups with N raters of each group of --by."),
     ] = None,
     model: ModelOption = None,
-    population: PopulationOption = None,
-    base: BaseOption = None,
-    link: LinkOption = "probit",
-    widths: WidthsOption = False,
-    draws: DrawsOption = 400,
+    *,
+    shared: partial[ModelOptions],
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Seed of mace, of draws of raters per group, and of poststratified.")
     ] = 0,
@@ -86,14 +75,9 @@ def aggregate(
     """
     _refuse(rule, by, raters_per_item, raters_per_group)
     formula, preset = split_model(model)
-    options = ModelOptions(
+    options = shared(
         formula=formula,
         preset=preset,
-        base=base,
-        link=link,
-        widths=widths,
-        population=population,
-        draws=draws,
         seed=seed,
     )
     if rule is Rule.POSTSTRATIFIED:

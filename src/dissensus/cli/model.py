@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.model_options import (
-    MODEL,
-    BaseOption,
-    DrawsOption,
-    LinkOption,
-    ModelOptions,
-    PopulationOption,
-    WidthsOption,
-)
+from dissensus.cli.model_options import MODEL, ModelOptions, with_model_options
 from dissensus.cli.options import ConfidenceOption, SeedOption
 from dissensus.cli.ratings_options import with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
@@ -24,6 +16,7 @@ if TYPE_CHECKING:
 
 
 @partial(with_ratings_options, later=True)
+@with_model_options
 def model(
     reading: "partial[Ratings]",
     formula: Annotated[
@@ -36,11 +29,9 @@ def model(
         str | None,
         typer.Option(metavar="NAME", help="Published model of DICES in place of a formula, such as AD-intersectional."),
     ] = None,
-    base: BaseOption = None,
-    link: LinkOption = "probit",
-    widths: WidthsOption = False,
+    *,
+    shared: partial[ModelOptions],
     confidence: ConfidenceOption = 0.95,
-    population: PopulationOption = None,
     details: Annotated[
         bool,
         typer.Option(
@@ -72,7 +63,6 @@ def model(
             metavar="N", min=8, help="Draws of each chain, after half as many for warm-up.", rich_help_panel=MODEL
         ),
     ] = 1000,
-    draws: DrawsOption = 400,
     seed: SeedOption = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
@@ -90,20 +80,15 @@ def model(
 
     kind = result_writer.choose_format(format, output)
     result_writer.check_output(output)
-    options = ModelOptions(
+    options = shared(
         formula=formula,
         preset=preset,
-        base=base,
-        link=link,
-        widths=widths,
         confidence=confidence,
-        population=population,
         details=details,
         prior=prior,
         sampler=sampler,
         chains=chains,
         iterations=iterations,
-        draws=draws,
         seed=seed,
     )
     result = options.fit(options.read(reading))

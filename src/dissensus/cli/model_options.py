@@ -1,17 +1,18 @@
 """Options of multilevel models, for `model` and for commands that fit one beside other work."""
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dissensus.cli.ratings_options import set_options
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from functools import partial
-
     import polars as pl
 
     from dissensus.pipeline.model import MultilevelModel
@@ -138,6 +139,32 @@ class ModelOptions:
             draws=self.draws,
             seed=self.seed,
         )
+
+
+def with_model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `model_arguments` to a command, which gets its result as `shared`, in their place."""
+    options = inspect.signature(model_arguments).parameters
+
+    @wraps(command)
+    def with_model(*arguments: Any, **values: Any) -> None:
+        command(*arguments, shared=model_arguments(**{name: values.pop(name) for name in options}), **values)
+
+    own = inspect.signature(command).parameters.items()
+    set_options(
+        with_model, [option for name, one in own for option in (options.values() if name == "shared" else [one])]
+    )
+    return with_model
+
+
+def model_arguments(
+    base: BaseOption = None,
+    link: LinkOption = "probit",
+    widths: WidthsOption = False,
+    population: PopulationOption = None,
+    draws: DrawsOption = 400,
+) -> partial[ModelOptions]:
+    """Return the options of a model that all commands have, to be completed by those of a command."""
+    return partial(ModelOptions, base=base, link=link, widths=widths, population=population, draws=draws)
 
 
 def split_model(text: str | None) -> tuple[str | None, str | None]:

@@ -83,7 +83,7 @@ def with_ratings_options(
         reading = partial(load_ratings, **{name: values.pop(name) for name in options})
         command(reading if later else reading(), **values)
 
-    _set_options(with_ratings, [ratings, *own, *remaining])
+    set_options(with_ratings, [ratings, *own, *remaining])
     defaults = {parameter.name: parameter.default for parameter in (*own, *remaining)}
     return with_ratings
 
@@ -97,11 +97,11 @@ def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
         command(table=table_arguments(**{name: values.pop(name) for name in options}), **values)
 
     own = [parameter for name, parameter in inspect.signature(command).parameters.items() if name != "table"]
-    _set_options(with_table, [*own, *options.values()])
+    set_options(with_table, [*own, *options.values()])
     return with_table
 
 
-def _set_options(command: Callable[..., None], options: Sequence[inspect.Parameter]) -> None:
+def set_options(command: Callable[..., None], options: Sequence[inspect.Parameter]) -> None:
     """Give a command its options, which the command line reads from its signature."""
     keyword = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
     command.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]

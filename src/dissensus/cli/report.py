@@ -10,16 +10,7 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.lazy_group import LazyCommand
-from dissensus.cli.model_options import (
-    BaseOption,
-    DrawsOption,
-    LinkOption,
-    ModelOption,
-    ModelOptions,
-    PopulationOption,
-    WidthsOption,
-    split_model,
-)
+from dissensus.cli.model_options import ModelOption, ModelOptions, split_model, with_model_options
 from dissensus.cli.options import (
     GROUPS,
     AgainstOption,
@@ -43,6 +34,7 @@ PAGE = "Page"
 
 
 @partial(with_ratings_options, later=True, attempts=LazyCommand("dissensus.cli.attempts", "report_attempts", ""))
+@with_model_options
 def report(
     reading: partial[Ratings],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The report, an .html file.")] = Path(
@@ -97,11 +89,8 @@ def report(
         ),
     ] = None,
     model: ModelOption = None,
-    base: BaseOption = None,
-    link: LinkOption = "probit",
-    widths: WidthsOption = False,
-    population: PopulationOption = None,
-    draws: DrawsOption = 400,
+    *,
+    shared: partial[ModelOptions],
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.", rich_help_panel=PAGE)] = None,
     reviews: ReviewsOption = None,
     success_from: SuccessOption = None,
@@ -119,15 +108,10 @@ def report(
     if figures is not None:
         result_writer.check_folder_name("--figures", figures)
     formula, preset = split_model(model)
-    options = ModelOptions(
+    options = shared(
         formula=formula,
         preset=preset,
-        base=base,
-        link=link,
-        widths=widths,
-        population=population,
-        draws=draws,
-        details=model is not None and draws > 0,
+        details=model is not None and shared.keywords["draws"] > 0,
         seed=seed,
     )
     if model is None:
