@@ -30,6 +30,8 @@ class NoticeTable(RaterData, Base):
     )
     at: Mapped[datetime]
     settled_at: Mapped[datetime | None]
+    settled_by: Mapped[str | None] = mapped_column(ForeignKey("staff.id"))
+    shown_again: Mapped[bool | None] = mapped_column(doc="Decision about the reported item; null without one.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +97,12 @@ def find_notice_subject(tx: Connection, campaign_id: str, notice_id: str) -> Not
     return None if row is None else NoticeSubject(**row._mapping)
 
 
-def settle_notices(tx: Connection, notice_ids: Sequence[str], *, now: datetime) -> None:
-    """Mark notices as settled."""
-    tx.execute(update(NoticeTable).where(NoticeTable.id.in_(notice_ids)).values(settled_at=now, reporter=None))
+def settle_notices(
+    tx: Connection, notice_ids: Sequence[str], *, shown_again: bool | None, staff_id: str, now: datetime
+) -> None:
+    """Mark notices as settled, with the decision about a reported item."""
+    values = {"settled_at": now, "settled_by": staff_id, "shown_again": shown_again, "reporter": None}
+    tx.execute(update(NoticeTable).where(NoticeTable.id.in_(notice_ids)).values(**values))
 
 
 def _select_reports(item_id: str, *columns: Any) -> Select[Any]:

@@ -18,6 +18,7 @@ from dissensus.store.items import ItemTable, to_item
 from dissensus.store.monitoring import ItemSummaryTable
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import InvitationTable, RaterState, RaterTable
+from dissensus.store.staff import StaffTable
 
 RATER_STATES: tuple[RaterState, ...] = get_args(RaterState)
 
@@ -298,6 +299,8 @@ class ItemReport:
     text: str
     at: datetime
     settled_at: datetime | None
+    settled_by: str | None  # Name of the member of staff who decided
+    shown_again: bool | None  # Decision: shown to raters, or withheld from everybody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,8 +324,9 @@ def find_item_detail(tx: Connection, campaign_id: str, position: int) -> ItemDet
     owned = AssignmentTable.item_id == row.id
     done = owned & IS_FIRST & (AssignmentTable.state == "done")
     finished = select(AssignmentTable.id).where(done).order_by(AssignmentTable.id)
-    columns = (NoticeTable.id, NoticeTable.text, NoticeTable.at, NoticeTable.settled_at)
-    reports = tx.execute(_select_reported(*columns).where(owned).order_by(NoticeTable.id))
+    columns = (NoticeTable.id, NoticeTable.text, NoticeTable.at, NoticeTable.settled_at, NoticeTable.shown_again)
+    query = _select_reported(*columns, StaffTable.name.label("settled_by")).where(owned).order_by(NoticeTable.id)
+    reports = tx.execute(query.outerjoin(StaffTable, StaffTable.id == NoticeTable.settled_by))
     return ItemDetail(
         position=position,
         item=to_item(row.name, row.content),

@@ -145,6 +145,7 @@ def test_a_report_is_settled_beside_the_text(house: House, campaign: CampaignRow
     text = read(browser.get(f"{ITEMS}/{number}"))
     assert "settled" in text
     assert "The item is now withheld from everybody" in text
+    assert "UTC by ada: withheld from everybody" in text
     assert listed(browser.get(ITEMS, params={"flag": "withheld", "sort": "position"})) == [name]
 
 

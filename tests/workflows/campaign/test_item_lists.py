@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Connection, event, insert
 from tests.support.campaigns import open_campaign
 
-from dissensus.campaign.item_filter import ItemFilter
+from dissensus.campaign.filters.item_filter import ItemFilter
 from dissensus.store import overview
 from dissensus.store.monitoring import ItemSummaryTable
 from dissensus.workflows.platform.platform import Platform

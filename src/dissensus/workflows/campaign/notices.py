@@ -50,14 +50,16 @@ def settle_notice(
         subject = store.find_notice_subject(tx, campaign_row.id, notice_id)
         if subject is None:
             raise NotFound(f"{name} has no such notice of a rater. Reload the list.")
-        settled = {notice_id: None}
+        settled: dict[str, None] = {notice_id: None}
+        shown_again: bool | None = None
         if subject.kind == "illegal" and subject.item_id is not None:
+            shown_again = show_again
             settled |= dict.fromkeys(store.list_open_reports(tx, subject.item_id))
             if show_again:
                 assignments.release_item(tx, subject.item_id)
             else:
                 assignments.withhold_item(tx, subject.item_id, now=now)
-        store.settle_notices(tx, list(settled), now=now)
+        store.settle_notices(tx, list(settled), shown_again=shown_again, staff_id=staff_id, now=now)
         for settled_id in settled:
             content = {"notice": settled_id, "show_again": show_again}
             log_staff_event(tx, campaign_row.id, "notice_settled", staff_id, now, **content)

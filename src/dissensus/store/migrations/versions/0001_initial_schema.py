@@ -703,9 +703,12 @@ def upgrade() -> None:
         sa.Column("reporter", sa.String(), nullable=True),
         sa.Column("at", MOMENT, nullable=False),
         sa.Column("settled_at", MOMENT, nullable=True),
+        sa.Column("settled_by", ID, nullable=True),
+        sa.Column("shown_again", sa.Boolean(), nullable=True),
         sa.CheckConstraint("kind IN ('help', 'illegal')", name=op.f("ck_notice_kind")),
         sa.ForeignKeyConstraint(["assignment_id"], ["assignment.id"], name="fk_notice_assignment_id"),
         sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_notice_rater_id"),
+        sa.ForeignKeyConstraint(["settled_by"], ["staff.id"], name="fk_notice_settled_by"),
         sa.PrimaryKeyConstraint("id", name="pk_notice"),
     )
     op.create_index("ix_notice_rater_id", "notice", ["rater_id"], unique=False)
