@@ -109,6 +109,8 @@ def walk_as_owner(page: Page, scheme: Scheme) -> str:
     page.locator("#role").select_option("analyst")
     page.get_by_role("button", name="Create link").click()
     link = page.get_by_label("Link", exact=True).input_value()
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("button", name="Copied").wait_for()
     sound(page, "staff-invited", scheme)
     page.get_by_role("link", name="Members of pilot").click()
     page.get_by_role("button", name="Revoke link 1, role analyst").wait_for()
