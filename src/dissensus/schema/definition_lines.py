@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from dissensus.schema.definition_errors import Path
 
-MAX_WORK: Final = 6_000_000
+FEW_LINES: Final = 30
+"""Lines of a value whose end is searched at every bracket; later only where the brackets are balanced."""
+MAX_WORK: Final = 3_000_000
 """Characters that are parsed at most; lines after that are not known."""
 
 
@@ -50,9 +52,11 @@ def _iterate_statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
     index = work = 0
     while index < len(lines) and work < MAX_WORK:
         size, data = 1, dict[str, Any]()
+        balance = 0
         for end in range(index, len(lines)):
-            # A value of several lines ends with one of these.
-            if end > index and not any(mark in lines[end] for mark in ('"""', "'''", "]", "}")):
+            line = lines[end]
+            balance += line.count("[") + line.count("{") - line.count("]") - line.count("}")
+            if end > index and not _may_end(line, balance, end - index):
                 continue
             statement = "\n".join(lines[index : end + 1])
             work += len(statement)
@@ -65,6 +69,13 @@ def _iterate_statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
         if data:
             yield index + 1, statement, data
         index += size
+
+
+def _may_end(line: str, balance: int, n_lines: int) -> bool:
+    """Return whether a value of several lines may end on a line."""
+    if any(mark in line for mark in ('"""', "'''")):
+        return True
+    return ("]" in line or "}" in line) and (balance <= 0 or n_lines < FEW_LINES)
 
 
 def _continues(line: str) -> bool:
