@@ -10,12 +10,12 @@ import pytest
 from dissensus.schema.definition_errors import Path
 from dissensus.schema.definition_lines import find_lines, line_of
 
-FILES = sorted(
+FILES = [
     entry
     for folder in ("campaigns", "questionnaires")
     for entry in (files("dissensus.schema") / folder).iterdir()
     if entry.name.endswith(".toml")
-)
+]
 
 
 def paths_of(value: Any, path: Path = ()) -> set[Path]:

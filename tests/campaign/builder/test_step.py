@@ -14,7 +14,7 @@ from tests.support.campaign_definitions import REST, pilot
 from dissensus.campaign.builder.check import check_definition, place_faults, shorten_definition, write_definition
 from dissensus.campaign.builder.field import Field
 from dissensus.campaign.builder.preview import make_preview
-from dissensus.campaign.builder.question import STEP_OF_LIST, read_question, show_question
+from dissensus.campaign.builder.question import LISTS, read_question, show_question
 from dissensus.campaign.builder.step import STEPS, find_step
 from dissensus.campaign.builder.table import NamesField, QuestionnaireField, RowsField, TableField
 from dissensus.campaign.builder.template import TEMPLATES, load_template
@@ -124,7 +124,7 @@ def assert_same(definition: dict[str, Any]) -> None:
         again = step.read(fill_form(step.show(definition)), definition)
         assert parse_campaign(again) == campaign, step.name
         assert parse_campaign(read_toml(write_definition(again), "It", 10**7)) == campaign
-    for name in STEP_OF_LIST:
+    for name in LISTS:
         value: Any = definition
         for key in name.split("."):
             value = value.get(key) if isinstance(value, dict) else None

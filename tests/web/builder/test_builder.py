@@ -242,7 +242,7 @@ def test_edits_outlive_a_change_by_another_way(house: House) -> None:
 def test_a_table_that_is_needed_and_off_has_its_fault_at_its_mark(house: House) -> None:
     browser = house.owner()
     page = begin(browser, "blank-chat")
-    page = go(browser, page, "Add chatbot")
+    page = go(browser, go(browser, page, "Add chatbot"), "Chatbot 1")
     page = go(browser, page, "Save", **{"chat.chatbots.0.kind": "openai_compatible"})
     assert fault(page, "chat.chatbots.0.openai_compatible").startswith("url: It is missing.")
 

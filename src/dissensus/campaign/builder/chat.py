@@ -125,15 +125,15 @@ BEST_OF_N: Final = TableField(
     },
 )
 
+CHATBOT: Final = TableField(label="Chatbot", fields={**MODEL, "best_of_n": BEST_OF_N})
+
 CHAT: Final = TableField(
     label="Conversations with chatbots",
     hint="Raters write to chatbots instead of rating items.",
     optional=True,
     fields={
-        "modes": RowsField(label="Modes", row=MODE, noun="mode"),
-        "chatbots": RowsField(
-            label="Chatbots", row=TableField(label="Chatbot", fields={**MODEL, "best_of_n": BEST_OF_N}), noun="chatbot"
-        ),
+        "modes": RowsField(label="Modes", row=MODE, noun="mode", has_pages=True),
+        "chatbots": RowsField(label="Chatbots", row=CHATBOT, noun="chatbot", has_pages=True),
         "pairing": ChoiceField(
             rare=True,
             label="Two responses come from",

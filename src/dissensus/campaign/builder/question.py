@@ -1,20 +1,27 @@
-"""Form of one question of a questionnaire."""
+"""Form of one question, mode or chatbot, on a page of its own."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, Final
 
+from dissensus.campaign.builder.chat import CHATBOT, MODE
 from dissensus.campaign.builder.field import FormNode, FormValues, Place
 from dissensus.campaign.builder.questionnaire import QUESTION
-from dissensus.campaign.builder.table import enter_table
+from dissensus.campaign.builder.table import TableField, enter_table
 from dissensus.errors import NotFound
 from dissensus.schema.definition_errors import DefinitionFault, Path
 
-STEP_OF_LIST: Final[Mapping[str, str]] = MappingProxyType(
-    {"questionnaire.questions": "questions", "demographics.questions": "people", "care.survey.questions": "care"}
+LISTS: Final[Mapping[str, tuple[str, TableField]]] = MappingProxyType(
+    {
+        "questionnaire.questions": ("questions", QUESTION),
+        "demographics.questions": ("people", QUESTION),
+        "care.survey.questions": ("care", QUESTION),
+        "chat.modes": ("kind", MODE),
+        "chat.chatbots": ("kind", CHATBOT),
+    }
 )
-"""Step of each list of questions."""
+"""Step and fields of each list whose rows have pages."""
 
 
 def step_of_question(name: str) -> str:
@@ -25,10 +32,25 @@ def step_of_question(name: str) -> str:
     >>> step_of_question("care.survey.questions.2")
     'care'
     """
-    step = STEP_OF_LIST.get(name.rpartition(".")[0])
-    if step is None:
+    return _find_list(name)[0]
+
+
+def title_of_question(name: str) -> str:
+    """Return the title of the page of a question.
+
+    Examples
+    --------
+    >>> title_of_question("chat.modes.0")
+    'Mode'
+    """
+    return _find_list(name)[1].label
+
+
+def _find_list(name: str) -> tuple[str, TableField]:
+    step_and_field = LISTS.get(name.rpartition(".")[0])
+    if step_and_field is None:
         raise NotFound("There is no such list of questions.")
-    return step
+    return step_and_field
 
 
 def path_of_question(name: str) -> Path:
@@ -48,7 +70,7 @@ def show_question(definition: Mapping[str, Any], name: str) -> tuple[FormNode, .
     """Return the fields of a question."""
     path, place, question = find_question(definition, name)
     inner = Place(name=name, path=path, languages=place.languages, root=definition, scale=place.scale)
-    return QUESTION.show(question, inner).children
+    return _find_list(name)[1].show(question, inner).children
 
 
 def read_question(form: FormValues, definition: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -58,7 +80,7 @@ def read_question(form: FormValues, definition: Mapping[str, Any], name: str) ->
     holder: Any = result
     for part in path[:-1]:
         holder = holder[part]
-    holder[path[-1]] = QUESTION.read_keys(form, name, question)
+    holder[path[-1]] = _find_list(name)[1].read_keys(form, name, question)
     return result
 
 

@@ -19,7 +19,13 @@ from dissensus.campaign.builder.check import (
     write_definition,
 )
 from dissensus.campaign.builder.field import ACTION, FormNode, normalise_text
-from dissensus.campaign.builder.question import question_faults, read_question, show_question, step_of_question
+from dissensus.campaign.builder.question import (
+    question_faults,
+    read_question,
+    show_question,
+    step_of_question,
+    title_of_question,
+)
 from dissensus.campaign.builder.step import STEPS, Step, find_step
 from dissensus.campaign.builder.template import load_template
 from dissensus.errors import Conflict, DissensusError
@@ -342,7 +348,7 @@ def _fields(step: str, at: str, check: DefinitionCheck) -> dict[str, Any]:
     nodes = show_question(table, at) if step == QUESTION else owner.show(table)
     names = [*(one.name for one in STEPS), SUMMARY]
     return {
-        "title": "Question" if step == QUESTION else owner.title,
+        "title": title_of_question(at) if step == QUESTION else owner.title,
         "explanation": "" if step == QUESTION else owner.explanation,
         "nodes": nodes,
         "messages": place_faults(nodes, check.faults),
