@@ -138,7 +138,7 @@ def test_hostile_input_at_every_door_is_refused_and_nobody_waits(database_url: s
     with castle(database_url) as site:
         doors = site.doors()
         posts = [door for door in doors if door.is_api and door.method != "GET"]
-        assert {door.route.get_route_handler.__func__ for door in posts} == {TokenRoute.get_route_handler}
+        assert {type(door.route) for door in posts} == {TokenRoute}
         n, faults = storm(site, doors, parser_size=MIB // 2)
         n_whole, more_faults = storm(site, posts[:1], JSON_BOMBS)
         faults += more_faults
