@@ -1,14 +1,14 @@
 // Gold labelling: conditional questions, required answers, and keyboard shortcuts.
 
 import "./dialogs.js";
-import { installKeys } from "./keys.js";
+import { chooseAnswer, installKeys } from "./keys.js";
 import { Questions, focus } from "./questions.js";
 
 const form = document.getElementById("answers");
 
 if (form) {
   const questions = new Questions(form, JSON.parse(document.getElementById("phrases").textContent));
-  installKeys(questions, () => form.requestSubmit());
+  installKeys((digit) => chooseAnswer(questions, digit), () => form.requestSubmit());
   form.addEventListener("submit", (event) => {
     const missing = questions.missing();
     if (!missing) return;
