@@ -9,7 +9,10 @@ from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, insert, or
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.campaigns import CampaignTable
+from dissensus.store.chats import ChatTable
 from dissensus.store.core.orm import ID, Base, one_of
+from dissensus.store.items import ItemTable
+from dissensus.store.raters import RaterTable
 from dissensus.store.staff import StaffTable
 
 ReportState: TypeAlias = Literal["waiting", "working", "done", "failed"]
@@ -97,10 +100,13 @@ def add_report(
     tx.execute(insert(_TABLE).values(**row, with_raters=with_raters, state="waiting", progress=0.0, at=now))
 
 
-def list_reports(tx: Connection, campaign_id: str, *, with_raters: bool) -> tuple[ReportRow, ...]:
-    """Return the reports of a campaign, the latest first; those with raters only if asked for."""
+def list_reports(
+    tx: Connection, campaign_id: str, *, with_raters: bool, staff_id: str | None = None
+) -> tuple[ReportRow, ...]:
+    """Return the reports of a campaign, or of one member of it, the latest first; with raters only if asked for."""
     query = _SELECT.where(_TABLE.campaign_id == campaign_id).order_by(_TABLE.at.desc(), _TABLE.id.desc())
     query = query if with_raters else query.where(~_TABLE.with_raters)
+    query = query if staff_id is None else query.where(_TABLE.staff_id == staff_id)
     return tuple(ReportRow(**row._mapping) for row in tx.execute(query))
 
 
@@ -118,8 +124,14 @@ def delete_oldest_reports(tx: Connection, campaign_id: str, *, most: int) -> Non
 
 
 def delete_reports(tx: Connection, campaign_id: str) -> None:
-    """Delete all reports of a campaign, which include a rater who withdrew."""
-    tx.execute(delete(_TABLE).where(_TABLE.campaign_id == campaign_id))
+    """Delete all reports of a campaign, and of those whose conversations are its items: they hold its reviews."""
+    reviewed = (
+        select(RaterTable.campaign_id)
+        .join(ChatTable, ChatTable.rater_id == RaterTable.id)
+        .join(ItemTable, ItemTable.name == ChatTable.id)
+        .where(ItemTable.campaign_id == campaign_id)
+    )
+    tx.execute(delete(_TABLE).where((_TABLE.campaign_id == campaign_id) | _TABLE.campaign_id.in_(reviewed)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from dissensus.schema.hints import format_list, format_value
 from dissensus.store import campaigns as store
 from dissensus.store import erasure, export, overview
 from dissensus.store.campaigns import CampaignRow
+from dissensus.store.lists import reports
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.conversations import find_item_copies
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -60,6 +61,7 @@ def delete_campaign(platform: Platform, name: str, *, confirmation: str, staff_i
             raise Conflict(preview.obstacle)
         content = {"name": name, "items": preview.n_items, "raters": preview.n_raters}
         log_staff_event(tx, campaign_row.id, "deleted", staff_id, now, **content)
+        reports.delete_reports(tx, campaign_row.id)
         erasure.delete_campaign_rows(tx, campaign_row.id)
         store.blank_campaign(tx, campaign_row, now=now)
     # If a reader prevents it, a background job does it within a minute.

@@ -19,6 +19,7 @@ from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.records.attempt import Review
 from dissensus.schema.records.item import Item
 from dissensus.store import answer_drafts, assignments, campaigns, chats, events, export, items, members
+from dissensus.store.lists import reports
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.ratings import ExportOptions, log_export
@@ -56,12 +57,17 @@ def _to_completed_chat(row: chats.ChatRow) -> CompletedChat:
 
 
 def erase_conversation_items(tx: Connection, rater_id: str, chat: ChatSettings, *, now: datetime) -> int:
-    """Erase and withhold copies of a rater's conversations in other campaigns; return their number."""
+    """Erase and withhold copies of a rater's conversations in other campaigns, whose reports are deleted.
+
+    Return the number of copies.
+    """
     copies = list(find_item_copies(tx, chats.list_rater_chats(tx, rater_id), chat))
     for copy in copies:
         assignments.withhold_item(tx, copy.id, now=now)
         items.erase_item(tx, copy.id)
         events.append_event(tx, copy.campaign_id, "items_changed", {"erased": copy.item.item_id}, now=now)
+    for campaign_id in sorted({copy.campaign_id for copy in copies}):
+        reports.delete_reports(tx, campaign_id)
     return len(copies)
 
 

@@ -44,8 +44,17 @@ def list_reports(platform: Platform, name: str, *, with_raters: bool, staff_id: 
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
-        reports = store.list_reports(tx, campaign_row.id, with_raters=with_raters)
+        reader = _only_reader(campaign, staff_id)
+        reports = store.list_reports(tx, campaign_row.id, with_raters=with_raters, staff_id=reader)
         return _list_choices(tx, campaign_row, campaign, reports)
+
+
+def _only_reader(campaign: Campaign, staff_id: str) -> str | None:
+    """Return the only member who may read a report they ask for, None if all may.
+
+    A report of attempts has reviews from the campaigns whose results its member may see.
+    """
+    return staff_id if campaign.chat else None
 
 
 def _list_choices(
@@ -75,7 +84,8 @@ def request_report(
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
-        reports = store.list_reports(tx, campaign_row.id, with_raters=True)
+        reader = _only_reader(campaign, staff_id)
+        reports = store.list_reports(tx, campaign_row.id, with_raters=True, staff_id=reader)
         _check_request(request, _list_choices(tx, campaign_row, campaign, reports))
         text = request.to_json()
         for row in reports:
@@ -116,7 +126,7 @@ def load_report(
     Without `with_raters`, reports that show single raters are unknown.
     """
     with platform.database.reading() as tx:
-        row = _find_report(tx, name, report_id, with_raters=with_raters, staff_id=staff_id)
+        row = _find_report(platform, tx, name, report_id, with_raters=with_raters, staff_id=staff_id)
         content = store.find_report_content(tx, report_id)
         text = None if section is None else store.find_report_content(tx, report_id, section)
     if section is not None and text is None:
@@ -132,7 +142,7 @@ def load_figure(
     from dissensus.report.figure_file import to_dark_svg, to_png
 
     with platform.database.reading() as tx:
-        _find_report(tx, name, report_id, with_raters=with_raters, staff_id=staff_id)
+        _find_report(platform, tx, name, report_id, with_raters=with_raters, staff_id=staff_id)
         row = store.find_report_figure(tx, report_id, figure)
     if row is None:
         raise NotFound("The report has no such figure. Open one from its pages.")
@@ -144,9 +154,12 @@ def load_figure(
     return (to_dark_svg(svg) if "dark" in kind else svg).encode()
 
 
-def _find_report(tx: Connection, name: str, report_id: str, *, with_raters: bool, staff_id: str) -> ReportRow:
+def _find_report(
+    platform: Platform, tx: Connection, name: str, report_id: str, *, with_raters: bool, staff_id: str
+) -> ReportRow:
     campaign_row, _ = campaign_for_member(tx, name, staff_id)
     row = store.find_report(tx, campaign_row.id, report_id)
-    if row is None or (row.with_raters and not with_raters):
+    reader = _only_reader(platform.definitions.load(tx, campaign_row), staff_id)
+    if row is None or (row.with_raters and not with_raters) or reader not in (None, row.staff_id):
         raise NotFound(f"{name} has no such report. A withdrawal deletes reports, and old ones make room for new ones.")
     return row
