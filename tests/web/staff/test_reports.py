@@ -6,6 +6,7 @@ from threading import Thread
 import httpx
 import polars as pl
 import pytest
+from sqlalchemy import func, select
 from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import open_chat_campaign
@@ -14,6 +15,7 @@ from tests.support.raters import enter
 from tests.support.staff_browsers import House, send
 
 from dissensus.store.campaigns import CampaignRow
+from dissensus.store.events import EventTable
 from dissensus.store.lists import reports as report_store
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import staff
@@ -158,6 +160,24 @@ def test_attempts_have_a_report(house: House) -> None:
     page = browser.get(path)
     assert "6 attempts" in read(page) or "attempts 6" in read(page)
     assert browser.get(f"{path}/success").status_code == 200
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_figures_of_any_name_are_sent_and_their_views_logged(house: House, campaign: CampaignRow) -> None:
+    browser = house.owner()
+    path = ask(browser, question="Q_safe")
+    figure = ("größe-例", '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>', "<svg/>", "n\n1\n")
+    stored = report_store.StoredReport(content="{}", sections=[], figures=[figure])
+    with house.platform.database.writing() as tx:
+        report_store.claim_report(tx, until=NOW, now=NOW)
+        report_store.finish_report(tx, path.rpartition("/")[2], stored, now=NOW)
+    for kind in ("svg", "png", "csv"):
+        sent = browser.get(f"{path}/figures/{figure[0]}/{kind}")
+        assert sent.status_code == 200
+        name = f"gr%C3%B6%C3%9Fe-%E4%BE%8B.{kind}"
+        assert sent.headers["content-disposition"] == f"inline; filename*=UTF-8''{name}"
+    with house.platform.database.reading() as tx:
+        assert tx.scalar(select(func.count()).where(EventTable.kind == "viewed")) == 3
 
 
 def test_what_cannot_be_reported_is_refused_with_the_reason(house: House, campaign: CampaignRow) -> None:

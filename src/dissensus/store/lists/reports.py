@@ -151,7 +151,9 @@ def has_unfinished_report(tx: Connection) -> bool:
 
 
 def claim_report(tx: Connection, *, until: datetime, now: datetime) -> ClaimedReport | None:
-    """Claim the oldest report that waits, or whose process has died; None without any."""
+    """Claim the oldest report that waits, or whose process has died; None without any, or while one is worked on."""
+    if tx.scalar(select(_TABLE.id).where(_TABLE.state == "working", _TABLE.claimed_until > now).limit(1)) is not None:
+        return None
     free = or_(_TABLE.state == "waiting", (_TABLE.state == "working") & (_TABLE.claimed_until <= now))
     query = (
         select(_TABLE.id, CampaignTable.name.label("campaign"), _TABLE.staff_id, _TABLE.request, _TABLE.with_raters)

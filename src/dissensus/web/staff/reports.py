@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, get_args
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.campaign.report_request import ReportRequest, parse_report_request
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
@@ -79,7 +81,7 @@ def request_report(site: SiteOf, caller: Authorized, name: Name, form: StaffForm
         question=question,
         attribute=attribute,
         value=value,
-        axes=tuple(str(axis) for axis in form.getlist("axis")),
+        axes=tuple(dict.fromkeys(str(axis) for axis in form.getlist("axis"))),
         cross=("*".join(crossed),) if any(crossed) else (),
         axis=axis,
         group=group,
@@ -140,6 +142,14 @@ def _report_page(site: Site, caller: StaffRequest, name: str, report_id: str, se
     return response
 
 
+@router.get("/campaigns/{name}/reports/{report_id}/figures/{figure}/png")
+def show_png(
+    site: SiteOf, caller: Authorized, name: Name, report_id: ReportId, figure: PartName, _slot: SlowRequestSlot
+) -> Response:
+    """Send a figure as PNG, which takes a second to draw."""
+    return _figure_response(site, caller, name, report_id, figure, "png")
+
+
 @router.get("/campaigns/{name}/reports/{report_id}/figures/{figure}/{kind}")
 def show_figure(
     site: SiteOf, caller: Authorized, name: Name, report_id: ReportId, figure: PartName, kind: PartName
@@ -148,17 +158,20 @@ def show_figure(
     figure_kind = next((one for one in FIGURE_KINDS if one == kind), None)
     if figure_kind is None:
         raise NotFound(f"Figures are sent as {', '.join(FIGURE_KINDS)}.")
-    data = reports.load_figure(
-        site.platform,
-        name,
-        report_id,
-        figure,
-        figure_kind,
-        with_raters=_shows_raters(caller),
-        staff_id=caller.staff.id,
+    return _figure_response(site, caller, name, report_id, figure, figure_kind)
+
+
+def _figure_response(
+    site: Site, caller: StaffRequest, name: str, report_id: str, figure: str, kind: FigureKind
+) -> Response:
+    row, data = reports.load_figure(
+        site.platform, name, report_id, figure, kind, with_raters=_shows_raters(caller), staff_id=caller.staff.id
     )
-    extension = figure_kind.rpartition(".")[2]
-    headers = {"content-disposition": f'inline; filename="{figure}.{extension}"'}
+    if row.with_raters:
+        log_access(site, caller, name, "raters")
+    extension = kind.rpartition(".")[2]
+    file_name = quote(f"{figure}.{extension}", safe="")
+    headers = {"content-disposition": f"inline; filename*=UTF-8''{file_name}"}
     return Response(
         data,
         media_type=MEDIA_TYPES.get(extension, SVG_TYPE),

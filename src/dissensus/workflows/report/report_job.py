@@ -4,6 +4,7 @@ import json
 import logging
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,10 +25,16 @@ from dissensus.workflows.platform.platform import Platform
 
 CLAIM: Final = timedelta(seconds=60)
 """Time after which a report of a process that died is made anew."""
+EXPORT_CLAIM: Final = timedelta(minutes=10)
+"""The same while the export is written."""
 POLL_S: Final = 1.0
 MAX_DURATION_S: Final = 3600.0
 TOO_LONG: Final = "It took longer than an hour. Ask for one question, fewer axes, or without tests and intervals."
 LOST: Final = "The process that made it ended early, perhaps for lack of memory. Ask for fewer axes."
+
+NO_FILES: Final = (
+    "Its files could not be written. Ask the operator whether the disk is full, and make the report again."
+)
 
 log = logging.getLogger("dissensus.report")
 
@@ -44,28 +51,32 @@ class ReportJob:
             if not store.has_unfinished_report(tx):
                 return
         with platform.database.writing() as tx:
-            claimed = store.claim_report(tx, until=now + CLAIM, now=now)
+            claimed = store.claim_report(tx, until=now + EXPORT_CLAIM, now=now)
         if claimed is not None:
-            self._make(platform, claimed, now)
+            self._make(platform, claimed, _start_clock(now))
 
-    def _make(self, platform: Platform, claimed: ClaimedReport, now: datetime) -> None:
+    def _make(self, platform: Platform, claimed: ClaimedReport, clock: Callable[[], datetime]) -> None:
         with TemporaryDirectory(prefix="dissensus-report-") as name:
             folder = Path(name)
             try:
-                job = _write_export(platform, claimed, folder, now)
+                job = _write_export(platform, claimed, folder, clock())
+                path = folder / "job.json"
+                path.write_text(json.dumps(job))
             except DissensusError as error:
-                _fail(platform, claimed, str(error), now)
+                _fail(platform, claimed, str(error), clock())
                 return
-            path = folder / "job.json"
-            path.write_text(json.dumps(job))
-            fault = self._run(platform, claimed, path, now)
+            except OSError as error:
+                log.warning("The files of a report: %s", error)
+                _fail(platform, claimed, NO_FILES, clock())
+                return
+            fault = self._run(platform, claimed, path, clock)
             if fault is not None or self.stopped.is_set():
                 if fault:
-                    _fail(platform, claimed, fault, now)
+                    _fail(platform, claimed, fault, clock())
                 return
-            _store(platform, claimed, json.loads(Path(job["output"]).read_text()), now)
+            _store(platform, claimed, json.loads(Path(job["output"]).read_text()), clock())
 
-    def _run(self, platform: Platform, claimed: ClaimedReport, path: Path, now: datetime) -> str | None:
+    def _run(self, platform: Platform, claimed: ClaimedReport, path: Path, clock: Callable[[], datetime]) -> str | None:
         """Run the process until it ends; kill it if the report is deleted or the job stopped. Return a fault."""
         command = [sys.executable, "-m", "dissensus.workflows.report.report_process", str(path)]
         progress, begun = [0.0], monotonic()
@@ -77,21 +88,27 @@ class ReportJob:
             for reader in readers:
                 reader.start()
             fault = None
-            while process.poll() is None:
-                elapsed = monotonic() - begun
-                with platform.database.writing() as tx:
-                    until = now + timedelta(seconds=elapsed) + CLAIM
-                    exists = store.extend_report_claim(tx, claimed.id, progress[0], until=until)
-                fault = TOO_LONG if elapsed > MAX_DURATION_S else None
-                if not exists or fault or self.stopped.wait(POLL_S):
-                    process.kill()
-                    break
-            process.wait()
-            for reader in readers:
-                reader.join()
+            try:
+                while process.poll() is None:
+                    with platform.database.writing() as tx:
+                        exists = store.extend_report_claim(tx, claimed.id, progress[0], until=clock() + CLAIM)
+                    fault = TOO_LONG if monotonic() - begun > MAX_DURATION_S else None
+                    if not exists or fault or self.stopped.wait(POLL_S):
+                        break
+            finally:
+                process.kill()
+                process.wait()
+                for reader in readers:
+                    reader.join()
         if fault is None and process.returncode and not self.stopped.is_set():
             return LOST
         return fault
+
+
+def _start_clock(now: datetime) -> Callable[[], datetime]:
+    """Return a clock that goes on from a time."""
+    begun = monotonic()
+    return lambda: now + timedelta(seconds=monotonic() - begun)
 
 
 def _read_progress(stream: Any, progress: list[float]) -> None:

@@ -17,6 +17,7 @@ from dissensus.errors import DissensusError, InvalidInput, UndefinedEstimate
 from dissensus.files.attempts.reviews import read_attempt_ids, read_reviews
 from dissensus.files.attempts.tables import stream_attempts
 from dissensus.files.ratings.reader import read_ratings
+from dissensus.files.raw.table_stream import escape_formulas
 from dissensus.pipeline.analyse.attempts import attempt_map
 from dissensus.pipeline.analyse.attempts.analysis import analyse_attempts
 from dissensus.report.attempts import attempts_report
@@ -32,7 +33,6 @@ from dissensus.schema.hints import format_list, format_value
 
 # Share of the work that is done before figures are drawn.
 ANALYSED: Final = 0.7
-FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def main(job_path: Path) -> None:
@@ -50,7 +50,8 @@ def make_report(job: dict[str, Any]) -> dict[str, Any]:
     request = parse_report_request(job["request"])
     source = Path(job["source"])
     if job["reviews"] is not None:
-        document = _report_attempts(source, Path(job["reviews"]), request, job["title"])
+        reviews = Path(job["reviews"])
+        document = _report_attempts(source, reviews, request, job["title"], suppress_below=job["suppress_below"])
     else:
         document = _report_ratings(source, request, job["title"], suppress_below=job["suppress_below"])
     figures = list(_list_figures(document))
@@ -77,8 +78,11 @@ def _report_ratings(source: Path, request: ReportRequest, title: str, *, suppres
         if column:
             table = _filter(table, column, value)
     replicates = REPLICATES if request.inference else 0
+    ratings = read_ratings(table, questions="all")
+    analysed = ratings.exclude_flagged() if request.exclude_flagged else ratings
+    _check_number(analysed.n_raters, "raters", suppress_below)
     return build(
-        read_ratings(table, questions="all"),
+        ratings,
         by=list(request.axes) or None,
         cross=list(request.cross),
         question=request.question or None,
@@ -90,6 +94,15 @@ def _report_ratings(source: Path, request: ReportRequest, title: str, *, suppres
         title=title,
         progress=lambda share: _print_progress(ANALYSED * share),
     )
+
+
+def _check_number(n: int, noun: str, suppress_below: int) -> None:
+    """Raise `InvalidInput` for fewer people than a report may show together."""
+    if n < suppress_below:
+        raise InvalidInput(
+            f"Fewer than {suppress_below} {noun} are left, and your role sees only more. Choose fewer filters, wait "
+            f"for more {noun}, or ask an owner for the report."
+        )
 
 
 def _filter(table: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
@@ -105,9 +118,12 @@ def _filter(table: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
     return rows
 
 
-def _report_attempts(source: Path, reviews_path: Path, request: ReportRequest, title: str) -> Document:
+def _report_attempts(
+    source: Path, reviews_path: Path, request: ReportRequest, title: str, *, suppress_below: int
+) -> Document:
     replicates = REPLICATES if request.inference else 0
     attempts = tuple(stream_attempts(source, {}))
+    _check_number(len({attempt.red_team_member_id for attempt in attempts}), "red-teamers", suppress_below)
     reviews = read_reviews(reviews_path) if reviews_path.exists() else ()
     ids = read_attempt_ids(source) if reviews else None
     analysis = analyse_attempts(attempts, reviews=reviews, ids=ids, bootstrap=replicates)
@@ -125,18 +141,16 @@ def _list_figures(document: Document) -> Iterator[Figure]:
 
 
 def _guard(table: pl.DataFrame) -> str:
-    """Return numbers as CSV, whose texts no spreadsheet reads as formulas."""
+    r"""Return numbers as CSV, whose texts no spreadsheet reads as formulas.
+
+    Examples
+    --------
+    >>> _guard(pl.DataFrame({"group": ["+1", "@A1"], "n": [1, -2]}))
+    "group,n\n+1,1\n'@A1,-2\n"
+    """
     nested = [name for name, dtype in table.schema.items() if dtype.is_nested()]
     plain = table.with_columns(pl.col(name).map_elements(str, return_dtype=pl.String) for name in nested)
-    texts = [name for name, dtype in plain.schema.items() if dtype in (pl.String, pl.Categorical) or dtype == pl.Enum]
-    guarded = plain.with_columns(
-        pl.when(pl.col(name).cast(pl.String).str.slice(0, 1).is_in(FORMULA_SIGNS))
-        .then(pl.lit("'") + pl.col(name).cast(pl.String))
-        .otherwise(pl.col(name).cast(pl.String))
-        .alias(name)
-        for name in texts
-    )
-    return guarded.write_csv()
+    return escape_formulas(plain.cast({pl.Categorical: pl.String}))[0].write_csv()
 
 
 def _first_page(document: Document) -> dict[str, Any]:

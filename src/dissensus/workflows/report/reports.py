@@ -21,6 +21,8 @@ from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.monitoring import monitoring_axes
 from dissensus.workflows.platform.platform import Platform
 
+MAX_UNFINISHED: Final = 3
+"""Reports of a campaign that wait or are made."""
 MAX_REPORTS: Final = 20
 """Finished reports of a campaign that are kept."""
 N_ATTRIBUTE_SAMPLE: Final = 200
@@ -84,13 +86,16 @@ def request_report(
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
-        reader = _only_reader(campaign, staff_id)
-        reports = store.list_reports(tx, campaign_row.id, with_raters=True, staff_id=reader)
+        reports = store.list_reports(tx, campaign_row.id, with_raters=True)
         _check_request(request, _list_choices(tx, campaign_row, campaign, reports))
         text = request.to_json()
-        for row in reports:
-            if (row.request, row.with_raters) == (text, with_raters) and row.state in ("waiting", "working"):
+        reader = _only_reader(campaign, staff_id)
+        unfinished = [row for row in reports if row.state in ("waiting", "working")]
+        for row in unfinished:
+            if (row.request, row.with_raters) == (text, with_raters) and reader in (None, row.staff_id):
                 return row.id
+        if len(unfinished) >= MAX_UNFINISHED:
+            raise InvalidInput(f"{MAX_UNFINISHED} reports of {name} wait or are under way. Ask again when one is done.")
         report_id = new_id(now)
         store.add_report(tx, report_id, campaign_row.id, text, with_raters=with_raters, staff_id=staff_id, now=now)
         store.delete_oldest_reports(tx, campaign_row.id, most=MAX_REPORTS)
@@ -136,22 +141,22 @@ def load_report(
 
 def load_figure(
     platform: Platform, name: str, report_id: str, figure: str, kind: FigureKind, *, with_raters: bool, staff_id: str
-) -> bytes:
-    """Return a figure of a report as a drawing, or its numbers."""
+) -> tuple[ReportRow, bytes]:
+    """Return a report with one of its figures as a drawing, or its numbers."""
     # Imported here, since Altair takes a fifth of a second.
     from dissensus.report.figure_file import to_dark_svg, to_png
 
     with platform.database.reading() as tx:
-        _find_report(platform, tx, name, report_id, with_raters=with_raters, staff_id=staff_id)
+        report = _find_report(platform, tx, name, report_id, with_raters=with_raters, staff_id=staff_id)
         row = store.find_report_figure(tx, report_id, figure)
     if row is None:
         raise NotFound("The report has no such figure. Open one from its pages.")
     if kind == "csv":
-        return str(row.numbers).encode()
+        return report, str(row.numbers).encode()
     svg: str = row.narrow if kind.startswith("narrow") else row.wide
     if kind == "png":
-        return to_png(svg)
-    return (to_dark_svg(svg) if "dark" in kind else svg).encode()
+        return report, to_png(svg)
+    return report, (to_dark_svg(svg) if "dark" in kind else svg).encode()
 
 
 def _find_report(

@@ -1,0 +1,67 @@
+"""Job that makes reports: one at a time, in a process that ends with it."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.support.campaigns import NOW, open_campaign
+
+from dissensus.campaign.report_request import ReportRequest
+from dissensus.errors import InvalidInput
+from dissensus.store.core.database import connect
+from dissensus.store.lists import reports as store
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.report import reports
+from dissensus.workflows.report.report_job import ReportJob
+from dissensus.workflows.report.report_process import make_report
+
+
+def ask(platform: Platform, staff_id: str, seed: int) -> str:
+    request = ReportRequest(seed=seed)
+    return reports.request_report(platform, "pilot", request, with_raters=True, staff_id=staff_id, now=NOW)
+
+
+def test_one_report_is_claimed_at_a_time(platform: Platform) -> None:
+    staff_id = open_campaign(platform).staff_id
+    ids = [ask(platform, staff_id, seed) for seed in range(2)]
+    later = NOW + timedelta(minutes=1)
+    with platform.database.writing() as tx:
+        first = store.claim_report(tx, until=later, now=NOW)
+        assert first is not None
+        assert store.claim_report(tx, until=later, now=NOW) is None
+        again = store.claim_report(tx, until=later + timedelta(minutes=1), now=later)
+        assert again == first
+        store.fail_report(tx, first.id, "It failed.", now=later)
+        second = store.claim_report(tx, until=later, now=NOW)
+    assert second is not None
+    assert {first.id, second.id} == set(ids)
+
+
+def test_at_most_three_reports_of_a_campaign_wait(platform: Platform) -> None:
+    staff_id = open_campaign(platform).staff_id
+    ids = [ask(platform, staff_id, seed) for seed in range(3)]
+    with pytest.raises(InvalidInput, match=r"3 reports of pilot wait or are under way. Ask again when one is done"):
+        ask(platform, staff_id, 3)
+    assert ask(platform, staff_id, 1) == ids[1]
+
+
+def test_the_process_ends_with_an_error_of_the_database(tmp_path: Path) -> None:
+    job = tmp_path / "job.json"
+    os.mkfifo(job)  # The process waits for its job until it is killed.
+    broken = Platform(connect(f"sqlite:///{tmp_path / 'blank.db'}", pool_size=1))
+    claimed = store.ClaimedReport(id="a", campaign="pilot", staff_id="b", request="{}", with_raters=True)
+    with pytest.raises(Exception, match="campaign_report"):
+        ReportJob()._run(broken, claimed, job, lambda: NOW)
+    broken.close()
+
+
+def test_a_report_of_few_raters_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    source = tmp_path / "ratings.parquet"
+    rows = [{"item_id": "1", "rater_id": f"r{n}", "Q_safe": "Yes", "rater_age": str(n % 2)} for n in range(8)]
+    pl.DataFrame(rows).write_parquet(source)
+    request = ReportRequest(axis="rater_age", group="1").to_json()
+    job = {"request": request, "source": str(source), "reviews": None, "title": "pilot", "suppress_below": 5}
+    with pytest.raises(InvalidInput, match=r"Fewer than 5 raters are left.*Choose fewer filters"):
+        make_report(job)
