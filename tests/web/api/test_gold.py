@@ -72,7 +72,7 @@ def test_pages_filtered_by_state_are_complete(house: House) -> None:
     assert [one["position"] for one in rows(http, GOLD_PATH, 2, state="unlabelled")] == [0, 2, 3, 5, 6, 7]
     assert [one["position"] for one in rows(http, GOLD_PATH, 4)] == list(range(9))
     after = http.get(GOLD_PATH, params={"state": "in_progress", "limit": 1}).json()["next"]
-    assert http.get(GOLD_PATH, params={"state": "settled", "after": after}).status_code == 404
+    assert http.get(GOLD_PATH, params={"state": "settled", "after": after}).status_code == 422
     assert http.get(GOLD_PATH, params={"state": "done"}).status_code == 422
 
 
