@@ -255,15 +255,21 @@ def update_working_copy(tx: Connection, copy_id: str, text: str, *, revision: in
     """Replace the text of a working copy that still has a revision."""
     same = (WorkingCopyTable.id == copy_id) & (WorkingCopyTable.revision == revision)
     values = {"text": text, "revision": revision + 1, "changed_at": now}
-    if not tx.execute(update(WorkingCopyTable).where(same).values(**values)).rowcount:
+    _check_matched(tx.execute(update(WorkingCopyTable).where(same).values(**values)).rowcount)
+
+
+def delete_working_copy(tx: Connection, copy_id: str, *, revision: int) -> None:
+    """Delete a working copy that still has a revision."""
+    same = (WorkingCopyTable.id == copy_id) & (WorkingCopyTable.revision == revision)
+    _check_matched(tx.execute(delete(WorkingCopyTable).where(same)).rowcount)
+
+
+def delete_campaign_copy(tx: Connection, campaign_id: str, *, revision: int) -> None:
+    """Delete the working copy of a campaign that still has a revision."""
+    same = (WorkingCopyTable.campaign_id == campaign_id) & (WorkingCopyTable.revision == revision)
+    _check_matched(tx.execute(delete(WorkingCopyTable).where(same)).rowcount)
+
+
+def _check_matched(n_rows: int) -> None:
+    if not n_rows:
         raise Conflict("The definition was changed elsewhere since this page was loaded.")
-
-
-def delete_working_copy(tx: Connection, copy_id: str) -> None:
-    """Delete a working copy."""
-    tx.execute(delete(WorkingCopyTable).where(WorkingCopyTable.id == copy_id))
-
-
-def delete_campaign_copy(tx: Connection, campaign_id: str) -> None:
-    """Delete the working copy of a campaign."""
-    tx.execute(delete(WorkingCopyTable).where(WorkingCopyTable.campaign_id == campaign_id))

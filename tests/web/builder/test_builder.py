@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
@@ -10,6 +11,7 @@ from tests.support.html_forms import forms, press
 from tests.support.staff_browsers import House, create_draft, send
 from tests.support.staff_members import join_pilot
 
+from dissensus.errors import Conflict
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped
 from dissensus.schema.campaign.shipped import load_campaign
@@ -122,7 +124,7 @@ def test_what_is_typed_wrong_is_kept_with_its_fault(house: House) -> None:
     page = go(browser, page, "Create")
     assert "2 things are still to do" in page.text
     assert "Create draft" not in page.text
-    posted = send(browser, f"{page.url.path}", action="save", revision="2")
+    posted = send(browser, f"{page.url.path}", action="save", revision=field(page, "revision")[0])
     assert posted.headers["location"].endswith("/summary")
 
 
@@ -197,6 +199,39 @@ def test_a_save_over_another_one_is_refused_and_keeps_what_is_typed(house: House
     assert field(refused, "title.en") == ["Second"]
     assert field(browser.get(first.url.path), "title.en") == ["First"]
     assert field(go(browser, refused, "Save"), "title.en") == ["Second"]
+
+
+@pytest.mark.parametrize("button", ["Save to the campaign", "Discard the changes"])
+@sqlite_only
+def test_edits_that_the_last_page_does_not_show_are_neither_saved_nor_discarded(house: House, button: str) -> None:
+    create_draft(house)
+    browser = house.owner()
+    go(browser, browser.get("/campaigns/pilot/builder/texts"), "Save", **{"title.en": "Seen"})
+    summary = browser.get("/campaigns/pilot/builder/summary")
+    go(browser, browser.get("/campaigns/pilot/builder/texts"), "Save", **{"title.en": "Unseen"})
+    refused = press(browser, summary, button)
+    assert refused.status_code == 409
+    assert "changed elsewhere" in refused.text
+    assert load(house, "pilot").title["en"] not in ("Seen", "Unseen")
+    assert field(browser.get("/campaigns/pilot/builder/texts"), "title.en") == ["Unseen"]
+    go(browser, refused, button)
+    assert (load(house, "pilot").title["en"] == "Unseen") == (button == "Save to the campaign")
+
+
+def test_working_copies_of_another_revision_are_not_deleted(house: House) -> None:
+    owner_id = create_draft(house)
+    by: dict[str, Any] = {"staff_id": owner_id, "now": NOW}
+    address = working_copies.CopyAddress(campaign_name="pilot")
+    for revision in (0, 1):
+        working_copies.save_working_copy(house.platform, address, f"# {revision}", revision=revision, **by)
+    changed = replace(load(house, "pilot"), seed=5)
+    with pytest.raises(Conflict, match="changed elsewhere"):
+        campaigns.revise_campaign(house.platform, "pilot", changed, copy_revision=1, **by)
+    with pytest.raises(Conflict, match="changed elsewhere"):
+        working_copies.discard_working_copy(house.platform, address, revision=1, staff_id=owner_id)
+    assert load(house, "pilot").seed == 0
+    campaigns.revise_campaign(house.platform, "pilot", changed, copy_revision=2, **by)
+    assert load(house, "pilot").seed == 5
 
 
 def test_a_draft_is_changed_only_when_it_is_saved(house: House) -> None:

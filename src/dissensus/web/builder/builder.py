@@ -77,8 +77,14 @@ class Draft:
             self.site.platform, self.address, text, revision=revision, staff_id=staff_id, now=now
         )
 
-    def finish(self, campaign: Campaign, *, open_link: bool) -> None:
-        """Create the campaign, or change it as far as it may be changed."""
+    def discard(self, revision: int) -> None:
+        """Discard its working copy."""
+        working_copies.discard_working_copy(
+            self.site.platform, self.address, revision=revision, staff_id=self.caller.staff.id
+        )
+
+    def finish(self, campaign: Campaign, revision: int, *, open_link: bool) -> None:
+        """Create the campaign from a revision, or change it as far as it may be changed."""
         platform, staff_id, now = self.site.platform, self.caller.staff.id, self.site.clock()
         name = self.address.campaign_name
         if not name:
@@ -89,11 +95,12 @@ class Draft:
                 staff_id=staff_id,
                 open_link=open_link,
                 copy_id=self.address.copy_id,
+                copy_revision=revision,
                 now=now,
             )
             return
         check_name(campaign, name)
-        campaigns.revise_campaign(platform, name, campaign, staff_id=staff_id, from_copy=True, now=now)
+        campaigns.revise_campaign(platform, name, campaign, staff_id=staff_id, copy_revision=revision, now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,14 +270,18 @@ def _save(draft: Draft, step: str, at: str, form: FormData) -> Response:
     else:
         text = write_definition(_read(step, at, form, table))
     try:
-        if str(form.get("revision")) != str(copy.revision):
-            raise Conflict("The definition was changed elsewhere since this page was loaded.")
+        _check_revision(copy, form)
         if text != copy.text:
             draft.save(text, copy.revision)
     except Conflict as error:
         alert = f"{error} What you typed is below and not saved. Save again to keep it."
         return _page(draft, replace(draft.load(), text=text), step, View(at=at, checked=True, alert=alert), 409)
     return _go_on(draft.base, step, at, form, check_definition(text))
+
+
+def _check_revision(copy: WorkingCopy, form: FormData) -> None:
+    if str(form.get("revision")) != str(copy.revision):
+        raise Conflict("The definition was changed elsewhere since this page was loaded.")
 
 
 def _read(step: str, at: str, form: FormData, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -304,15 +315,21 @@ def _redirect(base: str, step: str, query: Mapping[str, str] | None = None, acti
 def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
     """Discard the working copy, or create or change the campaign."""
     action, campaign = form.get(ACTION), copy.check.campaign
+    open_link = form.get("entry") != "invitation"
+    if action in ("save", "discard"):
+        try:
+            _check_revision(copy, form)
+        except Conflict as error:
+            alert = f"{error} This is the definition as it is now."
+            return _page(draft, copy, SUMMARY, View(alert=alert, open_link=open_link), 409)
     if action == "discard":
-        working_copies.discard_working_copy(draft.site.platform, draft.address, staff_id=draft.caller.staff.id)
+        draft.discard(copy.revision)
         return RedirectResponse(f"/campaigns/{draft.address.campaign_name}".rstrip("/"), SEE_OTHER)
     if action != "save" or campaign is None:
         target = str(form.get("to", ""))
         return _redirect(draft.base, SUMMARY if target in ("", "stay") else target)
-    open_link = form.get("entry") != "invitation"
     try:
-        draft.finish(campaign, open_link=open_link)
+        draft.finish(campaign, copy.revision, open_link=open_link)
     except DissensusError as error:
         return _page(draft, copy, SUMMARY, View(alert=str(error), open_link=open_link), 422)
     return RedirectResponse(f"/campaigns/{campaign.name}", SEE_OTHER)

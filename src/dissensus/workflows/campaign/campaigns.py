@@ -51,11 +51,12 @@ def create_campaign(
     staff_id: str,
     open_link: bool = True,
     copy_id: str | None = None,
+    copy_revision: int = 0,
     now: datetime,
 ) -> CampaignRow:
     """Create a draft with its items; without `open_link` only personal links let raters enter.
 
-    The working copy that it was made from is deleted.
+    The working copy that it was made from is deleted, and `Conflict` raised if its revision is another one.
     """
     _check_items(campaign, items)
     with platform.database.writing() as tx:
@@ -65,7 +66,7 @@ def create_campaign(
         content = {"items": len(items), "items_digest": items_store.digest_items(tx, campaign_id)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
         if copy_id is not None:
-            store.delete_working_copy(tx, copy_id)
+            store.delete_working_copy(tx, copy_id, revision=copy_revision)
         return store.get_campaign(tx, campaign_id)
 
 
@@ -135,12 +136,12 @@ def remove_items(platform: Platform, name: str, *, staff_id: str, now: datetime)
 
 
 def revise_campaign(
-    platform: Platform, name: str, campaign: Campaign, *, staff_id: str, from_copy: bool = False, now: datetime
+    platform: Platform, name: str, campaign: Campaign, *, staff_id: str, copy_revision: int = 0, now: datetime
 ) -> CampaignRow:
     """Change a campaign: everything of a draft; of a paused one only texts and limits.
 
-    A changed consent text is a new version, which every rater is asked about before going on. With `from_copy` the
-    definition is that of the working copy, which is deleted.
+    A changed consent text is a new version, which every rater is asked about before going on. With a `copy_revision`
+    the definition is that of the working copy, which is deleted; `Conflict` is raised if its revision is another one.
     """
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
@@ -159,8 +160,8 @@ def revise_campaign(
             consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
             _resize_cells(tx, campaign_row, campaign, now)
         store.set_definition(tx, campaign_row.id, campaign, now=now)
-        if from_copy:
-            store.delete_campaign_copy(tx, campaign_row.id)
+        if copy_revision:
+            store.delete_campaign_copy(tx, campaign_row.id, revision=copy_revision)
         log_staff_event(tx, campaign_row.id, "revised", staff_id, now, definition=campaign.digest)
         return store.get_campaign(tx, campaign_row.id)
 

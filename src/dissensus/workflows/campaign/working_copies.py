@@ -109,12 +109,12 @@ def save_working_copy(
             store.add_working_copy(tx, text, staff_id=staff_id, campaign_id=campaign_row.id, now=now)
 
 
-def discard_working_copy(platform: Platform, address: CopyAddress, *, staff_id: str) -> None:
-    """Discard the edits of a campaign, or a new campaign."""
+def discard_working_copy(platform: Platform, address: CopyAddress, *, revision: int, staff_id: str) -> None:
+    """Discard the edits of a campaign up to a revision, or a new campaign."""
     with platform.database.writing() as tx:
         row, _ = _find_copy(tx, address, staff_id)
         if row is not None:
-            store.delete_working_copy(tx, row.id)
+            store.delete_working_copy(tx, row.id, revision=revision)
 
 
 def _find_copy(tx: Connection, address: CopyAddress, staff_id: str) -> tuple[WorkingCopyRow | None, CampaignRow | None]:
