@@ -142,6 +142,11 @@ def test_responses_show_their_addresses_and_their_code() -> None:
     assert "href" not in html
 
 
+def test_an_image_in_an_image_is_read_once() -> None:
+    assert render_text("![a ![b](c) `d`](e)", 2) == "<p>a b d</p>\n"
+    assert Elements(render_response("![a ![b](c)](d)")).text.strip() == "![a b](d)"
+
+
 @pytest.mark.parametrize("pattern", ["[", "*a ", "![a](", "![[]()", "> ", "_a_*b*", "|a", "1. a\n", "~~a", "<a@", "`a"])
 def test_rendering_takes_bounded_time(pattern: str) -> None:
     """Nested and unclosed markup of 20,000 characters; what is quadratic would take minutes."""

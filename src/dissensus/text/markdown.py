@@ -108,9 +108,9 @@ def _link_attributes(address: str) -> dict[str, str | int | float]:
 
 
 def _alternative(image: Token) -> str:
-    """Return the alternative text of an image."""
+    """Return the alternative text of an image, with that of images in it."""
     return "".join(
-        token.content if token.type in ("text", "code_inline", "image") else " " * token.type.endswith("break")
+        token.content if token.type in ("text", "code_inline") else " " * token.type.endswith("break")
         for token in _all_tokens(image.children or ())
     )
 
