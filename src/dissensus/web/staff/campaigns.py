@@ -45,7 +45,7 @@ class CampaignsPage(StaffPage):
     template: ClassVar[str] = "staff/campaigns.html"
 
     campaigns: tuple[VisibleCampaign, ...]
-    begun: tuple[tuple[str, str, datetime], ...] = ()  # id, title and last change of new campaigns
+    unfinished_campaigns: tuple[tuple[str, str, datetime], ...] = ()  # id, title and last change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +114,9 @@ def list_campaigns(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require
         restrict_campaign(entry, actions_of(entry.role))
         for entry in overview.list_campaigns_of(site.platform, caller.staff)
     )
-    begun = working_copies.list_working_copies(site.platform, staff_id=caller.staff.id)
-    listed = tuple((row.id, working_copies.title_of(row.text), row.changed_at) for row in begun)
-    return page(site, caller.page(CampaignsPage, campaigns=visible, begun=listed))
+    copies = working_copies.list_working_copies(site.platform, staff_id=caller.staff.id)
+    unfinished = tuple((row.id, working_copies.title_of(row.text), row.changed_at) for row in copies)
+    return page(site, caller.page(CampaignsPage, campaigns=visible, unfinished_campaigns=unfinished))
 
 
 @router.get("/campaigns/new")

@@ -63,7 +63,7 @@ def title_of(text: str) -> str:
 def begin_working_copy(platform: Platform, text: str, *, staff_id: str, now: datetime) -> str:
     """Begin a new campaign, and return the id of its working copy."""
     with platform.database.writing() as tx:
-        if len(store.list_working_copies(tx, staff_id)) >= MAX_WORKING_COPIES:
+        if store.count_working_copies(tx, staff_id) >= MAX_WORKING_COPIES:
             raise Conflict(f"You have begun {MAX_WORKING_COPIES} campaigns that do not exist yet. Discard one first.")
         return store.add_working_copy(tx, text, staff_id=staff_id, campaign_id=None, now=now)
 
