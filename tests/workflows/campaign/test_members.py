@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 from tests.support.campaigns import NOW, definition, items, open_campaign
 
+from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import parse_role
 from dissensus.store.campaigns import CampaignRow
@@ -18,6 +19,7 @@ from dissensus.workflows.platform.platform import Platform
 
 HASHER = passwords.make_hasher(passes=1, memory_mib=1)
 PASSWORD = "correct horse battery"
+KEYS = SecretKeys("k" * 32)
 
 
 @pytest.fixture
@@ -186,3 +188,20 @@ def test_memberships_list_every_person(platform: Platform, pilot: CampaignRow) -
     ]
     assert [membership.person for membership in members_workflow.list_memberships(platform, "pilot")] == ["owner"]
     assert pilot.name == "pilot"
+
+
+def test_mailed_invitations_that_wait_are_limited(platform: Platform, pilot: CampaignRow) -> None:
+    def invite(number: int) -> None:
+        address, by = f"rater{number}@example.org", pilot.staff_id
+        members_workflow.mail_member_invitation(platform, KEYS, "pilot", "expert", address, staff_id=by, now=NOW)
+
+    members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=pilot.staff_id, now=NOW)
+    for number in range(members_workflow.MAX_MAILED_INVITATIONS):
+        invite(number)
+    with pytest.raises(Conflict, match="50 mailed invitations to pilot are not used yet"):
+        invite(50)
+    listed = members_workflow.list_members(platform, "pilot", staff_id=pilot.staff_id, now=NOW).invitations
+    assert len(listed) == 51
+    mailed = next(one for one in listed if one.address)
+    members_workflow.revoke_member_invitation(platform, "pilot", mailed.id, staff_id=pilot.staff_id)
+    invite(50)

@@ -17,12 +17,12 @@ from tests.support.smtp_server import Mailbox, receiving
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import InvalidInput
 from dissensus.mail_transport import MailSender
-from dissensus.store.identity.mails import MailRow, MailTable
+from dissensus.store.identity.mails import MailRow, MailTable, add_mail
 from dissensus.store.identity.security_log import MAILED_KINDS
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, staff
-from dissensus.workflows.platform.mail_delivery import GIVE_UP_AFTER, MailDelivery
+from dissensus.workflows.platform.mail_delivery import GIVE_UP_AFTER, MailDelivery, encrypt_link_key
 from dissensus.workflows.platform.mail_message import DESCRIPTIONS, compose_mail
 from dissensus.workflows.platform.platform import Platform
 
@@ -173,6 +173,18 @@ def test_a_server_that_is_down_is_tried_for_two_days(
     waits, gave_up = [record.getMessage() for record in caplog.records]
     assert waits == "A mail waits (password_changed): ConnectionRefusedError."
     assert gave_up == "A mail was given up (password_changed): ConnectionRefusedError."
+
+
+def test_a_link_that_signs_in_is_given_up_once_it_has_expired(
+    platform: Platform, ada: StaffRow, tmp_path: Path
+) -> None:
+    with platform.database.writing() as tx:
+        add_mail(tx, ada.id, "sign_in_link", NOW, encrypt_link_key(KEYS, "key"))
+    with receiving(tmp_path) as mailbox:
+        job = delivery(mailbox)
+    for minutes, waiting in ((0, 1), (14, 1), (40, 0)):
+        job(platform, NOW + timedelta(minutes=minutes))
+        assert count_mails(platform) == waiting
 
 
 @pytest.mark.parametrize("tls", ["starttls", "tls"])

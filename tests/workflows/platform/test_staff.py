@@ -13,6 +13,7 @@ from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.store.staff import LoginLinkTable, SessionTable
 from dissensus.workflows.campaign import campaigns, notices, overview
 from dissensus.workflows.platform import staff
+from dissensus.workflows.platform.mail_delivery import SIGN_IN_LINK_LIFETIME
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating
 from dissensus.workflows.rater.enrolment import Arrival
@@ -111,7 +112,7 @@ def test_expired_links_and_sessions_are_removed_with_the_next_link(platform: Pla
     later = NOW + timedelta(hours=13)
     staff.create_sign_in_link(platform, "ada", now=later)
     with platform.database.reading() as tx:
-        assert list(tx.scalars(select(LoginLinkTable.expires_at))) == [later + staff.LINK_LIFETIME]
+        assert list(tx.scalars(select(LoginLinkTable.expires_at))) == [later + SIGN_IN_LINK_LIFETIME]
         assert list(tx.scalars(select(SessionTable.expires_at))) == []
 
 

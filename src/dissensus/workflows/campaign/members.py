@@ -30,6 +30,8 @@ from dissensus.workflows.platform.staff import delete_expired_keys, normalise_em
 
 INVITATION_LIFETIME: Final = timedelta(days=7)
 """Validity of an invitation link of staff."""
+MAX_MAILED_INVITATIONS: Final = 50
+"""Pending invitations of one campaign that were mailed, so that nobody floods addresses by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,19 @@ def mail_member_invitation(
     address = normalise_email(address)
     with platform.database.writing() as tx:
         key = _add_invitation(tx, name, role, staff_id=staff_id, address=address, now=now)
+        _check_mailed_invitations(tx, name, now)
         content = {"campaign": name, "role": role, "by": people.find_staff_name(tx, staff_id)}
         add_mail_to(tx, address, "invitation", now, content | encrypt_link_key(keys, key))
+
+
+def _check_mailed_invitations(tx: Connection, name: str, now: datetime) -> None:
+    campaign_row = campaigns.get_campaign_by_name(tx, name)
+    pending = store.list_pending_invitations(tx, campaign_id=campaign_row.id, now=now)
+    if sum(one.address is not None for one in pending) > MAX_MAILED_INVITATIONS:
+        raise Conflict(
+            f"{MAX_MAILED_INVITATIONS} mailed invitations to {name} are not used yet, and there can be no more. "
+            "Revoke some, wait until they are used, or create a link and pass it on."
+        )
 
 
 def _add_invitation(

@@ -21,6 +21,10 @@ from dissensus.workflows.platform.platform import Platform
 MAX_EVENTS: Final = 50
 """Most events of one run, and so of one message."""
 GIVE_UP_AFTER: Final = timedelta(days=2)
+SIGN_IN_LINK_LIFETIME: Final = timedelta(minutes=15)
+"""Validity of a sign-in link."""
+GIVE_UP_AFTER_BY_KIND: Final = {"sign_in_link": SIGN_IN_LINK_LIFETIME}
+"""Shorter times, after which the link of a mail has expired."""
 
 LINK_PURPOSE: Final = "link of a mail"
 
@@ -80,7 +84,7 @@ class MailDelivery:
     def _record(self, platform: Platform, mails: Sequence[MailRow], result: MailResult, now: datetime) -> None:
         numbers = [mail.number for mail in mails]
         kinds = ", ".join(sorted({mail.kind for mail in mails}))
-        is_late = now - mails[0].at >= GIVE_UP_AFTER
+        is_late = now - mails[0].at >= GIVE_UP_AFTER_BY_KIND.get(mails[0].kind, GIVE_UP_AFTER)
         with platform.database.writing() as tx:
             if result.outcome == "postponed" and not is_late:
                 n_failures = 1 + min(mail.n_failures for mail in mails)

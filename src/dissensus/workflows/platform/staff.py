@@ -17,13 +17,11 @@ from dissensus.store.identity.passkeys import delete_expired_challenges
 from dissensus.store.identity.second_factors import has_second_factor
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow, StaffSession
-from dissensus.workflows.platform.mail_delivery import encrypt_link_key
+from dissensus.workflows.platform.mail_delivery import SIGN_IN_LINK_LIFETIME, encrypt_link_key
 from dissensus.workflows.platform.mail_message import parse_address
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.sign_in_limits import LoginTraces, count_attempt
 
-LINK_LIFETIME: Final = timedelta(minutes=15)
-"""Validity of a sign-in link."""
 SESSION_LIFETIME: Final = timedelta(hours=12)
 """Validity of a session that is in use."""
 PENDING_LIFETIME: Final = timedelta(minutes=10)
@@ -59,7 +57,7 @@ def create_sign_in_link(platform: Platform, name: str, *, now: datetime) -> Sign
         staff = existing or store.add_staff(tx, name, now=now)
         delete_expired_keys(tx, now=now)
         key = new_key()
-        store.add_login_link(tx, staff.id, key, expires_at=now + LINK_LIFETIME)
+        store.add_login_link(tx, staff.id, key, expires_at=now + SIGN_IN_LINK_LIFETIME)
         log_security_event(tx, "sign_in_link_created", staff.id, now, {"by": "the operator"})
     return SignInLink(key, staff, existing is None)
 
@@ -78,7 +76,7 @@ def mail_sign_in_link(
             return
         delete_expired_keys(tx, now=now)
         key = new_key()
-        store.add_login_link(tx, staff.id, key, expires_at=now + LINK_LIFETIME)
+        store.add_login_link(tx, staff.id, key, expires_at=now + SIGN_IN_LINK_LIFETIME)
         log_security_event(tx, "sign_in_link_mailed", staff.id, now, {}, network=network)
         add_mail(tx, staff.id, "sign_in_link", now, encrypt_link_key(keys, key))
 
@@ -137,7 +135,7 @@ def open_session(tx: Connection, staff_id: str, method: SignInMethod, *, network
 
 
 def _stale_link() -> NotAllowed:
-    minutes = int(LINK_LIFETIME.total_seconds() // 60)
+    minutes = int(SIGN_IN_LINK_LIFETIME.total_seconds() // 60)
     return NotAllowed(
         f"This link was used, is older than {minutes} minutes, or is incomplete. Get a new one: dissensus sign-in NAME"
     )
