@@ -128,11 +128,11 @@ def count_reporters(tx: Connection, item_id: str) -> int:
     return tx.scalar(query.where(NoticeTable.settled_at.is_(None))) or 0
 
 
-def list_reported_assignments(tx: Connection, rater_id: str) -> frozenset[str]:
-    """Return the assignments that a rater reported as illegal."""
+def list_reported_items(tx: Connection, rater_id: str) -> frozenset[str]:
+    """Return the items that a rater reported as illegal, at any showing."""
     reports = (NoticeTable.rater_id == rater_id) & (NoticeTable.kind == "illegal")
-    query = select(NoticeTable.assignment_id).where(reports, NoticeTable.assignment_id.is_not(None))
-    return frozenset(str(assignment_id) for assignment_id in tx.scalars(query))
+    query = select(AssignmentTable.item_id).join(NoticeTable, NoticeTable.assignment_id == AssignmentTable.id)
+    return frozenset(tx.scalars(query.where(reports)))
 
 
 def has_settled_report(tx: Connection, item_id: str) -> bool:

@@ -33,6 +33,11 @@ def correct(platform: Platform, rater: RaterRow, assignment_id: str, answer: str
     rating.submit_answers(platform, rater, assignment_id, key, save, now=LATER)
 
 
+def draft(platform: Platform, rater: RaterRow, assignment_id: str, *, key: str = "draft") -> None:
+    save = replace(make_save("Yes", revision=2), visit="correction")
+    rating.save_answers(platform, rater, assignment_id, key, save, now=LATER)
+
+
 def test_a_correction_supersedes_and_keeps_the_first_times(platform: Platform, tmp_path: Path) -> None:
     campaign = open_campaign(platform, 2)
     rater = enter(platform, campaign.key)
@@ -78,8 +83,7 @@ def test_a_draft_of_a_correction_counts_once_it_is_submitted(platform: Platform)
     rater = enter(platform, open_campaign(platform, 1).key)
     rate_all(platform, rater)
     assignment_id = newest(platform, rater)
-    draft = replace(make_save("Yes", revision=2), visit="correction")
-    rating.save_answers(platform, rater, assignment_id, "draft", draft, now=LATER)
+    draft(platform, rater, assignment_id)
     (item,) = corrections.list_submitted_items(platform, rater, now=LATER).items
     assert (item.has_draft, item.corrected_at) == (True, None)
     assert corrections.load_correction(platform, rater, assignment_id, now=LATER).answers["Q_safe"].value == "Yes"
@@ -103,10 +107,16 @@ def test_nothing_is_corrected_after_close_payment_or_withdrawal(platform: Platfo
         payments.add_payment(tx, paid.id, 100, staff_id=campaign.staff_id, now=NOW)
     with pytest.raises(Conflict, match="paid or decided on"):
         correct(platform, paid, newest(platform, paid))
+    with pytest.raises(Conflict, match="paid or decided on"):
+        draft(platform, paid, newest(platform, paid))
     assignment_id = newest(platform, rater)
     correct(platform, rater, assignment_id)
+    draft(platform, rater, assignment_id, key="draft")
     campaigns.change_state(platform, "pilot", "closed", staff_id=campaign.staff_id, now=NOW)
     correct(platform, rater, assignment_id)  # sent again, since the reply was lost
+    draft(platform, rater, assignment_id, key="draft")
+    with pytest.raises(Conflict, match="closed"):
+        draft(platform, rater, assignment_id, key="late")
     with pytest.raises(Conflict, match=r"The campaign is closed\. Submitted answers can be corrected while it is open"):
         correct(platform, rater, assignment_id, "No", key="late")
     assert "closed" in str(corrections.list_submitted_items(platform, rater, now=LATER).refusal)
@@ -130,3 +140,6 @@ def test_reported_items_and_those_of_others_are_not_shown(platform: Platform) ->
     rating.report_item(platform, rater, "illegal", "bad", assignment_id=state.assignment.id, now=NOW)
     with pytest.raises(Conflict, match="not shown any more"):
         corrections.load_correction(platform, rater, state.assignment.id, now=NOW)
+    for change in (draft, correct):
+        with pytest.raises(Conflict, match="not shown any more"):
+            change(platform, rater, state.assignment.id)

@@ -10,7 +10,7 @@ from dissensus.campaign.answer_drafts import merge_saves, swap_preference
 from dissensus.campaign.corrections import check_may_correct
 from dissensus.errors import Conflict, NotAllowed, NotFound
 from dissensus.store import answer_drafts, assignments, notices, payments, recruits
-from dissensus.store.assignments import SubmittedItem
+from dissensus.store.assignments import AssignmentRow, SubmittedItem
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import journey
@@ -27,18 +27,26 @@ class SubmittedItems:
 
     step: RaterState
     items: tuple[SubmittedItem, ...]
-    reported: frozenset[str]  # assignments that the rater reported: they are not shown again
+    reported: frozenset[str]  # items that the rater reported: they are not shown again
     older: int | None  # position before which there are more, None on the last page
     refusal: str | None  # reason why nothing can be corrected, None if it can
 
 
-def check_correction(tx: Connection, context: RaterContext) -> None:
-    """Raise if a rater cannot correct what they submitted."""
+def check_correction(tx: Connection, context: RaterContext, assignment: AssignmentRow | None = None) -> None:
+    """Raise if a rater cannot correct what they submitted, or one item of it."""
     check_not_withdrawn(context.rater)
     recruit = recruits.find_recruit_of_rater(tx, context.rater.id)
     decided = recruit is not None and recruit.status in recruits.DECISIONS
     decided = decided or bool(payments.list_payments(tx, context.rater.id))
     check_may_correct(context.campaign_row.state, decided=decided, rehearsal=context.rater.rehearsal)
+    if assignment is not None and _is_hidden(tx, assignment):
+        raise Conflict("This item is not shown any more, since it was reported.")
+
+
+def _is_hidden(tx: Connection, assignment: AssignmentRow) -> bool:
+    """Return whether an item is hidden from its rater, who reported it, or from everybody."""
+    reported = assignment.item_id in notices.list_reported_items(tx, assignment.rater_id)
+    return reported or assignments.is_withheld(tx, assignment.item_id)
 
 
 def list_submitted_items(
@@ -52,7 +60,7 @@ def list_submitted_items(
         return SubmittedItems(
             step=journey.state_of_answers(tx, context, now=now),
             items=items[:PAGE_SIZE],
-            reported=notices.list_reported_assignments(tx, rater.id),
+            reported=notices.list_reported_items(tx, rater.id),
             older=items[PAGE_SIZE - 1].assignment.position if len(items) > PAGE_SIZE else None,
             refusal=_find_refusal(tx, context),
         )
@@ -76,13 +84,11 @@ def load_correction(platform: Platform, rater: RaterRow, assignment_id: str, *, 
     """Return an item that a rater submitted, with its answers, in place of their next one."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, n_writes=0, now=now)
-        check_correction(tx, context)
+        check_not_withdrawn(context.rater)
         assignment = assignments.find_assignment(tx, rater.id, assignment_id)
         if assignment is None or assignment.state != "done":
             raise NotFound("You have submitted no such item.")
-        reported = assignment.id in notices.list_reported_assignments(tx, rater.id)
-        if reported or assignments.is_withheld(tx, assignment.item_id):
-            raise Conflict("This item is not shown any more, since it was reported.")
+        check_correction(tx, context, assignment)
         saves = answer_drafts.load_saves(tx, [assignment.id])[assignment.id]
         answers = swap_preference(merge_saves(saves), assignment.shown_first)
         revision = max(save.revision for save in saves)

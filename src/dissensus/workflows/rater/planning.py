@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.assignment import FIRST, choose_items, draw_sides, place_repeats
 from dissensus.schema.records.preference import Side
-from dissensus.store import assignments
+from dissensus.store import assignments, notices
 from dissensus.store.assignments import ItemLoads, PlannedShowing, RaterProgress
 from dissensus.workflows.rater.context import RaterContext
 
@@ -73,7 +73,8 @@ def _order_showings(
     if repeat is None:
         return [(number, FIRST) for number in chosen]
     shown_once = assignments.load_items_shown_once(tx, rater_id)
-    earlier = {number: shown_once[item_id] for number, item_id in enumerate(items.ids) if item_id in shown_once}
+    repeatable = shown_once.keys() - notices.list_reported_items(tx, rater_id)
+    earlier = {number: shown_once[item_id] for number, item_id in enumerate(items.ids) if item_id in repeatable}
     return place_repeats(
         chosen,
         earlier,

@@ -39,7 +39,8 @@ def save_answers(
         assignment = _own_assignment(tx, context.rater, assignment_id, now)
         save = to_stored_save(save, assignment.shown_first)
         _validate_answers(context.campaign, save, complete=False)
-        answer_drafts.add_save(tx, assignment.id, key, save, final=False, now=now)
+        if answer_drafts.add_save(tx, assignment.id, key, save, final=False, now=now) and assignment.state == "done":
+            check_correction(tx, context, assignment)
         revision, n_saves = answer_drafts.find_latest_revision(tx, assignment.id)
         if n_saves % COMPACTION_INTERVAL == 0:
             answer_drafts.delete_superseded_drafts(tx, assignment.id)
@@ -60,7 +61,7 @@ def submit_answers(
             raise InvalidInput("The conversation is still covered. Show it before you submit answers, or skip it.")
         if answer_drafts.add_save(tx, assignment.id, key, save, final=True, now=now):
             if corrects:
-                check_correction(tx, context)
+                check_correction(tx, context, assignment)
             log_rater_event(
                 tx,
                 context.rater,
