@@ -28,7 +28,7 @@ from dissensus.store.consents import ConsentTable
 from dissensus.store.lists import chats as chat_lists
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns, conversations
-from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
+from dissensus.workflows.rater import chat, enrolment, journey, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 CHATS = "/campaigns/pilot/conversations"
@@ -84,6 +84,18 @@ def test_conversations_are_sorted_and_filtered(house: House, rater: RaterRow) ->
     assert "Success 4 of 4" in first
     for wrong in ({"order": "x"}, {"mode": "x"}, {"success": "9"}, {"rater": "x"}, {"outcome": "x"}, {"after": "x"}):
         assert browser.get(CHATS, params=wrong).status_code == 422, wrong
+    for place in ("2026-03-01T12:00:00~x", "0001-01-01T00:00:00+14:00~x"):  # without a zone, before all times
+        assert browser.get(CHATS, params={"after": place}).status_code == 422, place
+    for place in (f"{10**30}~x", "nan~x"):
+        assert browser.get(CHATS, params={"order": "success", "after": place}).status_code == 422, place
+
+
+def test_the_last_pick_of_an_exchange_counts_in_filters(house: House, rater: RaterRow) -> None:
+    exchange_id, _ = send_message(house.platform, rater, begin_chat(house.platform, rater), "Never mind.")
+    browser = house.owner("owner")
+    for pick, n_tied in ((ResponsePick(strength=0), 1), (ResponsePick(strength=2), 0)):
+        chat.pick_response(house.platform, rater, exchange_id, pick, now=NOW)
+        assert len(listed(browser.get(CHATS, params={"outcome": "tied"}))) == n_tied
 
 
 def test_pages_of_the_list_are_complete(house: House, campaign: CampaignRow, rater: RaterRow) -> None:

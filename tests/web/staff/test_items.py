@@ -68,7 +68,9 @@ def test_items_are_sorted_by_disagreement_and_filtered(house: House, campaign: C
     assert listed(gold) == [f"item-{i}" for i in range(2, N_ITEMS, 3)]
     unsure = {row.position for row in summaries(house, campaign).values() if not row.axis and row.counts[1]}
     assert set(listed(browser.get(ITEMS, params={"answer": "1"}))) == {f"item-{i}" for i in unsure}
-    for wrong in ({"question": "Q_none"}, {"sort": "moon"}, {"answer": "9"}, {"flag": "x"}, {"after": "x"}):
+    cursors = ("x", "nan~0", "0~99999999999999999999")
+    faults = ({"question": "Q_none"}, {"sort": "moon"}, {"answer": "9"}, {"flag": "x"})
+    for wrong in (*faults, *({"after": cursor} for cursor in cursors)):
         assert browser.get(ITEMS, params=wrong).status_code == 422, wrong
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
+from sqlalchemy.orm import aliased
 
 from dissensus.campaign.filters.chat_filter import ChatCursor, ChatFilter, ChatOrder
 from dissensus.store.chats import ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatRow, ChatTable, load_chats
@@ -87,10 +88,11 @@ def _sort_value(order: ChatOrder) -> Any:
 
 
 def _filter_chats(chat_filter: ChatFilter) -> Iterator[ColumnElement[bool]]:
-    exchange, candidate, pick = ChatExchangeTable, ChatCandidateTable, ChatPickTable
+    exchange, candidate, pick, later = ChatExchangeTable, ChatCandidateTable, ChatPickTable, aliased(ChatPickTable)
     owned = select(exchange.id).where(exchange.chat_id == ChatTable.id)
     with_candidate = owned.join(candidate, candidate.exchange_id == exchange.id)
-    with_pick = owned.join(pick, pick.exchange_id == exchange.id)
+    superseded = select(later.number).where(later.exchange_id == pick.exchange_id, later.number > pick.number).exists()
+    with_pick = owned.join(pick, pick.exchange_id == exchange.id).where(~superseded)
     if chat_filter.search:
         text = chat_filter.search
         yield or_(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Final, Literal, TypeVar
 from urllib.parse import urlencode
 
@@ -29,6 +29,7 @@ Text = Annotated[str, Query(max_length=200)]
 ChatId = Annotated[str, Path(max_length=36)]
 PAGE_SIZE: Final = 25
 MAX_DIGITS: Final = 10
+MAX_NUMBER: Final = 10**MAX_DIGITS
 STATES: Final[tuple[Literal["open", "done"], ...]] = ("open", "done")
 Choice = TypeVar("Choice", bound=str)
 STRENGTHS: Final = ("slightly", "clearly", "much")
@@ -183,10 +184,18 @@ def _read_cursor(after: str, chat_filter: ChatFilter) -> ChatCursor | None:
     value, _, chat_id = after.partition("~")
     try:
         # Checked here, since the query reads it.
-        (datetime.fromisoformat if chat_filter.order == "latest" else int)(value)
-    except ValueError:
-        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.") from None
+        valid = _is_time(value) if chat_filter.order == "latest" else abs(int(value)) < MAX_NUMBER
+    except (ValueError, OverflowError):
+        valid = False
+    if not valid:
+        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.")
     return value, chat_id
+
+
+def _is_time(value: str) -> bool:
+    """Return whether a time has a zone, or raise `ValueError` or `OverflowError` for a value that names none."""
+    time = datetime.fromisoformat(value)
+    return time.tzinfo is not None and bool(time.astimezone(UTC))
 
 
 @router.get("/campaigns/{name}/conversations/{chat_id}")

@@ -1,5 +1,6 @@
 """Item pages: items sorted by disagreement, and the answers about one item."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from urllib.parse import urlencode
@@ -150,9 +151,12 @@ def _read_cursor(after: str, *, by_rank: bool) -> ItemCursor | None:
         return None
     value, _, position = after.partition("~")
     try:
-        return (float(value) if by_rank else None), int(position)
+        rank, number = float(value) if by_rank else 0.0, int(position)
     except ValueError:
-        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.") from None
+        rank, number = math.nan, 0
+    if not (math.isfinite(rank) and abs(number) <= MAX_ITEM_NUMBER):
+        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.")
+    return (rank if by_rank else None), number
 
 
 @router.get("/campaigns/{name}/items/{number}")

@@ -1,5 +1,6 @@
 """Rater pages: a list of raters, and one rater with all answers, where their flag is decided."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from urllib.parse import urlencode
@@ -142,9 +143,12 @@ def _read_cursor(after: str) -> RaterCursor | None:
         return None
     value, _, number = after.partition("~")
     try:
-        return float(value), int(number)
+        cursor = float(value), int(number)
     except ValueError:
-        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.") from None
+        cursor = math.nan, 0
+    if not (math.isfinite(cursor[0]) and abs(cursor[1]) <= MAX_ORDER):
+        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.")
+    return cursor
 
 
 @router.get("/campaigns/{name}/raters/{rater_id}")
