@@ -8,7 +8,7 @@ from dissensus.pipeline.monitor.computation import Codes, MonitoredRater, code_g
 from dissensus.pipeline.monitor.results import ConsistencyFigures, GroupConsistency, RaterRepeats
 from dissensus.pipeline.monitor.state import MonitorState
 from dissensus.stats.raters.consistency import RaterConsistency, rater_consistency
-from dissensus.stats.suppression import MIN_CELL
+from dissensus.stats.suppression import select_disjoint_groups
 
 
 def measure_consistency(
@@ -20,7 +20,8 @@ def measure_consistency(
 ) -> ConsistencyFigures | None:
     """Return the consistency on the primary question, given first and second ratings; None without repeats.
 
-    Shares of groups with fewer than `MIN_CELL` raters who rated an item twice are left out.
+    Shares of groups with fewer than `MIN_CELL` raters who rated an item twice are left out, and those from which such
+    a share would follow with the shares of all raters and of the other groups of the axis.
     """
     question = state.scales.primary_question
     if question is None or not people or not len(repeats):
@@ -35,15 +36,16 @@ def measure_consistency(
     each = rater_consistency(raters, answers[0][first], answers[1][second], n_raters=len(people))
     if not each.n_repeats.any():
         return None
+    everybody = np.zeros(len(people), np.int32)
     groups = [
-        _sum_group(each, axis, name, codes == code)
+        group
         for axis, values in axes.items()
-        for names, codes in [code_groups(people, axis, values)]
-        for code, name in enumerate(names)
+        for group in _sum_groups(each, axis, *code_groups(people, axis, values))
+        if group.n_raters
     ]
     return ConsistencyFigures(
-        pool=_sum_group(each, "", "", np.ones(len(people), np.bool_)),
-        groups=tuple(group for group in groups if group.n_raters),
+        pool=_sum_groups(each, "", [""], everybody)[0],
+        groups=tuple(groups),
         raters=tuple(
             RaterRepeats(
                 rater_id=people[r].rater_id,
@@ -63,13 +65,20 @@ def _key_ratings(state: MonitorState, people: Sequence[MonitoredRater], items: S
     return np.where((raters >= 0) & (of_item >= 0), raters * len(items) + of_item, -1 - np.arange(raters.size))
 
 
-def _sum_group(each: RaterConsistency, axis: str, group: str, member: np.ndarray) -> GroupConsistency:
-    n_repeats, n_equal = int(each.n_repeats[member].sum()), int(each.n_equal[member].sum())
-    n_raters = int((each.n_repeats[member] > 0).sum())
-    return GroupConsistency(
-        axis=axis,
-        group=group,
-        n_raters=n_raters,
-        n_repeats=n_repeats if n_raters >= MIN_CELL else None,
-        share=n_equal / n_repeats if n_raters >= MIN_CELL else None,
-    )
+def _sum_groups(each: RaterConsistency, axis: str, names: Sequence[str], codes: Codes) -> list[GroupConsistency]:
+    """Return the consistency of the groups of an axis, given the code of each rater's group."""
+    repeated = each.n_repeats > 0
+    members = codes == np.arange(len(names))[:, None]
+    sizes = (members & repeated).sum(axis=1)
+    visible = select_disjoint_groups(sizes[None], np.array([repeated.sum()]))[0]
+    n_repeats, n_equal = members @ each.n_repeats, members @ each.n_equal
+    return [
+        GroupConsistency(
+            axis=axis,
+            group=name,
+            n_raters=int(sizes[code]),
+            n_repeats=int(n_repeats[code]) if visible[code] else None,
+            share=float(n_equal[code] / n_repeats[code]) if visible[code] else None,
+        )
+        for code, name in enumerate(names)
+    ]

@@ -59,7 +59,11 @@ def restrict_monitoring(view: MonitoringView, permissions: frozenset[str]) -> Mo
 
 
 def _without_flags(view: MonitoringView) -> MonitoringView:
-    snapshot = view.snapshot and replace(view.snapshot, figures=replace(view.snapshot.figures, flagged=()))
+    snapshot = view.snapshot
+    if snapshot is not None:
+        consistency = snapshot.figures.consistency
+        consistency = consistency and replace(consistency, raters=())
+        snapshot = replace(snapshot, figures=replace(snapshot.figures, flagged=(), consistency=consistency))
     return replace(view, snapshot=snapshot, decisions={})
 
 
