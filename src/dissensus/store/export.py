@@ -76,6 +76,13 @@ def iterate_ended_chats(tx: Connection, campaign_id: str, purposes: Sequence[str
             yield EndedChat(chat=chat, success=success[chat.id])
 
 
+def may_have_item_copies(tx: Connection, campaign_id: str) -> bool:
+    """Return whether an item is named like a conversation of a campaign, as its copies are."""
+    named = select(ItemTable.id).join(ChatTable, ChatTable.id == ItemTable.name)
+    query = named.join(RaterTable, RaterTable.id == ChatTable.rater_id).where(is_participant(campaign_id)).limit(1)
+    return tx.scalar(query) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class DoneAssignment:
     """A finished assignment."""

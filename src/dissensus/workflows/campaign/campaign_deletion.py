@@ -93,7 +93,7 @@ def _find_obstacle(tx: Connection, campaign_row: CampaignRow, campaign: Campaign
 
 def _list_names_of_copies(tx: Connection, campaign_row: CampaignRow, campaign: Campaign) -> list[str]:
     """Return the names of the campaigns whose items were drawn from conversations of this one."""
-    if campaign.chat is None:
+    if campaign.chat is None or not export.may_have_item_copies(tx, campaign_row.id):
         return []
     ended = export.iterate_ended_chats(tx, campaign_row.id, ())
     copies = find_item_copies(tx, (row.chat for row in ended), campaign.chat)
