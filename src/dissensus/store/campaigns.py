@@ -126,6 +126,11 @@ def get_campaign(tx: Connection, campaign_id: str, *, lock: bool = False) -> Cam
     return CampaignRow(**tx.execute(_locked(_SELECT_BY_ID, lock), {"campaign_id": campaign_id}).one()._mapping)
 
 
+def is_deleted(tx: Connection, campaign_id: str) -> bool:
+    """Return whether a row stands for a deleted campaign."""
+    return bool(tx.scalar(select(~IS_PRESENT).where(CampaignTable.id == campaign_id)))
+
+
 def list_member_campaigns(tx: Connection, staff_id: str) -> tuple[CampaignRow, ...]:
     """Return the campaigns of a member, the latest first."""
     owned = select(MemberTable.campaign_id).where(MemberTable.staff_id == staff_id)

@@ -1,12 +1,14 @@
 """Monitoring: figures follow the ratings and equal those of an export."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, event, insert, select, update
 from tests.support.campaigns import AGREED, NOW, definition, owner
 from tests.support.gold_campaigns import YES, create_gold_campaign, label_item
 from tests.support.monitored_campaigns import (
@@ -30,8 +32,8 @@ from dissensus.pipeline.monitor import CampaignFigures
 from dissensus.store import raters
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
-from dissensus.store.monitoring import MonitoringSnapshotTable
-from dissensus.workflows.campaign import campaigns, overview
+from dissensus.store.monitoring import MonitoringSnapshotTable, PublishedFiguresTable
+from dissensus.workflows.campaign import campaign_deletion, campaigns, overview
 from dissensus.workflows.campaign.monitoring import MonitoringCache, MonitoringView, load_monitoring, refresh_snapshots
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication
@@ -170,6 +172,52 @@ def test_figures_written_during_a_withdrawal_are_recomputed(platform: Platform) 
         tx.execute(insert(MonitoringSnapshotTable).values({**stale, "read_at": LATER + timedelta(seconds=1)}))
     assert refresh_snapshots(platform, MonitoringCache(), now=LATER + timedelta(seconds=3)) == 1
     assert load_figures(platform).pool.n_raters == 0
+
+
+def act_during(platform: Platform, table: str, act: Callable[[], object]) -> None:
+    """Close the campaign, and act once after the next query of a table by the job that computes its figures."""
+    owner_id = overview.owner_id_of(platform, "pilot")
+    campaigns.change_state(platform, "pilot", "closed", staff_id=owner_id, now=NOW)
+    pending = [act]
+
+    def listen(*args: Any) -> None:
+        if pending and f"FROM {table}" in args[2].replace("\n", " "):
+            pending.pop()()
+
+    event.listen(platform.database.engine, "after_cursor_execute", listen)
+    refresh_snapshots(platform, MonitoringCache(), now=LATER)
+    event.remove(platform.database.engine, "after_cursor_execute", listen)
+    assert not pending
+
+
+def test_a_withdrawal_prevents_that_figures_computed_before_are_published(platform: Platform) -> None:
+    campaign = open_monitored_campaign(platform)
+    rater_ids = [rate_items(platform, campaign, number) for number in range(6)]
+    act_during(platform, "published_figures", lambda: withdrawal.withdraw_rater(platform, rater_ids[0], now=LATER))
+    assert load_view(platform).published is None
+    refresh_snapshots(platform, MonitoringCache(), now=LATER + timedelta(seconds=3))
+    published = load_view(platform).published
+    assert published is not None
+    assert published.figures.pool.n_raters == 5
+
+
+@pytest.mark.parametrize("table", ["declaration", "published_figures"])
+def test_a_deletion_leaves_no_figures_computed_before(platform: Platform, table: str) -> None:
+    campaign = open_monitored_campaign(platform)
+    for number in range(5):
+        rate_items(platform, campaign, number)
+    deletion = partial(
+        campaign_deletion.delete_campaign,
+        platform,
+        "pilot",
+        confirmation="pilot",
+        staff_id=campaign.staff_id,
+        now=LATER,
+    )
+    act_during(platform, table, deletion)
+    with platform.database.reading() as tx:
+        for left in (MonitoringSnapshotTable, PublishedFiguresTable):
+            assert tx.scalars(select(left.campaign_id)).all() == []
 
 
 def test_previews_dry_runs_and_drafts_never_count(platform: Platform) -> None:

@@ -97,9 +97,7 @@ def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: 
         )
         summaries, rater_figures = list(_summarise_items(entry)), _list_rater_figures(entry)
         with platform.database.writing() as tx:
-            # The lock keeps raters from withdrawing meanwhile, and those who did have left no figures.
-            campaigns.get_campaign(tx, campaign_row.id, lock=True)
-            if rater_lists.has_withdrawn(tx, campaign_row.id, entry.raters):
+            if not _lock_raters(tx, campaign_row.id, entry):
                 return False
             if _has_new_flags(store.find_snapshot(tx, campaign_row.id), snapshot):
                 queue_member_mails(tx, campaign_row, "raters_flagged", now)
@@ -110,6 +108,16 @@ def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: 
         _publish_figures(platform, campaign_row, entry, now)
     cache.campaigns[campaign_row.id] = entry
     return changed
+
+
+def _lock_raters(tx: Connection, campaign_id: str, entry: _CampaignCache) -> bool:
+    """Lock a campaign, and return whether neither it was deleted nor a rater withdrew since they were read.
+
+    The lock keeps both from happening meanwhile; what was deleted is to leave no figures.
+    """
+    campaigns.get_campaign(tx, campaign_id, lock=True)
+    deleted = campaigns.is_deleted(tx, campaign_id)
+    return not deleted and not rater_lists.has_withdrawn(tx, campaign_id, entry.raters)
 
 
 def _has_new_flags(before: MonitoringSnapshot | None, after: MonitoringSnapshot) -> bool:
@@ -126,7 +134,8 @@ def _publish_figures(platform: Platform, campaign_row: CampaignRow, entry: _Camp
     figures = suppress_figures(_compute_figures(entry), entry.state, list(entry.raters.values()))
     if figures is not None:
         with platform.database.writing() as tx:
-            store.add_published_figures(tx, campaign_row.id, figures, at=now)
+            if _lock_raters(tx, campaign_row.id, entry):
+                store.add_published_figures(tx, campaign_row.id, figures, at=now)
 
 
 def _confirm_snapshot(platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, now: datetime) -> bool:
