@@ -152,6 +152,10 @@ class Raters(RuleBasedStateMachine):
             answers={"Q_safe": DraftAnswer(value=value), "Why": DraftAnswer(value=explanation)},
         )
         key, before = next(self.keys), self._states().get(assignment_id)
+        if before == "done" and self.state != "open":
+            with pytest.raises(Conflict, match="can be corrected while it is open"):
+                self._send(rater, assignment_id, key, save, draft=draft)
+            return None
         if self._send(rater, assignment_id, key, save, draft=draft):
             stored.add(key, save, draft=draft)
             stored.late |= not draft and before in ("skipped", "reclaimed")
