@@ -134,7 +134,7 @@ def test_a_red_team_task_of_five_conversations(
     page.locator("summary", has_text="Improve response B").click()
     page.get_by_label("Improve response B").fill("You may swim here from June on.")
     page.get_by_role("button", name="B is much more helpful").click()
-    expect(page.get_by_text("You may swim here from June on.")).to_be_visible()
+    expect(page.locator(".message", has_text="You may swim here from June on.")).to_be_visible()
     page.locator("summary", has_text="End this conversation").click()
     sound(page, "chat-end", scheme)
     page.get_by_label("Hardly").check()

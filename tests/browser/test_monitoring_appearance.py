@@ -77,7 +77,7 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     page.get_by_role("button", name="Save decision").click()
     page.get_by_text("by ada").wait_for()
     sound(page, "flagged", scheme)
-    page.get_by_role("link", name="Raters", exact=True).click()
+    page.get_by_role("navigation", name="Pages of pilot").get_by_role("link", name="Raters").click()
     page.get_by_role("link", name="Rater 12").wait_for()
     sound(page, "raters", scheme)
 
