@@ -475,7 +475,7 @@ def test_a_stopped_rater_can_resume(platform: Platform) -> None:
     campaign = open_campaign(platform, 3, demographics=ABOUT_YOU)
     rater = enter(platform, campaign.key)
     submit(platform, rater, journey.next_state(platform, rater, now=NOW), "one")
-    assert rating.stop_rating(platform, rater, now=NOW).stage == "demographics"
+    assert rating.stop_rating(platform, rater, now=NOW).stage == "done"
     assert rating.resume_rating(platform, rater, now=NOW).stage == "rate"
 
 
