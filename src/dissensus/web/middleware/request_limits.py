@@ -25,6 +25,10 @@ MIN_BYTES_PER_S: Final = 500
 """Minimum mean speed of a request body, after the first `RECEIVE_TIMEOUT_S`."""
 
 
+PIECE_BYTES: Final = 16 << 10
+"""Largest piece of a request body that is passed on at once."""
+
+
 class RequestTooLarge(Exception):
     """The request body exceeds the limit."""
 
@@ -102,10 +106,20 @@ def _header_refusal(scope: Scope) -> Response | None:
 
 
 def _with_limits(receive: Receive, limit: int) -> Receive:
-    received, complete, start = 0, False, monotonic()
+    received, complete, start, rest = 0, False, monotonic(), b""
+
+    def next_piece(message: Message) -> Message:
+        nonlocal rest
+        body = rest or message.get("body", b"")
+        rest = body[PIECE_BYTES:]
+        return {**message, "body": body[:PIECE_BYTES], "more_body": bool(rest) or not complete}
 
     async def receive_limited() -> Message:
         nonlocal received, complete
+        if rest:
+            # Parsers of forms work in the event loop: others have their turn between pieces.
+            await asyncio.sleep(0)
+            return next_piece({"type": "http.request"})
         # A byte from time to time would keep a request open without an end.
         remaining = start + RECEIVE_TIMEOUT_S + received / MIN_BYTES_PER_S - monotonic()
         try:
@@ -117,6 +131,6 @@ def _with_limits(receive: Receive, limit: int) -> Receive:
         received += len(message.get("body", b""))
         if received > limit:
             raise RequestTooLarge
-        return message
+        return next_piece(message) if message["type"] == "http.request" else message
 
     return receive_limited

@@ -58,8 +58,11 @@ def _to_line(event: AuditEvent | None, names: Mapping[str, str]) -> AuditLine:
 
 
 def _list_details(event: AuditEvent, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the fields that tell people something, without private ones, digests and ids."""
-    for field, value in event.content.items():
+    """Yield the fields that tell people something, without private ones, digests and ids.
+
+    PostgreSQL does not keep the order of the keys of JSON.
+    """
+    for field, value in sorted(event.content.items()):
         if field in EVENT_KINDS[event.kind].private_fields or value is None:
             continue
         if field == PERSON:
