@@ -16,6 +16,7 @@ from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, open_campaign, owner
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
+from dissensus.store import campaigns as campaign_store
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.assignments import AssignmentTable
@@ -35,6 +36,8 @@ from dissensus.store.identity.passkeys import PasskeyChallengeTable, PasskeyTabl
 from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable
 from dissensus.store.identity.security_log import SecurityEventTable
 from dissensus.store.items import ItemTable
+from dissensus.store.lists import reports
+from dissensus.store.lists.reports import ReportFigureTable, ReportSectionTable
 from dissensus.store.monitoring import PublishedFiguresTable
 from dissensus.store.payments import PaymentTable
 from dissensus.store.raters import RaterRow
@@ -157,6 +160,11 @@ def full_campaign(platform: Platform) -> CampaignRow:
         tx.execute(insert(CareSurveyTable).values(rater_id=rater.id, number=0, **survey))
         tx.execute(insert(ChatPickTable).values(exchange_id="e", continues=0, worked_ms=1, at=NOW))
         tx.execute(update(AssignmentTable).where(AssignmentTable.id == assignment.id).values(shown_first="b"))
+        campaign_store.add_working_copy(tx, 'name = "Ä"', staff_id=campaign.staff_id, campaign_id=None, now=NOW)
+        reports.add_report(tx, "r", campaign.id, "{}", with_raters=True, staff_id=campaign.staff_id, now=NOW)
+        tx.execute(insert(ReportSectionTable).values(report_id="r", name="answers", content='{"title": "Ä"}'))
+        drawing = {"wide": "<svg/>", "narrow": "<svg/>", "numbers": "a\n1\n"}
+        tx.execute(insert(ReportFigureTable).values(report_id="r", name="answers", **drawing))
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     return campaign
 
