@@ -10,7 +10,7 @@ from pathlib import Path
 MAX_LAG_S = 0.05
 MAX_GROWTH_MIB = 200
 TICK_S = 0.001
-TRIES = 3
+TRIES = 10
 """A busy machine may delay the loop; input that blocks it does so each time."""
 
 

@@ -97,7 +97,9 @@ COMMANDS: Final = {
         "restore",
         "Restore a backup into an empty database, all or nothing; also from SQLite to PostgreSQL and back.",
     ),
-    "campaign": LazyCommand("dissensus.cli.platform.campaign", "app", "Create, open, pause, close and list campaigns."),
+    "campaign": LazyCommand(
+        "dissensus.cli.platform.campaign", "app", "Create, open, pause, close, archive, delete and list campaigns."
+    ),
     "preference": LazyCommand(
         "dissensus.cli.preference.commands",
         "app",

@@ -137,7 +137,7 @@ def split_transcripts(text: str) -> Iterator[tuple[int, str]]:
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     start, line = 0, 1
-    for rule in chain(_RULE.finditer(text), (None,)):
+    for rule in chain(_find_rules(text), (None,)):
         end, after = (len(text), len(text)) if rule is None else (rule.start(), rule.end() + 1)
         if after < len(text) and _LABEL.match(text, after) is None:
             continue
@@ -145,6 +145,17 @@ def split_transcripts(text: str) -> Iterator[tuple[int, str]]:
             yield line, text[start:end]
         line += text.count("\n", start, after)
         start = after
+
+
+def _find_rules(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of `_RULE`; one search of a long text without rules would block other requests."""
+    hyphens = text.find("---")
+    while hyphens != -1:
+        rule = _RULE.match(text, text.rfind("\n", 0, hyphens) + 1)
+        line_end = text.find("\n", rule.end() if rule else hyphens)
+        if rule:
+            yield rule
+        hyphens = -1 if line_end == -1 else text.find("---", line_end)
 
 
 def _plain(text: str) -> str:

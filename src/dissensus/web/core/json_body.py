@@ -29,12 +29,14 @@ MAX_CONTAINERS: Final = 25_000
 """Objects and arrays of a body; garbage collection visits them, and what is made of them, at once."""
 MAX_KEYS: Final = 2_000
 """Keys of an object."""
+MAX_NUMBER_LENGTH: Final = 1_000
 MAX_FAULTY_ENTRIES: Final = 20
 MAX_ERRORS: Final = 20
 """Errors in a response."""
 BAD_REQUEST: Final = 400
 
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
+_LONG_NUMBER: Final = re.compile(rf"[-+.\deE]{{{MAX_NUMBER_LENGTH + 1}}}", re.ASCII)
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -46,17 +48,25 @@ class _BoundedDecoder(json.JSONDecoder):
         self.depth = self.n_containers = 0
         self.parse_object = self._parse_object
         self.parse_array = self._parse_array
-        self.scan_once = py_make_scanner(self)
+        self._scan_value = py_make_scanner(self)
+        self.scan_once = self._scan_bounded
 
     def _parse_object(self, s_and_end: tuple[str, int], *arguments: Any) -> tuple[dict[str, Any], int]:
         with self:
             # The hook is the fourth argument.
-            strict, scan_once, _, _, memo = arguments
-            return JSONObject(s_and_end, strict, scan_once, None, _to_object, memo)  # type: ignore[no-any-return]
+            strict, _, _, _, memo = arguments
+            return JSONObject(s_and_end, strict, self._scan_bounded, None, _to_object, memo)  # type: ignore[no-any-return]
 
-    def _parse_array(self, s_and_end: tuple[str, int], scan_once: Any) -> tuple[list[Any], int]:
+    def _parse_array(self, s_and_end: tuple[str, int], _: Any) -> tuple[list[Any], int]:
         with self:
-            return JSONArray(s_and_end, scan_once)  # type: ignore[no-any-return]
+            return JSONArray(s_and_end, self._scan_bounded)  # type: ignore[no-any-return]
+
+    def _scan_bounded(self, text: str, start: int) -> Any:
+        if _LONG_NUMBER.match(text, start):
+            raise InvalidInput(
+                f"The request has a number of more than {MAX_NUMBER_LENGTH:,} characters. Send a shorter one."
+            )
+        return self._scan_value(text, start)
 
     def __enter__(self) -> None:
         self.depth += 1

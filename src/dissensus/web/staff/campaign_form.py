@@ -13,7 +13,7 @@ from dissensus.files.items import Items, parse_pasted_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.files.raw.limits import restrict_to_upload
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.campaign.parser import MAX_FILE_LENGTH, parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign_toml
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -92,10 +92,17 @@ def _definition(form: FormData) -> str:
     if uploaded is None:
         example = _text(form, "example")
         return load_campaign_toml(example) if example else _text(form, "definition")
+    name, content = uploaded
     try:
-        return uploaded[1].decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidInput(f"The file {uploaded[0]} is not text in UTF-8. Choose a TOML file.") from None
+        raise InvalidInput(f"The file {name} is not text in UTF-8. Choose a TOML file.") from None
+    if len(text) > MAX_FILE_LENGTH:
+        # The page would carry the whole text, and escaping it blocks other requests.
+        raise InvalidInput(
+            f"The file {name} has {len(text):,} characters, and {MAX_FILE_LENGTH:,} are allowed. Choose a shorter file."
+        )
+    return text
 
 
 def _items(form: FormData, campaign: Campaign | None) -> Items:
