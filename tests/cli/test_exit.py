@@ -39,7 +39,8 @@ COMMANDS = (
     ),
     "staff remove-second-factor",
     *(f"campaign {word}" for word in ("new", "show", "revise", "add-items", "add-platinum", "remove-items")),
-    *(f"campaign {word}" for word in ("rehearse", "open", "pause", "close", "archive", "delete", "list", "clone", "invite")),
+    *(f"campaign {word}" for word in ("rehearse", "open", "pause", "close", "archive", "delete")),
+    *(f"campaign {word}" for word in ("list", "clone", "invite")),
 )
 
 
