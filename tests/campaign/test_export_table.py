@@ -91,6 +91,34 @@ def make_campaign(name: str) -> Campaign:
     return definition(**{**mapping, "questionnaire": name, "languages": ["en", "de"]})
 
 
+@pytest.mark.parametrize(
+    ("named", "group", "raw"),
+    [
+        (("White",), "White", '["White"]'),
+        (("Asian/Asian subcontinent", "White"), "Multiracial", '["Asian/Asian subcontinent", "White"]'),
+        (("Prefer not to answer",), "Prefer not to answer", '["Prefer not to answer"]'),
+        ("White", "White", "White"),
+        (None, None, None),
+    ],
+)
+def test_several_origins_are_one_group_beside_what_was_named(named: Any, group: str | None, raw: str | None) -> None:
+    declared = {"rater_locale": "India", **({} if named is None else {"rater_race": named})}
+    rating = make_rating(make_item(), declared=declared)
+    row = to_frame([rating], export_form(load_campaign("dices-990"))).row(0, named=True)
+    assert (row["rater_locale"], row["rater_race"], row["rater_race_raw"]) == ("India", group, raw)
+
+
+def test_the_phase_of_the_campaign_is_that_of_items_without_one() -> None:
+    ratings = [make_rating(make_item()), make_rating(make_item(phase="Phase2"))]
+    assert to_frame(ratings, export_form(load_campaign("dices-990"), ["phase"]))["phase"].to_list() == [
+        "Phase1",
+        "Phase2",
+    ]
+    other = export_form(definition(phase="Pilot"))
+    assert to_frame(ratings[:1], other)["phase"].to_list() == ["Pilot"]
+    assert "phase" not in export_form(definition()).columns
+
+
 def test_a_questionnaire_with_another_question_is_not_official() -> None:
     questionnaire = load_questionnaire("dices-350").as_mapping()
     question = {"name": "Q_more", "kind": "text", "text": {"en": "More?", "de": "Mehr?"}}

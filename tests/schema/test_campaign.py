@@ -291,6 +291,28 @@ def test_shipped_campaigns_are_complete(name: str) -> None:
         assert len(set(wording.values())) == 2
 
 
+def test_the_twelve_cells_of_dices_350_are_a_comment_to_remove() -> None:
+    quota = parse_campaign(load_campaign_toml("dices-350").replace("#~ ", "")).quota
+    assert quota is not None
+    assert set(quota.targets.values()) == {10}
+    assert len(quota.targets) == 12 + 1
+    assert load_campaign("dices-350").quota is None
+
+
+def test_dices_990_balances_countries_and_genders() -> None:
+    campaign = load_campaign("dices-990")
+    assert campaign.quota is not None
+    assert campaign.quota.shares(70) == {
+        "Man × India": 17,
+        "Man × US": 17,
+        "Woman × India": 16,
+        "Woman × US": 16,
+        "rest": 4,
+    }
+    assert campaign.screener is not None
+    assert [question.name for question in campaign.screener.questions] == ["rater_gender", "rater_locale"]
+
+
 def test_an_unknown_shipped_campaign() -> None:
     with pytest.raises(NotFound, match=r"There is no campaign 'dices-35'; there are 'dices-350'.*Did you mean"):
         load_campaign("dices-35")

@@ -14,7 +14,7 @@ def test_both_dices_questionnaires_ship() -> None:
 
 
 def test_questionnaires_about_raters_are_listed_separately() -> None:
-    assert questionnaires(about="rater") == ("care-survey", "demographics-dices")
+    assert questionnaires(about="rater") == ("care-survey", "demographics-dices", "demographics-dices-990")
     assert load_questionnaire("demographics-dices").about == "rater"
 
 

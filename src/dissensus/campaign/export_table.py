@@ -26,7 +26,12 @@ from dissensus.text.transcripts import DICES_350, DICES_990, DicesForm, write_di
 ROW_NUMBER: Final = "id"
 """Row number in official files."""
 TIMESTAMP: Final = "answer_timestamp"
-RAW_RACE: Final = "rater_raw_race"
+PHASE: Final = "phase"
+RACE: Final = "rater_race"
+RAW_RACES: Final = ("rater_raw_race", "rater_race_raw")
+"""Columns of DICES-350 and DICES-990 with the answer before it is mapped to a released group."""
+SEVERAL_RACES: Final = "Multiracial"
+"""Released group of raters who named several."""
 CONVERSATION_COLUMNS: Final = ("context", "response")
 PAIR_COLUMNS: Final = ("item_response_b", "shown_first")
 """Columns of pairs: the second response, and the left one for the rater, a or b."""
@@ -72,6 +77,7 @@ class ExportForm:
     about_raters: tuple[str, ...]  # columns of demographic answers
     attributes: Mapping[str, str]  # column of each item attribute
     checks: tuple[AttentionCheck, ...] = ()
+    phase: str | None = None  # of items that name none
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
@@ -123,6 +129,7 @@ def export_form(
     questions = campaign.questionnaire.questions
     demographics = () if campaign.demographics is None else campaign.demographics.questions
     about_raters = _question_columns(demographics)
+    attributes = {*attributes, *((PHASE,) if campaign.phase else ())}
     attribute_columns = _name_attributes(attributes, {*about_raters, *_question_columns(questions), *_RESERVED})
     checks = _CHECK_COLUMNS if campaign.checks else ()
     if official:
@@ -143,6 +150,7 @@ def export_form(
         about_raters=about_raters,
         attributes=attribute_columns,
         checks=campaign.checks,
+        phase=campaign.phase,
     )
 
 
@@ -222,9 +230,10 @@ def _to_row(rating: ExportedRating, form: ExportForm, number: int) -> dict[str, 
     corrected_at = rating.times.corrected_at
     states = [check_state(check, rating.attempts.get(check.name, ())) for check in form.checks]
     return {
-        # The answer before it is mapped to a released group.
-        RAW_RACE: declared.get("rater_race"),
+        **dict.fromkeys(RAW_RACES, declared.get(RACE)),
         **declared,
+        **_released_race(rating.declared, form),
+        PHASE: form.phase,
         **answers,
         **{form.attributes[name]: value for name, value in rating.item.attributes.items() if name in form.attributes},
         ROW_NUMBER: number,
@@ -244,6 +253,14 @@ def _to_row(rating: ExportedRating, form: ExportForm, number: int) -> dict[str, 
         PAIR_COLUMNS[0]: rating.item.response_b,
         PAIR_COLUMNS[1]: rating.shown_first,
     }
+
+
+def _released_race(declared: Mapping[str, Answer], form: ExportForm) -> dict[str, str]:
+    """Return the group of a rater who may name several, as DICES released it."""
+    named = declared.get(RACE)
+    if not form.official or not isinstance(named, tuple) or not named:
+        return {}
+    return {RACE: named[0] if len(named) == 1 else SEVERAL_RACES}
 
 
 def _format_time(moment: datetime, form: ExportForm) -> int | str:

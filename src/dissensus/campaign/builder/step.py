@@ -182,6 +182,9 @@ STEPS: Final = (
                 },
             ),
             "max_per_day": NumberField(rare=True, label="Most items of a rater in 24 hours"),
+            "phase": TextField(
+                rare=True, label="Phase of the collection", hint="For items that name none, such as Phase1."
+            ),
             "reclaim_after_h": NumberField(rare=True, label="Idle hours until items go to others", hint="Blank: 48."),
             "seed": NumberField(rare=True, label="Seed of all random orders", hint="Blank: 0."),
             "prolific": TableField(

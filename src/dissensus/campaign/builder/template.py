@@ -36,6 +36,11 @@ TEMPLATES: Final = (
         explanation="Raters judge the last response of a conversation, with the questions of DICES-350.",
     ),
     CampaignTemplate(
+        name="dices-990",
+        title="Safety rating in two countries",
+        explanation="As many men and women of two countries judge each conversation, with the questions of DICES-990.",
+    ),
+    CampaignTemplate(
         name="red-team",
         title="Red teaming",
         explanation="People talk with chatbots, try to make them fail, and pick one of two responses.",

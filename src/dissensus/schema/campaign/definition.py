@@ -106,6 +106,7 @@ class Campaign:
     thanks: Wording = field(default_factory=empty_wording)
     replication: int | None = None  # raters per item; None for all
     max_items: int | None = None  # per rater
+    phase: str | None = None  # of the collection, for items that name none
     max_per_day: int | None = None  # items per rater in 24 hours, to limit exposure
     repeat: RepeatSettings | None = None  # items that raters see twice
     break_every: int = 20  # items; 0 for never

@@ -70,13 +70,22 @@ KEYS: Final = (
         "care",
     ),
     *("guidelines", "help", "thanks", "replication", "max_items", "repeat", "max_per_day", "break_every"),
-    *("response_format", "click_to_reveal", "show_topic"),
+    *("phase", "response_format", "click_to_reveal", "show_topic"),
     *("reclaim_after_h", "reports_to_withhold", "seed"),
 )
 
 ITEM_KEYS: Final = (
     *("questionnaire", "pair", "checks", "gold"),
-    *("replication", "max_items", "repeat", "click_to_reveal", "show_topic", "reclaim_after_h", "reports_to_withhold"),
+    *(
+        "phase",
+        "replication",
+        "max_items",
+        "repeat",
+        "click_to_reveal",
+        "show_topic",
+        "reclaim_after_h",
+        "reports_to_withhold",
+    ),
 )
 """Keys that apply only to campaigns with items."""
 
@@ -153,6 +162,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         "guidelines": table.get_wording("guidelines"),
         "help": table.get_wording("help"),
         "thanks": table.get_wording("thanks"),
+        "phase": table.get_text("phase"),
         "replication": replication,
         "max_items": max_items,
         "repeat": _repeat(table),

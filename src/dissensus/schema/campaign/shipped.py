@@ -19,7 +19,7 @@ def campaigns() -> tuple[str, ...]:
     Examples
     --------
     >>> campaigns()
-    ('dices-350', 'red-team', 'red-team-review')
+    ('dices-350', 'dices-990', 'red-team', 'red-team-review')
     """
     return list_definitions(_FOLDER)
 

@@ -37,7 +37,7 @@ def questionnaires(*, about: Subject = "item") -> tuple[str, ...]:
     >>> questionnaires()
     ('dices-350', 'dices-990', 'red-team-review')
     >>> questionnaires(about="rater")
-    ('care-survey', 'demographics-dices')
+    ('care-survey', 'demographics-dices', 'demographics-dices-990')
     """
     return tuple(name for name in _names() if load_questionnaire(name).about == about)
 
