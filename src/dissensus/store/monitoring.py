@@ -251,6 +251,23 @@ def find_snapshot(tx: Connection, campaign_id: str) -> MonitoringSnapshot | None
     return MonitoringSnapshot(figures=figures, through=row.through, updated_at=row.updated_at, read_at=row.read_at)
 
 
+def is_snapshot_current(tx: Connection, campaign_id: str) -> bool:
+    """Return whether a campaign has figures, and nothing of it changed since or shortly before they were computed."""
+    snapshot = select(MonitoringSnapshotTable.through, MonitoringSnapshotTable.read_at)
+    row = tx.execute(snapshot.where(MonitoringSnapshotTable.campaign_id == campaign_id)).one_or_none()
+    if row is None:
+        return False
+    since = row.read_at - VISIBILITY_DELAY
+    is_new = or_(SaveTable.number > row.through, SaveTable.received_at >= since)
+    in_campaign = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal
+    changes = (
+        select(CampaignTable.id).where(CampaignTable.id == campaign_id, CampaignTable.changed_at >= since),
+        select(RaterTable.id).where(in_campaign, RaterTable.changed_at >= since),
+        select(SaveTable.number).join(AssignmentTable).join(RaterTable).where(in_campaign, is_new),
+    )
+    return not any(tx.scalar(select(query.exists())) for query in changes)
+
+
 def find_snapshot_time(tx: Connection, campaign_id: str) -> datetime | None:
     """Return the time of the figures of a campaign, None without any."""
     query = select(MonitoringSnapshotTable.read_at).where(MonitoringSnapshotTable.campaign_id == campaign_id)

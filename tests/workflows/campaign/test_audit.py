@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import audit as audit_workflow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.audit import audit_campaign
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import withdrawal
 
@@ -129,6 +131,16 @@ def test_previews_log_no_event(platform: Platform) -> None:
         kinds = list(tx.scalars(select(EventTable.kind)))
     assert kinds == ["created", "state_changed"]
     assert audit_campaign(platform, "pilot").holds
+
+
+def test_summaries_are_compared_unless_something_is_newer(rated: RatedCampaign) -> None:
+    platform, later = rated.platform, NOW + timedelta(hours=1)
+    assert not audit_campaign(platform, "pilot").compares_summaries
+    refresh_snapshots(platform, MonitoringCache(), now=later)
+    current = audit_campaign(platform, "pilot")
+    assert (current.compares_summaries, current.faults) == (True, ())
+    campaigns.change_state(platform, "pilot", "closed", staff_id=rated.campaign.staff_id, now=later)
+    assert not audit_campaign(platform, "pilot").compares_summaries
 
 
 def test_concurrent_linking_gives_each_event_one_sequence_number(rated: RatedCampaign) -> None:

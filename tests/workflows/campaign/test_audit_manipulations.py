@@ -2,14 +2,16 @@
 
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from tests.support.audited_campaigns import create_audited_campaign
+from tests.support.audited_campaigns import LATER, create_audited_campaign
 
 from dissensus.store.core.database import Database, connect
 from dissensus.workflows.campaign.audit import AuditReport, audit_campaign, link_pending_events
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform.platform import Platform
 
 N_EVENTS = 44
@@ -141,6 +143,18 @@ MANIPULATIONS: dict[str, tuple[str, str]] = {
     # Counters, and the log itself.
     "the load of an item is changed": ("UPDATE item SET load = 9", "should have 9 raters, and has 2"),
     "the number of raters is changed": ("UPDATE campaign SET n_raters = 1", "should have 1 raters, and has 3"),
+    "the disagreement about an item is changed": (
+        "UPDATE item_summary SET disagreement = 0.123 WHERE position = 1",
+        "The stored summary of item item-1 does not match its answers",
+    ),
+    "the summary of an item is deleted": (
+        "DELETE FROM item_summary WHERE position = 0",
+        "The stored summary of item item-0 does not match its answers",
+    ),
+    "the figures of a rater are changed": (
+        f"UPDATE rater_figures SET n_ratings = 9 WHERE rater_id = {ONE_RATER}",
+        "do not match the answers",
+    ),
     "a withdrawal covers events of a rater who did not withdraw": (
         f"UPDATE event SET subject_id = (SELECT subject_id FROM event WHERE kind = 'withdrawn') WHERE {SUBMISSION}",
         "does not follow from the previous one",
@@ -198,9 +212,10 @@ def audited_file(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
     shutil.copy(sqlite_template, path)
     platform = Platform(connect(f"sqlite:///{path}"))
     create_audited_campaign(platform)
+    assert refresh_snapshots(platform, MonitoringCache(), now=LATER + timedelta(hours=1)) == 1
     report = audit_campaign(platform, "pilot")
     assert report.holds, report
-    assert (report.n_erased > 12, report.n_withdrawals) == (True, 1)
+    assert (report.n_erased > 12, report.n_withdrawals, report.compares_summaries) == (True, 1, True)
     platform.close()
     return path, report.head
 

@@ -134,6 +134,7 @@ def _to_mapping(report: AuditReport) -> dict[str, object]:
         "first_break": None if fault is None else {"sequence": fault.sequence, "reason": fault.reason},
         "contains_head": None if missing is None else not missing,
         "missing_heads": None if missing is None else list(missing),
+        "compares_summaries": report.compares_summaries,
         "faults": list(report.faults),
     }
 
@@ -163,6 +164,8 @@ def _describe_report(report: AuditReport) -> Iterator[str]:
     if report.n_withdrawals:
         yield f"Withdrawals: {report.n_withdrawals:,}"
     yield f"Head: {report.head}"
+    if report.compares_summaries:
+        yield "Summaries of items and raters were compared with the answers."
 
 
 def _describe_heads(report: AuditReport, statements: Sequence[HeadStatement]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from dissensus.store import campaigns, events
 from dissensus.store.erasure import has_campaign_rows
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.monitoring import find_summary_faults
 from dissensus.workflows.platform.platform import Platform
 
 MAX_LINK_ROUNDS: Final = 10_000
@@ -36,6 +37,7 @@ class AuditReport:
     first_break: ChainBreak | None  # first break of the chain, None if it is intact
     missing_heads: tuple[str, ...] | None  # earlier heads that are not in the chain, None if none were given
     faults: tuple[str, ...]  # disagreements between stored data and events
+    compares_summaries: bool  # True if summaries of items and raters were compared: answers hold, and none is newer
 
     @property
     def holds(self) -> bool:
@@ -91,6 +93,9 @@ def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | No
         verifier.finish(n=n, head=head)
         for event, subject_id in events.iterate_unchained(tx, campaign_id):
             replay.add(event, subject_id)
+        faults = tuple(_find_faults(tx, campaign_id, replay))
+        is_comparable = verifier.first_break is None and not faults and not replay.is_deleted
+        summary_faults = find_summary_faults(platform, tx, campaign_id) if is_comparable else None
         return AuditReport(
             name=name,
             campaign_id=campaign_id,
@@ -100,7 +105,8 @@ def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | No
             head=head,
             first_break=verifier.first_break,
             missing_heads=None if heads is None else tuple(missing),
-            faults=tuple(_find_faults(tx, campaign_id, replay)),
+            faults=faults + (summary_faults or ()),
+            compares_summaries=summary_faults is not None,
         )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -36,6 +37,8 @@ from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.member_mails import queue_member_mails
 from dissensus.workflows.platform.platform import Platform
+
+Key = TypeVar("Key")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -220,6 +223,29 @@ def _list_rater_figures(entry: _CampaignCache) -> tuple[RaterFigures, ...]:
 def _summarise_items(entry: _CampaignCache) -> Iterator[ItemSummary]:
     raters = list(entry.raters.values())
     return summarise_items(entry.state, raters, list(entry.items), monitoring_axes(entry.campaign))
+
+
+def find_summary_faults(platform: Platform, tx: Connection, campaign_id: str) -> tuple[str, ...] | None:
+    """Return how stored summaries of items and raters differ from the answers; None if they are older than these."""
+    if not store.is_snapshot_current(tx, campaign_id):
+        return None
+    campaign_row = campaigns.get_campaign(tx, campaign_id)
+    entry = _new_cache(platform, tx, campaign_row)
+    _read_new_rows(tx, campaign_row, entry)
+    names = list(entry.items)
+    items = {(row.question, row.axis, row.position): row for row in _summarise_items(entry)}
+    stored_items = store.load_item_summaries(tx, campaign_id)
+    wrong = {position for _, _, position in _find_differences(items, stored_items)}
+    faults = [f"The stored summary of item {names[i]} does not match its answers." for i in sorted(wrong)]
+    raters = {row.rater_id: row for row in _list_rater_figures(entry)}
+    for rater_id in sorted(_find_differences(raters, rater_lists.load_rater_figures(tx, campaign_id))):
+        faults.append(f"The stored figures of rater {rater_id} do not match the answers.")
+    return tuple(faults)
+
+
+def _find_differences(computed: Mapping[Key, object], stored: Mapping[Key, object]) -> set[Key]:
+    """Return the keys whose values differ, or which one of the mappings lacks."""
+    return {key for key in computed.keys() | stored.keys() if computed.get(key) != stored.get(key)}
 
 
 def load_monitoring(platform: Platform, name: str, *, staff_id: str, now: datetime) -> MonitoringView:
