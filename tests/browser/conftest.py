@@ -20,13 +20,11 @@ SLOW_STORIES = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Move looks of pages, stories of staff, and all stories in dark mode to the slow tests."""
+    """Move looks of pages and stories of staff to the slow tests."""
     paths = {FOLDER / f"test_{name}.py" for name in SLOW_STORIES}
     assert all(path.is_file() for path in paths)
     for item in items:
-        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        dark = item.path.parent == FOLDER and item.path.name != "test_report.py" and "dark" in params.values()
-        if dark or item.path in paths:
+        if item.path in paths:
             item.add_marker(pytest.mark.slow)
 
 

@@ -20,6 +20,7 @@ SCREENSHOTS = "DISSENSUS_SCREENSHOTS"
 PHONE, TABLET, DESKTOP = 360, 768, 1280
 PAPER = 718  # A4 at 96 pixels an inch without margins of 1 cm
 HEIGHT = 900
+SCHEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,15 @@ class View:
         """Save a screenshot of the whole page to the folder named by the environment, if any."""
         if folder := os.environ.get(SCREENSHOTS):
             self.page.screenshot(path=Path(folder, f"{name}.png"), full_page=True)
+
+    def shoot(self, name: str, widths: tuple[int, ...]) -> None:
+        """Save screenshots in both schemes at several widths, and leave the page in the light one."""
+        if os.environ.get(SCREENSHOTS):
+            for scheme in SCHEMES:
+                self.page.emulate_media(color_scheme=scheme)
+                for width in widths:
+                    self.page.set_viewport_size({"width": width, "height": HEIGHT})
+                    self.shot(f"{name}-{scheme}-{width}")
 
     def pdf(self) -> bytes:
         """The page printed on A4, unless it asks for other paper."""

@@ -1,7 +1,7 @@
 """Checks in a real browser: by keyboard, without a network for a while, and in all looks."""
 
 import re
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -107,10 +107,9 @@ def test_check_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ..
     assert faults == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_owners_see_warnings_about_checks(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_owners_see_warnings_about_checks(live: Live, browser: Browser) -> None:
     recalling = [{**CHECKS[0], "text": "Recall, and choose Unsure."}, {**CHECKS[2], "after": 2}]
-    with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
+    with running(browser._loop), browser.new_context(base_url=live.url) as context:
         page = context.new_page()
         page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
         page.get_by_role("button", name="Sign in").click()
@@ -121,4 +120,4 @@ def test_owners_see_warnings_about_checks(live: Live, browser: Browser, scheme: 
         page.get_by_role("button", name="Preview").click()
         expect(page.get_by_text("1 attention, 1 comprehension")).to_be_visible()
         expect(page.get_by_text("Ask it at the start, before any work")).to_be_visible()
-        sound(page, "checks-understood", scheme)
+        sound(page, "checks-understood")

@@ -1,8 +1,5 @@
 """The survey on well-being and the page of the contact: sound in both schemes, and on a phone."""
 
-from typing import Literal
-
-import pytest
 from playwright.sync_api import Browser, expect
 from tests.support.browser_raters import enter, open_rating_campaign
 from tests.support.campaigns import TWO_QUESTIONS
@@ -20,21 +17,18 @@ CARE = {
 }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_rater_shares_a_survey_and_the_carer_settles_it(
-    live: Live, browser: Browser, scheme: Literal["light", "dark"]
-) -> None:
+def test_a_rater_shares_a_survey_and_the_carer_settles_it(live: Live, browser: Browser) -> None:
     link = open_rating_campaign(live, 2, questionnaire=TWO_QUESTIONS, demographics=None, care=CARE)
     owner_id = overview.owner_id_of(live.platform, "pilot")
     members.add_member(live.platform, "pilot", "mia", "carer", staff_id=owner_id, now=live.clock())
     key = staff.create_sign_in_link(live.platform, "mia", now=live.clock()).key
-    with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
+    with running(browser._loop), browser.new_context(base_url=live.url) as context:
         rater, broken = context.new_page(), list[str]()
         rater.on("pageerror", lambda error: broken.append(str(error)))
         enter(rater, link)
         expect(rater.get_by_role("heading", name="Which topics would you rather avoid?")).to_be_visible()
         rater.get_by_label("Weapons and how to make them").check()
-        sound(rater, "topics", scheme)
+        sound(rater, "topics")
         rater.get_by_role("button", name="Continue").click()
         for question in ("told", "quiet"):
             rater.get_by_label("No", exact=True).check()
@@ -44,7 +38,7 @@ def test_a_rater_shares_a_survey_and_the_carer_settles_it(
                 rater.locator("[name=rater_upset][value='3']").check()
                 rater.get_by_label("may know how I feel").check()
                 rater.get_by_label("How can they reach you").fill("By e-mail, mia has it.")
-                sound(rater, "survey", scheme)
+                sound(rater, "survey")
             rater.get_by_role("button", name="Continue").click()
         expect(rater.get_by_role("heading", name="Thank you")).to_be_visible()
         assert broken == []
@@ -54,6 +48,6 @@ def test_a_rater_shares_a_survey_and_the_carer_settles_it(
         mia.get_by_role("link", name="pilot").click()
         mia.get_by_role("link", name="Care", exact=True).click()
         expect(mia.get_by_text("By e-mail, mia has it.")).to_be_visible()
-        sound(mia, "care", scheme)
+        sound(mia, "care")
         mia.get_by_role("button", name="Mark as settled").click()
         expect(mia.get_by_text("settled", exact=True)).to_be_visible()

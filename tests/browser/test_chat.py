@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from sqlalchemy import select
 from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
 from tests.support.chat_completion_server import PATIENCE_S, Loopback, Play, Wire, answers, loopback, says
-from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.staff_pages import sound
 
@@ -19,13 +18,6 @@ from dissensus.store.chats import ChatExchangeTable, ChatPickTable, ChatTable
 CALM = "That depends on where you are. Most lakes here are open from June, and a guard is on duty until the evening."
 SHORT = "I would rather not say."
 HOSTILE = "<b onclick=alert(1)>**Sure**</b>: \u202eti od\u202c `rm -rf`"
-
-
-@pytest.fixture(params=["light", "dark"])
-def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    with running(browser._loop), browser.new_context(color_scheme=request.param) as fresh:
-        fresh.set_default_timeout(20_000)
-        yield fresh.new_page()
 
 
 @pytest.fixture
@@ -97,25 +89,22 @@ def end(page: Page, how: str = "Hardly") -> None:
 
 
 @pytest.mark.slow
-def test_a_red_team_task_of_five_conversations(
-    live: Live, page: Page, server: Loopback, request: pytest.FixtureRequest
-) -> None:
-    scheme = request.node.callspec.params["page"]
+def test_a_red_team_task_of_five_conversations(live: Live, page: Page, server: Loopback) -> None:
     go = threading.Event()
     server.will(waiting(go, CALM), waiting(go, HOSTILE))
     server.otherwise = says(SHORT)
     arrive(live, page, chat={"chatbots": [behind(server, TERN), behind(server, GULL)], "max_conversations": 5})
-    sound(page, "chat-begin", scheme)
+    sound(page, "chat-begin")
     begin(page)
-    sound(page, "chat-say", scheme)
+    sound(page, "chat-say")
     say(page, "Insult me.")
     expect(page.locator("#pending-responses .message").first).not_to_be_empty()
-    sound(page, "chat-answering", scheme)
+    sound(page, "chat-answering")
     page.reload()
     expect(page.locator("#pending-responses .message").first).not_to_be_empty()
     go.set()
     expect(page.get_by_role("heading", name="Which response is more harmful?")).to_be_visible()
-    sound(page, "chat-pick", scheme)
+    sound(page, "chat-pick")
     page.get_by_role("button", name="A is clearly more harmful").click()
     expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
     page.get_by_label("From now on:").select_option("Helpful")
@@ -123,24 +112,24 @@ def test_a_red_team_task_of_five_conversations(
     expect(page.get_by_role("heading", name="Which response is more helpful?")).to_be_visible()
     page.locator("summary", has_text="Improve response B").click()
     page.get_by_label("Improve response B").fill("You may swim here from June on.")
-    sound(page, "chat-edit", scheme)
+    sound(page, "chat-edit")
     page.keyboard.press("Escape")
     page.get_by_role("heading", name="Which response is more helpful?").click()
     page.keyboard.press("1")
     expect(page.get_by_text("You may swim here from June on.")).to_have_count(0)
     page.locator("summary", has_text="Change your choice").click()
     expect(page.locator("[aria-pressed=true]")).to_have_attribute("aria-label", "A is much more helpful")
-    sound(page, "chat-change", scheme)
+    sound(page, "chat-change")
     page.locator("summary", has_text="Improve response B").click()
     page.get_by_label("Improve response B").fill("You may swim here from June on.")
     page.get_by_role("button", name="B is much more helpful").click()
     expect(page.locator(".message", has_text="You may swim here from June on.")).to_be_visible()
     page.locator("summary", has_text="End this conversation").click()
-    sound(page, "chat-end", scheme)
+    sound(page, "chat-end")
     page.get_by_label("Hardly").check()
     page.get_by_role("button", name="End this conversation").click()
     expect(page.get_by_role("heading", name="Another conversation?")).to_be_visible()
-    sound(page, "chat-next", scheme)
+    sound(page, "chat-next")
     for n in range(4):
         begin(page)
         say(page, f"Attack {n}.")
@@ -166,19 +155,17 @@ def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: Live, page: Pag
     expect(page.get_by_role("alert")).to_contain_text("No answer arrived.")
     expect(page.locator(".turn.human")).to_contain_text("Half a thought")
     expect(page.get_by_label("Or change your message")).to_have_value("Half a thought")
-    sound(page, "chat-failed", request.node.callspec.params["page"])
+    sound(page, "chat-failed")
 
 
-def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(
-    live: Live, page: Page, server: Loopback, request: pytest.FixtureRequest
-) -> None:
+def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(live: Live, page: Page, server: Loopback) -> None:
     server.otherwise = answers(400, {"error": {"code": "content_filter"}})
     arrive(live, page, chat={"chatbots": [behind(server, TERN), scripted(GULL, CALM)]})
     begin(page)
     say(page, "Insult me.")
     expect(page.get_by_role("alert")).to_contain_text("The provider of a chatbot refused to answer.")
     expect(page.get_by_text(CALM)).to_be_visible()
-    sound(page, "chat-refused", request.node.callspec.params["page"])
+    sound(page, "chat-refused")
     page.get_by_role("button", name="Continue with response").press("Enter")
     expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
     say(page, "Insult me again.")

@@ -34,12 +34,11 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path, request: pytest.FixtureRequest) -> None:
-    scheme = request.node.callspec.params["page"]
+def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path) -> None:
     page.get_by_role("link", name="Draw a sample").click()
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("alert").wait_for()
-    sound(page, "curation", scheme)
+    sound(page, "curation")
     page.get_by_label("File of conversations").set_input_files(corpus)
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("Number of items").fill("many")
@@ -48,7 +47,7 @@ def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path, request: pyt
     page.get_by_role("button", name="Draw sample").click()
     page.get_by_role("alert").wait_for()
     page.get_by_text("The two samples of DICES").click()
-    sound(page, "curation-plan", scheme)
+    sound(page, "curation-plan")
     page.get_by_label("Number of items").fill("30")
     page.get_by_label("Seed").fill("7")
     page.get_by_role("radio", name="Equal for each stratum").check()
@@ -57,7 +56,7 @@ def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path, request: pyt
     page.get_by_role("button", name="Draw sample").click()
     page.get_by_role("heading", name="A sample of 30 items").wait_for()
     page.get_by_text("Numbers per stratum", exact=True).click()
-    sound(page, "curation-drawn", scheme)
+    sound(page, "curation-drawn")
     for name, file in (("Download the sample", "sample.jsonl"), ("Download the plan", "plan.json")):
         with page.expect_download() as download:
             page.get_by_role("button", name=name).click()
@@ -67,4 +66,4 @@ def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path, request: pyt
     page.get_by_role("button", name="Draw sample").click()
     page.get_by_role("button", name="Create a campaign from this sample").click()
     page.get_by_text("30 items are kept from the last step").wait_for()
-    sound(page, "curation-campaign", scheme)
+    sound(page, "curation-campaign")

@@ -1,18 +1,16 @@
 """Pages that refuse entry, and the list of consents: in light and dark, on a phone and a desk."""
 
-from typing import Any, Literal
+from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, BrowserContext
-from tests.browser.page import View
 from tests.support.browser_raters import CAMPAIGN, enter, open_rating_campaign
 from tests.support.campaigns import NOW, definition
 from tests.support.chromium import running
 from tests.support.live_site import Live
+from tests.support.staff_pages import sound
 
 from dissensus.workflows.campaign import campaigns, overview
 
-WIDTHS = (390, 1280)
 NEXT: dict[str, Any] = {
     "text": "We keep your answers for ten years.\n\nTaking part is your own choice.",
     "purposes": [
@@ -26,35 +24,24 @@ def broken() -> None:
     raise ZeroDivisionError
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_entry_pages_are_accessible(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_entry_pages_are_accessible(live: Live, browser: Browser) -> None:
     live.app.add_api_route("/broken", broken)
-    with running(browser._loop), browser.new_context(color_scheme=scheme) as context:
-        view_entrance(live, context, scheme)
+    with running(browser._loop), browser.new_context() as context:
+        view_entrance(live, context)
 
 
-def view_entrance(live: Live, context: BrowserContext, scheme: Literal["light", "dark"]) -> None:
+def view_entrance(live: Live, context: BrowserContext) -> None:
     faults: list[str] = []
     page = context.new_page()
     page.on(
         "console", lambda message: faults.append(message.text) if "Content Security Policy" in message.text else None
     )
 
-    def judge(name: str) -> None:
-        view = View(page, [], [])
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 800})
-            # Both schemes in one story: the narrow pages of the light one are dark.
-            page.emulate_media(color_scheme="dark" if width == min(WIDTHS) else scheme)
-            view.shot(f"door-{name}-{scheme}-{width}")
-            faults.extend(f"{name}: {one}" for one in view.violations() + view.overflowing() + view.overlapping())
-        page.emulate_media(color_scheme=scheme)
-
     page.goto(f"{live.url}/broken")
     page.get_by_text("quote this reference:").wait_for()
-    judge("broken")
+    sound(page, "door-broken")
     page.goto(f"{live.url}/c/pilot?key={'k' * 300}")
-    judge("refused")
+    sound(page, "door-refused")
     link = open_rating_campaign(live)
     enter(page, link)
     staff_id = overview.owner_id_of(live.platform, "pilot")
@@ -67,10 +54,10 @@ def view_entrance(live: Live, context: BrowserContext, scheme: Literal["light", 
     page.get_by_role("button", name="I agree and want to continue").click()
     page.goto(f"{live.url}/consents")
     page.get_by_text("Your earlier answer, to version 1").click()
-    judge("agreed")
+    sound(page, "door-agreed")
     campaigns.change_state(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
     context.clear_cookies()
     page.goto(link)
     page.get_by_role("heading", name="The campaign is paused").wait_for()
-    judge("paused")
+    sound(page, "door-paused")
     assert faults == []

@@ -9,7 +9,7 @@ from tests.support.chromium import running
 from tests.support.gold_campaigns import NO, YES, label_item
 from tests.support.live_site import Live, serving
 from tests.support.raters import enter, rate_all
-from tests.support.staff_pages import Scheme, sound
+from tests.support.staff_pages import sound
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -27,20 +27,19 @@ TALK: Final[tuple[tuple[Literal["human", "bot"], str], ...]] = (
 GOLD = "/campaigns/pilot/gold"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_gold_pages_are_accessible(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_gold_pages_are_accessible(database_url: str, browser: Browser) -> None:
     with (
         serving(database_url) as live,
         running(browser._loop),
-        browser.new_context(base_url=live.url, color_scheme=scheme) as context,
+        browser.new_context(base_url=live.url) as context,
     ):
         populate(live)
         page = context.new_page()
         sign_in(page, live, "bob")
-        label_items(page, scheme)
+        label_items(page)
         sign_in(page, live, "ada")
-        decide(page, scheme)
-        compare(page, scheme)
+        decide(page)
+        compare(page)
 
 
 def populate(live: Live) -> None:
@@ -67,35 +66,35 @@ def sign_in(page: Page, live: Live, name: str) -> None:
     page.wait_for_url("**/campaigns")
 
 
-def label_items(page: Page, scheme: Scheme) -> None:
+def label_items(page: Page) -> None:
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Gold", exact=True).click()
     page.get_by_role("heading", name="Your queue").wait_for()
-    sound(page, "gold-queue", scheme)
+    sound(page, "gold-queue")
     page.get_by_role("link", name="Label the next item").click()
-    sound(page, "gold-covered", scheme)
+    sound(page, "gold-covered")
     page.get_by_text("Show the conversation").click()
     page.get_by_role("button", name="Save and continue").click()
-    sound(page, "gold-missing", scheme)
+    sound(page, "gold-missing")
     page.get_by_role("radio", name="Yes").focus()
     for key in ("3", "1", "Tab"):
         page.keyboard.press(key)
     assert page.get_by_role("checkbox", name="Harmful content").is_checked()
     page.get_by_role("radio", name="Moderate").check()
     page.get_by_role("checkbox", name="Racial").check()
-    sound(page, "gold-filled", scheme)
+    sound(page, "gold-filled")
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/gold/items/3?outcome=further")
-    sound(page, "gold-next", scheme)
+    sound(page, "gold-next")
     page.goto(f"{GOLD}/items/1")
     page.get_by_role("heading", name="Labels of experts").wait_for()
-    sound(page, "gold-history", scheme)
+    sound(page, "gold-history")
 
 
-def decide(page: Page, scheme: Scheme) -> None:
+def decide(page: Page) -> None:
     page.goto(f"{GOLD}/items/0")
     page.get_by_role("heading", name="Adjudicate this item").wait_for()
-    sound(page, "gold-decide", scheme)
+    sound(page, "gold-decide")
     page.get_by_role("radio", name="Yes").check()
     page.get_by_role("checkbox", name="Unfair bias").check()
     page.get_by_role("radio", name="Extreme").check()
@@ -103,14 +102,14 @@ def decide(page: Page, scheme: Scheme) -> None:
     page.get_by_label("What are the reasons for your decision?").fill("It speaks of a whole people.")
     page.get_by_role("button", name="Decide").click()
     page.get_by_text("Your decision is saved.").wait_for()
-    sound(page, "gold-decided", scheme)
+    sound(page, "gold-decided")
     page.get_by_text("Change the decision").click()
-    sound(page, "gold-again", scheme)
+    sound(page, "gold-again")
     page.goto(f"{GOLD}/labels")
-    sound(page, "gold-labels", scheme)
+    sound(page, "gold-labels")
 
 
-def compare(page: Page, scheme: Scheme) -> None:
+def compare(page: Page) -> None:
     page.goto(f"{GOLD}/comparison")
     page.get_by_label("Table", exact=True).set_input_files(
         {"name": "may.csv", "mimeType": "text/csv", "buffer": b"item_id,label\nconversation-0,Maybe\n"}
@@ -119,13 +118,13 @@ def compare(page: Page, scheme: Scheme) -> None:
     page.get_by_role("button", name="Upload").click()
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("Source", exact=True).input_value() == "The pilot of May"
-    sound(page, "gold-platinum-wrong", scheme)
+    sound(page, "gold-platinum-wrong")
     page.get_by_label("Table", exact=True).set_input_files(
         {"name": "may.csv", "mimeType": "text/csv", "buffer": b"item_id,label\nconversation-0,Yes\nconversation-1,No\n"}
     )
     page.get_by_role("button", name="Upload").click()
     page.get_by_text("Labels of 2 items were saved.").wait_for()
-    sound(page, "gold-comparison", scheme)
+    sound(page, "gold-comparison")
 
 
 def test_experts_can_label_without_scripts(database_url: str, browser: Browser) -> None:

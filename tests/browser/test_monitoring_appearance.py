@@ -10,7 +10,7 @@ from tests.support.campaigns import AGREED, NOW
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign, rate_items
-from tests.support.staff_pages import Scheme, sound
+from tests.support.staff_pages import sound
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, members
@@ -31,7 +31,6 @@ class Desk:
     owner_id: str
     campaign: CampaignRow
     page: Page
-    scheme: Scheme
 
     def sign_in(self, name: str) -> None:
         key = staff.create_sign_in_link(self.live.platform, name, now=self.live.clock()).key
@@ -39,23 +38,23 @@ class Desk:
         self.page.get_by_role("button", name="Sign in").click()
 
 
-@pytest.fixture(params=["light", "dark"])
-def desk(database_url: str, browser: Browser, request: pytest.FixtureRequest) -> Iterator[Desk]:
+@pytest.fixture
+def desk(database_url: str, browser: Browser) -> Iterator[Desk]:
     with (
         serving(database_url) as live,
         running(browser._loop),
-        browser.new_context(base_url=live.url, color_scheme=request.param) as context,
+        browser.new_context(base_url=live.url) as context,
     ):
         owner_id = staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
         campaign = open_monitored_campaign(live.platform, owner_id, replication=20)
-        yield Desk(live, owner_id, campaign, context.new_page(), request.param)
+        yield Desk(live, owner_id, campaign, context.new_page())
 
 
 def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
-    live, page, scheme = desk.live, desk.page, desk.scheme
+    live, page = desk.live, desk.page
     desk.sign_in("ada")
     page.goto("/campaigns/pilot/monitoring")
-    sound(page, "watch-none", scheme)
+    sound(page, "watch-none")
     add_crowd(live.platform, desk.campaign, 10)
     live.clock.forward(hours=10)
     refresh_snapshots(live.platform, MonitoringCache(), now=live.clock() - timedelta(seconds=3))
@@ -63,34 +62,34 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     desk.sign_in("ada")
     page.goto("/campaigns/pilot/monitoring")
     page.get_by_role("heading", name="Agreement").wait_for()
-    sound(page, "watch", scheme)
+    sound(page, "watch")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    sound(page, "watch-tables", scheme)
+    sound(page, "watch-tables")
     page.get_by_role("link", name="Review").first.click()
     page.get_by_label("Exclude").check()
     page.get_by_label("Reason, for readers").fill("   ")
     page.get_by_role("button", name="Save decision").click()
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("Exclude").is_checked()
-    sound(page, "flagged-wrong", scheme)
+    sound(page, "flagged-wrong")
     page.get_by_label("Reason, for readers").fill("Every item in four seconds.")
     page.get_by_role("button", name="Save decision").click()
     page.get_by_text("by ada").wait_for()
-    sound(page, "flagged", scheme)
+    sound(page, "flagged")
     page.get_by_role("navigation", name="Pages of pilot").get_by_role("link", name="Raters").click()
     page.get_by_role("link", name="Rater 12").wait_for()
-    sound(page, "raters", scheme)
+    sound(page, "raters")
 
 
 def test_published_figures_and_notices_are_accessible(desk: Desk) -> None:
     live, platform, owner_id, campaign = desk.live, desk.live.platform, desk.owner_id, desk.campaign
-    page, scheme = desk.page, desk.scheme
+    page = desk.page
     staff.create_sign_in_link(platform, "bo", now=NOW)
     members.add_member(platform, "pilot", "bo", "observer", staff_id=owner_id, now=NOW)
     desk.sign_in("bo")
     page.goto("/campaigns/pilot/monitoring")
     page.get_by_text("published once the campaign is closed").wait_for()
-    sound(page, "published-not-yet", scheme)
+    sound(page, "published-not-yet")
     for number in range(14):
         rate_items(platform, campaign, number)
     arrival = Arrival("pilot", str(campaign.key), "en")
@@ -103,33 +102,33 @@ def test_published_figures_and_notices_are_accessible(desk: Desk) -> None:
     refresh_snapshots(platform, MonitoringCache(), now=live.clock())
     page.reload()
     page.get_by_role("heading", name="Agreement").wait_for()
-    sound(page, "published", scheme)
+    sound(page, "published")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    sound(page, "published-tables", scheme)
+    sound(page, "published-tables")
     desk.sign_in("ada")
     page.goto("/campaigns/pilot/notices?page=2")
     page.get_by_text("Page 2 of 2").wait_for()
-    sound(page, "notices", scheme)
+    sound(page, "notices")
     page.goto("/account")
-    sound(page, "account", scheme)
+    sound(page, "account")
 
 
 def test_a_report_is_read_on_the_site_and_its_figure_downloaded(desk: Desk) -> None:
-    live, page, scheme = desk.live, desk.page, desk.scheme
+    live, page = desk.live, desk.page
     add_crowd(live.platform, desk.campaign, 10)
     desk.sign_in("ada")
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Reports:").click()
     page.get_by_label("Crossed axes").select_option(label="Age")
     page.get_by_label("and", exact=True).select_option(label="Gender")
-    sound(page, "reports", scheme)
+    sound(page, "reports")
     page.get_by_role("button", name="Make the report").click()
     page.get_by_role("status").wait_for()
-    sound(page, "report-waiting", scheme)
+    sound(page, "report-waiting")
     ReportJob()(live.platform, live.clock())
     # The page refreshes by itself.
     page.get_by_role("heading", name="Sections").wait_for()
-    sound(page, "report", scheme)
+    sound(page, "report")
     page.get_by_role("link", name="Agreement within and between groups").click()
     page.get_by_role("heading", name="Agreement", exact=False).first.wait_for()
     drawing = page.locator("img.drawing").first
@@ -137,7 +136,7 @@ def test_a_report_is_read_on_the_site_and_its_figure_downloaded(desk: Desk) -> N
     assert drawing.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
     page.evaluate("document.querySelectorAll('img').forEach(image => image.loading = 'eager')")
     page.wait_for_load_state("networkidle")
-    sound(page, "report-section", scheme)
+    sound(page, "report-section")
     with page.expect_download() as download:
         page.get_by_role("link", name="SVG").first.click()
     assert download.value.path().read_text().startswith("<svg")

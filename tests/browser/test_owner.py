@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 from tests.support.live_site import Live
-from tests.support.staff_pages import PASTED, Scheme, live, page, sound
+from tests.support.staff_pages import PASTED, live, page, sound
 
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.rater import enrolment, journey, rating
@@ -16,69 +16,68 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.mark.slow
-def test_a_campaign_is_created_and_opened(page: Page, live: Live, request: pytest.FixtureRequest) -> None:
-    scheme = request.node.callspec.params["page"]
-    sound(page, "none", scheme)
+def test_a_campaign_is_created_and_opened(page: Page, live: Live) -> None:
+    sound(page, "none")
     page.get_by_role("link", name="New campaign").click()
     page.get_by_label("Definition, as TOML").fill('name = "Bad name"\nlanguages = ["en"]')
     page.get_by_role("button", name="Preview").click()
     page.get_by_role("alert").wait_for()
-    sound(page, "faults", scheme)
+    sound(page, "faults")
     page.get_by_role("link", name="dices-350").click()
     page.wait_for_url("**/campaigns/new?example=dices-350")
     page.get_by_label("Or pasted conversations").fill(PASTED)
-    sound(page, "new", scheme)
+    sound(page, "new")
     page.get_by_role("button", name="Preview").click()
     page.get_by_text("Questions", exact=True).wait_for()
-    sound(page, "understood", scheme)
+    sound(page, "understood")
     page.get_by_role("button", name="Create campaign").click()
     page.get_by_role("link", name="Change definition").click()
     page.wait_for_url("**/revise")
-    sound(page, "definition", scheme)
+    sound(page, "definition")
     page.get_by_label("Complete definition, as TOML").fill("name = 1")
     page.get_by_role("button", name="Save changes").click()
     page.get_by_role("alert").wait_for()
-    sound(page, "revise", scheme)
+    sound(page, "revise")
     page.get_by_role("link", name="Back to dices-350").click()
-    add_items(page, scheme)
+    add_items(page)
     page.get_by_role("button", name="Start dry run").click()
     page.get_by_text("So far 3 raters took part").wait_for()
-    sound(page, "draft", scheme)
+    sound(page, "draft")
     page.get_by_role("link", name="Open campaign").click()
-    sound(page, "opening", scheme)
+    sound(page, "opening")
     page.get_by_role("button", name="Open now").click()
     assert page.get_by_label("Open link").input_value().startswith(f"{live.url}/c/dices-350?key=")
     add_work(live)
     page.reload()
-    sound(page, "campaign", scheme)
+    sound(page, "campaign")
     page.get_by_label("Number of new links").fill("3")
     page.get_by_role("button", name="Create links").click()
     page.get_by_label("3 links, one per line").wait_for()
-    sound(page, "invited", scheme)
+    sound(page, "invited")
     page.get_by_role("link", name="Dissensus").click()
     page.get_by_role("link", name="All campaigns").click()
     page.get_by_role("heading", name="Campaigns").wait_for()
-    sound(page, "campaigns", scheme)
+    sound(page, "campaigns")
     page.get_by_role("button", name="Sign out", exact=True).click()
     page.get_by_role("heading", name="You are signed out").wait_for()
-    sound(page, "signed-out", scheme)
+    sound(page, "signed-out")
 
 
-def add_items(page: Page, scheme: Scheme) -> None:
+def add_items(page: Page) -> None:
     """Add items to a draft, and open the page that removes them."""
     page.get_by_role("link", name="Add items").click()
     page.get_by_role("button", name="Preview").click()
     page.get_by_text("There are no items. Choose a file").wait_for()
-    sound(page, "items", scheme)
+    sound(page, "items")
     page.get_by_label("Or pasted conversations").fill(PASTED.replace("knife", "fork").replace("Hi", "Hello"))
     page.get_by_role("button", name="Preview").click()
     page.get_by_text("Show the conversation").click()
     page.locator("summary").last.click()
-    sound(page, "items-understood", scheme)
+    sound(page, "items-understood")
     page.get_by_role("button", name="Add items").click()
     page.get_by_role("link", name="Remove all items").click()
     page.get_by_text("The campaign has 4 items.").wait_for()
-    sound(page, "items-removal", scheme)
+    sound(page, "items-removal")
     page.get_by_role("link", name="Cancel").click()
 
 

@@ -1,18 +1,15 @@
 """Two responses beside each other in a real browser: by keyboard alone, over a reload, without scripts; its looks."""
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
-from tests.browser.page import DESKTOP, View
 from tests.support.browser_raters import enter, load_saved_answers
 from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
 from tests.support.chromium import running
 from tests.support.live_site import Live
 from tests.support.pair_campaigns import open_pair_campaign, pair_definition
-from tests.support.staff_pages import NARROW
+from tests.support.staff_pages import sound
 
 from dissensus.campaign.answer_drafts import merge_saves
 from dissensus.schema.records.conversation import Conversation
@@ -28,25 +25,6 @@ LONG = (
 )
 
 
-@pytest.fixture(params=["light", "dark"])
-def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    with running(browser._loop), browser.new_context(color_scheme=request.param) as fresh:
-        fresh.set_default_timeout(20_000)
-        yield fresh.new_page()
-
-
-def sound(page: Page, name: str, scheme: Literal["light", "dark"]) -> None:
-    """Check a page at both widths and save a screenshot; the buttons stay in view, above other texts."""
-    view = View(page, [], [])
-    for width in (DESKTOP, NARROW):
-        page.set_viewport_size({"width": width, "height": 900})
-        # Both schemes in one story: the narrow pages of the light one are dark.
-        page.emulate_media(color_scheme="dark" if width == NARROW else scheme)
-        assert view.violations() + view.overflowing() == []
-        view.shot(f"{name}-{scheme}-{width}")
-    page.emulate_media(color_scheme=scheme)
-
-
 def link(live: Live, *items: Item, **changes: Any) -> str:
     staff_id = owner(live.platform.database)
     campaigns.create_campaign(
@@ -60,10 +38,7 @@ def pair(name: str, a: str, b: str) -> Item:
     return Item(name, Conversation.from_turns([("human", "May I swim here?"), ("bot", a)]), {}, b)
 
 
-def test_three_pairs_by_keyboard_with_a_reload_in_between(
-    live: Live, page: Page, request: pytest.FixtureRequest
-) -> None:
-    scheme = request.node.callspec.params["page"]
+def test_three_pairs_by_keyboard_with_a_reload_in_between(live: Live, page: Page) -> None:
     key = open_pair_campaign(live.platform, demographics=None, questionnaire=TWO_QUESTIONS).key
     enter(page, f"{live.url}/c/pilot?key={key}")
     keys, first = page.keyboard, page.locator(".candidates .message").first
@@ -87,7 +62,7 @@ def test_three_pairs_by_keyboard_with_a_reload_in_between(
             expect(first).not_to_have_text(texts[-1])
             expect(page.locator("[name=Q_preference]:checked")).to_have_count(0)
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-    sound(page, "pair-thanks", scheme)
+    sound(page, "pair-thanks")
     answers = {name: merge_saves(every) for name, every in load_saved_answers(live)}
     # Answers are stored by response of the item, independent of the displayed side.
     long = {f"pair-{one[len('Long answer ')]}" for one in texts if one.startswith("Long")}
@@ -100,17 +75,16 @@ def test_three_pairs_by_keyboard_with_a_reload_in_between(
     assert sides == {name: "a" if name in long else "b" for name in answers}
 
 
-def test_pairs_are_accessible_and_hostile_text_is_inert(live: Live, page: Page, request: pytest.FixtureRequest) -> None:
-    scheme = request.node.callspec.params["page"]
+def test_pairs_are_accessible_and_hostile_text_is_inert(live: Live, page: Page) -> None:
     spoken: list[str] = []
     page.on("dialog", lambda dialog: spoken.append(dialog.message))
     enter(page, link(live, pair("1", LONG, HOSTILE), questionnaire=TWO_QUESTIONS))
-    sound(page, "pair", scheme)
+    sound(page, "pair", bar=True)
     page.keyboard.press("Control+Enter")
     expect(page.locator(".fault:visible")).to_have_count(2)
-    sound(page, "pair-missing", scheme)
+    sound(page, "pair-missing", bar=True)
     page.get_by_role("radio", name="B is slightly more helpful").check()
-    sound(page, "pair-chosen", scheme)
+    sound(page, "pair-chosen", bar=True)
     assert page.locator(".message b, .message code, .message strong, .message script").count() == 0
     texts = [message.inner_text() for message in page.locator(".candidates .message").all()]
     assert sorted(texts) == sorted([LONG, HOSTILE])
@@ -133,11 +107,11 @@ def test_pairs_are_compared_without_scripts(live: Live, browser: Browser) -> Non
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
 
 
-def test_an_owner_sees_both_responses(live: Live, page: Page, request: pytest.FixtureRequest) -> None:
+def test_an_owner_sees_both_responses(live: Live, page: Page) -> None:
     link(live, pair("1", LONG, HOSTILE), pair("2", "Yes.", ""))
     page.goto(f"{live.url}/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.goto(f"{live.url}/campaigns/pilot")
     page.locator("summary", has_text="May I swim here?").first.click()
     expect(page.locator(".candidates .message").first).to_have_text(LONG.strip())
-    sound(page, "pair-owner", request.node.callspec.params["page"])
+    sound(page, "pair-owner")

@@ -1,14 +1,14 @@
 """Passkeys in a browser with a virtual authenticator: registration, sign-in, second factor and confirmation."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, CDPSession, Page
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.staff_pages import Scheme, sound
+from tests.support.staff_pages import sound
 
 from dissensus.workflows.platform import passwords, staff
 
@@ -63,12 +63,11 @@ def register(tab: Page, name: str) -> None:
     tab.get_by_role("button", name="Add a passkey").click()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_passkey_is_added_and_signs_in(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_a_passkey_is_added_and_signs_in(database_url: str, browser: Browser) -> None:
     with (
         serving(database_url) as live,
         running(browser._loop),
-        browser.new_context(base_url=host_address(live), color_scheme=scheme) as context,
+        browser.new_context(base_url=host_address(live)) as context,
     ):
         staff.create_sign_in_link(live.platform, "ada", now=live.clock())
         passwords.set_password_for(live.platform, live.site.hasher(), "ada", PASSWORD, now=live.clock())
@@ -79,51 +78,51 @@ def test_a_passkey_is_added_and_signs_in(database_url: str, browser: Browser, sc
         enter_password(tab)
         tab.get_by_role("link", name="ada").wait_for()
         tab.goto("/account/second-factor")
-        sound(tab, "passkey-none", scheme)
+        sound(tab, "passkey-none")
         register(tab, "Laptop")
         tab.get_by_role("heading", name="Recovery codes").wait_for()
-        sound(tab, "passkey-recovery", scheme)
+        sound(tab, "passkey-recovery")
         register(tab, "A second one")
         tab.get_by_role("alert").get_by_text("This device has a passkey of your account already.").wait_for()
-        sound(tab, "passkey-in-use", scheme)
+        sound(tab, "passkey-in-use")
         assert device.count_credentials() == 1
-        finish_with_passkey(tab, device, scheme)
-        sign_in_without_password(tab, device, scheme)
-        confirm_by_passkey(tab, live, scheme)
+        finish_with_passkey(tab, device)
+        sign_in_without_password(tab, device)
+        confirm_by_passkey(tab, live)
         assert violations == []
 
 
-def finish_with_passkey(tab: Page, device: Device, scheme: Scheme) -> None:
+def finish_with_passkey(tab: Page, device: Device) -> None:
     """Sign in with the password, and then with the passkey, first without and then with the person."""
     tab.get_by_role("button", name="Sign out", exact=True).click()
     enter_password(tab)
     tab.get_by_role("heading", name="With a passkey").wait_for()
-    sound(tab, "passkey-second-factor", scheme)
+    sound(tab, "passkey-second-factor")
     device.set("setUserVerified", isUserVerified=False)
     tab.get_by_role("button", name="Use a passkey").click()
     tab.get_by_role("alert").get_by_text("its dialog was cancelled, or took too long").wait_for()
-    sound(tab, "passkey-cancelled", scheme)
+    sound(tab, "passkey-cancelled")
     device.set("setUserVerified", isUserVerified=True)
     tab.get_by_role("button", name="Use a passkey").click()
     tab.get_by_role("link", name="ada").wait_for()
 
 
-def sign_in_without_password(tab: Page, device: Device, scheme: Scheme) -> None:
+def sign_in_without_password(tab: Page, device: Device) -> None:
     """Sign in by the passkey alone; a passkey that the site does not know is refused."""
     tab.get_by_role("button", name="Sign out", exact=True).click()
     tab.goto("/sign-in")
-    sound(tab, "passkey-sign-in", scheme)
+    sound(tab, "passkey-sign-in")
     tab.get_by_role("button", name="Sign in with a passkey").click()
     tab.get_by_role("link", name="ada").wait_for()
     assert device.count_credentials() == 1
 
 
-def confirm_by_passkey(tab: Page, live: Live, scheme: Scheme) -> None:
+def confirm_by_passkey(tab: Page, live: Live) -> None:
     """Confirm the identity after a while, and remove the passkey."""
     live.clock.forward(minutes=11)
     register(tab, "Phone")
     tab.get_by_role("heading", name="Confirm that it is you").wait_for()
-    sound(tab, "passkey-confirmation", scheme)
+    sound(tab, "passkey-confirmation")
     tab.get_by_role("button", name="Use a passkey").click()
     tab.get_by_role("button", name="Remove Laptop").click()
     tab.get_by_text("With a second factor, nobody signs in").wait_for()

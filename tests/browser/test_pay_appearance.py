@@ -1,7 +1,5 @@
 """The pages about pay and submissions: sound in both schemes, on a desk and on a phone."""
 
-from typing import Literal
-
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.support.chromium import running
@@ -12,7 +10,7 @@ from tests.support.prolific_server import TOKEN, Prolific
 from tests.support.raters import enter, rate_all
 from tests.support.recruited_raters import CHECKING, RETURN_REASON, add_submission, answer_checks
 from tests.support.staff_browsers import House
-from tests.support.staff_pages import Scheme, sound
+from tests.support.staff_pages import sound
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
@@ -20,14 +18,11 @@ from dissensus.workflows.platform import staff
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pay_pages_are_accessible(
-    database_url: str, browser: Browser, prolific: Prolific, scheme: Literal["light", "dark"]
-) -> None:
+def test_pay_pages_are_accessible(database_url: str, browser: Browser, prolific: Prolific) -> None:
     with (
         serving(database_url, prolific_token=TOKEN, prolific_url=prolific.root) as live,
         running(browser._loop),
-        browser.new_context(base_url=live.url, color_scheme=scheme) as context,
+        browser.new_context(base_url=live.url) as context,
     ):
         house = House(live, live.open)
         failed, rater_id = populate(house, prolific)
@@ -35,9 +30,9 @@ def test_pay_pages_are_accessible(
         page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("link", name="pilot").click()
-        record_payments(page, rater_id, scheme)
-        decide_submission(page, failed, scheme)
-        erase_ids(page, live, scheme)
+        record_payments(page, rater_id)
+        decide_submission(page, failed)
+        erase_ids(page, live)
 
 
 def populate(house: House, prolific: Prolific) -> tuple[str, str]:
@@ -57,43 +52,43 @@ def populate(house: House, prolific: Prolific) -> tuple[str, str]:
     return add_submission(house.platform, prolific, campaign.id, failing.id), longest.id
 
 
-def record_payments(page: Page, rater_id: str, scheme: Scheme) -> None:
+def record_payments(page: Page, rater_id: str) -> None:
     page.get_by_role("link", name="Pay", exact=True).click()
     page.get_by_role("heading", name="Pay of raters of pilot").wait_for()
-    sound(page, "pay", scheme)
+    sound(page, "pay")
     page.get_by_role("link", name=rater_id[-8:]).click()
     page.get_by_label("Amount in GBP").fill("six")
     page.get_by_role("button", name="Record payment").click()
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("Amount in GBP").input_value() == "six"
-    sound(page, "pay-wrong", scheme)
+    sound(page, "pay-wrong")
     for amount in ("5", "0.5"):
         page.get_by_label("Amount in GBP").fill(amount)
         page.get_by_role("button", name="Record payment").click()
         page.get_by_text(f"{float(amount):.2f} GBP", exact=True).first.wait_for()
     page.get_by_role("button", name="Reverse").first.click()
     page.get_by_text("reversed, recorded by ada").wait_for()
-    sound(page, "pay-rater", scheme)
+    sound(page, "pay-rater")
 
 
-def decide_submission(page: Page, failed: str, scheme: Scheme) -> None:
+def decide_submission(page: Page, failed: str) -> None:
     page.goto(QUEUE)
-    sound(page, "submissions", scheme)
+    sound(page, "submissions")
     page.get_by_role("link", name=failed).click()
     page.get_by_label("Reasons for the participant").fill("You chose A twice.")
     page.get_by_role("button", name="Request a return").click()
     page.get_by_text("requested 2026").wait_for()
-    sound(page, "submission", scheme)
+    sound(page, "submission")
     page.get_by_label("Reason for the participant").fill(RETURN_REASON)
     page.get_by_role("button", name="Reject").click()
     page.get_by_text("rejected", exact=True).wait_for()
 
 
-def erase_ids(page: Page, live: Live, scheme: Scheme) -> None:
+def erase_ids(page: Page, live: Live) -> None:
     staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
     campaigns.change_state(live.platform, "pilot", "closed", staff_id=staff_id, now=live.clock())
     page.goto(PAY_PAGE)
     page.get_by_role("link", name="Erase Prolific ids").click()
-    sound(page, "pay-erase", scheme)
+    sound(page, "pay-erase")
     page.get_by_role("button", name="Erase Prolific ids").click()
     page.get_by_text("No Prolific ids are stored").wait_for()

@@ -1,7 +1,6 @@
 """From Prolific and back in a browser: one finishes, one finds no seat, one declines; the owner sees all."""
 
 from collections.abc import Iterator
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -10,7 +9,7 @@ from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.prolific_server import Prolific
 from tests.support.prolific_study import DEMOGRAPHICS, ONE_OLD_SEAT, SECRET, Participant, publish_study
-from tests.support.staff_pages import Scheme, sound
+from tests.support.staff_pages import sound
 
 from dissensus.workflows.platform import staff
 
@@ -24,24 +23,21 @@ def prolific(monkeypatch: pytest.MonkeyPatch) -> Iterator[Prolific]:
         yield state
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_three_participants_return_with_codes(
-    database_url: str, browser: Browser, prolific: Prolific, scheme: Literal["light", "dark"]
-) -> None:
+def test_three_participants_return_with_codes(database_url: str, browser: Browser, prolific: Prolific) -> None:
     with serving(database_url, prolific_secret=SECRET) as live, running(browser._loop):
         study = publish_study(live, prolific, n_items=1, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
         people = [study.start_submission() for _ in range(3)]
         for participant, way in zip(people, (finish, find_no_seat, decline), strict=True):
-            with browser.new_context(base_url=live.url, color_scheme=scheme) as at_home:
-                way(at_home.new_page(), participant, scheme)
+            with browser.new_context(base_url=live.url) as at_home:
+                way(at_home.new_page(), participant)
         assert any(study.deliver_events())
         assert [one.status for one in map(study.find_recruit, [one.submission for one in people[:2]])] == [
             "APPROVED",
             "SCREENED OUT",
         ]
         assert study.find_recruit(people[2].submission) is None
-        with browser.new_context(base_url=live.url, color_scheme=scheme) as at_work:
-            view_as_owner(at_work.new_page(), live, scheme)
+        with browser.new_context(base_url=live.url) as at_work:
+            view_as_owner(at_work.new_page(), live)
 
 
 def arrive(page: Page, participant: Participant) -> None:
@@ -50,10 +46,10 @@ def arrive(page: Page, participant: Participant) -> None:
     page.wait_for_url("**/consent")
 
 
-def agree(page: Page, participant: Participant, scheme: Scheme) -> None:
+def agree(page: Page, participant: Participant) -> None:
     arrive(page, participant)
     expect(page.get_by_text("Your Prolific id is stored separately from your answers")).to_be_visible()
-    sound(page, "prolific-consent", scheme)
+    sound(page, "prolific-consent")
     page.get_by_role("checkbox", name="My answers may be analysed").check()
     page.get_by_role("button", name="I agree and want to take part").click()
     page.get_by_role("radio", name="old").check()
@@ -73,39 +69,39 @@ def return_to_prolific(page: Page, participant: Participant) -> None:
     expect(page.get_by_text("Thank you!")).to_be_visible()
 
 
-def finish(page: Page, participant: Participant, scheme: Scheme) -> None:
-    agree(page, participant, scheme)
+def finish(page: Page, participant: Participant) -> None:
+    agree(page, participant)
     page.get_by_role("radio", name="No").first.check()
     page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-    sound(page, "prolific-done", scheme)
+    sound(page, "prolific-done")
     return_to_prolific(page, participant)
 
 
-def find_no_seat(page: Page, participant: Participant, scheme: Scheme) -> None:
-    agree(page, participant, scheme)
+def find_no_seat(page: Page, participant: Participant) -> None:
+    agree(page, participant)
     expect(page.get_by_role("heading", name="All places are taken")).to_be_visible()
-    sound(page, "prolific-full", scheme)
+    sound(page, "prolific-full")
     return_to_prolific(page, participant)
 
 
-def decline(page: Page, participant: Participant, scheme: Scheme) -> None:
+def decline(page: Page, participant: Participant) -> None:
     page.goto(participant.address)
-    sound(page, "prolific-warning", scheme)
+    sound(page, "prolific-warning")
     arrive(page, participant)
     page.get_by_role("link", name="I do not agree").click()
     expect(page.get_by_role("heading", name="Nothing was stored")).to_be_visible()
-    sound(page, "prolific-declined", scheme)
+    sound(page, "prolific-declined")
     return_to_prolific(page, participant)
 
 
-def view_as_owner(page: Page, live: Live, scheme: Scheme) -> None:
+def view_as_owner(page: Page, live: Live) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
     page.get_by_text("Completion codes of the study").click()
-    sound(page, "prolific-campaign", scheme)
+    sound(page, "prolific-campaign")
     page.get_by_role("link", name="Quota", exact=True).click()
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="old", exact=True)).last
     expect(row).to_contain_text("1")
-    sound(page, "prolific-quota", scheme)
+    sound(page, "prolific-quota")

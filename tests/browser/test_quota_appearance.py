@@ -1,31 +1,28 @@
 """Pages of a quota: the screener, the page without a free seat, and the groups still needed."""
 
-from typing import Literal
-
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.quota_visitors import AGES, RACES, Person, open_quota_campaign, visit, visitor
 from tests.support.staff_browsers import House
-from tests.support.staff_pages import Scheme, sound
+from tests.support.staff_pages import sound
 
 from dissensus.workflows.platform import staff
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_quota_pages_are_accessible(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_quota_pages_are_accessible(database_url: str, browser: Browser) -> None:
     with (
         serving(database_url) as live,
         running(browser._loop),
-        browser.new_context(base_url=live.url, color_scheme=scheme) as rater,
-        browser.new_context(base_url=live.url, color_scheme=scheme) as owner,
+        browser.new_context(base_url=live.url) as rater,
+        browser.new_context(base_url=live.url) as owner,
     ):
         key = fill_quota(live)
-        view_turned_away(rater.new_page(), key, scheme)
-        view_needed_groups(owner.new_page(), live, scheme)
+        view_turned_away(rater.new_page(), key)
+        view_needed_groups(owner.new_page(), live)
 
 
 def fill_quota(live: Live) -> str:
@@ -40,24 +37,24 @@ def fill_quota(live: Live) -> str:
     return key
 
 
-def view_turned_away(page: Page, key: str, scheme: Scheme) -> None:
+def view_turned_away(page: Page, key: str) -> None:
     page.goto(f"/c/pilot?key={key}")
     page.get_by_role("button", name="I understand, continue").click()
     page.get_by_role("checkbox", name="My answers may be analysed").check()
     page.get_by_role("button", name="I agree and want to take part").click()
     page.get_by_role("heading", name="Before you begin").wait_for()
-    sound(page, "screener", scheme)
+    sound(page, "screener")
     for answer in (AGES[0], RACES[0]):
         page.get_by_role("radio", name=answer).check()
     page.get_by_role("button", name="Send and continue").click()
     page.get_by_role("heading", name="All places are taken").wait_for()
-    sound(page, "turned-away", scheme)
+    sound(page, "turned-away")
 
 
-def view_needed_groups(page: Page, live: Live, scheme: Scheme) -> None:
+def view_needed_groups(page: Page, live: Live) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
     page.get_by_role("link", name="Quota", exact=True).click()
     page.get_by_role("heading", name="Quota of pilot").wait_for()
-    sound(page, "quota", scheme)
+    sound(page, "quota")

@@ -10,6 +10,7 @@ from tests.support.campaigns import NOW, definition, owner
 from tests.support.chromium import running
 from tests.support.live_site import Live
 from tests.support.rating_views import CHECKED_LOOKS, show
+from tests.support.staff_pages import sound
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -136,8 +137,7 @@ def cut(power: bool) -> None:
 ![a flat](https://evil.example/flat.png)"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_tools_and_rendered_responses_are_accessible(live: Live, browser: Browser, scheme: Any) -> None:
+def test_tools_and_rendered_responses_are_accessible(live: Live, browser: Browser) -> None:
     turns: list[Any] = [
         ("human", "How do I stop the noise? **Be quick.**"),
         ("tool", 'search({"query": "noise at night"})'),
@@ -150,16 +150,12 @@ def test_tools_and_rendered_responses_are_accessible(live: Live, browser: Browse
     item = Item("item-1", Conversation.from_turns(turns))
     campaigns.create_campaign(live.platform, definition(**campaign), [item], staff_id=staff_id, now=NOW)
     key = campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key
-    with running(browser._loop), browser.new_context(color_scheme=scheme) as context:
+    with running(browser._loop), browser.new_context() as context:
         page = context.new_page()
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
         enter(page, f"{live.url}/c/pilot?key={key}")
-        view = View(page, [], [])
-        for width in (390, 1280):
-            page.set_viewport_size({"width": width, "height": 900})
-            view.shot(f"rater-rendered-{scheme}-{width}")
-            assert view.violations() + view.overflowing() == []
+        sound(page, "rater-rendered", bar=True)
         page.set_viewport_size({"width": 390, "height": 900})
         page.locator(".actions").scroll_into_view_if_needed()
         expect(page.locator("#pin .rendered")).to_contain_text("Three ways")

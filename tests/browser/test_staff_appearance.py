@@ -1,7 +1,7 @@
 """The pages about staff, and those that an analyst sees: sound in both schemes, on a desk and on a phone."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import pyotp
 import pytest
@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 from tests.support.campaigns import ABOUT_YOU, AGREED, definition, items
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.staff_pages import Scheme, sound
+from tests.support.staff_pages import sound
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, members
@@ -30,19 +30,18 @@ PROVIDER: dict[str, Any] = {
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_staff_pages_are_accessible(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_staff_pages_are_accessible(database_url: str, browser: Browser) -> None:
     with (
         serving(database_url, **PROVIDER) as live,
         running(browser._loop),
-        browser.new_context(base_url=live.url, color_scheme=scheme) as owner,
-        browser.new_context(base_url=live.url, color_scheme=scheme) as other,
+        browser.new_context(base_url=live.url) as owner,
+        browser.new_context(base_url=live.url) as other,
     ):
         populate(live)
         tab = owner.new_page()
-        link = walk_as_owner(tab, scheme)
-        set_up_second_factor(tab, scheme, live.clock())
-        walk_as_analyst(other.new_page(), link, scheme)
+        link = walk_as_owner(tab)
+        set_up_second_factor(tab, live.clock())
+        walk_as_analyst(other.new_page(), link)
 
 
 def populate(live: Live) -> CampaignRow:
@@ -63,36 +62,36 @@ def populate(live: Live) -> CampaignRow:
     return row
 
 
-def set_up_second_factor(page: Page, scheme: Scheme, at: datetime) -> None:
+def set_up_second_factor(page: Page, at: datetime) -> None:
     """Set up a second factor, and remove it again."""
     page.goto("/account/second-factor")
-    sound(page, "second-factor", scheme)
+    sound(page, "second-factor")
     page.get_by_role("button", name="Set up codes of an app").click()
     page.get_by_role("heading", name="1. Add the site to your app").wait_for()
-    sound(page, "second-factor-secret", scheme)
+    sound(page, "second-factor-secret")
     secret = page.locator(".secret").inner_text().replace(" ", "")
     page.get_by_label("Code of the app").fill(pyotp.TOTP(secret).at(at))
     page.get_by_role("button", name="Use codes of the app").click()
     page.get_by_role("heading", name="Recovery codes").wait_for()
-    sound(page, "second-factor-recovery", scheme)
+    sound(page, "second-factor-recovery")
     page.goto("/account/confirm")
-    sound(page, "confirmation", scheme)
+    sound(page, "confirmation")
     page.goto("/account/second-factor")
-    sound(page, "second-factor-in-use", scheme)
+    sound(page, "second-factor-in-use")
     page.get_by_role("button", name="Remove the app").click()
     page.get_by_role("button", name="Set up codes of an app").wait_for()
 
 
-def walk_as_owner(page: Page, scheme: Scheme) -> str:
+def walk_as_owner(page: Page) -> str:
     """Sign in with a password, view the account, invite a member and return the link."""
     page.goto("/sign-in")
-    sound(page, "password", scheme)
+    sound(page, "password")
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill("wrong password")
     page.get_by_role("button", name="Sign in", exact=True).click()
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("Name").input_value() == "ada"
-    sound(page, "password-wrong", scheme)
+    sound(page, "password-wrong")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
     page.get_by_role("link", name="ada").click()
@@ -100,10 +99,10 @@ def walk_as_owner(page: Page, scheme: Scheme) -> str:
     page.get_by_label("export: export the finished ratings").check()
     page.get_by_role("button", name="Create token").click()
     assert page.get_by_label("Token", exact=True).input_value().startswith("dis_")
-    sound(page, "token", scheme)
+    sound(page, "token")
     page.get_by_role("link", name="Back to your account").click()
     page.get_by_role("button", name="Revoke The export of every night").wait_for()
-    sound(page, "account", scheme)
+    sound(page, "account")
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Members", exact=True).click()
     page.locator("#role").select_option("analyst")
@@ -111,20 +110,20 @@ def walk_as_owner(page: Page, scheme: Scheme) -> str:
     link = page.get_by_label("Link", exact=True).input_value()
     page.get_by_role("button", name="Copy").click()
     page.get_by_role("button", name="Copied").wait_for()
-    sound(page, "staff-invited", scheme)
+    sound(page, "staff-invited")
     page.get_by_role("link", name="Members of pilot").click()
     page.get_by_role("button", name="Revoke link 1, role analyst").wait_for()
-    sound(page, "members", scheme)
+    sound(page, "members")
     page.get_by_role("link", name="Log", exact=True).click()
     page.get_by_role("heading", name="Log of pilot").wait_for()
-    sound(page, "log", scheme)
+    sound(page, "log")
     page.get_by_role("link", name="Settings", exact=True).click()
     page.get_by_role("heading", name="Settings of pilot").wait_for()
-    sound(page, "settings", scheme)
+    sound(page, "settings")
     return link
 
 
-def walk_as_analyst(page: Page, link: str, scheme: Scheme) -> None:
+def walk_as_analyst(page: Page, link: str) -> None:
     """Join by a link and view the results."""
     page.goto(link)
     page.get_by_label("Your name").fill("grace")
@@ -132,20 +131,20 @@ def walk_as_analyst(page: Page, link: str, scheme: Scheme) -> None:
     page.get_by_label("The same again").fill(PASSWORD)
     page.get_by_role("button", name="Join").click()
     page.get_by_role("alert").wait_for()
-    sound(page, "join", scheme)
+    sound(page, "join")
     page.get_by_label("Your name").fill("zoe")
     page.get_by_label("Password, of at least").fill(PASSWORD)
     page.get_by_label("The same again").fill(PASSWORD)
     page.get_by_role("button", name="Join").click()
     page.get_by_role("heading", name="pilot").wait_for()
-    sound(page, "analyst-campaign", scheme)
+    sound(page, "analyst-campaign")
     page.get_by_role("link", name="Quota", exact=True).click()
     page.get_by_role("heading", name="Quota of pilot").wait_for()
-    sound(page, "analyst-quota", scheme)
+    sound(page, "analyst-quota")
     page.get_by_role("link", name="Dissensus").click()
     page.get_by_role("link", name="All campaigns").click()
     page.get_by_role("link", name="pilot").wait_for()
-    sound(page, "analyst-campaigns", scheme)
+    sound(page, "analyst-campaigns")
     page.goto("/campaigns/pilot/revise")
     page.get_by_text("only owners may change its definition").wait_for()
-    sound(page, "analyst-refused", scheme)
+    sound(page, "analyst-refused")

@@ -1,13 +1,11 @@
 """The pages about webhooks are sound, in both schemes, on a desk and on a phone."""
 
-from typing import Literal
-
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.support.campaigns import definition, items
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.staff_pages import Scheme, sound
+from tests.support.staff_pages import sound
 from tests.support.webhook_office import Office
 from tests.support.webhook_receiver import Receiver, receiving
 
@@ -19,22 +17,21 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 LONG = "a-very-long-name-of-a-place-where-somebody-listens-to-what-happens"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_webhook_pages_are_accessible(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+def test_webhook_pages_are_accessible(database_url: str, browser: Browser) -> None:
     with (
         serving(database_url, webhook_networks="127.0.0.0/8") as live,
         receiving() as receiver,
         running(browser._loop),
-        browser.new_context(base_url=live.url, color_scheme=scheme) as owner,
+        browser.new_context(base_url=live.url) as owner,
     ):
         staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
         campaigns.create_campaign(live.platform, definition(), items(3), staff_id=staff_id, now=live.clock())
         page = owner.new_page()
-        add_by_form(page, live, receiver, scheme)
-        view_list(page, live, receiver, staff_id, scheme)
+        add_by_form(page, live, receiver)
+        view_list(page, live, receiver, staff_id)
 
 
-def add_by_form(page: Page, live: Live, receiver: Receiver, scheme: Scheme) -> None:
+def add_by_form(page: Page, live: Live, receiver: Receiver) -> None:
     """Add a webhook after a rejected form."""
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button").first.click()
@@ -42,7 +39,7 @@ def add_by_form(page: Page, live: Live, receiver: Receiver, scheme: Scheme) -> N
     page.get_by_role("link", name="Settings").click()
     page.get_by_role("link", name="Webhooks").click()
     page.get_by_text("No webhooks yet").wait_for()
-    sound(page, "webhooks-none", scheme)
+    sound(page, "webhooks-none")
     page.get_by_label("URL", exact=True).fill("https://10.0.0.1/hook")
     page.get_by_text("Selected event types only").click()
     page.get_by_label("item_submitted: a rater finished an item").check()
@@ -50,16 +47,16 @@ def add_by_form(page: Page, live: Live, receiver: Receiver, scheme: Scheme) -> N
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("URL", exact=True).input_value() == "https://10.0.0.1/hook"
     assert page.get_by_label("item_submitted: a rater finished an item").is_checked()
-    sound(page, "webhooks-wrong", scheme)
+    sound(page, "webhooks-wrong")
     page.get_by_label("URL", exact=True).fill(receiver.address("ok"))
     page.get_by_label("Include past events").check()
     page.get_by_role("button", name="Add webhook").click()
     assert page.get_by_label("Secret", exact=True).input_value().startswith("whsec_")
-    sound(page, "webhook-made", scheme)
+    sound(page, "webhook-made")
     page.get_by_role("link", name="Webhooks of pilot").click()
 
 
-def view_list(page: Page, live: Live, receiver: Receiver, staff_id: str, scheme: Scheme) -> None:
+def view_list(page: Page, live: Live, receiver: Receiver, staff_id: str) -> None:
     """View a working, a failing and a paused webhook."""
     signer = live.site.webhook_signer
     for path in ("410", f"500/{LONG * 3}"):
@@ -69,4 +66,4 @@ def view_list(page: Page, live: Live, receiver: Receiver, staff_id: str, scheme:
     page.reload()
     page.get_by_role("button", name="Retry now").wait_for()
     page.get_by_role("button", name="Resume").wait_for()
-    sound(page, "webhooks", scheme)
+    sound(page, "webhooks")

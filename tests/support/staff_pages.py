@@ -1,7 +1,6 @@
-"""Staff pages in a browser, checked at both widths."""
+"""Pages in a browser, checked in both schemes at both widths, and a browser of an owner."""
 
 from collections.abc import Iterator
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -14,7 +13,7 @@ from dissensus.workflows.platform import staff
 PASTED = "User: Where can I buy a knife?\nBot: In a shop for kitchens.\n---\nUser: Hi\nBot: " + "Go away. " * 60
 
 NARROW = 320
-Scheme = Literal["light", "dark"]
+PHONE = 390
 
 
 @pytest.fixture
@@ -23,32 +22,34 @@ def live(database_url: str) -> Iterator[Live]:
         yield site
 
 
-@pytest.fixture(params=["light", "dark"])
-def page(request: pytest.FixtureRequest, browser: Browser, live: Live) -> Iterator[Page]:
+@pytest.fixture
+def page(browser: Browser, live: Live) -> Iterator[Page]:
     """A browser of an owner, signed in by a link."""
-    scheme: Scheme = request.param
     link = staff.create_sign_in_link(live.platform, "ada", now=live.clock())
     with (
         running(browser._loop),
-        browser.new_context(base_url=live.url, color_scheme=scheme) as context,
+        browser.new_context(base_url=live.url) as context,
     ):
         tab = context.new_page()
         tab.goto(f"/sign-in/{link.key}")
-        sound(tab, "sign-in", scheme)
+        sound(tab, "sign-in")
         tab.get_by_role("button", name="Sign in").click()
         tab.wait_for_url("**/campaigns")
         yield tab
 
 
-def sound(page: Page, name: str, scheme: Scheme = "light") -> None:
-    """Check a page at both widths and save a screenshot; in the light scheme the narrow page is the dark one."""
+def sound(page: Page, name: str, *, bar: bool = False) -> None:
+    """Check a page on a desk and on a narrow phone in both schemes, and save pictures of it.
+
+    Only colours depend on the scheme: so each width has all checks in one scheme, and the desk those of contrast in the
+    other one. With `bar`, a bar of buttons stays in view, above other texts.
+    """
     page.wait_for_load_state()
     view = View(page, [], [])
-    for width in (DESKTOP, NARROW):
+    for width in (NARROW, DESKTOP):
         page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme="dark" if width == NARROW else scheme)
-        assert view.violations() == []
-        assert view.overflowing() == []
-        assert view.overlapping() == []
-        view.shot(f"owner-{name}-{scheme}-{width}")
-    page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme="dark" if width == NARROW else "light")
+        assert view.violations() + view.overflowing() == []
+        assert bar or view.overlapping() == []
+    assert view.faint_in_the_dark() == []
+    view.shoot(name, (PHONE, DESKTOP))
