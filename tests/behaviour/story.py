@@ -104,7 +104,7 @@ STUDY: Final = SMALL | {
     "name": "study",
     "pay": PAY,
     "estimated_minutes": 20,
-    "prolific": {"codes": {name: f"CODE0{place}" for place, name in enumerate(site.OUTCOMES)}},
+    "recruit": {"kind": "prolific", "codes": {name: f"CODE0{place}" for place, name in enumerate(site.OUTCOMES)}},
 }
 MANY: Final = SMALL | {"name": "many"}
 CAMPAIGNS: Final = {one["name"]: one for one in (SMALL, FULL, MANY, CELLS, PAIRS, STUDY)}

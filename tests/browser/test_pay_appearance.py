@@ -88,7 +88,7 @@ def erase_ids(page: Page, live: Live) -> None:
     staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
     campaigns.change_state(live.platform, "pilot", "closed", staff_id=staff_id, now=live.clock())
     page.goto(PAY_PAGE)
-    page.get_by_role("link", name="Erase Prolific ids").click()
+    page.get_by_role("link", name="Erase ids of Prolific").click()
     sound(page, "pay-erase")
-    page.get_by_role("button", name="Erase Prolific ids").click()
-    page.get_by_text("No Prolific ids are stored").wait_for()
+    page.get_by_role("button", name="Erase ids of Prolific").click()
+    page.get_by_text("No ids of Prolific are stored").wait_for()

@@ -102,6 +102,16 @@ def test_languages_and_entry_are_checked() -> None:
     assert found(definition(), has_entry=False)["entry links"].page == "links"
 
 
+def test_ends_without_a_way_back_to_a_panel_are_named() -> None:
+    panel = {"kind": "link", "name": "Panel", "parameter": "pid", "codes": {"completed": "DONE4711"}}
+    finding = found(definition(recruit=panel))["recruit.addresses"]
+    assert finding.severity == "warning"
+    assert "'screened_out', 'quota_full', 'no_consent', 'stopped'." in finding.problem
+    address = "https://panel.example/{id}"
+    panel["addresses"] = dict.fromkeys(("screened_out", "quota_full", "no_consent", "stopped"), address)
+    assert found(definition(recruit=panel)) == {}
+
+
 def test_images_of_texts_are_named() -> None:
     finding = found(definition(guidelines="See ![the scale](https://a.example/scale.png)."))["guidelines"]
     assert finding.severity == "warning"

@@ -37,7 +37,7 @@ def site(
 
 
 PAYS = {"currency": "GBP", "hourly_rate": 1200, "finished": 600, "screened_out": 50}
-ALL = {"prolific": {"codes": CODES}, "pay": PAYS, "estimated_minutes": 20}
+ALL = {"recruit": {"kind": "prolific", "codes": CODES}, "pay": PAYS, "estimated_minutes": 20}
 
 
 def test_a_study_is_created_from_the_campaign_and_published(site: RunOnSite, prolific: Prolific) -> None:
@@ -72,7 +72,7 @@ def test_a_study_of_a_cell_leads_to_its_link(site: RunOnSite, prolific: Prolific
 @pytest.mark.parametrize(
     ("words", "changes", "says"),
     [
-        ((), {"pay": PAYS, "estimated_minutes": 20}, "pilot has no [prolific] with codes in its definition"),
+        ((), {"pay": PAYS, "estimated_minutes": 20}, 'pilot has no [recruit] with kind = "prolific" and codes'),
         ((), {**ALL, "pay": None}, "The campaign does not define it. Give --reward N."),
         ((), {**ALL, "estimated_minutes": None}, "The campaign does not define it. Give --minutes N."),
         (("--filter", "age"), ALL, "--filter 'age' is not ID=VALUE"),

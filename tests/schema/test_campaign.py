@@ -20,6 +20,14 @@ from dissensus.schema.campaign.definition import localise, write_campaign
 from dissensus.schema.campaign.parser import KEYS, parse_campaign
 from dissensus.schema.campaign.shipped import campaigns, load_campaign, load_campaign_toml, rename_campaign
 
+CODES = {name: f"CODE0{index}" for index, name in enumerate(OUTCOMES)}
+PANEL = {
+    "kind": "link",
+    "name": "Panel",
+    "parameter": "pid",
+    "addresses": {"completed": "https://panel.example/done?pid={id}"},
+}
+
 
 def test_missing_keys_have_defaults() -> None:
     campaign = parse_campaign(PILOT)
@@ -47,7 +55,9 @@ def test_missing_keys_have_defaults() -> None:
             "help": st.just({"en": "Here.", "de": "Hier."}),
             "thanks": st.just({"en": "Thanks.", "de": "Danke."}),
             "estimated_minutes": st.just(20),
-            "prolific": st.just({"codes": {name: f"CODE0{index}" for index, name in enumerate(OUTCOMES)}}),
+            "recruit": st.sampled_from(
+                [{"kind": "prolific", "codes": CODES}, {**PANEL, "codes": {"stopped": "CODE99"}}]
+            ),
             "pay": st.just({"currency": "GBP", "hourly_rate": 1200, "finished": 600}),
             "gold": st.just({"verifiers": 0, "scale": ["No", "Yes"], "topics": ["A", "B"]}) | st.just({}),
         },
@@ -356,9 +366,26 @@ def test_a_campaign_with_checks_survives_serialisation() -> None:
     [
         ({"checks": [CHOOSE]}, "estimated_minutes: It is missing. Write how long the work takes"),
         ({"checks": [{**CHOOSE, "after": 0}], "estimated_minutes": 20}, "after .choose.: It is missing or 0"),
-        ({"prolific": {}}, "prolific.codes: The completion codes"),
-        ({"prolific": {"codes": {"completed": "SHORT"}}}, "completed: It is 'SHORT'. Write 6 to 32 of A to Z"),
-        ({"prolific": {"token": "t"}}, "prolific: There is no key 'token'"),
+        ({"recruit": {"kind": "prolific"}}, "recruit.codes: The completion codes"),
+        ({"recruit": {"codes": {"completed": "SHORT"}}}, "completed: It is 'SHORT'. Write 6 to 32 of A to Z"),
+        ({"recruit": {"token": "t"}}, "recruit: There is no key 'token'"),
+        ({"recruit": {}}, "recruit.kind: It is missing. Write kind = .prolific., or kind = .link. for any other panel"),
+        ({"recruit": {"kind": "prolific", "parameter": "pid"}}, "recruit.parameter: It is about links of other panels"),
+        ({"recruit": {**PANEL, "name": " "}}, "recruit.name: "),
+        ({"recruit": {**PANEL, "parameter": "1 d"}}, "recruit.parameter: It is '1 d'. Name the parameter"),
+        ({"recruit": {**PANEL, "parameter": "Key"}}, "recruit.parameter: The site itself uses 'key'"),
+        ({"recruit": {**PANEL, "addresses": {"done": "x"}}}, "recruit.addresses: There is no key 'done'"),
+        ({"recruit": {**PANEL, "codes": {"stopped": "x"}}}, "stopped: It is 'x'. Write 6 to 32 of A to Z"),
+        *(
+            ({"recruit": {**PANEL, "addresses": {"completed": address}}}, message)
+            for address, message in (
+                ("http://panel.example/done", "completed: 'http://panel.example/done' is not an https address"),
+                ("javascript:alert(1)", "completed: 'javascript:alert.1.' is not an https address"),
+                ("https://panel.example/?p={pid}", "completed: Only {id} is filled in"),
+                ("https://{id}.example/", "completed: Only {id} is filled in"),
+                (f"https://panel.example/{'a' * 1000}", "completed: It has 1,022 characters"),
+            )
+        ),
         ({"pay": {"currency": "pounds", "hourly_rate": 1200}}, "pay.currency: It is 'pounds'. Write its code of three"),
         ({"pay": {"currency": "GBP"}}, "pay.hourly_rate: It is missing"),
         ({"pay": {"currency": "GBP", "hourly_rate": 12.5}}, "pay.hourly_rate: It is a number. Write a whole number"),

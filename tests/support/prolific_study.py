@@ -109,8 +109,8 @@ def code_in(page: httpx.Response) -> str:
 
 
 def publish_study(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) -> Study:
-    campaign = open_campaign(live.platform, n_items, prolific={"codes": CODES}, **changes)
-    address = entry_links(live.url, campaign, definition(prolific={"codes": CODES})).anybody
+    campaign = open_campaign(live.platform, n_items, recruit={"kind": "prolific", "codes": CODES}, **changes)
+    address = entry_links(live.url, campaign, definition(recruit={"kind": "prolific", "codes": CODES})).anybody
     with ProlificClient(TOKEN, base=prolific.root) as client:
         study_id = client.create(study(address=str(address)))
         assert prolific.studies[study_id]["external_study_url"] == address
@@ -119,7 +119,7 @@ def publish_study(live: Live, prolific: Prolific, n_items: int = 2, **changes: A
 
 
 def publish_study_by_cells(live: Live, prolific: Prolific, **changes: Any) -> Study:
-    campaign = open_campaign(live.platform, 2, prolific={"codes": CODES}, **changes)
+    campaign = open_campaign(live.platform, 2, recruit={"kind": "prolific", "codes": CODES}, **changes)
     links = load_entry_links(live.platform, "pilot", live.url, staff_id=campaign.staff_id).cells
     with ProlificClient(TOKEN, base=prolific.root) as client:
         study_id = client.create(study(address=links["old"]))

@@ -13,7 +13,7 @@ from dissensus.store.recruits import RecruitTable
 from dissensus.workflows.platform.platform import Platform
 
 PAY = {"currency": "GBP", "hourly_rate": 1200, "finished": 600, "screened_out": 50}
-CODES = {"codes": {name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)}}
+CODES = {"kind": "prolific", "codes": {name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)}}
 CHECKS = [
     {
         "name": name,
@@ -25,7 +25,7 @@ CHECKS = [
     }
     for name in ("first", "second")
 ]
-PAYING: dict[str, Any] = {"pay": PAY, "prolific": CODES}
+PAYING: dict[str, Any] = {"pay": PAY, "recruit": CODES}
 CHECKING: dict[str, Any] = {**PAYING, "checks": CHECKS, "estimated_minutes": 20}
 
 

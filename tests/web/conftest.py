@@ -15,7 +15,7 @@ PAGES_ON_SQLITE = {
     "api": ("api", "openapi", "enumeration", "errors", "gold", "monitoring", "pay"),
     "core": ("appearance", "enumeration", "hostile_texts"),
     "middleware": ("access_log",),
-    "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "safety"),
+    "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "recruit", "safety"),
     "staff": (
         *("account_mails", "attempts", "campaign_settings", "campaigns", "care", "curation", "drafts"),
         *("gold", "members", "model_registry"),

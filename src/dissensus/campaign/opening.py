@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from dissensus.schema.campaign.completion_codes import PANEL_OUTCOMES
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.hints import format_list, format_value
@@ -126,6 +127,7 @@ def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
         *_check_languages(campaign, facts),
         *_check_texts(campaign),
         *_check_entry(campaign, facts),
+        *_check_recruit(campaign),
         *(
             Finding(severity="warning", place="checks", problem=text, remedy="Change the checks.", page="revise")
             for text in campaign.warnings
@@ -332,6 +334,22 @@ def _check_texts(campaign: Campaign) -> Iterator[Finding]:
                 remedy="Describe in words what it shows, or link to it.",
                 page="revise",
             )
+
+
+def _check_recruit(campaign: Campaign) -> Iterator[Finding]:
+    recruit = campaign.recruit
+    if recruit is None or recruit.kind != "link":
+        return
+    possible = [name for name in PANEL_OUTCOMES if name != "failed_attention" or campaign.checks]
+    missing = [name for name in possible if name not in recruit.outcomes]
+    if missing:
+        yield Finding(
+            severity="warning",
+            place="recruit.addresses",
+            problem=f"Raters from {recruit.name} have no way back after these ends of a visit: {format_list(missing)}.",
+            remedy="Give each an address or a code, unless the panel needs none.",
+            page="revise",
+        )
 
 
 def _check_entry(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:

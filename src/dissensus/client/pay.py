@@ -78,6 +78,6 @@ class PayClient:
         )
 
     def forget_recruits(self, name: str) -> int:
-        """Erase the Prolific ids of a closed campaign, and return their number."""
+        """Erase the recruiter's ids of a closed campaign, and return their number."""
         response = self._service.request("DELETE", campaign_path(name, "submissions"), retry="if refused")
         return parse_response(ForgottenRecruitsResource, response).recruits

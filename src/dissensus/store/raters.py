@@ -204,6 +204,12 @@ def entered_by_open_link(tx: Connection, rater_id: str) -> bool:
     return tx.scalar(select(RaterTable.invitation_hash).where(RaterTable.id == rater_id)) is None
 
 
+def list_open_link_raters(tx: Connection, campaign_id: str) -> frozenset[str]:
+    """Return the raters of a campaign who came by an open link; with a recruiter, those whom it sent."""
+    by_open_link = (RaterTable.campaign_id == campaign_id) & RaterTable.invitation_hash.is_(None)
+    return frozenset(tx.scalars(select(RaterTable.id).where(by_open_link)))
+
+
 def mark_seen(
     tx: Connection, rater_id: str, *, limit: RateLimit = NO_LIMIT, n_writes: int = 0, now: datetime
 ) -> RaterRow | None:

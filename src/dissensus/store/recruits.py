@@ -1,6 +1,6 @@
 """Participants sent by a recruiter and their submissions; no other table holds external ids."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -19,10 +19,12 @@ class RecruitTable(RaterData, Base):
     __tablename__ = "recruit"
     __table_args__ = (UniqueConstraint("campaign_id", "person"),)
 
-    submission: Mapped[str] = mapped_column(primary_key=True, doc="The recruiter's id of the submission.")
+    submission: Mapped[str] = mapped_column(
+        primary_key=True, doc="The recruiter's id of the submission; a digest of the person for a panel."
+    )
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
     person: Mapped[str] = mapped_column(doc="The recruiter's id of the person.")
-    study: Mapped[str]
+    study: Mapped[str | None] = mapped_column(doc="The recruiter's id of the study; null for a panel.")
     rater_id: Mapped[str | None] = mapped_column(
         ForeignKey("rater.id"), unique=True, doc="Null for a participant who was turned away."
     )
@@ -47,6 +49,7 @@ class RecruitRow:
     """A participant sent by a recruiter."""
 
     submission: str  # The recruiter's id
+    person: str = field(repr=False)  # The recruiter's id
     campaign_id: str
     rater_id: str | None  # None for a participant who was turned away
     status: str | None  # Last status at the recruiter, if any
@@ -75,7 +78,7 @@ def find_recruit_of_rater(tx: Connection, rater_id: str) -> RecruitRow | None:
 
 
 def add_recruit(
-    tx: Connection, campaign_id: str, rater_id: str, *, person: str, study: str, submission: str, now: datetime
+    tx: Connection, campaign_id: str, rater_id: str, *, person: str, study: str | None, submission: str, now: datetime
 ) -> None:
     """Insert a participant; Conflict if the submission was just used for another campaign."""
     ids = {"submission": submission, "campaign_id": campaign_id, "person": person, "study": study, "rater_id": rater_id}

@@ -20,7 +20,7 @@ from dissensus.campaign.builder.table import NamesField, QuestionnaireField, Row
 from dissensus.campaign.builder.template import TEMPLATES, load_template
 from dissensus.schema.campaign import parser as campaign_parser
 from dissensus.schema.campaign.chatbot import KINDS
-from dissensus.schema.campaign.completion_codes import OUTCOMES
+from dissensus.schema.campaign.completion_codes import OUTCOMES, PANEL_OUTCOMES
 from dissensus.schema.campaign.parser import KEYS, parse_campaign
 from dissensus.schema.campaign.shipped import campaigns, load_campaign, load_campaign_toml
 from dissensus.schema.definition_errors import DefinitionErrors, Path
@@ -99,7 +99,7 @@ def test_each_key_that_a_parser_allows_has_a_field() -> None:
         chatbot["kind"], chatbot["best_of_n"]["chatbot"]["kind"] = kind, kind if kind != "best_of_n" else "local"
         for path, keys in parsed_keys(definition).items():
             parsed[path] = parsed.get(path, set()) | keys
-    parsed["prolific", "codes"] = set(OUTCOMES)
+    parsed["recruit", "codes"] = set(PANEL_OUTCOMES)
     # The inner chatbot is parsed as one of each kind only where the outer one asks for the best of several responses.
     inner = (*CHATBOTS, "best_of_n", "chatbot")
     parsed[inner] = parsed[CHATBOTS] - {"best_of_n"}
@@ -202,7 +202,7 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
                 ]
             )
         ),
-        "prolific": {"codes": {outcome: f"CODE{code + i}" for i, outcome in enumerate(OUTCOMES)}},
+        "recruit": {"kind": "prolific", "codes": {outcome: f"CODE{code + i}" for i, outcome in enumerate(OUTCOMES)}},
         "max_items": draw(COUNTS),
         "break_every": draw(st.integers(0, 3)),
         "click_to_reveal": draw(st.booleans()),

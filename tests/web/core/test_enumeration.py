@@ -18,7 +18,7 @@ from tests.support.recruited_raters import PAYING, add_submission
 from tests.support.staff_browsers import House, send
 
 from dissensus.errors import NotAllowed
-from dissensus.recruit.prolific import ProlificEntry
+from dissensus.recruit.entry import RecruitEntry
 from dissensus.workflows.campaign import campaigns, pay
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment
@@ -58,8 +58,8 @@ def create_campaign(house: House, name: str, **changes: object) -> str:
 @pytest.mark.parametrize("ids", [{}, IDS, {"PROLIFIC_PID": "x"}, {"lang": "de"}])
 def test_strangers_cannot_enumerate_campaigns(house: House, ids: dict[str, str]) -> None:
     create_campaign(house, "plain")
-    create_campaign(house, "by-prolific", prolific={"codes": CODES})
-    create_campaign(house, "celled", prolific={"codes": CODES}, **BY_CELLS)
+    create_campaign(house, "by-prolific", recruit={"kind": "prolific", "codes": CODES})
+    create_campaign(house, "celled", recruit={"kind": "prolific", "codes": CODES}, **BY_CELLS)
     owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(house.platform, definition("in-draft"), items(1), staff_id=owner_id, now=NOW)
     names, browser = ("plain", "by-prolific", "celled", "in-draft", "never-was"), house.stranger()
@@ -116,7 +116,7 @@ def test_altered_withdrawal_links_are_rejected(house: House) -> None:
 @sqlite_only
 def test_altered_tokens_are_rejected(live: Live) -> None:
     tokens = live.site.tokens
-    entry = ProlificEntry(pid="a" * 24, study="b" * 24, submission="c" * 24)
+    entry = RecruitEntry(person="a" * 24, study="b" * 24, submission="c" * 24, query={"PROLIFIC_PID": "a" * 24})
     arrival = Arrival("pilot", "k", "en", enrolment.new_entry_id(NOW), entry)
     away, token = tokens.sign_turned_away("one"), tokens.sign_arrival(arrival, now=NOW)
     assert tokens.read_arrival(token, now=NOW) == arrival

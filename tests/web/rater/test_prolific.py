@@ -258,7 +258,7 @@ def test_the_sign_out_page_warns_about_personal_links(live: Live, prolific: Prol
     participant = study.start_submission()
     response = participant.visitor.send("/stop", **hidden(participant.agree()))
     signed_out = participant.visitor.send("/leave", **hidden(response))
-    assert "from Prolific, that link signs you in again" in signed_out.text
+    assert "or from Prolific or another panel, that link signs you in again" in signed_out.text
     assert participant.arrive().url.path == "/rate"
 
 

@@ -93,7 +93,7 @@ def test_invalid_ids_are_not_found(house: House) -> None:
 
 @sqlite_only
 def test_a_campaign_that_neither_pays_nor_recruits_has_no_such_page(house: House) -> None:
-    open_paying_campaign(house, pay=None, prolific=None)
+    open_paying_campaign(house, pay=None, recruit=None)
     browser = house.owner()
     assert "/pay" not in browser.get("/campaigns/pilot").text
     for path in (PAY_PAGE, f"{PAY_PAGE}.csv", f"{PAY_PAGE}/erase", QUEUE):
@@ -142,6 +142,6 @@ def test_withdrawing_raters_read_that_they_are_paid(house: House) -> None:
 
 @sqlite_only
 def test_withdrawal_without_pay_does_not_mention_pay(house: House) -> None:
-    rater = worker(house.platform, open_paying_campaign(house, pay=None, prolific=None).key, HOUR)
+    rater = worker(house.platform, open_paying_campaign(house, pay=None, recruit=None).key, HOUR)
     path = f"/withdraw/{house.live.site.tokens.sign_withdrawal(rater.id)}"
     assert "paid for your time" not in house.stranger().get(path, params={"lang": "en"}).text

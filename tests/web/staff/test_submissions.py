@@ -171,13 +171,13 @@ def test_prolific_ids_are_erased_after_closing_and_payments_stay(house: House, p
     assert send(browser, f"{PAY_PAGE}/erase").status_code == 409
     send(browser, "/campaigns/pilot/state", state="closed")
     text = text_of(browser.get(f"{PAY_PAGE}/erase"))
-    assert "2 people have a Prolific id stored" in text
+    assert "2 people have an id of Prolific stored" in text
     assert "0.50 GBP is still due to people who were turned away" in text
     assert "Do not open the campaign again afterwards" in text
     for _ in range(2):
         assert send(browser, f"{PAY_PAGE}/erase").status_code == 303
     assert browser.get(f"{QUEUE}/{submission}").status_code == 404
-    assert "No Prolific ids are stored" in browser.get(PAY_PAGE).text
+    assert "No ids of Prolific are stored" in browser.get(PAY_PAGE).text
     page = browser.get(address(rater))
     assert sums(page) == ["6.00 GBP", "6.00 GBP", "0.00 GBP"]
     assert "by Prolific, recorded when its ids were erased" in text_of(page)

@@ -231,7 +231,7 @@ def test_the_ledger_without_pay_names_the_missing_section(platform: Platform) ->
 
 
 def test_a_recruiting_campaign_without_pay_has_no_accounts(platform: Platform) -> None:
-    campaign = open_campaign(platform, 1, prolific=CODES)
+    campaign = open_campaign(platform, 1, recruit=CODES)
     rater = worker(platform, campaign.key, HOUR)
     add_submission(platform, Prolific(), campaign.id, None, "SCREENED OUT")
     pay_ledger = ledger(platform)

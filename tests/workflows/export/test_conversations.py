@@ -26,7 +26,7 @@ from dissensus.files.pairs.reader import read_pairs
 from dissensus.files.pairs.votes import read_pair_files, read_people
 from dissensus.pipeline.collect.chat import ResponseFailure, ResponsePick
 from dissensus.store.chats import ChatbotResponse, ChatCandidateTable
-from dissensus.workflows.campaign import audit
+from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.export import ratings
 from dissensus.workflows.export.conversations import export_conversations
 from dissensus.workflows.export.ratings import ExportOptions
@@ -96,6 +96,20 @@ def test_an_export_holds_preferences_attempts_items_and_raters(platform: Platfor
     everything = b"".join(path.read_bytes() for path in folder.rglob("*.jsonl")) + readme.encode()
     for rater in (first, second, withdrawn):
         assert rater.id.encode() not in everything
+
+
+@pytest.mark.parametrize(("name", "is_upworker"), [("Upwork", True), ("Panel One", False)])
+def test_attempts_tell_whether_upwork_sent_their_red_teamer(
+    platform: Platform, tmp_path: Path, name: str, *, is_upworker: bool
+) -> None:
+    recruit = {"kind": "link", "name": name, "parameter": "pid"}
+    campaign = open_chat_campaign(platform, recruit=recruit)
+    (personal,) = campaigns.create_invitations(platform, "pilot", 1, staff_id=campaign.staff_id, now=NOW)
+    for key in (campaign.key, personal):
+        finish_chat(platform, enter(platform, key), ResponsePick(strength=2))
+    export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
+    attempts = read_attempts(tmp_path / "out" / "red_team_attempts.jsonl.gz").attempts
+    assert {attempt.is_upworker for attempt in attempts} == {is_upworker, None}
 
 
 def test_single_responses_are_exported_only_as_items(platform: Platform, tmp_path: Path) -> None:

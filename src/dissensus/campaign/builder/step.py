@@ -24,7 +24,7 @@ from dissensus.campaign.builder.quota import AxesField, CellsField
 from dissensus.campaign.builder.table import NamesField, RowsField, TableField, enter_table
 from dissensus.errors import NotFound
 from dissensus.schema.campaign.attention_check import KINDS
-from dissensus.schema.campaign.completion_codes import OUTCOMES
+from dissensus.schema.campaign.completion_codes import PANEL_OUTCOMES
 from dissensus.schema.records.preference import CRITERIA
 
 
@@ -87,6 +87,37 @@ QUOTA: Final = TableField(
             options=(("", "the site: a screener asks first"), ("recruiter", "the recruiter: a link for each cell")),
         ),
         "balanced": FlagField(rare=True, label="Each item is rated by a share of each cell"),
+    },
+)
+
+RECRUIT: Final = TableField(
+    rare=True,
+    label="Recruitment through a panel",
+    hint="The panel sends raters to the open link, and at the end they return to it.",
+    optional=True,
+    fields={
+        "kind": ChoiceField(
+            label="Panel",
+            options=(
+                ("", "choose"),
+                ("prolific", "Prolific"),
+                ("link", "another one, by links with its id of a person"),
+            ),
+        ),
+        "name": TextField(label="Name of the other panel, as raters know it", hint="Such as Upwork."),
+        "parameter": TextField(label="Parameter of the link that holds its id of the person", hint="Such as pid."),
+        "addresses": TableField(
+            label="Addresses to which raters return, by outcome",
+            optional=True,
+            hint="The id of the person stands where {id} is. Not for Prolific, where codes are enough.",
+            fields={name: TextField(label=name.replace("_", " ").capitalize()) for name in PANEL_OUTCOMES},
+        ),
+        "codes": TableField(
+            label="Completion codes, by outcome",
+            optional=True,
+            hint="6 to 32 of A to Z and 0 to 9. Prolific needs one for each outcome but stopped.",
+            fields={name: TextField(label=name.replace("_", " ").capitalize()) for name in PANEL_OUTCOMES},
+        ),
     },
 )
 
@@ -187,18 +218,7 @@ STEPS: Final = (
             ),
             "reclaim_after_h": NumberField(rare=True, label="Idle hours until items go to others", hint="Blank: 48."),
             "seed": NumberField(rare=True, label="Seed of all random orders", hint="Blank: 0."),
-            "prolific": TableField(
-                rare=True,
-                label="Recruitment through Prolific",
-                hint="A completion code of 6 to 32 of A to Z and 0 to 9 for each outcome.",
-                optional=True,
-                fields={
-                    "codes": TableField(
-                        label="Completion codes",
-                        fields={name: TextField(label=name.replace("_", " ").capitalize()) for name in OUTCOMES},
-                    )
-                },
-            ),
+            "recruit": RECRUIT,
         },
     ),
     Step(

@@ -49,8 +49,8 @@ def study(
     """
     chosen = load_settings(settings)
     campaign, links = _load_entry_links(chosen, name)
-    if campaign.prolific is None:
-        raise InvalidInput(f"{name} has no [prolific] with codes in its definition; docs/recruitment.md shows one.")
+    if campaign.recruit is None or campaign.recruit.kind != "prolific":
+        raise InvalidInput(f'{name} has no [recruit] with kind = "prolific" and codes; docs/recruitment.md shows one.')
     language = campaign.languages[0]
     draft = Study(
         name=localise(campaign.title, language),
@@ -59,7 +59,7 @@ def study(
         places=places,
         minutes=_required_number("minutes", minutes, campaign.estimated_minutes),
         reward=_required_number("reward", reward, campaign.pay.finished if campaign.pay else None),
-        codes=campaign.prolific.codes,
+        codes=campaign.recruit.codes,
         screen_out=_screen_out(campaign, places),
         filters=tuple(map(_parse_filter, filter or ())),
         warning=localise(campaign.warning, language),

@@ -33,6 +33,7 @@ class CompletedChat:
     exchanges: tuple[Exchange, ...]
     intent: str | None = None  # Intent stated before the conversation
     success: int | None = None  # Self-rated success, from 0 to 4
+    is_upworker: bool | None = None  # True if Upwork sent the rater; None if no recruiter is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ def to_attempt(completed: CompletedChat, chat: ChatSettings) -> Attempt | None:
         task_description=completed.intent or "",
         task_description_harmlessness_score=None,
         red_team_member_id=completed.member,
-        is_upworker=None,
+        is_upworker=completed.is_upworker,
         tags=None,
     )
 

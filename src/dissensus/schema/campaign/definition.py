@@ -13,9 +13,9 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.attention_check import AttentionCheck, CheckVerdict, check_warnings, judge_checks
 from dissensus.schema.campaign.care import CareSettings
 from dissensus.schema.campaign.chat import ChatSettings
-from dissensus.schema.campaign.completion_codes import ProlificSettings
 from dissensus.schema.campaign.gold import Gold
 from dissensus.schema.campaign.quota import Quota
+from dissensus.schema.campaign.recruit import RecruitSettings
 from dissensus.schema.campaign.repeat import RepeatSettings
 from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import check_whole
@@ -97,7 +97,7 @@ class Campaign:
     quota: Quota | None = None
     checks: tuple[AttentionCheck, ...] = ()
     estimated_minutes: int | None = None  # duration of the work
-    prolific: ProlificSettings | None = None
+    recruit: RecruitSettings | None = None
     pay: Pay | None = None
     gold: Gold | None = None
     care: CareSettings | None = None

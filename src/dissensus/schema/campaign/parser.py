@@ -11,7 +11,6 @@ from dissensus.schema.campaign.attention_check_parser import parse_checks
 from dissensus.schema.campaign.care import MAX_TOPICS, CareSettings
 from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.chat_parser import parse_chat
-from dissensus.schema.campaign.completion_codes import ProlificSettings, parse_completion_codes
 from dissensus.schema.campaign.definition import (
     CURRENCY,
     DEMOGRAPHICS_POSITIONS,
@@ -25,6 +24,7 @@ from dissensus.schema.campaign.definition import (
 from dissensus.schema.campaign.gold import Gold, parse_gold
 from dissensus.schema.campaign.quota import DEFAULT_HOLD
 from dissensus.schema.campaign.quota_parser import parse_quota
+from dissensus.schema.campaign.recruit import RecruitSettings, parse_recruit
 from dissensus.schema.campaign.repeat import RepeatSettings, parse_repeat
 from dissensus.schema.definition_errors import DefinitionErrors, InvalidDefinition
 from dissensus.schema.definition_table import (
@@ -64,7 +64,7 @@ KEYS: Final = (
         "quota",
         "checks",
         "estimated_minutes",
-        "prolific",
+        "recruit",
         "pay",
         "gold",
         "care",
@@ -155,7 +155,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         "quota": None if quota is None else parse_quota(quota, demographics, replication),
         "checks": _checks(table, max_items),
         "estimated_minutes": _optional_number(table, "estimated_minutes"),
-        "prolific": _prolific(table),
+        "recruit": _recruit(table),
         "pay": _pay(table),
         "gold": _gold(table, questionnaire or NO_QUESTIONS),
         "care": _care(table),
@@ -295,17 +295,9 @@ def _checks(table: DefinitionTable, max_items: int | None) -> tuple[AttentionChe
     return checks
 
 
-def _prolific(table: DefinitionTable) -> ProlificSettings | None:
-    prolific = table.get_table("prolific")
-    if prolific is None:
-        return None
-    prolific.check_keys(("codes",))
-    codes = prolific.get_table("codes")
-    try:
-        return ProlificSettings(codes=MappingProxyType(parse_completion_codes({} if codes is None else codes.data)))
-    except InvalidInput as error:
-        prolific.add_error("codes", str(error))
-        return None
+def _recruit(table: DefinitionTable) -> RecruitSettings | None:
+    recruit = table.get_table("recruit")
+    return None if recruit is None else parse_recruit(recruit)
 
 
 def _pay(table: DefinitionTable) -> Pay | None:

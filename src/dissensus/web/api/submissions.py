@@ -68,7 +68,7 @@ def decide(
 
 @router.delete("", operation_id="erase_submissions")
 def erase(site: SiteOf, caller: Authorized, name: Name) -> ForgottenRecruitsResource:
-    """Erase the Prolific ids of a closed campaign. It cannot be undone."""
+    """Erase the recruiter's ids of a closed campaign. It cannot be undone."""
     return ForgottenRecruitsResource(
         recruits=submissions.erase_recruiter_ids(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     )

@@ -36,7 +36,7 @@ TABS: Final = (
     CampaignTab("Gold", "gold", "label", lambda campaign: campaign.gold is not None),
     CampaignTab("Messages", "notices", "notices"),
     CampaignTab("Care", "care", "care", lambda campaign: campaign.care is not None),
-    CampaignTab("Pay", "pay", "pay", lambda campaign: campaign.pay is not None or campaign.prolific is not None),
+    CampaignTab("Pay", "pay", "pay", lambda campaign: campaign.pay is not None or campaign.recruit is not None),
     CampaignTab("Members", "staff", "staff"),
     CampaignTab("Log", "log", "log"),
     CampaignTab("Settings", "settings", "revise"),

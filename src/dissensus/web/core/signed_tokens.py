@@ -13,7 +13,7 @@ from itsdangerous import BadSignature, URLSafeSerializer
 
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import NotAllowed
-from dissensus.recruit.prolific import ProlificEntry
+from dissensus.recruit.entry import RecruitEntry
 from dissensus.workflows.rater.enrolment import Arrival
 
 ARRIVAL_S: Final = 3600
@@ -46,8 +46,8 @@ class TokenSigner:
         made_at, fields = self._read("arrival", token)
         if now.timestamp() - made_at > ARRIVAL_S:
             raise NotAllowed("This page was open for too long. Open your link again; nothing was stored.")
-        entry = fields.pop("prolific_entry")
-        return Arrival(**fields, prolific_entry=None if entry is None else ProlificEntry(**entry))
+        entry = fields.pop("recruit_entry")
+        return Arrival(**fields, recruit_entry=None if entry is None else RecruitEntry(**entry))
 
     def sign_oidc_flow(self, flow: OidcFlow, *, now: datetime) -> str:
         """Return a token that carries the state of a sign-in."""

@@ -10,7 +10,8 @@ from fastapi import APIRouter, Cookie, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, DissensusError, NotAllowed
-from dissensus.recruit.prolific import ENTRY_PARAMETERS, Outcome
+from dissensus.recruit.entry import ReturnLink
+from dissensus.schema.campaign.completion_codes import Outcome
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.web.core.forms import MAX_FIELD_BYTES, check_storable
 from dissensus.web.core.rater_auth import FORBIDDEN, SESSION_COOKIE, SessionKey
@@ -23,7 +24,6 @@ from dissensus.web.core.translations import languages, negotiate_language
 from dissensus.workflows.rater import enrolment, recruitment
 from dissensus.workflows.rater.enrolment import SESSION_LIFETIME, Arrival
 from dissensus.workflows.rater.invite_links import EntryStatus, check_entry
-from dissensus.workflows.rater.recruitment import ReturnLink
 
 if TYPE_CHECKING:
     from dissensus.workflows.rater.invite_links import Admission
@@ -119,13 +119,13 @@ def warn(
     resumed = enrolment.resume_session(site.platform, name, key, ids, now=now)
     if resumed is not None:
         return _signed_in(site, resumed[1])
-    # A visitor with recruiter ids is another person than the one signed in on this browser.
-    if session and not ids and enrolment.is_participant(site.platform, name, session, now=now):
+    if session and enrolment.is_participant(site.platform, name, session, ids, now=now):
         return RedirectResponse("/rate", SEE_OTHER)
     entry = check_entry(site.platform, name, key, ids, now=now)
     language = negotiate_language(lang or request.headers.get("accept-language", ""), entry.campaign.languages)
     was_away = bool(away) and site.tokens.is_turned_away(away, entry.campaign_id)
-    return page(site, _entry_page(site, entry, language, {"key": key, **ids}, was_away=was_away))
+    parameters = {"key": key, **(entry.recruit_entry.query if entry.recruit_entry else {})}
+    return page(site, _entry_page(site, entry, language, parameters, was_away=was_away))
 
 
 def _entry_page(
@@ -134,15 +134,15 @@ def _entry_page(
     """Return the page of an entry link; nothing is stored before consent."""
     campaign, return_link = entry.campaign, _return_link(entry, "quota_full")
     # The cookie marks a browser, so it does not apply to visitors with recruiter ids.
-    if entry.state == "away" or (entry.state == "open" and was_away and entry.prolific_entry is None):
+    if entry.state == "away" or (entry.state == "open" and was_away and entry.recruit_entry is None):
         return TurnedAwayPage(
-            language=language, campaign=campaign, recruited=entry.prolific_entry is not None, return_link=return_link
+            language=language, campaign=campaign, recruited=entry.recruit_entry is not None, return_link=return_link
         )
     if entry.state == "open":
         return_link = _return_link(entry, "no_consent")
         return WarningPage(language=language, campaign=campaign, parameters=parameters, return_link=return_link)
-    if entry.state == "again" and entry.prolific_entry is not None:
-        recruitment.count_repeat_visit(site.platform, entry.campaign_id, entry.prolific_entry)
+    if entry.state == "again" and entry.recruit_entry is not None:
+        recruitment.count_repeat_visit(site.platform, entry.campaign_id, entry.recruit_entry)
     return_link = return_link if entry.state in ("full", "closed") else None
     return NotOpenPage(
         language=language, campaign=campaign, parameters=parameters, state=entry.state, return_link=return_link
@@ -150,12 +150,13 @@ def _entry_page(
 
 
 def _return_link(entry: EntryStatus, outcome: Outcome) -> ReturnLink | None:
-    return None if entry.prolific_entry is None else recruitment.return_link(entry.campaign, outcome)
+    recruit_entry = entry.recruit_entry
+    return None if recruit_entry is None else recruitment.return_link(entry.campaign, outcome, recruit_entry.person)
 
 
 def _ids(parameters: Mapping[str, object]) -> dict[str, str]:
-    """Return the recruiter's ids from the query."""
-    return {name: str(parameters[name])[:MAX_KEY_LENGTH] for name in ENTRY_PARAMETERS if name in parameters}
+    """Return the parameters among which the campaign finds the recruiter's ids."""
+    return {name: str(value)[:MAX_KEY_LENGTH] for name, value in parameters.items()}
 
 
 @router.post("/c/{name}")
@@ -174,7 +175,7 @@ def accept_warning(
         key,
         negotiate_language(language, entry.campaign.languages),
         enrolment.new_entry_id(now),
-        entry.prolific_entry,
+        entry.recruit_entry,
     )
     if entry.state != "open":
         return _redirect_to_entry(arrival)
@@ -222,7 +223,7 @@ def ask_consent(site: SiteOf, request: Request, name: str, lang: Language = "", 
         language=arrival.language,
         campaign=entry.campaign,
         action=f"/c/{name}/consent",
-        recruited=entry.prolific_entry is not None,
+        recruited=entry.recruit_entry is not None,
     )
     return page(site, context)
 

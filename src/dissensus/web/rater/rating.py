@@ -267,7 +267,7 @@ def _screen(site: Site, step: RaterState, question_form: QuestionForm) -> Respon
     rater, visit = step.rater, recruitment.load_recruiter_visit(site.platform, step)
     if screening.screen_rater(site.platform, rater, question_form.answers, now=site.clock()) is not None:
         return RedirectResponse("/rate", SEE_OTHER)
-    return_link = None if visit is None else recruitment.return_link(step.campaign, "quota_full")
+    return_link = None if visit is None else visit.turned_away
     context = TurnedAwayPage(
         language=rater.language, campaign=step.campaign, recruited=visit is not None, return_link=return_link
     )

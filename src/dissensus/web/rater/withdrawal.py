@@ -6,6 +6,7 @@ from typing import ClassVar
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from dissensus.recruit.entry import ReturnLink
 from dissensus.web.core.forms import check_storable
 from dissensus.web.core.rater_auth import SESSION_COOKIE
 from dissensus.web.core.responses import page
@@ -14,7 +15,6 @@ from dissensus.web.core.translations import languages, negotiate_language
 from dissensus.web.rater.entry import Language
 from dissensus.workflows.rater import recruitment
 from dissensus.workflows.rater import withdrawal as withdrawal_workflow
-from dissensus.workflows.rater.recruitment import ReturnLink
 
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("withdraw"))])
 

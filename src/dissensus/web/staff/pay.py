@@ -52,7 +52,7 @@ class RaterPayPage(StaffPage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EraseRecruitsPage(StaffPage):
-    """Confirmation before Prolific ids are erased."""
+    """Confirmation before a recruiter's ids are erased."""
 
     template: ClassVar[str] = "staff/pay-erase.html"
 
@@ -91,14 +91,14 @@ def export_csv(site: SiteOf, caller: PayManager, name: Name) -> Response:
 
 @router.get("/campaigns/{name}/pay/erase")
 def show_erase_form(site: SiteOf, caller: PayManager, name: Name) -> Response:
-    """Ask for confirmation before Prolific ids are erased."""
+    """Ask for confirmation before a recruiter's ids are erased."""
     ledger = pay.load_ledger(site.platform, name, staff_id=caller.staff.id)
     return page(site, caller.page(EraseRecruitsPage, name=name, ledger=ledger))
 
 
 @router.post("/campaigns/{name}/pay/erase")
 def erase_submissions(site: SiteOf, caller: PayManager, name: Name, _form: StaffForm) -> Response:
-    """Erase the Prolific ids of a campaign."""
+    """Erase the recruiter's ids of a campaign."""
     submissions.erase_recruiter_ids(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     return RedirectResponse(f"/campaigns/{name}/pay", SEE_OTHER)
 

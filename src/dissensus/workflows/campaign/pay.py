@@ -13,6 +13,7 @@ from dissensus.campaign.pay import PayAccount, RatingEnd, compute_owed, round_to
 from dissensus.errors import Conflict, NotFound
 from dissensus.recruit.prolific import SubmissionStatus
 from dissensus.schema.campaign.definition import Campaign, Pay
+from dissensus.schema.campaign.recruit import RecruitSettings
 from dissensus.schema.hints import format_value
 from dissensus.schema.money import to_major_units
 from dissensus.store import check_answers, payments
@@ -48,7 +49,7 @@ class PayLedger:
     screened_out_account: PayAccount | None  # sum of their accounts
     n_recruits: int  # recruited raters whose ids are still stored
     closed: bool
-    recruits: bool  # True if raters come from a recruiter
+    recruit: RecruitSettings | None  # of the campaign
 
     @property
     def total(self) -> PayAccount | None:
@@ -85,7 +86,7 @@ def load_ledger(platform: Platform, name: str, *, staff_id: str) -> PayLedger:
             **_screened_out_accounts(tx, campaign_row.id, pay),  # type: ignore[arg-type]
             n_recruits=recruits_store.count_submissions(tx, campaign_row.id),
             closed=campaign_row.state == "closed",
-            recruits=campaign.prolific is not None,
+            recruit=campaign.recruit,
         )
 
 
@@ -102,10 +103,10 @@ def is_pay_due(tx: Connection, campaign_id: str, campaign: Campaign) -> bool:
 def _load_paying_campaign(tx: Connection, platform: Platform, name: str, staff_id: str) -> tuple[CampaignRow, Campaign]:
     campaign_row, _ = campaign_for_member(tx, name, staff_id)
     campaign = platform.definitions.load(tx, campaign_row)
-    if campaign.pay is None and campaign.prolific is None:
+    if campaign.pay is None and campaign.recruit is None:
         raise NotFound(
-            f"{name} has neither [pay] nor [prolific]. Add to its definition [pay], with "
-            "currency and hourly_rate, or [prolific], with the codes of its outcomes."
+            f"{name} has neither [pay] nor [recruit]. Add to its definition [pay], with "
+            "currency and hourly_rate, or [recruit], with the recruiter."
         )
     return campaign_row, campaign
 

@@ -69,7 +69,7 @@ class SubmissionQueue:
 def load_queue(platform: Platform, name: str, *, page: int = 1, staff_id: str) -> SubmissionQueue:
     """Return a page of submissions; pages beyond the end give the last page."""
     with platform.database.reading() as tx:
-        campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
+        campaign_row, campaign = _load_prolific_campaign(tx, platform, name, staff_id)
         n = recruits.count_submissions(tx, campaign_row.id)
         pages = max(1, -(-n // PAGE_SIZE))
         page = min(page, pages)
@@ -93,7 +93,7 @@ def list_cases_after(
     """Return submissions, or only waiting ones, in order of id after the given id."""
     status = SubmissionStatus.AWAITING_REVIEW.value if waiting else None
     with platform.database.reading() as tx:
-        campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
+        campaign_row, campaign = _load_prolific_campaign(tx, platform, name, staff_id)
         rows = recruits.list_submissions_after(tx, campaign_row.id, status=status, after=after, most=most)
         return _to_cases(tx, campaign, rows)
 
@@ -101,7 +101,7 @@ def list_cases_after(
 def load_case(platform: Platform, name: str, submission: str, *, staff_id: str) -> tuple[Campaign, SubmissionCase]:
     """Return one submission and its campaign."""
     with platform.database.reading() as tx:
-        campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
+        campaign_row, campaign = _load_prolific_campaign(tx, platform, name, staff_id)
         row = recruits.find_submission(tx, campaign_row.id, submission)
         if row is None:
             raise NotFound(f"{name} has no submission {format_value(submission)}, or it was erased.")
@@ -113,8 +113,17 @@ def _load_recruiting_campaign(
 ) -> tuple[CampaignRow, Campaign]:
     campaign_row, _ = campaign_for_member(tx, name, staff_id)
     campaign = platform.definitions.load(tx, campaign_row)
-    if campaign.prolific is None:
-        raise NotFound(f"{name} has no raters from Prolific: its definition has no [prolific].")
+    if campaign.recruit is None:
+        raise NotFound(f"{name} has no recruiter: its definition has no [recruit].")
+    return campaign_row, campaign
+
+
+def _load_prolific_campaign(
+    tx: Connection, platform: Platform, name: str, staff_id: str
+) -> tuple[CampaignRow, Campaign]:
+    campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
+    if campaign.recruit is None or campaign.recruit.kind != "prolific":
+        raise NotFound(f"{name} has no raters from Prolific, and other panels decide on submissions themselves.")
     return campaign_row, campaign
 
 
@@ -216,7 +225,7 @@ def _check_allowed(allowed: bool, case: SubmissionCase, decision: str) -> None:
 
 
 def erase_recruiter_ids(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int:
-    """Erase all Prolific ids of a closed campaign, recording payments first, and return their number."""
+    """Erase all ids of recruiters of a closed campaign, recording payments first, and return their number."""
     with platform.database.writing() as tx:
         # The lock holds back new raters and recruiter events.
         campaign_for_member(tx, name, staff_id, lock=True)

@@ -36,7 +36,7 @@ def _count_flags(tx: Connection, campaign_row: CampaignRow, _campaign: Campaign,
 
 
 def _count_submissions(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, _staff_id: str) -> int:
-    if campaign.prolific is None:
+    if campaign.recruit is None:
         return 0
     return recruits.count_submissions(tx, campaign_row.id, status=SubmissionStatus.AWAITING_REVIEW.value)
 

@@ -16,6 +16,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.attempt import TAGS, Review
 from dissensus.schema.records.item import Item
 from dissensus.store import export as store
+from dissensus.store import raters
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.chats import ChatRow
 from dissensus.text.personal_data import find_personal_data
@@ -68,6 +69,8 @@ def export_conversations(
             chat=campaign.chat,
             counts=store.count_chat_export(tx, campaign_row.id, purposes),
         )
+        if campaign.recruit is not None:
+            collector.recruited = raters.list_open_link_raters(tx, campaign_row.id)
         collector.add_chats(
             store.iterate_ended_chats(tx, campaign_row.id, purposes),
             store.load_declarations(tx, campaign_row.id, purposes),
@@ -95,6 +98,7 @@ class _ConversationCollector:
     red_teamers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     rows: list[ChatRow] = field(default_factory=list)
     reviews: list[Review] = field(default_factory=list)
+    recruited: frozenset[str] = frozenset()  # raters whom the recruiter sent
     pseudonyms: Pseudonyms = field(default_factory=Pseudonyms)
 
     def add_chats(self, ended: Iterator[store.EndedChat], declarations: Mapping[str, Mapping[str, Any]]) -> None:
@@ -116,6 +120,7 @@ class _ConversationCollector:
                     exchanges=row.chat.exchanges,
                     intent=row.chat.intent,
                     success=row.success,
+                    is_upworker=self._is_upworker(row.chat.rater_id),
                 )
             )
 
@@ -124,6 +129,10 @@ class _ConversationCollector:
 
     def _rater_id(self, rater_id: str) -> str:
         return f"r{self.pseudonyms.pseudonym_of(rater_id)}"
+
+    def _is_upworker(self, rater_id: str) -> bool | None:
+        recruit = self.campaign.recruit
+        return None if recruit is None or rater_id not in self.recruited else recruit.is_upwork
 
     def write(self, folder: Path, policy: PairPolicy, purposes: Sequence[str]) -> FolderExport:
         """Write all files that are not empty."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
-from dissensus.recruit.prolific import ProlificEntry, parse_entry
+from dissensus.recruit.entry import RecruitEntry, entry_parameters, parse_entry
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import campaigns, consents, raters, recruits
 from dissensus.store.campaigns import CampaignRow
@@ -33,12 +33,12 @@ class Arrival:
     key: str  # key of the open link or a personal one; any value for a preview
     language: str
     rater_id: str | None = None  # id from `new_entry_id`; makes the consent form idempotent
-    prolific_entry: ProlificEntry | None = None  # recruiter ids, None without a recruiter
+    recruit_entry: RecruitEntry | None = None  # recruiter ids, None without a recruiter
 
     @property
     def ids(self) -> Mapping[str, str]:
         """Recruiter ids as in the query of the entry link."""
-        return NO_IDS if self.prolific_entry is None else self.prolific_entry.query
+        return NO_IDS if self.recruit_entry is None else self.recruit_entry.query
 
 
 def enrol_rater(
@@ -83,7 +83,7 @@ def _find_earlier_rater(tx: Connection, arrival: Arrival, target: LinkTarget) ->
     """Return the rater who entered before by this form, link or submission."""
     rater = None if arrival.rater_id is None else raters.find_rater(tx, arrival.rater_id)
     rater = rater or (raters.find_invited_rater(tx, target.invitation) if target.invitation else None)
-    return rater or (_find_recruited_rater(tx, arrival.prolific_entry) if arrival.prolific_entry else None)
+    return rater or (_find_recruited_rater(tx, arrival.recruit_entry) if arrival.recruit_entry else None)
 
 
 def _add_rater(
@@ -107,22 +107,29 @@ def _add_rater(
         now=now,
     )
     log_rater_event(tx, rater, "entered", now, language=arrival.language, cell=target.cell)
-    if arrival.prolific_entry is not None:
-        _add_recruit(tx, rater, arrival.prolific_entry, now)
+    if arrival.recruit_entry is not None:
+        _add_recruit(tx, rater, arrival.recruit_entry, now)
     if target.cell is not None and not claim_seat(tx, RaterContext(rater, campaign_row, campaign), now=now):
         raise Conflict("All places of this link are taken. Nothing about you was stored.")
     return rater
 
 
-def _add_recruit(tx: Connection, rater: RaterRow, entry: ProlificEntry, now: datetime) -> None:
+def _add_recruit(tx: Connection, rater: RaterRow, entry: RecruitEntry, now: datetime) -> None:
     if find_recruit(tx, rater.campaign_id, entry) is not None:
         raise Conflict("You entered this campaign before with another submission. Nothing more about you was stored.")
-    ids = {"person": entry.pid, "study": entry.study, "submission": entry.submission}
-    recruits.add_recruit(tx, rater.campaign_id, rater.id, **ids, now=now)
+    recruits.add_recruit(
+        tx,
+        rater.campaign_id,
+        rater.id,
+        person=entry.person,
+        study=entry.study,
+        submission=entry.submission,
+        now=now,
+    )
 
 
-def _find_recruited_rater(tx: Connection, entry: ProlificEntry, *, lock: bool = False) -> RaterRow | None:
-    return recruits.find_recruited_rater(tx, entry.pid, entry.submission, lock=lock)
+def _find_recruited_rater(tx: Connection, entry: RecruitEntry, *, lock: bool = False) -> RaterRow | None:
+    return recruits.find_recruited_rater(tx, entry.person, entry.submission, lock=lock)
 
 
 def new_entry_id(now: datetime) -> str:
@@ -200,20 +207,27 @@ def _find_entered_rater(
     """Return the rater who entered by a personal link or a recruiter's submission."""
     campaign_row = campaign_of_link(tx, name)
     rater = raters.find_invited_rater(tx, key, lock=lock)
-    if rater is None and ids and platform.definitions.load(tx, campaign_row).prolific is not None:
+    recruit = None if rater is not None or not ids else platform.definitions.load(tx, campaign_row).recruit
+    if recruit is not None:
         # Faults in the ids are reported by `check_entry`, to visitors with a valid key.
         with suppress(InvalidInput):
-            rater = _find_recruited_rater(tx, parse_entry(ids), lock=lock)
+            rater = _find_recruited_rater(tx, parse_entry(recruit, campaign_row.id, ids), lock=lock)
     return rater if rater is not None and rater.campaign_id == campaign_row.id else None
 
 
-def is_participant(platform: Platform, name: str, session: str, *, now: datetime) -> bool:
-    """Return whether the rater of a session takes part in a campaign."""
+def is_participant(
+    platform: Platform, name: str, session: str, ids: Mapping[str, str] = NO_IDS, *, now: datetime
+) -> bool:
+    """Return whether the visitor is the rater of a session; one with a recruiter's ids is another person."""
     with platform.database.reading() as tx:
         rater = raters.find_signed_in_rater(tx, session, now=now)
         if rater is None or rater.rehearsal or rater.state == "withdrawn":
             return False
-        return campaigns.get_campaign(tx, rater.campaign_id).name == name
+        campaign_row = campaigns.get_campaign(tx, rater.campaign_id)
+        recruit = platform.definitions.load(tx, campaign_row).recruit
+        if recruit is not None and any(parameter in ids for parameter in entry_parameters(recruit)):
+            return False
+        return campaign_row.name == name
 
 
 def sign_out_rater(platform: Platform, session: str) -> None:

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 from sqlalchemy import Connection
 
 from dissensus.errors import NotAllowed, NotFound
-from dissensus.recruit.prolific import ProlificEntry, parse_entry, with_placeholders
+from dissensus.recruit.entry import RecruitEntry, entry_address, parse_entry
 from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.store import campaigns, raters, recruits, seats
 from dissensus.store.campaigns import CampaignRow
@@ -34,7 +34,7 @@ class EntryStatus:
     campaign: Campaign
     # Only ``open`` admits; ``full``: no free seat; ``away``: turned away before; ``again``: came by another submission
     state: Admission
-    prolific_entry: ProlificEntry | None  # recruiter ids, None without a recruiter
+    recruit_entry: RecruitEntry | None  # recruiter ids, None without a recruiter
 
 
 def check_entry(
@@ -45,7 +45,9 @@ def check_entry(
         campaign_row = campaign_of_link(tx, name)
         campaign = platform.definitions.load(tx, campaign_row)
         target = resolve_link(tx, campaign_row, campaign, key)
-        entry = None if campaign.prolific is None or target.invitation is not None else parse_entry(ids)
+        entry = None
+        if campaign.recruit is not None and target.invitation is None:
+            entry = parse_entry(campaign.recruit, campaign_row.id, ids)
         recruit = None if entry is None else find_recruit(tx, campaign_row.id, entry)
         state: Admission = campaign_row.state
         if recruit is not None and recruit.rater_id is None:
@@ -112,9 +114,9 @@ def cell_keys(campaign_row: CampaignRow, campaign: Campaign) -> dict[str, str]:
     return {cell: hash_key(f"{campaign_row.key} {cell}")[:CELL_DIGITS] for cell in cells}
 
 
-def find_recruit(tx: Connection, campaign_id: str, entry: ProlificEntry) -> RecruitRow | None:
+def find_recruit(tx: Connection, campaign_id: str, entry: RecruitEntry) -> RecruitRow | None:
     """Return a participant by the id of the person, else by that of the submission."""
-    by_person = recruits.find_recruit(tx, campaign_id, entry.pid)
+    by_person = recruits.find_recruit(tx, campaign_id, entry.person)
     return by_person or recruits.find_recruit_by_submission(tx, entry.submission)
 
 
@@ -132,11 +134,11 @@ class EntryLinks:
 
 
 def entry_links(site: str, campaign_row: CampaignRow, campaign: Campaign) -> EntryLinks:
-    """Return the entry URLs, with the recruiter's placeholders where there is one."""
+    """Return the entry URLs, with the recruiter's parameters where there is one."""
 
     def address(key: str) -> str:
         link = personal_link_url(site, campaign_row.name, key)
-        return link if campaign.prolific is None else with_placeholders(link)
+        return link if campaign.recruit is None else entry_address(campaign.recruit, link)
 
     key = None if campaign.recruited_cells else campaign_row.key
     cells = {cell: address(cell_key) for cell, cell_key in cell_keys(campaign_row, campaign).items()}

@@ -8,14 +8,8 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.attention_checks import is_unfit
 from dissensus.errors import Conflict
-from dissensus.recruit.prolific import (
-    Outcome,
-    ProlificEntry,
-    ProlificEvent,
-    SubmissionStatus,
-    completion_url,
-    is_later_status,
-)
+from dissensus.recruit.entry import RecruitEntry, ReturnLink, find_return
+from dissensus.recruit.prolific import Outcome, ProlificEvent, SubmissionStatus, is_later_status
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import assignments, campaigns, check_answers, raters, recruits, seats
 from dissensus.store.recruits import RecruitRow
@@ -67,23 +61,12 @@ def _is_over(recruit: RecruitRow) -> bool:
     return status is not None and status.ends
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReturnLink:
-    """Address and completion code that take a participant back to the recruiter."""
-
-    address: str
-    code: str
+def return_link(campaign: Campaign, outcome: Outcome, person: str) -> ReturnLink | None:
+    """Return the link of a person back to the recruiter; None without one."""
+    return None if campaign.recruit is None else find_return(campaign.recruit, outcome, person)
 
 
-def return_link(campaign: Campaign, outcome: Outcome) -> ReturnLink | None:
-    """Return the link back to the recruiter; None without one."""
-    if campaign.prolific is None:
-        return None
-    codes = campaign.prolific.codes
-    return ReturnLink(address=completion_url(codes, outcome), code=codes[outcome])
-
-
-def count_repeat_visit(platform: Platform, campaign_id: str, entry: ProlificEntry) -> None:
+def count_repeat_visit(platform: Platform, campaign_id: str, entry: RecruitEntry) -> None:
     """Count a visit of a participant who came before by another submission."""
     with platform.database.writing() as tx:
         recruit = find_recruit(tx, campaign_id, entry)
@@ -96,12 +79,13 @@ class RecruiterVisit:
     """Recruiter's view of a rater with nothing left to rate."""
 
     back: ReturnLink | None  # None if there is nothing to submit
+    turned_away: ReturnLink | None  # for a rater for whom there is no seat
     over: bool  # True if the recruiter has ended the submission
 
 
 def load_recruiter_visit(platform: Platform, step: RaterState) -> RecruiterVisit | None:
     """Return the recruiter visit of a rater with nothing left to rate; None without a recruiter."""
-    if step.campaign.prolific is None:
+    if step.campaign.recruit is None:
         return None
     with platform.database.reading() as tx:
         recruit = recruits.find_recruit_of_rater(tx, step.rater.id)
@@ -110,14 +94,15 @@ def load_recruiter_visit(platform: Platform, step: RaterState) -> RecruiterVisit
         return None
     over = _is_over(recruit)
     outcome = None if over else visit_outcome(step, attempts)
-    return RecruiterVisit(back=None if outcome is None else return_link(step.campaign, outcome), over=over)
+    back = None if outcome is None else return_link(step.campaign, outcome, recruit.person)
+    return RecruiterVisit(back=back, turned_away=return_link(step.campaign, "quota_full", recruit.person), over=over)
 
 
 def check_may_continue(tx: Connection, context: RaterContext) -> None:
     """Refuse raters who failed the comprehension check or whose submission has ended."""
     if is_unfit(context.campaign.checks, check_answers.load_attempts(tx, context.rater.id)):
         raise Conflict("Your visit has ended. Reload the page.")
-    recruit = None if context.campaign.prolific is None else recruits.find_recruit_of_rater(tx, context.rater.id)
+    recruit = None if context.campaign.recruit is None else recruits.find_recruit_of_rater(tx, context.rater.id)
     if recruit is not None and _is_over(recruit):
         raise Conflict("On Prolific this visit has ended, so further work would not be paid.")
 
@@ -131,11 +116,11 @@ def withdrawal_return_link(platform: Platform, rater_id: str) -> ReturnLink | No
         campaign = platform.definitions.load(tx, campaigns.get_campaign(tx, recruit.campaign_id))
         # A returned submission cannot be paid.
         paid = campaign.pay is not None and assignments.count_rated_items(tx, rater_id) > 0
-    return return_link(campaign, "screened_out" if paid else "no_consent")
+    return return_link(campaign, "screened_out" if paid else "no_consent", recruit.person)
 
 
 def visit_outcome(step: RaterState, attempts: Mapping[str, Sequence[str]]) -> Outcome | None:
-    """Return the outcome of a visit; None if it is not over or the rater stopped.
+    """Return the outcome of a visit; None if it is not over.
 
     A rater who rated nothing counts as quota-full; a closed campaign counts as completed; one who worked and would have
     to wait may leave as screened out. Rejectable work is reported as failed attention: a person decides.
@@ -148,7 +133,9 @@ def visit_outcome(step: RaterState, attempts: Mapping[str, Sequence[str]]) -> Ou
             return "screened_out" if rated else "quota_full"
         case "enough" | "paused" if rated:
             return "screened_out"
-        case "closed" | "done" if step.stage == "closed" or step.rater.state != "stopped":
+        case "done" if step.rater.state == "stopped":
+            return "stopped"
+        case "closed" | "done":
             if rated and step.campaign.verdict(attempts).may_reject:
                 return "failed_attention"
             return "completed" if rated else "quota_full"

@@ -634,7 +634,7 @@ def upgrade() -> None:
         sa.Column("submission", sa.String(), nullable=False),
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("person", sa.String(), nullable=False),
-        sa.Column("study", sa.String(), nullable=False),
+        sa.Column("study", sa.String(), nullable=True),
         sa.Column("rater_id", ID, nullable=True),
         sa.Column("status", sa.String(), nullable=True),
         sa.Column("n_repeat_visits", sa.Integer(), nullable=False),
