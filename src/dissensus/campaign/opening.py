@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from dissensus.campaign.builder.step import STEP_OF, Step, find_step
 from dissensus.schema.campaign.completion_codes import PANEL_OUTCOMES
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.roles import Role
@@ -18,7 +19,7 @@ ATTEMPT_REVIEW: Final = "red-team-review"
 """Questionnaire about attempts."""
 
 Severity: TypeAlias = Literal["error", "warning"]
-FindingPage: TypeAlias = Literal["revise", "items", "staff", "links"]
+FindingPage: TypeAlias = Literal["builder", "items", "staff", "links"]
 
 FIXED_PARTS: Final = (
     "the items, the questions about them, chatbots and modes, and the comparison of responses",
@@ -43,6 +44,11 @@ class Finding:
     problem: str
     remedy: str
     page: FindingPage | None = None  # Page on which the owner mends it; None if only the operator can
+
+    @property
+    def step(self) -> Step | None:
+        """Step of the builder with the field of the place; None if it is mended elsewhere."""
+        return find_step(STEP_OF[self.place.partition(".")[0]]) if self.page == "builder" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +135,7 @@ def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
         *_check_entry(campaign, facts),
         *_check_recruit(campaign),
         *(
-            Finding(severity="warning", place="checks", problem=text, remedy="Change the checks.", page="revise")
+            Finding(severity="warning", place="checks", problem=text, remedy="Change the checks.", page="builder")
             for text in campaign.warnings
         ),
     )
@@ -162,7 +168,7 @@ def _check_repeat(campaign: Campaign, n_items: int) -> Iterator[Finding]:
             place="repeat",
             problem=f"No item can be shown twice: a rater sees {most:,}, and {repeat.distance:,} lie between showings.",
             remedy="Lower the distance, or raise max_items.",
-            page="revise",
+            page="builder",
         )
 
 
@@ -224,7 +230,7 @@ def _check_chatbots(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding
                 place=f"chat.chatbots.{chatbot.name}",
                 problem=f"The chatbot {chatbot.name} cannot answer.",
                 remedy=reason,
-                page="revise",
+                page="builder",
             )
         model = chatbot.registered_model
         if model is not None and model.name in facts.missing_models:
@@ -234,7 +240,7 @@ def _check_chatbots(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding
                 problem=f"The registered model {model.name} that ranks the responses of {chatbot.name} does not exist.",
                 remedy=f"Ask the operator of the site to create it (dissensus preference register {model.name}), or "
                 "name another scorer.",
-                page="revise",
+                page="builder",
             )
 
 
@@ -246,7 +252,7 @@ def _check_models(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
             place="registered_models",
             problem=f"{format_list(missing)} cannot learn from the preferences: there is no such registered model.",
             remedy=f"Ask the operator of the site to create it: dissensus preference register {missing[0]}",
-            page="revise",
+            page="builder",
         )
 
 
@@ -272,7 +278,7 @@ def _check_quota(campaign: Campaign, n_items: int) -> Iterator[Finding]:
             place="quota.seats",
             problem=f"The cells {format_list(empty)} have no seats, so their raters are turned away.",
             remedy="Give them seats, unless they are to be left out.",
-            page="revise",
+            page="builder",
         )
     if replication is not None and per_rater is not None and n_items:
         needed, possible = n_items * replication, sum(quota.capacities.values()) * min(per_rater, n_items)
@@ -283,7 +289,7 @@ def _check_quota(campaign: Campaign, n_items: int) -> Iterator[Finding]:
                 problem=f"{n_items:,} items with {replication:,} ratings each need {needed:,} ratings, and all seats "
                 f"together give at most {possible:,}.",
                 remedy="Give more seats, raise max_items, or lower replication.",
-                page="revise",
+                page="builder",
             )
 
 
@@ -311,7 +317,7 @@ def _check_languages(campaign: Campaign, facts: OpeningFacts) -> Iterator[Findin
             problem=f"Buttons and messages of the site are not translated to {format_list(missing)}; raters read them "
             f"in {facts.page_languages[0]}.",
             remedy=f"Say so in the introduction, or use {format_list(facts.page_languages)} alone.",
-            page="revise",
+            page="builder",
         )
 
 
@@ -332,7 +338,7 @@ def _check_texts(campaign: Campaign) -> Iterator[Finding]:
                 problem=f"{place} has an image, {format_value(images[0])}, and images are not loaded: raters read its "
                 "alternative text instead.",
                 remedy="Describe in words what it shows, or link to it.",
-                page="revise",
+                page="builder",
             )
 
 
@@ -348,7 +354,7 @@ def _check_recruit(campaign: Campaign) -> Iterator[Finding]:
             place="recruit.addresses",
             problem=f"Raters from {recruit.name} have no way back after these ends of a visit: {format_list(missing)}.",
             remedy="Give each an address or a code, unless the panel needs none.",
-            page="revise",
+            page="builder",
         )
 
 

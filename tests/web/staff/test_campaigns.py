@@ -402,6 +402,7 @@ def test_signing_out_ends_this_session_or_all(house: House) -> None:
     assert first.get("/campaigns").status_code == 403
     assert second.get("/campaigns").status_code == 200
     third = house.owner()
+    assert "Sign out everywhere" in second.get("/account").text
     send(second, "/sign-out", sessions="all")
     assert second.get("/campaigns").status_code == third.get("/campaigns").status_code == 403
 

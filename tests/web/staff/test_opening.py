@@ -1,5 +1,7 @@
 """The check of a draft before it opens, on its pages and in the API."""
 
+import re
+
 import pytest
 from tests.support.api_programs import API, program
 from tests.support.campaigns import NOW, definition, items
@@ -62,6 +64,8 @@ def test_a_chatbot_on_a_server_that_is_not_allowed_stops_the_opening(house: Hous
     browser = house.owner()
     asked = browser.get("/campaigns/pilot/opening").text
     assert "bots.example.com is not an allowed chatbot server" in asked
+    (step,) = set(re.findall(r'href="(/campaigns/pilot/builder/\w+)">Change kind<', asked))
+    assert browser.get(step).status_code == 200
     assert "Open now" not in asked
     refused = send(browser, "/campaigns/pilot/state", state="open")
     assert refused.status_code == 409
