@@ -48,7 +48,7 @@ def arrive(page: Page, participant: Participant) -> None:
 
 def agree(page: Page, participant: Participant) -> None:
     arrive(page, participant)
-    expect(page.get_by_text("Your Prolific id is stored separately from your answers")).to_be_visible()
+    expect(page.get_by_text("Your id at Prolific is stored separately from your answers")).to_be_visible()
     sound(page, "prolific-consent")
     page.get_by_role("checkbox", name="My answers may be analysed").check()
     page.get_by_role("button", name="I agree and want to take part").click()
