@@ -126,7 +126,7 @@ TECHNICAL_MODULES: Final = frozenset(
         *("context", "journey", "planning", "lifecycle", "step_json"),  # the state of a rater or a campaign
         *("check_answers", "oidc_sign_in", "public_events", "training_pairs"),
         *("definition", "parser", "roles", "shipped"),
-        *("auth", "client", "encryption", "folder", "openapi", "pagination", "platform", "protocol"),
+        *("auth", "client", "encryption", "folder", "openapi", "openapi_pages", "pagination", "platform", "protocol"),
         *("requests", "resource", "results"),
     }
 )

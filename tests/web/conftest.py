@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent
 # Tests whose queries are tested with the workflows on both databases. Tests of waiting, locking, counting and sorting
 # are not listed and run on both.
 PAGES_ON_SQLITE = {
-    "api": ("api", "openapi", "enumeration", "errors", "gold", "monitoring", "pay"),
+    "api": ("api", "openapi", "chats", "enumeration", "errors", "gold", "monitoring", "pay"),
     "core": ("appearance", "enumeration", "hostile_texts"),
     "middleware": ("access_log",),
     "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "recruit", "safety"),

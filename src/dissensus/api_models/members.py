@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dissensus.api_models.resource import RaterStanding, Resource
+from dissensus.api_models.resource import Hidden, RaterStanding, Resource
 from dissensus.schema.campaign.roles import Role
 
 
@@ -13,12 +13,25 @@ class RaterResource(Resource):
     """A rater, identified by a random id that differs from the id in exports."""
 
     id: str
+    number: Annotated[int, Field(description="From 1, in the order in which raters entered.")]
     standing: RaterStanding
     cell: Annotated[str | None, Field(description="Quota cell; null without a quota, or before it is known.")]
     language: str
     n_rated: Annotated[int, Field(description="Items rated.")]
     n_skipped: int
     n_open: int
+    n_conversations: Annotated[int, Field(description="Ended conversations with chatbots.")]
+    n_notices: Hidden
+    median_ms: Annotated[float | None, Field(description="Median answer time; null before the first figures.")]
+    agreement: Annotated[
+        float | None,
+        Field(description="Share of answers equal to those of most others."),
+    ]
+    flagged: Annotated[bool | None, Field(description="True if a criterion is met; null if the caller may not see it.")]
+    verdict: Annotated[
+        Literal["keep", "exclude"] | None, Field(description="Decision in force about the flag, if any.")
+    ]
+    last_seen_at: datetime
 
 
 class RaterErasureResource(Resource):

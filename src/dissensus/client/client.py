@@ -18,6 +18,7 @@ from dissensus.api_models.members import (
     RaterResource,
 )
 from dissensus.api_models.webhooks import CreatedWebhookResource, EventResource, WebhookResource, WebhooksResource
+from dissensus.client.chats import ChatsClient
 from dissensus.client.gold import GoldClient
 from dissensus.client.monitoring import MonitoringClient
 from dissensus.client.pay import PayClient
@@ -67,9 +68,10 @@ class Client:
 
     Notes
     -----
-    `monitoring`, `gold` and `pay` serve the parts of the API of that name. All methods raise `NotAllowed` if the token
-    is not valid or lacks the scope, `NotFound` for missing resources and those of others, `Conflict` for duplicates
-    and concurrent changes, `InvalidInput` for requests that the site rejects, and `Unavailable` if it does not respond.
+    `chats`, `monitoring`, `gold` and `pay` serve the parts of the API of that name. All methods raise `NotAllowed` if
+    the token is not valid or lacks the scope, `NotFound` for missing resources and those of others, `Conflict` for
+    duplicates and concurrent changes, `InvalidInput` for requests that the site rejects, and `Unavailable` if it does
+    not respond.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Client:
             SITE, open_client(self._base, f"Bearer {token}", timeout), token, max_attempts, sleep
         )
 
+        self.chats = ChatsClient(self._service)
         self.monitoring = MonitoringClient(self._service)
         self.gold = GoldClient(self._service)
         self.pay = PayClient(self._service)

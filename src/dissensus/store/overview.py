@@ -108,43 +108,6 @@ def find_last_save_number(tx: Connection) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RaterSummary:
-    """A rater in a list."""
-
-    number: int  # Zero-based entry number
-    id: str
-    standing: RaterState
-    cell: str | None  # Quota cell, if there is a quota and the cell is known
-    language: str
-    n_rated: int
-    n_skipped: int
-    n_open: int
-
-
-def list_raters_after(tx: Connection, campaign_id: str, *, after: int, most: int) -> tuple[RaterSummary, ...]:
-    """Return raters in the order of entry, after a number, without rehearsals."""
-    counts = {
-        name: func.count(AssignmentTable.id).filter(AssignmentTable.state == state).label(name)
-        for name, state in (("n_rated", "done"), ("n_skipped", "skipped"), ("n_open", "open"))
-    }
-    query = (
-        select(
-            RaterTable.number,
-            RaterTable.id,
-            RaterTable.state.label("standing"),
-            RaterTable.cell,
-            RaterTable.language,
-            *counts.values(),
-        )
-        .outerjoin(AssignmentTable, AssignmentTable.rater_id == RaterTable.id)
-        .where(RaterTable.campaign_id == campaign_id, ~RaterTable.rehearsal, RaterTable.number > after)
-        .group_by(RaterTable.id)
-        .order_by(RaterTable.number)
-    )
-    return tuple(RaterSummary(**row._mapping) for row in tx.execute(query.limit(most)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListedItem:
     """An item in a list, with the answers to one question."""
 

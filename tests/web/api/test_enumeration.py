@@ -57,6 +57,8 @@ def create_everything(house: House, prolific: Prolific, address: str) -> tuple[R
     paid = http.post(f"{PILOT}/pay/raters/{rater.id}/payments", json={"amount": 5}).json()
     return rater, {
         "rater_id": rater.id,
+        "chat_id": str(uuid4()),
+        "number": "7000001",
         "submission": add_submission(house.platform, prolific, campaign.id, rater.id),
         "payment_id": paid["id"],
         "notice_id": http.get(f"{PILOT}/notices").json()["data"][0]["id"],
@@ -77,7 +79,7 @@ def load_state(http: httpx.Client) -> list[Any]:
 def test_ids_of_another_campaign_look_like_unknown_ids(house: House, prolific: Prolific) -> None:
     with receiving() as receiver:
         rater, ids = create_everything(house, prolific, receiver.address("ok"))
-    unknown_ids = {**dict.fromkeys(ids, str(uuid4())), "submission": "9" * 24}
+    unknown_ids = {**dict.fromkeys(ids, str(uuid4())), "submission": "9" * 24, "number": "8000001"}
     ada, bob, parameters = program(house), program(house, "bob"), set()
     before = load_state(ada)
     for method, path, body in operations():

@@ -24,7 +24,7 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def test_every_operation_is_named_described_and_asks_for_a_scope() -> None:
     documented = list(operations())
-    assert len({operation["operationId"] for *_, operation in documented}) == len(documented) == 44
+    assert len({operation["operationId"] for *_, operation in documented}) == len(documented) == 49
     for path, method, operation in documented:
         assert operation["description"].endswith("."), (path, method)
         assert operation["summary"].lower().replace(" ", "_") == operation["operationId"]

@@ -46,7 +46,7 @@ def populate(house: House, prolific: Prolific) -> dict[str, str]:
     owner_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
     members.add_member(platform, "pilot", "eve", "expert", staff_id=owner_id, now=NOW)
     label_item(platform, staff.create_sign_in_link(platform, "eve", now=NOW).staff.id, YES)
-    return {"name": "pilot", "rater_id": rater.id, "submission": submission}
+    return {"name": "pilot", "rater_id": rater.id, "submission": submission, "number": "1"}
 
 
 # Of random paths hardly one reaches a database; those that do are in test_fuzz.py. The systematic requests of the phase

@@ -70,8 +70,11 @@ def test_without_attempts_the_page_says_so(house: House) -> None:
 
 def test_withdrawn_raters_are_in_no_figure(house: House, attempts: RaterRow) -> None:
     owner_id = staff.create_sign_in_link(house.platform, "owner", now=NOW).staff.id
-    assert attempts_workflow.summarise_attempts(house.platform, "pilot", staff_id=owner_id).analysis.n_attempts == 4
+    before = attempts_workflow.summarise_attempts(house.platform, "pilot", staff_id=owner_id)
+    assert before is not None
+    assert before.analysis.n_attempts == 4
     withdrawal.withdraw_rater(house.platform, attempts.id, now=NOW)
     summary = attempts_workflow.summarise_attempts(house.platform, "pilot", staff_id=owner_id)
+    assert summary is not None
     assert (summary.analysis.n_attempts, [one.n for one in summary.red_teamers]) == (1, [1])
     assert summary.personal == {}

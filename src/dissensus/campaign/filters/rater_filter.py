@@ -1,7 +1,7 @@
 """Order and filters of a list of raters, and a place in it."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 RaterFlag: TypeAlias = Literal["undecided", "excluded", "kept", "notices"]
 """Filters of raters by their flag, the decision about it, or their notices."""
@@ -10,6 +10,10 @@ RATER_FLAGS: tuple[RaterFlag, ...] = get_args(RaterFlag)
 RaterOrder: TypeAlias = Literal["entry", "items", "time", "agreement"]
 """Orders: of entry, most items first, fastest first, and least agreement with others first."""
 RATER_ORDERS: tuple[RaterOrder, ...] = get_args(RaterOrder)
+
+
+MAX_RATER: Final = 1_000_000_000
+"""Largest number of a rater."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,6 +110,7 @@ def delete_rater_figures(tx: Connection, campaign_id: str) -> None:
 class RaterCounts:
     """Counts of the work and messages of a rater."""
 
+    n_rated: int = 0
     n_skipped: int = 0
     n_open: int = 0
     n_chats: int = 0  # Ended conversations
@@ -125,6 +126,7 @@ class ListedRater:
     number: int  # Zero-based entry number
     state: RaterState
     cell: str | None
+    language: str
     last_seen_at: datetime
     n_ratings: int | None  # None without figures
     median_ms: float | None
@@ -143,7 +145,7 @@ def list_raters(
     figures, value = RaterFiguresTable, _sort_value(rater_filter.order)
     query = (
         select(RaterTable.id, RaterTable.number, RaterTable.state, RaterTable.cell, RaterTable.last_seen_at)
-        .add_columns(figures.n_ratings, figures.median_ms, figures.agreement)
+        .add_columns(RaterTable.language, figures.n_ratings, figures.median_ms, figures.agreement)
         .add_columns(func.coalesce(figures.flagged, False).label("flagged"), value.label("sort_value"))
         .outerjoin(figures, figures.rater_id == RaterTable.id)
         .where(RaterTable.campaign_id == campaign_id, ~RaterTable.rehearsal)
@@ -192,6 +194,7 @@ def load_rater_counts(tx: Connection, rater_ids: Sequence[str]) -> dict[str, Rat
     notice = NoticeTable.rater_id.in_(rater_ids)
     chat_ended = (ChatTable.rater_id.in_(rater_ids)) & (ChatTable.state == "done")
     counts = {
+        "n_rated": _count(tx, AssignmentTable.rater_id, assigned & (AssignmentTable.state == "done")),
         "n_skipped": _count(tx, AssignmentTable.rater_id, assigned & (AssignmentTable.state == "skipped")),
         "n_open": _count(tx, AssignmentTable.rater_id, assigned & (AssignmentTable.state == "open")),
         "n_chats": _count(tx, ChatTable.rater_id, chat_ended),

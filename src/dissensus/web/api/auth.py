@@ -6,6 +6,8 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from fastapi import HTTPException, Request, Response
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
@@ -51,7 +53,8 @@ class TokenRoute(JsonRoute):
         """Wrap the handler in authentication and idempotency."""
         handle = super().get_route_handler()
         action = required_scope(self).action
-        allowed = tuple(sorted(parameter.alias for parameter in self.dependant.query_params))
+        parameters = get_flat_params(self.dependant)
+        allowed = tuple(sorted(one.alias for one in parameters if isinstance(one.field_info, Query)))
 
         async def handle_authorized(request: Request) -> Response:
             caller = request.state.token_caller = await run_in_threadpool(_authenticate, request)

@@ -1,8 +1,10 @@
 """API routes for raters and members of a campaign."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from dissensus.api_models.members import (
     InvitationResource,
@@ -12,6 +14,8 @@ from dissensus.api_models.members import (
     RaterErasureResource,
     RaterResource,
 )
+from dissensus.api_models.resource import RaterStanding
+from dissensus.campaign.filters.rater_filter import MAX_RATER, RaterFilter, RaterFlag, RaterOrder
 from dissensus.errors import NotFound
 from dissensus.schema.hints import format_value
 from dissensus.web.api.auth import RequireScope, TokenRoute
@@ -19,10 +23,14 @@ from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginat
 from dissensus.web.api.requests import MemberInvitationRequest, MemberRoleRequest
 from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
+from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest, log_access
+from dissensus.web.core.suppression import check_rater_filter
 from dissensus.workflows.campaign import members as members_workflow
-from dissensus.workflows.campaign import pagination
+from dissensus.workflows.campaign import raters as raters_workflow
 from dissensus.workflows.rater import withdrawal
+
+if TYPE_CHECKING:
+    from dissensus.store.lists.raters import ListedRater
 
 router = APIRouter(
     prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Raters and members"]
@@ -33,20 +41,63 @@ RaterId = Annotated[str, Path(max_length=100)]
 MemberId = Annotated[str, Path(max_length=100)]
 
 
+def read_filter(
+    order: RaterOrder = "entry",
+    number: Annotated[
+        Annotated[int, Field(ge=1, le=MAX_RATER)] | SkipJsonSchema[None], Query(description="Number of one rater.")
+    ] = None,
+    standing: RaterStanding | SkipJsonSchema[None] = None,
+    cell: Annotated[str, Query(max_length=200, description="Quota cell.")] = "",
+    flag: RaterFlag | SkipJsonSchema[None] = None,
+) -> RaterFilter:
+    """Return the order and filters of a request."""
+    search = "" if number is None else str(number)
+    return RaterFilter(order=order, search=search, state=standing or "", cell=cell, flag=flag)
+
+
 @router.get("/raters", operation_id="list_raters")
 def list_raters(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(RequireScope("raters"))],
     name: Name,
+    rater_filter: Annotated[RaterFilter, Depends(read_filter)],
     limit: Limit = 100,
     after: AfterCursor = "",
 ) -> CursorPage[RaterResource]:
-    """List the raters of a campaign in the order in which they entered. Ids in exports differ."""
-    list_name = f"raters of {name}"
-    (last,) = read_cursor(site, list_name, after) or [-1]
-    rows = pagination.list_raters_after(site.platform, name, staff_id=caller.staff.id, after=last, most=limit + 1)
-    raters, next_cursor = paginate(site, list_name, rows, limit, lambda rater: rater.number)
-    return CursorPage(data=[RaterResource.model_validate(rater) for rater in raters], next=next_cursor)
+    """List the raters of a campaign, by default in the order in which they entered. Ids in exports differ."""
+    permissions = caller.permissions
+    check_rater_filter(rater_filter, permissions)
+    list_name = f"raters of {name} by {rater_filter}"
+    (position,) = read_cursor(site, list_name, after) or [None]
+    cursor = None if position is None else (float(position[0]), int(position[1]))
+    listing = raters_workflow.list_raters(
+        site.platform, name, rater_filter, after=cursor, staff_id=caller.staff.id, most=limit + 1
+    )
+    rows, next_cursor = paginate(site, list_name, listing.raters, limit, lambda row: (row.sort_value, row.number))
+    if "flags" in permissions and any(row.flagged or row.decision for row in rows):
+        log_access(site, caller, name, "flags")
+    return CursorPage(data=[_to_resource(row, permissions) for row in rows], next=next_cursor)
+
+
+def _to_resource(rater: "ListedRater", permissions: frozenset[str]) -> RaterResource:
+    shows_flags, counts = "flags" in permissions, rater.counts
+    return RaterResource(
+        id=rater.id,
+        number=rater.number + 1,
+        standing=rater.state,
+        cell=rater.cell,
+        language=rater.language,
+        n_rated=counts.n_rated,
+        n_skipped=counts.n_skipped,
+        n_open=counts.n_open,
+        n_conversations=counts.n_chats,
+        n_notices=counts.n_notices if "notices" in permissions else None,
+        median_ms=rater.median_ms,
+        agreement=rater.agreement,
+        flagged=rater.flagged if shows_flags else None,
+        verdict=rater.decision.verdict if shows_flags and rater.decision else None,
+        last_seen_at=rater.last_seen_at,
+    )
 
 
 @router.delete("/raters/{rater_id}", operation_id="withdraw_rater")

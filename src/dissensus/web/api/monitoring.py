@@ -20,6 +20,7 @@ from dissensus.web.api.idempotency import NewResourceId
 from dissensus.web.api.members import RaterId
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import FlagVerdictRequest
+from dissensus.web.api.results import refuse_chats
 from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
@@ -40,6 +41,7 @@ def get_figures(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(RequireScope("numbers"))], name: Name
 ) -> MonitoringResource:
     """Return agreement, answers, times and pace; of a closed campaign, without small groups, for observers."""
+    refuse_chats(site, caller, name)
     view = restrict_monitoring(
         load_monitoring(site.platform, name, staff_id=caller.staff.id, now=site.clock()), caller.permissions
     )

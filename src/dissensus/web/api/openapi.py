@@ -11,14 +11,38 @@ from starlette.types import Scope
 
 import dissensus
 from dissensus.campaign.event_log import EventKind
-from dissensus.web.api import campaigns, gold, items, members, monitoring, notices, pay, results, submissions, webhooks
+from dissensus.web.api import (
+    campaigns,
+    chats,
+    gold,
+    items,
+    members,
+    monitoring,
+    notices,
+    pay,
+    results,
+    submissions,
+    webhooks,
+)
 from dissensus.web.api.auth import TokenRoute, required_scope
 from dissensus.web.core.permissions import markdown_table
 from dissensus.web.core.problem import PROBLEM_SCHEMA, STATUS_DESCRIPTIONS
 from dissensus.web.core.staff_auth import Public
 from dissensus.workflows.platform.idempotency import MAX_KEY_LENGTH
 
-ROUTE_MODULES: Final = (campaigns, items, members, notices, results, monitoring, gold, pay, submissions, webhooks)
+ROUTE_MODULES: Final = (
+    campaigns,
+    items,
+    members,
+    notices,
+    chats,
+    results,
+    monitoring,
+    gold,
+    pay,
+    submissions,
+    webhooks,
+)
 ROUTERS: Final = tuple(module.router for module in ROUTE_MODULES)
 DESCRIPTION: Final = """Everything that staff do with campaigns, for programs.
 

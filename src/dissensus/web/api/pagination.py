@@ -14,6 +14,7 @@ Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of 
 AfterCursor = Annotated[
     str, Query(max_length=2_000, description="`next` of the previous page; leave it out for the first page.")
 ]
+Search = Annotated[str, Query(max_length=200, description="Part of a text.")]
 Row = TypeVar("Row")
 Resource = TypeVar("Resource")
 

@@ -1,22 +1,36 @@
 """Request bodies of the API: strict, bounded, and validated before a workflow runs."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from dissensus.api_models.campaigns import MAX_ITEMS
 from dissensus.campaign.platinum import MAX_COLUMNS
 from dissensus.campaign.public_events import EVENT_KINDS
+from dissensus.errors import InvalidInput
+from dissensus.files.items import INSTRUCTIONS as HIDDEN_INSTRUCTIONS
 from dissensus.recruit.prolific.submissions import RejectionCategory
 from dissensus.schema.campaign.definition import CampaignState
 from dissensus.schema.campaign.parser import MAX_FILE_LENGTH, RESERVED_SLUGS
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.definition_table import SLUG
+from dissensus.schema.hints import format_value
 from dissensus.schema.money import MAX_AMOUNT
 from dissensus.schema.records.conversation import MAX_TURN_LENGTH, MAX_TURNS, Conversation, Speaker
 from dissensus.schema.records.item import MAX_NAME_LENGTH, Item
+from dissensus.text.messages import INSTRUCTIONS, ROLES, parse_messages
 from dissensus.webhook_transport.target import MAX_ADDRESS_LENGTH
 from dissensus.workflows.campaign.campaigns import MAX_INVITATIONS
 from dissensus.workflows.campaign.flags import MAX_REASON_LENGTH
@@ -82,6 +96,29 @@ ITEM_EXAMPLE: Final[dict[str, JsonValue]] = {
     "attributes": {"degree_of_harm": "Benign"},
 }
 
+FILE_ITEM_EXAMPLE: Final[dict[str, JsonValue]] = {
+    "item_id": "8",
+    "messages": [{"role": "user", "content": "May I swim here?"}, {"role": "assistant", "content": "Where are you?"}],
+}
+
+MESSAGE_SCHEMA: Final[JsonDict] = {
+    "type": "object",
+    "required": ["role", "content"],
+    "properties": {
+        "role": {"type": "string", "enum": [*ROLES, *INSTRUCTIONS]},
+        "content": {"type": "string", "maxLength": MAX_TURN_LENGTH, **STORABLE},
+    },
+}
+
+
+def _drop_default(schema: JsonDict) -> None:
+    del schema["default"]
+
+
+def _document_messages(schema: JsonDict) -> None:
+    _drop_default(schema)
+    schema["items"] = MESSAGE_SCHEMA
+
 
 class StrictRequest(BaseModel):
     """A request body without unknown fields or type coercion."""
@@ -96,30 +133,69 @@ class TurnRequest(StrictRequest):
     text: Text
 
 
+def _document_names(schema: JsonDict) -> None:
+    """Add the names that files give to an item: one of each pair is required."""
+    properties: Any = schema["properties"]
+    properties["item_id"], properties["turns"] = properties["id"], properties["messages"]
+    choices = (("id", "item_id"), ("conversation", "messages", "turns"))
+    schema["allOf"] = [{"oneOf": [{"required": [name]} for name in names]} for names in choices]
+    schema.pop("required", None)
+    schema["examples"] = [ITEM_EXAMPLE, FILE_ITEM_EXAMPLE]
+
+
 class ItemRequest(StrictRequest):
     """A conversation whose last turn, by the bot, is rated, alone or compared with another response."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [ITEM_EXAMPLE]})
+    model_config = ConfigDict(json_schema_extra=_document_names)
 
-    id: Name
-    conversation: Annotated[list[TurnRequest], Field(min_length=1, max_length=MAX_TURNS)]
+    id: Annotated[Name, Field(validation_alias=AliasChoices("id", "item_id"))]
+    conversation: Annotated[
+        list[TurnRequest], Field(min_length=1, max_length=MAX_TURNS, json_schema_extra=_drop_default)
+    ] = []
+    messages: Annotated[
+        list[dict[str, JsonValue]],
+        Field(
+            validation_alias=AliasChoices("messages", "turns"),
+            min_length=1,
+            max_length=MAX_TURNS,
+            description="Instead of `conversation`: chat messages, as files have them.",
+            json_schema_extra=_document_messages,
+        ),
+    ] = []
     attributes: Annotated[Attributes, Field(max_length=MAX_ATTRIBUTES)] = {}
     response_b: Annotated[Text | None, Field(description="For comparisons: the alternative to the last turn.")] = None
 
+    @model_validator(mode="after")
+    def _check_conversation(self) -> Self:
+        if bool(self.conversation) == bool(self.messages):
+            raise PydanticCustomError("conversation_choice", "one conversation")
+        return self
+
     def to_item(self) -> Item:
-        """Convert to a domain item."""
-        turns = [(turn.speaker, turn.text) for turn in self.conversation]
-        return Item(self.id, Conversation.from_turns(turns), self.attributes, self.response_b)
+        """Convert to a domain item; instructions of the chatbot become an attribute that raters do not see."""
+        if not self.messages:
+            turns = [(turn.speaker, turn.text) for turn in self.conversation]
+            return Item(self.id, Conversation.from_turns(turns), self.attributes, self.response_b)
+        try:
+            chat = parse_messages(self.messages)
+        except InvalidInput as error:
+            raise InvalidInput(f"Item {format_value(self.id)}: {error}") from None
+        hidden = {} if chat.instructions is None else {HIDDEN_INSTRUCTIONS: chat.instructions}
+        return Item(self.id, Conversation.from_turns(chat.turns), {**hidden, **self.attributes}, self.response_b)
 
 
 class ArchiveRequest(StrictRequest):
     """A campaign to archive, or to take out of the archive."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"archived": True}]})
 
     archived: bool
 
 
 class ItemsRequest(StrictRequest):
     """Items to add to a draft."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"items": [ITEM_EXAMPLE, FILE_ITEM_EXAMPLE]}]})
 
     items: Annotated[list[ItemRequest], Field(min_length=1, max_length=MAX_ITEMS)]
 

@@ -9,12 +9,13 @@ from fastapi import APIRouter, Depends, Query
 from dissensus.api_models.campaigns import ColumnResource, QuotaCellResource, QuotaResource, RatingsPageResource
 from dissensus.api_models.webhooks import EventResource
 from dissensus.campaign.public_events import to_public_event
+from dissensus.errors import NotFound
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
-from dissensus.workflows.campaign import pagination
+from dissensus.workflows.campaign import campaigns, pagination
 from dissensus.workflows.campaign.quota import load_quota_progress
 from dissensus.workflows.export.consent_scope import ID_DIGITS
 from dissensus.workflows.export.ratings import ExportOptions, PageCursor, begin_export, read_ratings_page
@@ -22,6 +23,15 @@ from dissensus.workflows.export.ratings import ExportOptions, PageCursor, begin_
 router = APIRouter(
     prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Results"]
 )
+
+
+def refuse_chats(site: Site, caller: StaffRequest, name: str) -> None:
+    """Raise `NotFound` in a campaign of conversations, whose results an empty list would hide."""
+    if campaigns.load_definition(site.platform, name, staff_id=caller.staff.id).chat is not None:
+        raise NotFound(
+            f"In {name} raters talk with chatbots, and rate no items. See /campaigns/{name}/conversations, "
+            f"/campaigns/{name}/attempts and, for files, the page /campaigns/{name}/export.zip."
+        )
 
 
 @router.get("/ratings", operation_id="list_ratings")
@@ -39,6 +49,7 @@ def list_ratings(
 
     Raters who withdraw meanwhile vanish from later pages; ratings finished meanwhile are in the next listing.
     """
+    refuse_chats(site, caller, name)
     list_name = f"ratings of {name} for {sorted(set(purpose))}"
     options = ExportOptions(purposes=tuple(purpose))
     position = read_cursor(site, list_name, after)

@@ -59,6 +59,7 @@ ERROR_MESSAGES: Final[Mapping[str, str]] = {
     "list_type": "must be a list",
     "dict_type": "must be an object",
     "definition_type": "must be a text or an object",
+    "conversation_choice": "needs one of conversation, messages and turns",
     "model_attributes_type": "must be an object",
     "model_type": "must be an object",
 }

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dissensus.campaign.filters.item_filter import ItemFilter
+from dissensus.campaign.filters.rater_filter import RaterFilter
+from dissensus.errors import NotAllowed
 from dissensus.stats.suppression import MIN_CELL
 from dissensus.workflows.campaign.items import ItemListing, ItemView
 from dissensus.workflows.campaign.monitoring import MonitoringView
@@ -65,6 +68,19 @@ def _without_flags(view: MonitoringView) -> MonitoringView:
         consistency = consistency and replace(consistency, raters=())
         snapshot = replace(snapshot, figures=replace(snapshot.figures, flagged=(), consistency=consistency))
     return replace(view, snapshot=snapshot, decisions={})
+
+
+def check_report_filter(item_filter: ItemFilter, permissions: frozenset[str]) -> None:
+    """Raise `NotAllowed` where a filter by reports would show them to those who may not read them."""
+    if item_filter.flag == "reported" and "notices" not in permissions:
+        raise NotAllowed("Only owners and reviewers of the campaign see which items were reported. Ask one of them.")
+
+
+def check_rater_filter(rater_filter: RaterFilter, permissions: frozenset[str]) -> None:
+    """Raise `NotAllowed` where a filter would show the flags or notices of raters to those who may not read them."""
+    scope = "notices" if rater_filter.flag == "notices" else "flags"
+    if rater_filter.flag is not None and scope not in permissions:
+        raise NotAllowed(f"A filter by {scope} needs the scope {scope}. Create a token that has it.")
 
 
 def restrict_items(listing: ItemListing, rows: tuple["ListedItem", ...], permissions: frozenset[str]) -> ItemListing:

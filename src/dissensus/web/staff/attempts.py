@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
-from dissensus.errors import NotFound
 from dissensus.web.core.charts import ChartScale
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import page
@@ -25,7 +24,7 @@ MAX_RED_TEAMERS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptsPage(StaffPage):
-    """Attempts of a campaign; None with the reason where there are none."""
+    """Attempts of a campaign; None where there is none yet."""
 
     template: ClassVar[str] = "staff/attempts.html"
     share_scale: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
@@ -33,7 +32,6 @@ class AttemptsPage(StaffPage):
 
     name: str
     summary: AttemptSummary | None
-    reason: str = ""
 
     @property
     def cells(self) -> "tuple[tuple[str, AttemptCell], ...]":
@@ -54,8 +52,5 @@ def show_attempts(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("raters"))], name: Name, _slot: SlowRequestSlot
 ) -> Response:
     """Show the attempts so far and their success."""
-    try:
-        summary = attempts.summarise_attempts(site.platform, name, staff_id=caller.staff.id)
-    except NotFound as error:
-        return page(site, caller.page(AttemptsPage, name=name, summary=None, reason=str(error)))
+    summary = attempts.summarise_attempts(site.platform, name, staff_id=caller.staff.id)
     return page(site, caller.page(AttemptsPage, name=name, summary=summary))

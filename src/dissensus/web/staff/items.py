@@ -9,12 +9,12 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter, ItemFlag
-from dissensus.errors import InvalidInput, NotAllowed
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.monitor import WITHIN
 from dissensus.schema.hints import format_value
 from dissensus.web.core.responses import page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest, log_access
-from dissensus.web.core.suppression import restrict_item, restrict_items
+from dissensus.web.core.suppression import check_report_filter, restrict_item, restrict_items
 from dissensus.workflows.campaign import items
 from dissensus.workflows.campaign.items import ItemListing, ItemView
 
@@ -122,8 +122,7 @@ def show_items(
 ) -> Response:
     """Show a page of the list of items, by default the most divided first."""
     item_filter = query.to_filter()
-    if item_filter.flag == "reported" and "notices" not in caller.permissions:
-        raise NotAllowed("Only an owner of the campaign sees which items were reported.")
+    check_report_filter(item_filter, caller.permissions)
     cursor = _read_cursor(after, by_rank=item_filter.axis is not None)
     listing = items.list_items(
         site.platform, name, item_filter, after=cursor, staff_id=caller.staff.id, most=PAGE_SIZE + 1

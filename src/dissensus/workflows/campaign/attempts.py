@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts
 from dissensus.pipeline.collect.completed_chats import CompletedChat, to_attempt
 from dissensus.schema.records.attempt import Review
@@ -44,20 +44,20 @@ class AttemptSummary:
     personal: Mapping[str, int]  # attempts by kind of personal data
 
 
-def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> AttemptSummary:
-    """Summarise the finished attempts of raters who gave the required consent."""
+def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> AttemptSummary | None:
+    """Summarise the finished attempts of raters who gave the required consent; None if there is none yet."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
         if campaign.chat is None:
-            raise InvalidInput(f"In {name} raters rate items: there are no attempts.")
+            raise NotFound(f"In {name} raters rate items: there are no attempts. See its items.")
         ended = list(store.iterate_ended_chats(tx, campaign_row.id, required_purposes(campaign, ())))
         numbers = raters.load_rater_numbers(tx, campaign_row.id)
         reviews = list(iter_reviews(tx, platform, [row.chat for row in ended], campaign.chat, staff_id=staff_id))
     chats = [_to_completed_chat(row, numbers) for row in ended]
     pairs = [(chat, attempt) for chat in chats if (attempt := to_attempt(chat, campaign.chat)) is not None]
     if not pairs:
-        raise NotFound(f"{name} has no attempt yet: no conversation of a mode with an intent or a success has ended.")
+        return None
     attempt_ids = {chat.id: str(number) for number, (chat, _) in enumerate(pairs, 1)}
     reviews = [
         replace(review, attempt_id=attempt_ids[review.attempt_id])

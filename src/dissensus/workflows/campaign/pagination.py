@@ -3,9 +3,7 @@
 from dissensus.campaign.event_log import AuditEntry
 from dissensus.schema.records.item import Item
 from dissensus.store import campaigns, events, items, members, notices
-from dissensus.store import overview as store
 from dissensus.store.notices import NoticeRow
-from dissensus.store.overview import RaterSummary
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.overview import CampaignListEntry, to_list_entry
 from dissensus.workflows.platform.platform import Platform
@@ -29,15 +27,6 @@ def list_items_from(platform: Platform, name: str, *, staff_id: str, start: int,
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         return tuple(items.iterate_items(tx, campaign_row.id, start=start, most=most))
-
-
-def list_raters_after(
-    platform: Platform, name: str, *, staff_id: str, after: int, most: int
-) -> tuple[RaterSummary, ...]:
-    """Return raters in order of entry after an entry number."""
-    with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        return store.list_raters_after(tx, campaign_row.id, after=after, most=most)
 
 
 def list_notices_after(platform: Platform, name: str, *, staff_id: str, after: str, most: int) -> tuple[NoticeRow, ...]:

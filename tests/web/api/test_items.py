@@ -1,0 +1,105 @@
+"""Items over the API: forms of files, the answers about items, and raters as their pages list them."""
+
+from typing import Any
+
+import pytest
+from tests.support.api_programs import API, add_member, open_api_campaign, program, rows, token
+from tests.support.campaigns import NOW, definition
+from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign
+from tests.support.raters import enter
+from tests.support.staff_browsers import House
+
+from dissensus import Client
+from dissensus.web.core.permissions import SCOPES
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import journey, rating
+
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+ANSWERS = f"{API}/pilot/item-answers"
+MESSAGES = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
+
+
+@sqlite_only
+def test_items_are_accepted_as_files_have_them(house: House) -> None:
+    http = program(house)
+    http.post(API, json={"definition": definition().as_mapping()}).raise_for_status()
+    instructed = [{"role": "system", "content": "Be kind."}, *MESSAGES]
+    posted: list[dict[str, Any]] = [
+        {"item_id": "a", "messages": MESSAGES},
+        {"item_id": "b", "turns": [{"speaker": "human", "text": "Hi"}, {"speaker": "bot", "text": "Hello!"}]},
+        {"id": "c", "messages": instructed, "attributes": {"topic": "x"}},
+    ]
+    assert http.post(f"{API}/pilot/items", json={"items": posted}).json() == {"items": 3}
+    listed = rows(http, f"{API}/pilot/items")
+    assert [one["id"] for one in listed] == ["a", "b", "c"]
+    talk = [{"speaker": "human", "text": "Hi"}, {"speaker": "bot", "text": "Hello!"}]
+    assert [one["conversation"] for one in listed] == [talk] * 3
+    assert listed[2]["attributes"] == {"topic": "x", "item_instructions": "Be kind."}
+    for wrong, message in (
+        ({"item_id": "d"}, "needs one of conversation, messages and turns"),
+        ({"item_id": "d", "messages": MESSAGES, "conversation": talk}, "needs one of"),
+        ({"id": "d", "item_id": "d", "messages": MESSAGES}, "item_id in the body is not a field here"),
+        (
+            {"item_id": "d", "messages": [{"role": "x", "content": "Hi"}]},
+            "Item 'd': Message 1 has the role 'x'",
+        ),
+        ({"item_id": "d", "messages": MESSAGES[:1]}, "by the human"),
+    ):
+        refused = http.post(f"{API}/pilot/items", json={"items": [wrong]})
+        assert (refused.status_code, message in refused.text) == (422, True), refused.text
+
+
+def test_answers_and_raters_are_those_of_the_pages(house: House) -> None:
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaign = open_monitored_campaign(house.platform, owner_id, replication=20)
+    hasty, stubborn = add_crowd(house.platform, campaign)
+    reporter = enter(house.platform, campaign.key)
+    shown = journey.next_state(house.platform, reporter, now=NOW).assignment
+    assert shown is not None
+    rating.report_item(house.platform, reporter, "illegal", "See this.", assignment_id=shown.id, now=NOW)
+    refresh_snapshots(house.platform, MonitoringCache(), now=NOW)
+    http = program(house)
+    listed = rows(http, ANSWERS, 10)
+    scores = [one["disagreement"] for one in listed]
+    assert scores == sorted(scores, reverse=True)
+    assert [one["number"] for one in rows(http, ANSWERS, 20, order="position")] == list(range(1, len(listed) + 1))
+    first = listed[0]
+    details = http.get(f"{ANSWERS}/{first['number']}").json()
+    (answers,) = (one for one in details["answers"] if one["question"] == first["question"])
+    assert dict(zip(answers["scale"], answers["counts"], strict=True)) == first["answers"]
+    assert details["item"]["id"] == first["id"]
+    (reported,) = rows(http, ANSWERS, order="position", flag="reported")
+    assert reported["n_reports"] == 1
+    assert http.get(f"{ANSWERS}/{reported['number']}").json()["reports"][0]["text"] == "See this."
+    # Analysts read no reports, and a token without the scope of notices or flags does not either.
+    add_member(house, "ann", "analyst")
+    for reader in (program(house, "ann"), program(house, scopes=SCOPES - {"notices", "flags"})):
+        assert {one["n_reports"] for one in rows(reader, ANSWERS, 50)} == {None}
+        assert reader.get(f"{ANSWERS}/{reported['number']}").json()["reports"] is None
+        assert reader.get(ANSWERS, params={"flag": "reported"}).status_code == 403
+    raters = rows(http, f"{API}/pilot/raters", 4, order="time")
+    assert raters[0]["id"] == hasty
+    assert (raters[0]["flagged"], raters[0]["verdict"]) == (True, None)
+    assert {one["id"] for one in rows(http, f"{API}/pilot/raters", flag="undecided")} == {hasty, stubborn}
+    narrow = program(house, scopes=SCOPES - {"notices", "flags"})
+    assert {(one["flagged"], one["n_notices"]) for one in rows(narrow, f"{API}/pilot/raters", 50)} == {(None, None)}
+    assert narrow.get(f"{API}/pilot/raters", params={"flag": "undecided"}).status_code == 403
+    with Client(house.live.url, token(house.platform, "ada")) as client:
+        assert [one.id for one in client.monitoring.item_answers("pilot")] == [one["id"] for one in listed]
+        assert client.monitoring.item("pilot", first["number"]).item.id == first["id"]
+
+
+@sqlite_only
+def test_filters_of_items_and_raters_are_checked(house: House) -> None:
+    open_api_campaign(house)
+    http = program(house)
+    requests: tuple[tuple[str, dict[str, Any]], ...] = (
+        (ANSWERS, {"question": "x", "axis": "x", "answer": 99, "flag": "x", "order": "x"}),
+        (f"{API}/pilot/raters", {"order": "x", "standing": "x", "cell": "x", "flag": "x", "number": 0}),
+    )
+    for path, wrong in requests:
+        for name, value in wrong.items():
+            assert http.get(path, params={name: value}).status_code == 422, (path, name)
+    for number, status in ((4, 404), (0, 422), ("x", 422)):
+        assert http.get(f"{ANSWERS}/{number}").status_code == status
