@@ -175,8 +175,45 @@ def test_belief_adds_up(details: ModelDetails) -> None:
     belief = details.belief
     assert belief.stable + belief.interaction + belief.residual == pytest.approx(1)
     assert belief.stable_ci_low < belief.stable < belief.stable_ci_high
-    assert belief.consistency is None
+    assert (belief.consistency, belief.noise, belief.n_repeats) == (None, None, 0)
     assert any("Consistency is unknown" in note for note in details.notes)
+
+
+def test_repeated_answers_split_belief_and_noise(ratings: Ratings) -> None:
+    item, rater, answer = ratings.codes("Q")
+    first = pl.DataFrame({"item_id": item, "rater_id": rater, "Q": [("No", "Unsure", "Yes")[k] for k in answer]})
+    same, others = first.sample(300, seed=1), first.sample(300, seed=1).with_columns(pl.col("Q").shuffle(seed=2))
+    consistencies = {}
+    for name, second in (("same", same), ("others", others)):
+        frame = pl.concat([first.with_columns(repeat=pl.lit(1)), second.with_columns(repeat=pl.lit(2))])
+        model = fit_model(Ratings.from_frame(frame), f"Q ~ {RANDOM}", details=True, draws=26)
+        assert model.details is not None
+        belief = model.details.belief
+        assert belief.consistency is not None
+        assert belief.noise == pytest.approx(belief.residual * (1 - belief.consistency))
+        assert (belief.n_repeats, model.n_ratings) == (300, first.height)
+        assert not any("Consistency is unknown" in note for note in model.notes)
+        assert any("300 second ratings of repeated items" in note for note in model.notes)
+        assert "300 repeated answers" in str(model)
+        consistencies[name] = belief.consistency
+    assert consistencies["same"] > 0.9
+    assert consistencies["others"] < 0.2
+
+
+def test_ids_are_those_of_the_items_of_the_question(ratings: Ratings) -> None:
+    """An item that answers another question alone has no place among those of the model."""
+    item, rater, answer = ratings.codes("Q")
+    frame = pl.DataFrame({"item_id": item, "rater_id": rater, "Q": [("No", "Unsure", "Yes")[k] for k in answer]})
+    other = frame[:1].with_columns(item_id=pl.lit(-1, frame["item_id"].dtype), Q=pl.lit(None, pl.String))
+    frame = pl.concat([other.with_columns(Q_other=pl.lit("Yes")), frame], how="diagonal")
+    frame = frame.with_columns(rater_race=pl.col("rater_id").mod(3).replace_strict([0, 1, 2], ["a", "b", "c"]))
+    formula = f"Q ~ {RANDOM} + (1 | rater_race:item_id)"
+    models = [
+        fit_model(Ratings.from_frame(table, questions=questions), formula, details=True, draws=26)
+        for table, questions in ((frame, ["Q", "Q_other"]), (frame.slice(1), ["Q"]))
+    ]
+    first, second = ([row.item_id for row in model.details.divided_items] for model in models if model.details)
+    assert first == second
 
 
 def test_predictive_checks_compare_observed_statistics(ratings: Ratings, details: ModelDetails) -> None:

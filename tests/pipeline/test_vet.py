@@ -156,7 +156,10 @@ def test_json_and_csv_hold_everything(vetting: Vetting) -> None:
     assert plain["criteria"]["same_label"] == 0.99
     assert plain["n_flagged"] == 5
     assert plain["raters"][0]["flagged_for"] == vetting.raters["flagged_for"][0].to_list()
-    assert plain["absent"] == {"non_comprehension": f"{COMPREHENSION} was not read, or is not in the file"}
+    assert plain["absent"] == {
+        "consistency": "nobody answered an item twice (repeat)",
+        "non_comprehension": f"{COMPREHENSION} was not read, or is not in the file",
+    }
     table = pl.read_csv(vetting.to_polars().write_csv().encode())
     assert table["rater_id"].to_list() == [rater["rater_id"] for rater in plain["raters"]]
     assert table["below_half"].to_list() == [rater["below_half"] for rater in plain["raters"]]
@@ -254,3 +257,35 @@ def test_raters_with_few_ratings_have_no_outlier_score() -> None:
     row = of(vet(Ratings.from_frame(frame, questions="all")), "r20")
     assert row["outlier_score"] is None
     assert "outlier_score: a measure of the rater is unknown, or the rater has fewer than 20" in str(row["unknown"])
+
+
+def test_consistency_of_raters_and_groups() -> None:
+    """Ann repeats three of four answers, Bob both of his; Eve saw nothing twice."""
+    first = {"ann": "NNYY", "bob": "NY", "eve": "NYNY"}
+    second = {"ann": "NNYN", "bob": "NY"}
+    words = {"N": "No", "Y": "Yes"}
+    frame = pl.DataFrame(
+        [
+            {"item_id": i, "rater_id": rater, "rater_gender": gender[rater], "Q_overall": words[k], "repeat": showing}
+            for gender in ({"ann": "Woman", "bob": "Man", "eve": "Woman"},)
+            for showing, answers in ((1, first), (2, second))
+            for rater, text in answers.items()
+            for i, k in enumerate(text)
+        ]
+    )
+    ratings = Ratings.from_frame(frame)
+    assert (ratings.n_ratings, ratings.repeats.height) == (10, 6)
+    vetting = vet(ratings)
+    assert [of(vetting, rater)["consistency"] for rater in ("ann", "bob", "eve")] == [0.75, 1.0, None]
+    assert "consistency: the rater answered no item twice" in of(vetting, "eve")["unknown"]
+    rows = {row["group"]: row for row in vetting.consistency.to_dicts()}
+    assert {group: (row["estimate"], row["n_repeats"], row["n_raters"]) for group, row in rows.items()} == {
+        None: (5 / 6, 6, 2),
+        "Man": (1.0, 2, 1),
+        "Woman": (0.75, 4, 1),
+    }
+    assert rows["Woman"]["corrected"] == pytest.approx(1 - 1 / (4 * 30 / 56))
+    assert json.loads(vetting.to_json())["consistency"][0]["n_items"] == 4
+    assert "gender: Woman" in str(vetting)
+    # Ratings of women leave the second ratings of men out.
+    assert ratings.where("gender", "Woman").repeats.height == 4

@@ -8,7 +8,14 @@ import polars as pl
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.model.details import ModelDetails
-from dissensus.pipeline.model.details_page import check_grid, name_widths, reliability_grid, term_grid, variance_grid
+from dissensus.pipeline.model.details_page import (
+    check_grid,
+    describe_consistency,
+    name_widths,
+    reliability_grid,
+    term_grid,
+    variance_grid,
+)
 from dissensus.pipeline.model.result import MOST_CHANGED, changed_grids, describe_fit, estimate_grids
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.contested_items import read_passages
@@ -84,6 +91,7 @@ def variance_shares(model: MultilevelModel, details: ModelDetails) -> ReportTabl
             f"The largest share of the latent variance, {format_percent(largest.share)}, is that of "
             f"{escape_unprintable(largest.component)}; within an item, stable differences between raters have "
             f"{format_percent(details.belief.stable)}."
+            f"{describe_consistency(details.belief)}"
         ),
         grids=(variance_grid(details, _name_interval(model)),),
         table=pl.DataFrame([asdict(row) for row in details.variance_shares], infer_schema_length=None),

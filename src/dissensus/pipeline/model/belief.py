@@ -5,10 +5,15 @@ from typing import Final
 
 import numpy as np
 
+from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarize
+from dissensus.stats.multilevel.consistency import ResidualConsistency, estimate_residual_consistency
+from dissensus.stats.multilevel.fit import OrdinalFit
+from dissensus.stats.multilevel.posterior import PosteriorDraws
+from dissensus.stats.raters.consistency import match_repeats
 
-CONSISTENCY: Final = (
-    "Consistency is unknown: a table has one answer of each rater to each item, so that what a rater thinks of one "
+NO_REPEATS: Final = (
+    "Consistency is unknown: the table has one answer of each rater to each item, so that what a rater thinks of one "
     "item alone cannot be told from noise."
 )
 
@@ -32,9 +37,19 @@ class Belief:
     residual_ci_low: float
     residual_ci_high: float
     consistency: float | None
+    consistency_ci_low: float | None
+    consistency_ci_high: float | None
+    n_repeats: int
+
+    @property
+    def noise(self) -> float | None:
+        """Share of the variance within an item that does not repeat; None without repeated answers."""
+        return None if self.consistency is None else self.residual * (1 - self.consistency)
 
 
-def split_belief(facets: ModelFacets, variances: VarianceDraws, confidence: float) -> Belief:
+def split_belief(
+    facets: ModelFacets, variances: VarianceDraws, repeating: ResidualConsistency | None, confidence: float
+) -> Belief:
     """Split the variance within an item into stable differences, interactions and residual."""
     parts = variances.expect(facets.split(facets.rater_weights()))
     stable = np.sum([part.rater for part in parts], axis=0)
@@ -53,5 +68,29 @@ def split_belief(facets: ModelFacets, variances: VarianceDraws, confidence: floa
         residual=shares[2][0],
         residual_ci_low=shares[2][1],
         residual_ci_high=shares[2][2],
-        consistency=None,
+        consistency=repeating.estimate if repeating else None,
+        consistency_ci_low=repeating.ci_low if repeating else None,
+        consistency_ci_high=repeating.ci_high if repeating else None,
+        n_repeats=repeating.n_repeats if repeating else 0,
     )
+
+
+def compare_repeats(
+    named: NamedDesign, fit: OrdinalFit, draws: PosteriorDraws, confidence: float
+) -> ResidualConsistency | None:
+    """Return the share of the residual that repeated answers have in common; None if no answer was repeated."""
+    ratings, rows = named.ratings, named.rows
+    question = named.formula.response
+    repeated = match_repeats(*ratings.showing_codes(question))
+    scale = ratings.scale(question)
+    category = np.array([named.categories.index(name) if name in named.categories else -1 for name in scale])
+    key, sought = (
+        part.astype(np.int64) * ratings.n_items + item
+        for part, item in ((rows.rater, rows.item), (repeated.raters, repeated.items))
+    )
+    _, row, entry = np.intersect1d(key, sought, return_indices=True)
+    second = category[repeated.second[entry]]
+    known = second >= 0
+    if not known.any():
+        return None
+    return estimate_residual_consistency(fit.approximation, draws, row[known], second[known], confidence=confidence)

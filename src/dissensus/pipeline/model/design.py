@@ -71,6 +71,7 @@ class NamedDesign:
     """The arrays of a model with the names of their columns."""
 
     design: ModelDesign
+    ratings: Ratings  # That answer the question, of whose items and raters the rows have codes
     rows: ModelRows
     formula: Formula  # With full names of columns
     categories: tuple[str, ...]  # Answers that occur, in order
@@ -81,6 +82,11 @@ class NamedDesign:
     n_items: int
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def item_ids(self) -> list[str]:
+        """Id of each code of an item."""
+        return self.ratings.items[ITEM_ID].to_list()
 
 
 def build_design(
@@ -118,6 +124,7 @@ def build_design(
             fixed=Covariates(values=coding.values, row=profile),
             random=tuple(term for term, _ in random),
         ),
+        ratings=ratings,
         rows=rows,
         formula=formula,
         categories=categories,

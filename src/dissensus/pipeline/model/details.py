@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.model.belief import CONSISTENCY, Belief, split_belief
+from dissensus.pipeline.model.belief import NO_REPEATS, Belief, compare_repeats, split_belief
 from dissensus.pipeline.model.design import NamedDesign, toggle_widths
 from dissensus.pipeline.model.divided_items import DividedItem, rank_items
 from dissensus.pipeline.model.draws import ModelDraws, draw_model
@@ -26,7 +26,9 @@ from dissensus.pipeline.model.reliability import Reliability, study_reliability
 from dissensus.pipeline.model.term_tests import TermTest, test_terms
 from dissensus.pipeline.model.variance_shares import VarianceShare, share_variance
 from dissensus.schema.hints import format_list
-from dissensus.stats.multilevel.fit import Link, OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.fit import Link, MaximumFit, OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.posterior import PosteriorDraws
+from dissensus.stats.multilevel.renewal import renew_widths
 
 NO_TESTS: Final = "Tests of terms are those of maximum likelihood, so there are none with priors or a sampler."
 MOST_NAMED: Final = 6
@@ -51,7 +53,6 @@ def describe_model(
     named: NamedDesign,
     fit: OrdinalFit,
     drawn: ModelDraws,
-    item_ids: Sequence[str],
     *,
     priors: Mapping[str, str],
     rng: np.random.Generator,
@@ -59,29 +60,31 @@ def describe_model(
 ) -> ModelDetails:
     """Compute the details of a fitted model from its draws.
 
-    `item_ids` has the id of each code of an item, and `priors` the priors by class.
+    `priors` are the priors by class.
     """
     facets = ModelFacets.from_design(named)
     variances = VarianceDraws.from_fit(fit, drawn.draws)
     is_likelihood = fit.estimator == "maximum likelihood"
-    checks = tuple(check_predictions(named, fit, drawn.draws, rng, confidence))
+    renewed = _renew_draws(fit, drawn, rng)
+    checks = tuple(check_predictions(named, fit, renewed, rng, confidence))
+    repeating = compare_repeats(named, fit, renewed, confidence)
     alternative, refusals = None, []
     try:
         alternative = _check_alternative(named, fit.link, priors, len(drawn), rng, confidence)
     except UndefinedEstimate as reason:
         refusals.append(f"The checks are not compared with those of the same model with widths, or without: {reason}")
-    divided = rank_items(facets, drawn.draws, item_ids, link=fit.link, confidence=confidence)
+    divided = rank_items(facets, drawn.draws, link=fit.link, confidence=confidence)
     return ModelDetails(
         term_tests=tuple(test_terms(named, fit)) if is_likelihood else (),
         variance_shares=tuple(share_variance(facets, variances, fit, confidence)),
         reliability=tuple(study_reliability(facets, variances, confidence)),
         divided_items=divided,
-        belief=split_belief(facets, variances, confidence),
+        belief=split_belief(facets, variances, repeating, confidence),
         predictive_checks=checks,
         alternative=alternative,
         warnings=(*_warn_of_checks(checks, alternative),),
         notes=(
-            CONSISTENCY,
+            *(() if repeating else (NO_REPEATS,)),
             *([drawn.describe_order()] if divided else []),
             *_note_axes(facets),
             *(() if is_likelihood else (NO_TESTS,)),
@@ -104,8 +107,13 @@ def _check_alternative(
         log_likelihood=float(fit.log_likelihood),
         integration=fit.integration,
         n_parameters=fit.n_parameters,
-        predictive_checks=tuple(check_predictions(other, fit, drawn.draws, rng, confidence)),
+        predictive_checks=tuple(check_predictions(other, fit, _renew_draws(fit, drawn, rng), rng, confidence)),
     )
+
+
+def _renew_draws(fit: OrdinalFit, drawn: ModelDraws, rng: np.random.Generator) -> PosteriorDraws:
+    """Return draws with effects of raters from their exact distribution, where normal ones are too narrow."""
+    return renew_widths(fit.approximation, drawn.draws, rng) if isinstance(fit, MaximumFit) else drawn.draws
 
 
 def _warn_of_checks(checks: Sequence[PredictiveCheck], alternative: AlternativeModel | None) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final
 
+from dissensus.pipeline.model.belief import Belief
 from dissensus.pipeline.model.details import ModelDetails
 from dissensus.pipeline.model.predictive_checks import AlternativeModel, PredictiveCheck
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
@@ -60,7 +61,18 @@ def variance_grid(details: ModelDetails, interval: str) -> Grid:
         ),
         f"Within an item, {format_short(belief.stable)} of the variance are stable differences between raters, "
         f"{format_short(belief.interaction)} are interactions of raters and items, and {format_short(belief.residual)} "
-        "are residual.",
+        "are residual." + describe_consistency(belief),
+    )
+
+
+def describe_consistency(belief: Belief) -> str:
+    """Return which part of the residual repeats, as a further sentence; nothing without repeated answers."""
+    if belief.consistency is None:
+        return ""
+    interval = _format_interval(belief.consistency_ci_low, belief.consistency_ci_high)
+    return (
+        f" By {belief.n_repeats:,} repeated answers, {format_short(belief.consistency)} ({interval}) of the residual "
+        f"repeats, and {format_short(belief.noise)} of the variance within an item is noise."
     )
 
 

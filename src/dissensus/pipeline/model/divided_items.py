@@ -1,6 +1,5 @@
 """Items that divide groups: effects of group and item together, shrunk towards none."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,15 +36,13 @@ class DividedItem:
     n_raters: int  # Of the group, who rated this item
 
 
-def rank_items(
-    facets: ModelFacets, draws: PosteriorDraws, item_ids: Sequence[str], *, link: Link, confidence: float
-) -> tuple[DividedItem, ...]:
+def rank_items(facets: ModelFacets, draws: PosteriorDraws, *, link: Link, confidence: float) -> tuple[DividedItem, ...]:
     """Return the differences of groups on items that some of the group rated, those with the most certain sign first.
 
-    `item_ids` has the id of each code of an item. Items whose sign is equally certain are in the order of their
+    Items whose sign is equally certain are in the order of their
     differences in standard deviations.
     """
-    items = np.unique(facets.named.rows.item).astype(np.int64)
+    items, item_ids = np.unique(facets.named.rows.item).astype(np.int64), facets.named.item_ids
     ranked: list[tuple[float, float, DividedItem]] = []
     for axis in facets.divided_axes():
         contrasts = _contrast_levels(facets, axis)

@@ -70,7 +70,6 @@ class Predictions:
 def predict_populations(
     named: NamedDesign,
     drawn: ModelDraws,
-    item_ids: Sequence[str],
     tables: Mapping[str, pl.DataFrame],
     *,
     link: Link,
@@ -79,7 +78,7 @@ def predict_populations(
 ) -> Predictions:
     """Predict the answers of groups of raters, and of populations, on the items of the table.
 
-    `item_ids` has the id of each code of an item. Each draw of the model's parameters and effects predicts shares of
+    Each draw of the model's parameters and effects predicts shares of
     answers among raters who were not asked; estimates are means over draws, and intervals quantiles.
     """
     cells, populations = extend_cells(named, tables)
@@ -89,7 +88,7 @@ def predict_populations(
     total = np.zeros((len(drawn), len(every), len(named.categories)))
     labels: list[PredictedLabel] = []
     changed: list[ChangedItem] = []
-    n_items = 0
+    n_items, item_ids = 0, named.item_ids
     items, notes = _choose_items(named, len(drawn) * len(cells), rng, every=bool(populations))
     for block, shares in predict_items(named, drawn.draws, cells, items, link=link):
         answers = _weigh(weights, shares)

@@ -34,7 +34,6 @@ from dissensus.pipeline.model.shares import Predictions, predict_populations
 from dissensus.pipeline.model.variance_shares import LARGEST_ERROR
 from dissensus.schema.formula import Formula, parse_formula
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.fit import Link, MaximumFit, OrdinalFit, PosteriorFit, fit_ordinal
 from dissensus.stats.multilevel.gibbs import sample_ordinal
@@ -177,11 +176,10 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
         certificate = _certify(fit.approximation, draws, seed)
     rng = np.random.default_rng(seed)
     drawn = draw_model(fit, draws, rng) if draws and (details or populations or rater_columns(named)) else None
-    predictions = _predict(ratings, named, drawn, populations or {}, link=link, rng=rng, confidence=confidence)
+    predictions = _predict(named, drawn, populations or {}, link=link, rng=rng, confidence=confidence)
     described = None
     if details and drawn is not None:
-        item_ids = ratings.items[ITEM_ID].to_list()
-        described = describe_model(named, fit, drawn, item_ids, priors=texts, rng=rng, confidence=confidence)
+        described = describe_model(named, fit, drawn, priors=texts, rng=rng, confidence=confidence)
     return MultilevelModel(
         effects=effects,
         thresholds=thresholds,
@@ -387,7 +385,6 @@ def _certify(at: NormalApproximation, draws: int, seed: int) -> ModelCertificate
 
 
 def _predict(
-    ratings: Ratings,
     named: NamedDesign,
     drawn: ModelDraws | None,
     populations: Mapping[str, pl.DataFrame],
@@ -399,9 +396,8 @@ def _predict(
     """Return the predicted shares of groups and populations; None without draws or attributes of raters."""
     if drawn is None or not (populations or rater_columns(named)):
         return None
-    item_ids = ratings.items[ITEM_ID].to_list()
-    result = predict_populations(named, drawn, item_ids, populations, link=link, rng=rng, confidence=confidence)
-    texts = read_rated_texts(ratings, [item.item_id for item in result.changed])
+    result = predict_populations(named, drawn, populations, link=link, rng=rng, confidence=confidence)
+    texts = read_rated_texts(named.ratings, [item.item_id for item in result.changed])
     return replace(result, changed=tuple(replace(item, text=texts.get(item.item_id)) for item in result.changed))
 
 

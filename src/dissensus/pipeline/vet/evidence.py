@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from dissensus.pipeline.vet.consistency import summarise_consistency
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.pipeline.vet.times import summarise_times
 from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
-from dissensus.schema.ratings.columns import ANSWER_TIME, FLAG, RATER_ID
+from dissensus.schema.ratings.columns import ANSWER_TIME, FLAG, RATER_ID, REPEAT
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.criteria import PARTS, Criteria, describe_criteria, meets_criteria
 from dissensus.stats.design import Design
+from dissensus.stats.raters.consistency import RepeatedAnswers, match_repeats, rater_consistency
 from dissensus.stats.vetting import (
     Labels,
     Times,
@@ -105,8 +107,10 @@ def vet(
     design = Design(item, rater, answer, ratings.n_items, n_raters, len(scale))
     times = answer_times(ratings.answers["rater"].to_numpy(), _times(ratings), n_raters=n_raters)
     labels = label_use(rater, answer, n_raters=n_raters, n_categories=len(scale))
+    repeated = match_repeats(*ratings.showing_codes(question))
     evidence = [
         *_measure_times_and_labels(times, labels),
+        _measure_consistency(repeated, n_raters),
         _measure_comprehension(ratings),
         _measure_flatness(ratings, question),
         *_measure_agreement(ratings, design, axes),
@@ -117,6 +121,7 @@ def vet(
     return Vetting(
         raters=raters,
         times=summarise_times(ratings, raters, axes),
+        consistency=summarise_consistency(ratings, repeated, axes),
         question=question,
         categories=scale,
         criteria=criteria,
@@ -146,6 +151,13 @@ def _measure_times_and_labels(times: Times, labels: Labels) -> Iterator[Evidence
     reasons = "the rater did not answer this question", "nobody answered this question"
     yield Evidence("same_label", labels.same_label, *reasons)
     yield Evidence("label_entropy", labels.entropy, *reasons)
+
+
+def _measure_consistency(repeated: RepeatedAnswers, n_raters: int) -> Evidence:
+    each = rater_consistency(repeated.raters, repeated.first, repeated.second, n_raters=n_raters)
+    return Evidence(
+        "consistency", each.share, "the rater answered no item twice", f"nobody answered an item twice ({REPEAT})"
+    )
 
 
 def _measure_comprehension(ratings: Ratings) -> Evidence:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.vet.consistency import grids_of_consistency
 from dissensus.pipeline.vet.times import AnswerTimes
 from dissensus.schema.ratings.columns import FLAG, RATER_ID, RATER_PREFIX
 from dissensus.schema.tabular_result import TabularResult
@@ -24,6 +25,7 @@ HEADINGS = {
     "below_quarter": "< 1/4",
     "same_label": "one label",
     "label_entropy": "entropy",
+    "consistency": "consistency",
     "non_comprehension": "unclear",
     "flat": "flat",
     "outlier_score": "outlier",
@@ -47,6 +49,8 @@ class Vetting(TabularResult):
             See `answer_times`.
         ``same_label``, ``most_frequent``, ``label_entropy``
             See `label_use`.
+        ``consistency``
+            Share of equal answers to items that the rater answered twice; see `rater_consistency`.
         ``non_comprehension``
             Share of conversations that the rater marked as impossible to understand.
         ``flat``
@@ -84,6 +88,10 @@ class Vetting(TabularResult):
             One row per measure: ``measure``, ``rank_correlation`` with the median time of raters (see
             `dissensus.stats.vetting.rank_correlation`), ``ci_low``, ``ci_high`` and ``n_raters``; null where it is
             undefined.
+    consistency
+        One row for all raters (``axis`` and ``group`` are null) and for each group with repeated answers:
+        ``axis``, ``group``, ``estimate``, ``ci_low``, ``ci_high``, ``corrected``, ``n_repeats``, ``n_raters``,
+        ``n_items``; see `estimate_consistency`. Empty if no item was answered twice.
     absent
         Columns in which all values are null, with the reason.
     axes
@@ -102,6 +110,7 @@ class Vetting(TabularResult):
     criteria: Criteria
     pool_median_ms: float | None
     times: AnswerTimes | None
+    consistency: pl.DataFrame
     absent: Mapping[str, str]
     axes: tuple[str, ...]
     n_items: int
@@ -133,6 +142,7 @@ class Vetting(TabularResult):
             "n_flagged": len(self.flagged),
             "pool_median_ms": self.pool_median_ms,
             "times": None if self.times is None else self.times.to_dict(),
+            "consistency": self.consistency.to_dicts(),
             "absent": dict(self.absent),
             "notes": list(self.notes),
             "raters": self.raters.to_dicts(),
@@ -171,7 +181,8 @@ def vetting_page(vetting: Vetting) -> Page:
     for row in vetting.raters.filter(FLAG).sort(n_criteria, descending=True, maintain_order=True).iter_rows(named=True):
         file_flag = ["flagged" if row["flagged_in_file"] else ""] if has_flags else []
         lines.append((escape_unprintable(row[RATER_ID]), *_cells(row, columns, vetting), *file_flag))
-    return Page(_summary(vetting), (Grid(head, tuple(lines)), *grids_of_times(vetting.times)), tuple(_notes(vetting)))
+    grids = (Grid(head, tuple(lines)), *grids_of_times(vetting.times), *grids_of_consistency(vetting.consistency))
+    return Page(_summary(vetting), grids, tuple(_notes(vetting)))
 
 
 def grids_of_times(times: AnswerTimes | None) -> Iterator[Grid]:

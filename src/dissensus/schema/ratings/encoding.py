@@ -16,6 +16,7 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.cleaning import AS_WRITTEN, CellCleaner, CleaningRules, Remark, fold
 from dissensus.schema.ratings.column_choice import ColumnChoice
 from dissensus.schema.ratings.findings import CheckReport, FailedCheck, to_row_indices
+from dissensus.schema.ratings.repeats import mark_second_showings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class EncodedRatings:
     items: pl.DataFrame  # one row per item, with attributes
     raters: pl.DataFrame
     order: pl.Series  # rows sorted by item, then rater
+    second: pl.Series  # True for second ratings of an item by its rater
     notes: tuple[str, ...]
     remarks: tuple[Remark, ...]  # on how cells were cleaned
     blank: pl.Series  # True for rows that answer none of the questions
@@ -37,14 +39,15 @@ class EncodedRatings:
         """Names of the questions that were read."""
         return tuple(column.name for column in self.answers if column.name != names.ANSWER_TIME)
 
-    def sorted_answers(self) -> pl.DataFrame:
-        """Return codes, times and answers sorted by item, then rater; unknown raters are null."""
+    def sorted_answers(self, *, second: bool = False) -> pl.DataFrame:
+        """Return codes, times and answers of first or second ratings by item, then rater; unknown raters are null."""
         item = pl.Series("item", self.item, dtype=pl.UInt32)
         if self.rater is None:
             rater = pl.Series("rater", [None], dtype=pl.UInt32).new_from_index(0, len(item))
         else:
             rater = pl.Series("rater", self.rater, dtype=pl.UInt32)
-        return pl.DataFrame([item, rater, *self.answers])[self.order]
+        order = self.order.filter(self.second.gather(self.order) == second)
+        return pl.DataFrame([item, rater, *self.answers])[order]
 
 
 def encode_ratings(
@@ -66,6 +69,7 @@ def encode_ratings(
     item_table = pl.DataFrame([items.alias(names.ITEM_ID), *attributes])
     times = [cells.read_times(frame[choice.time], report)] if choice.time is not None else []
     answers, blank, notes = _answers(frame, choice, categories, report, cleaner)
+    second = mark_second_showings(frame)
     if choice.rater is None:
         return EncodedRatings(
             item=item,
@@ -74,12 +78,13 @@ def encode_ratings(
             items=item_table,
             raters=pl.DataFrame(schema={names.RATER_ID: pl.String}),
             order=pl.Series(item).arg_sort(),
+            second=second,
             notes=(*notes, "The raters of the answers are unknown, so the answers are counts."),
             remarks=tuple(cleaner.remarks()),
             blank=blank,
         )
     raters, rater = cells.encode_values(cleaner.clean_ids(frame[choice.rater], report))
-    order, duplicate_notes = _order(item, rater, len(raters), frame, choice, blank, report, rules)
+    order, duplicate_notes = _order(item, rater, second, frame, choice, blank, report, rules)
     rater_attributes = [
         _rater_attribute(frame[name], rater, raters, report, cleaner) for name in choice.rater_attributes
     ]
@@ -91,6 +96,7 @@ def encode_ratings(
         items=item_table,
         raters=pl.DataFrame([raters.alias(names.RATER_ID), *rater_attributes, *flag]),
         order=order,
+        second=second,
         notes=(*duplicate_notes, *notes, *flag_notes),
         remarks=tuple(cleaner.remarks()),
         blank=blank,
@@ -108,15 +114,15 @@ def _rater_attribute(
 def _order(
     item: NDArray[np.int64],
     rater: NDArray[np.int64],
-    n_raters: int,
+    second: pl.Series,
     frame: pl.DataFrame,
     choice: ColumnChoice,
     blank: pl.Series,
     report: CheckReport,
     rules: CleaningRules,
 ) -> tuple[pl.Series, tuple[str, ...]]:
-    """Return the row indices sorted by item, then rater; each pair occurs once."""
-    pairs = pl.Series(item * n_raters + rater)
+    """Return the row indices sorted by item, then rater; each pair occurs once at each showing."""
+    pairs = pl.Series(2 * (item * (int(rater.max()) + 1) + rater) + second.to_numpy())
     order = pairs.arg_sort()
     if not pairs.gather(order).diff().eq(0).any():
         return order, ()

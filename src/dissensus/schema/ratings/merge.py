@@ -33,21 +33,34 @@ def merge_ratings(parts: Sequence[Ratings], labels: Sequence[str]) -> Ratings:
     questions = _share_questions(parts, labels)
     raters, codes = _merge_raters(parts, labels)
     offsets = [0, *accumulate(part.n_items for part in parts)]
-    times = [names.ANSWER_TIME] if any(names.ANSWER_TIME in part.answers.columns for part in parts) else []
-    answers = pl.concat(
-        [
-            part.answers.select("item", "rater", *(time for time in times if time in part.answers.columns), *questions)
-            .with_columns(pl.col("item") + offset, *([] if code is None else [code.gather(part.answers["rater"])]))
-            .with_columns(pl.col("item").cast(pl.UInt32))
-            for part, offset, code in zip(parts, offsets, codes, strict=False)
-        ],
-        how="diagonal",
-    ).select("item", "rater", *times, *questions)
+    answers, repeats = (
+        _concatenate(tables, offsets, codes, questions)
+        for tables in ([part.answers for part in parts], [part.repeats for part in parts])
+    )
     items = pl.concat(
         [_name_items(part.items, label) for part, label in zip(parts, labels, strict=True)], how="diagonal"
     )
     notes = _describe(parts, labels, questions)
-    return Ratings(answers, raters, items, tuple(dict.fromkeys(notes)))
+    return Ratings(answers, raters, items, repeats, tuple(dict.fromkeys(notes)))
+
+
+def _concatenate(
+    tables: Sequence[pl.DataFrame],
+    offsets: Sequence[int],
+    codes: Sequence[pl.Series | None],
+    questions: Sequence[str],
+) -> pl.DataFrame:
+    """Return the answers of all tables, with the codes that items and raters have together."""
+    times = [names.ANSWER_TIME] if any(names.ANSWER_TIME in table.columns for table in tables) else []
+    return pl.concat(
+        [
+            table.select("item", "rater", *(time for time in times if time in table.columns), *questions)
+            .with_columns(pl.col("item") + offset, *([] if code is None else [code.gather(table["rater"])]))
+            .with_columns(pl.col("item").cast(pl.UInt32))
+            for table, offset, code in zip(tables, offsets, codes, strict=False)
+        ],
+        how="diagonal",
+    ).select("item", "rater", *times, *questions)
 
 
 def _refuse_mixed_ids(parts: Sequence[Ratings], labels: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings import cells
+from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.cleaning import fold
 
 NO, YES = "No", "Yes"
@@ -22,16 +23,16 @@ def select_label(frame: pl.DataFrame, item: str, rater: str | None, question: st
     """
     texts = cells.to_text(frame[question])
     labels = {text: split_labels(text) for text in texts.drop_nulls().unique()}
-    known = {fold(name): name for names in labels.values() for name in names}
+    known = {fold(name): name for members in labels.values() for name in members}
     if fold(label) not in known:
         listed = sorted(known.values())
         raise InvalidInput(
             f"No rater gave the label {format_value(label)}. The labels of {question} are "
             f"{format_list(listed, 30)}.{suggest(label, listed[:1000])}"
         )
-    has_label = {text: fold(label) in map(fold, names) if names else None for text, names in labels.items()}
+    has_label = {text: fold(label) in map(fold, members) if members else None for text, members in labels.items()}
     chosen = texts.replace_strict(list(has_label), list(has_label.values()), default=None, return_dtype=pl.Boolean)
-    pair = [item] if rater is None else [item, rater]
+    pair = [item] if rater is None else [item, rater, *(name for name in (names.REPEAT,) if name in frame.columns)]
     keys = frame.select(pl.col(pair).cast(pl.String).str.strip_chars()).with_columns(chosen=chosen)
     keys = keys.with_columns(pl.col("chosen").max().over(pair) if rater is not None else pl.col("chosen"))
     answers = pl.select(pl.when(keys["chosen"]).then(pl.lit(YES)).when(~keys["chosen"]).then(pl.lit(NO))).to_series()

@@ -22,7 +22,7 @@ from dissensus.schema.ratings.findings import raise_failed_check
 from dissensus.schema.ratings.headers import strip_headers
 from dissensus.schema.ratings.joins import join_items, join_raters
 from dissensus.schema.ratings.multiple_labels import select_label
-from dissensus.schema.ratings.repeats import select_first_showings
+from dissensus.schema.ratings.repeats import FIRST, SECOND, describe_second_showings
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -42,6 +42,8 @@ class Ratings:
         ``rater_flagged`` if flags are known. Empty for anonymous counts, whose ``rater`` is null.
     items
         One row per item, in the order of ``item_id``: attributes as text, null where unknown.
+    repeats
+        Second ratings of items by raters whose first ones are in `answers`, with the same columns.
     notes
         Remarks on how the table was read.
     sets
@@ -70,6 +72,7 @@ class Ratings:
     answers: pl.DataFrame
     raters: pl.DataFrame
     items: pl.DataFrame
+    repeats: pl.DataFrame
     notes: tuple[str, ...] = ()
     sets: tuple[str, ...] = TOPICS
 
@@ -141,7 +144,6 @@ class Ratings:
         """
         rules = check_rules(missing, normalise, duplicates)
         frame, header_notes = strip_headers(frame)
-        frame, repeat_notes = select_first_showings(frame)
         choice = choose_columns(
             frame.columns,
             item=item,
@@ -155,9 +157,11 @@ class Ratings:
         if has_label is not None:
             frame = select_label(frame, choice.item, choice.rater, choice.require_question("has_label"), has_label)
         encoded = encode_ratings(frame, choice, categories, raise_failed_check, rules)
-        notes = (*header_notes, *repeat_notes, *(remark.note for remark in encoded.remarks), *encoded.notes)
-        ratings = cls(encoded.sorted_answers(), encoded.raters, encoded.items, notes)._drop_blank_rows()
-        is_complete = len(encoded.order) == frame.height
+        remarks = (remark.note for remark in encoded.remarks)
+        notes = (*header_notes, *describe_second_showings(encoded.second), *remarks, *encoded.notes)
+        answers, repeats = encoded.sorted_answers(), encoded.sorted_answers(second=True)
+        ratings = cls(answers, encoded.raters, encoded.items, repeats, notes)._drop_blank_rows()
+        is_complete = answers.height == frame.height
         return ratings if is_complete else ratings._filter(pl.repeat(value=True, n=ratings.n_ratings, eager=True))
 
     @property
@@ -228,6 +232,16 @@ class Ratings:
             rater.to_numpy().astype(np.int32),
             answered[question].to_physical().to_numpy().astype(np.int16),
         )
+
+    def showing_codes(self, question: str) -> tuple[NDArray[np.int64], ...]:
+        """Return the item, the rater, the answer and the showing (1 or 2) of ratings of repeated items, as codes."""
+        self._question(question)
+        first = self.answers.join(self.repeats, on=["item", "rater"], how="semi")
+        both = pl.concat(
+            part.select("item", "rater", pl.col(question).to_physical(), showing=pl.lit(showing))
+            for part, showing in ((first, FIRST), (self.repeats, SECOND))
+        )
+        return tuple(column.to_numpy().astype(np.int64) for column in both.drop_nulls())
 
     def require_raters(self, operation: str) -> None:
         """Raise if the ratings are anonymous counts; the message begins with the operation.
@@ -353,7 +367,7 @@ class Ratings:
         """Return the ratings that answer a question, without other questions."""
         mask = self._question(question).is_not_null()
         dropped = [name for name in self.questions if name != question]
-        ratings = replace(self, answers=self.answers.drop(dropped))
+        ratings = replace(self, answers=self.answers.drop(dropped), repeats=self.repeats.drop(dropped))
         return ratings if mask.all() else ratings._filter(mask)
 
     def with_items(self, frame: pl.DataFrame, *, item: str = names.ITEM_ID) -> Self:
@@ -463,13 +477,14 @@ class Ratings:
         """Return some of the ratings, with their raters and items."""
         if not rows.any():
             raise InvalidInput("No ratings are left.")
-        answers = self.answers.filter(rows)
-        items, item = _drop_unused_rows(self.items, answers["item"])
-        ratings = replace(self, answers=answers.with_columns(item), items=items)
-        if not self.has_raters:
-            return ratings
-        raters, rater = _drop_unused_rows(self.raters, answers["rater"])
-        return replace(ratings, answers=ratings.answers.with_columns(rater), raters=raters)
+        answers, repeats = self.answers.filter(rows), self.repeats
+        if repeats.height:
+            repeats = repeats.join(answers, on=["item", "rater"], how="semi", maintain_order="left")
+        items, answers, repeats = _drop_unused_rows(self.items, "item", answers, repeats)
+        raters = self.raters
+        if self.has_raters:
+            raters, answers, repeats = _drop_unused_rows(raters, "rater", answers, repeats)
+        return replace(self, answers=answers, repeats=repeats, items=items, raters=raters)
 
     def __repr__(self) -> str:
         return (
@@ -493,9 +508,15 @@ class Ratings:
         return f"<table>{''.join(cells)}</table>"
 
 
-def _drop_unused_rows(table: pl.DataFrame, codes: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the rows of a table that occur among codes, and the codes of these rows."""
-    used = codes.unique().sort()
+def _drop_unused_rows(
+    table: pl.DataFrame, column: str, answers: pl.DataFrame, repeats: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return the rows of a table that occur in a column of the answers, and answers and repeats with their codes."""
+    used = answers[column].unique().sort()
     new_code = np.zeros(table.height, dtype=np.uint32)
     new_code[used.to_numpy()] = np.arange(len(used))
-    return table[used], pl.Series(codes.name, new_code[codes.to_numpy()])
+    answers, repeats = (
+        part.with_columns(pl.Series(column, new_code[part[column].to_numpy()])) if part.height else part
+        for part in (answers, repeats)
+    )
+    return table[used], answers, repeats

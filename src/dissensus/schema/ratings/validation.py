@@ -20,7 +20,7 @@ from dissensus.schema.ratings.encoding import encode_ratings
 from dissensus.schema.ratings.findings import FailedCheck, ValidationProblem
 from dissensus.schema.ratings.headers import strip_headers
 from dissensus.schema.ratings.multiple_labels import select_label
-from dissensus.schema.ratings.repeats import select_first_showings
+from dissensus.schema.ratings.repeats import describe_second_showings
 from dissensus.schema.tabular_result import TabularResult
 
 MAX_SHOWN = 5
@@ -171,9 +171,7 @@ def validate_table(  # noqa: PLR0913 - options are keyword-only
     """Check a long table, and list all problems."""
     findings: list[FailedCheck] = []
     frame, header_notes = strip_headers(frame)
-    repeat_notes: tuple[str, ...] = ()
     try:
-        frame, repeat_notes = select_first_showings(frame)
         choice = choose_columns(
             frame.columns,
             item=item,
@@ -205,7 +203,7 @@ def validate_table(  # noqa: PLR0913 - options are keyword-only
         findings=tuple(sorted(findings, key=lambda finding: finding.severity != "error")),
         notes=(
             *header_notes,
-            *repeat_notes,
+            *describe_second_showings(encoded.second),
             *(remark.note for remark in encoded.remarks if remark.finding is None),
             *encoded.notes,
         ),

@@ -1014,3 +1014,25 @@ def fill_slopes(answers: Any, point: Predictors, slopes: Any, weights: Any) -> N
         a1, b1, aa, ab, bb, _, _, _, _ = _third_order(link, a, b, has_a, has_b)
         slopes[n] = -(a1 + b1)
         weights[n] = -(aa + 2 * ab + bb)
+
+
+@compiled()
+def add_repeat_probabilities(low: Any, high: Any, shares: Any, nodes: Any, node_weights: Any, sums: Any) -> None:
+    """Add the probability of a second answer given the first, if their residuals have a share in common.
+
+    Shapes: `low` and `high` (N, 2), the bounds of the standard normal residual of both answers; `shares` (C,); `nodes`
+    and `node_weights`, values of the common part and their probabilities; `sums` (N, C).
+    """
+    for n in range(low.shape[0]):
+        first = _probability(0, low[n, 0], high[n, 0], True, True)
+        for c in range(shares.shape[0]):
+            common, rest = math.sqrt(shares[c]), math.sqrt(1 - shares[c])
+            both = 0.0
+            for j in range(nodes.shape[0]):
+                mean = common * nodes[j]
+                both += (
+                    node_weights[j]
+                    * _probability(0, (low[n, 0] - mean) / rest, (high[n, 0] - mean) / rest, True, True)
+                    * _probability(0, (low[n, 1] - mean) / rest, (high[n, 1] - mean) / rest, True, True)
+                )
+            sums[n, c] += both / first

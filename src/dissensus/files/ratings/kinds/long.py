@@ -15,6 +15,7 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_choice import choose_columns, require_column
 from dissensus.schema.ratings.encoding import encode_ratings
 from dissensus.schema.ratings.findings import raise_failed_check
+from dissensus.schema.ratings.repeats import describe_second_showings, mark_second_showings
 
 QUESTION: Final = "Q_label"
 """Name of the answers of a file that does not name its question."""
@@ -100,6 +101,8 @@ def select_question(frame: pl.DataFrame, question: str | None) -> QuestionAnswer
         raise NotFound(
             f"There is no column {question!r} to write. --question names one of {format_list(frame.columns)}."
         )
+    second = mark_second_showings(frame)
+    frame = frame.filter(~second)
     questions = None if question is None else [question]
     choice = choose_columns(
         frame.columns, item=names.ITEM_ID, rater=names.RATER_ID, questions=questions, rater_attributes=()
@@ -123,7 +126,7 @@ def select_question(frame: pl.DataFrame, question: str | None) -> QuestionAnswer
         item=item,
         rater=rater,
         answers=answers.filter(answered),
-        notes=(note,) * bool(blank),
+        notes=(*(note,) * bool(blank), *describe_second_showings(second)),
     )
 
 
