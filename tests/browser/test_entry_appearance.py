@@ -1,8 +1,8 @@
-"""Pages that refuse entry, and the list of consents: in light and dark, on a phone and a desk."""
+"""Pages that refuse entry, the list of consents and the design: in light and dark, on a phone and a desk."""
 
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Browser, BrowserContext, Page
 from tests.support.browser_raters import CAMPAIGN, enter, open_rating_campaign
 from tests.support.campaigns import NOW, definition
 from tests.support.chromium import running
@@ -28,6 +28,14 @@ def test_entry_pages_are_accessible(live: Live, browser: Browser) -> None:
     live.app.add_api_route("/broken", broken)
     with running(browser._loop), browser.new_context() as context:
         view_entrance(live, context)
+
+
+def test_design_pages_are_accessible(live: Live, page: Page) -> None:
+    page.goto(f"{live.url}/design")
+    sound(page, "design")
+    page.goto(f"{live.url}/design/raters")
+    page.get_by_role("heading", name="Components of the pages of raters").wait_for()
+    sound(page, "design-raters", bar=True)
 
 
 def view_entrance(live: Live, context: BrowserContext) -> None:

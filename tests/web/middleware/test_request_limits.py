@@ -23,7 +23,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 )
 def test_large_headers_are_refused(live: Live, headers: dict[str, str], message: str) -> None:
     visitor = live.visitor()
-    for path in ("/rate", "/healthz", "/static/x/site.css", "/api/v1/campaigns"):
+    for path in ("/rate", "/healthz", "/static/x/rater.css", "/api/v1/campaigns"):
         response = visitor.get(path, headers=headers)
         assert response.status_code == 431, path
         assert message in response.text

@@ -16,7 +16,7 @@ ORIGINS = [
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::1", "127.0.0.2"])
 def test_requests_for_other_hosts_are_refused(live: Live, host: str) -> None:
     visitor = live.visitor()
-    for path in ("/", "/sign-in", "/api/v1/campaigns", "/static/x/site.css"):
+    for path in ("/", "/sign-in", "/api/v1/campaigns", "/static/x/rater.css"):
         response = visitor.get(path, headers={"host": host})
         assert response.status_code == 421, path
         assert "set base_url" in response.text

@@ -13,6 +13,7 @@ from dissensus.campaign.chatbot_access import parse_hosts
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import NotFound
 from dissensus.settings import Settings, load_mail_sender
+from dissensus.web import design
 from dissensus.web.api import openapi, openapi_pages
 from dissensus.web.builder import builder
 from dissensus.web.core import errors, health, oidc
@@ -114,7 +115,7 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
 
     app = FastAPI(title="Dissensus", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site
-    for module in (*RATERS, builder, *STAFF, health, openapi, openapi_pages):
+    for module in (*RATERS, builder, *STAFF, design, health, openapi, openapi_pages):
         app.include_router(module.router)
     for router in openapi.ROUTERS:
         app.include_router(router)
