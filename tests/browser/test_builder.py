@@ -23,7 +23,7 @@ def test_an_owner_builds_a_campaign_without_toml(page: Page, live: Live) -> None
     page.goto("/campaigns/new")
     sound(page, "builder-new")
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.get_by_label("Safety rating").check()
+    page.locator("[name=template][value=dices-350]").check()
     page.get_by_label("Name", exact=True).fill("pilot")
     page.get_by_role("button", name="Begin").click()
     sound(page, "builder-kind")

@@ -1,8 +1,8 @@
 """Design pages: colours, type and components of the site, for staff and for raters."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import ClassVar, Final, NamedTuple
@@ -107,7 +107,7 @@ def list_text_colours() -> tuple[TextColour, ...]:
     )
 
 
-def measure_contrast(one: str, other: str) -> float:
+def measure_contrast(first: str, second: str) -> float:
     """Return the contrast of two colours in hexadecimal notation, from 1 to 21, by the formula of WCAG 2.
 
     Examples
@@ -115,7 +115,7 @@ def measure_contrast(one: str, other: str) -> float:
     >>> measure_contrast("#000000", "#ffffff")
     21.0
     """
-    bright, dim = sorted((_measure_luminance(one), _measure_luminance(other)), reverse=True)
+    bright, dim = sorted((_measure_luminance(first), _measure_luminance(second)), reverse=True)
     return (bright + 0.05) / (dim + 0.05)
 
 
@@ -128,13 +128,15 @@ def _measure_luminance(colour: str) -> float:
 @cache
 def create_sample_item() -> Item:
     """Return a conversation with every kind of turn."""
-    turns = (
-        ("system", "You are a helpful assistant."),
-        ("human", "Is the lake safe for children?"),
-        ("tool", 'search({"query": "lake water quality"})'),
-        ("bot", "The water is clean, and **deep** from the first step. Children need somebody beside them."),
+    conversation = Conversation.from_turns(
+        [
+            ("system", "You are a helpful assistant."),
+            ("human", "Is the lake safe for children?"),
+            ("tool", 'search({"query": "lake water quality"})'),
+            ("bot", "The water is clean, and **deep** from the first step. Children need somebody beside them."),
+        ]
     )
-    return Item("sample", Conversation.from_turns(turns), {"topic": "Safety"})
+    return Item("sample", conversation, {"topic": "Safety"})
 
 
 @cache
@@ -147,7 +149,7 @@ def create_sample_questions() -> Questionnaire:
 class DesignPage:
     """Colours, type and components of the pages of staff."""
 
-    template: ClassVar[str] = "staff/design.html"
+    template: ClassVar[str] = "design/staff.html"
 
     colours: tuple[Colour, ...]
     text_colours: tuple[TextColour, ...]
@@ -159,7 +161,7 @@ class DesignPage:
 class RaterDesignPage:
     """Components of the pages of raters."""
 
-    template: ClassVar[str] = "rater/design.html"
+    template: ClassVar[str] = "design/raters.html"
 
     item: Item
     question_form: QuestionForm
