@@ -89,6 +89,14 @@ def load_rater_figures(tx: Connection, campaign_id: str) -> dict[str, RaterFigur
     return {row.rater_id: _to_figures(row) for row in tx.execute(_select_figures(campaign_id))}
 
 
+def list_flagged(tx: Connection, campaign_id: str) -> set[str]:
+    """Return the raters of a campaign who meet a criterion of the flags."""
+    query = select(RaterFiguresTable.rater_id).where(
+        RaterFiguresTable.campaign_id == campaign_id, RaterFiguresTable.flagged
+    )
+    return set(tx.scalars(query))
+
+
 def find_rater_figures(tx: Connection, campaign_id: str, rater_id: str) -> RaterFigures | None:
     """Return the stored figures of a rater, or None."""
     row = tx.execute(_select_figures(campaign_id).where(RaterFiguresTable.rater_id == rater_id)).one_or_none()

@@ -7,8 +7,9 @@ from sqlalchemy import Connection
 
 from dissensus.recruit.prolific import SubmissionStatus
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import care, flags, members, monitoring, notices, recruits
+from dissensus.store import care, flags, members, notices, recruits
 from dissensus.store.campaigns import CampaignRow
+from dissensus.store.lists import raters
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.gold.labelling import list_labelled_items
 from dissensus.workflows.platform.platform import Platform
@@ -30,9 +31,7 @@ def _count_notices(tx: Connection, campaign_row: CampaignRow, _campaign: Campaig
 
 
 def _count_flags(tx: Connection, campaign_row: CampaignRow, _campaign: Campaign, _staff_id: str) -> int:
-    snapshot = monitoring.find_snapshot(tx, campaign_row.id)
-    flagged = () if snapshot is None else snapshot.figures.flagged
-    return len({rater.rater_id for rater in flagged} - flags.load_flag_decisions(tx, campaign_row.id).keys())
+    return len(raters.list_flagged(tx, campaign_row.id) - flags.load_flag_decisions(tx, campaign_row.id).keys())
 
 
 def _count_submissions(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, _staff_id: str) -> int:
