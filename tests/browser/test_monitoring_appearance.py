@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page
+from sqlalchemy import func, select
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
@@ -13,6 +14,7 @@ from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign
 from tests.support.staff_pages import sound
 
 from dissensus.store.campaigns import CampaignRow
+from dissensus.store.events import EventTable
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
@@ -63,6 +65,7 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     page.goto("/campaigns/pilot/monitoring")
     page.get_by_role("heading", name="Agreement").wait_for()
     sound(page, "watch")
+    check_renewal(desk)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     sound(page, "watch-tables")
     page.get_by_role("link", name="Review").first.click()
@@ -79,6 +82,37 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     page.get_by_role("navigation", name="Pages of pilot").get_by_role("link", name="Raters").click()
     page.get_by_role("link", name="Rater 12").wait_for()
     sound(page, "raters")
+
+
+def check_renewal(desk: Desk) -> None:
+    """Figures renew themselves while their tab is in view, at the same place of the page and the same focus."""
+    live, page = desk.live, desk.page
+    page.clock.install()
+    page.reload()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    rated, n_views = page.locator("[data-live=rated]"), count_views(desk)
+    before = rated.inner_text()
+    page.get_by_role("link", name="Review").first.focus()
+    scrolled = page.evaluate("scrollY")
+    rate_items(live.platform, desk.campaign, 50, at=live.clock())
+    refresh_snapshots(live.platform, MonitoringCache(), now=live.clock())
+    page.clock.run_for(21_000)
+    page.wait_for_function("before => document.querySelector('[data-live=rated]').innerText !== before", arg=before)
+    assert page.evaluate("[document.activeElement.innerText, scrollY]") == ["Review", scrolled]
+    assert count_views(desk) == n_views
+    # Nobody looks: no request, and the session may end.
+    requests.clear()
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+    page.clock.run_for(60_000)
+    assert requests == []
+    page.evaluate("delete document.hidden")
+
+
+def count_views(desk: Desk) -> int:
+    """Count the logged views of single raters."""
+    with desk.live.platform.database.reading() as tx:
+        return tx.scalar(select(func.count()).where(EventTable.kind == "viewed")) or 0
 
 
 def test_published_figures_and_notices_are_accessible(desk: Desk) -> None:

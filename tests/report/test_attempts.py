@@ -39,6 +39,14 @@ def figure(report: Document, name: str) -> Figure:
     return part
 
 
+def test_a_report_without_small_groups_shows_no_single_red_teamer(
+    attempts: list[Attempt], analysis: AttemptAnalysis
+) -> None:
+    shown = attempts_report(attempts, analysis, "no map", suppress_below=5)
+    (people,) = (section for section in shown.sections if section.name == "people")
+    assert (people.parts, "single red-teamers" in people.absent[0]) == ((), True)
+
+
 def test_every_section_has_its_figures_and_they_fit(report: Document) -> None:
     assert [section.name for section in report.sections] == [
         "attempts",

@@ -109,6 +109,7 @@ def attempts_report(
     map_result: AttemptMap | str,
     *,
     text: bool = False,
+    suppress_below: int = 0,
     title: str | None = None,
     command: str | None = None,
     notes: Sequence[str] = (),
@@ -118,7 +119,7 @@ def attempts_report(
         _attempts(analysis),
         _success(analysis),
         _harmlessness(analysis),
-        _people(analysis),
+        _people(analysis, suppress_below),
         _models(analysis),
         _tags(analysis),
         _reviewers(analysis),
@@ -199,8 +200,11 @@ def _harmlessness(analysis: AttemptAnalysis) -> Section:
     )
 
 
-def _people(analysis: AttemptAnalysis) -> Section:
+def _people(analysis: AttemptAnalysis, suppress_below: int) -> Section:
     lead = "If a few people made most attempts, they dominate every number."
+    if suppress_below:
+        reason = f"It shows single red-teamers, and this report shows no fewer than {suppress_below} people together."
+        return Section("people", "Concentration of attempts", lead, (), (reason,))
     return _section("people", "Concentration of attempts", lead, lambda: concentration(analysis.concentration))
 
 

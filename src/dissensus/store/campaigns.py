@@ -189,6 +189,10 @@ def list_member_campaigns_after(
     return tuple(CampaignRow(**row._mapping) for row in tx.execute(query.order_by(CampaignTable.id).limit(most)))
 
 
+HEAD_LENGTH = 2_000
+"""Characters of a working copy that a list reads; its texts may have a megabyte."""
+
+
 class WorkingCopyTable(Base):
     """A definition as TOML, with or without faults, of a new campaign or of an existing one."""
 
@@ -243,11 +247,22 @@ def find_campaign_copy(tx: Connection, campaign_id: str) -> WorkingCopyRow | Non
     return None if row is None else WorkingCopyRow(**row._mapping)
 
 
-def list_working_copies(tx: Connection, staff_id: str) -> tuple[WorkingCopyRow, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedWorkingCopy:
+    """A working copy in a list."""
+
+    id: str
+    head: str  # Beginning of the text, in which the name stands
+    changed_at: datetime
+
+
+def list_working_copies(tx: Connection, staff_id: str) -> tuple[ListedWorkingCopy, ...]:
     """Return the working copies of new campaigns that a member of staff began, the latest first."""
     mine = (WorkingCopyTable.staff_id == staff_id) & WorkingCopyTable.campaign_id.is_(None)
-    rows = tx.execute(select(*WORKING_COPY_COLUMNS).where(mine).order_by(WorkingCopyTable.id.desc()))
-    return tuple(WorkingCopyRow(**row._mapping) for row in rows)
+    head = func.substr(WorkingCopyTable.text, 1, HEAD_LENGTH).label("head")
+    query = select(WorkingCopyTable.id, head, WorkingCopyTable.changed_at)
+    rows = tx.execute(query.where(mine).order_by(WorkingCopyTable.id.desc()))
+    return tuple(ListedWorkingCopy(**row._mapping) for row in rows)
 
 
 def count_working_copies(tx: Connection, staff_id: str) -> int:

@@ -2,10 +2,10 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
-from sqlalchemy import Connection, ForeignKey, insert, select
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import ColumnElement, Connection, ForeignKey, and_, insert, or_, select
+from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from dissensus.store.core.orm import ID, Base, RaterData, one_of
 from dissensus.store.raters import RaterTable
@@ -75,6 +75,17 @@ def load_flag_decisions(tx: Connection, campaign_id: str) -> dict[str, FlagDecis
     query = _SELECT.join(RaterTable, RaterTable.id == FlagDecisionTable.rater_id)
     rows = tx.execute(query.where(RaterTable.campaign_id == campaign_id))
     return {row.rater_id: FlagDecisionRow(**row._mapping) for row in rows}
+
+
+def has_verdict(rater_id: Any, verdict: FlagVerdict | None = None) -> ColumnElement[bool]:
+    """Return the condition that the current decision about a rater is a verdict, or that there is any decision."""
+    later = aliased(FlagDecisionTable)
+    is_later = or_(
+        later.at > FlagDecisionTable.at, and_(later.at == FlagDecisionTable.at, later.id > FlagDecisionTable.id)
+    )
+    superseded = select(later.id).where(later.rater_id == FlagDecisionTable.rater_id, is_later).exists()
+    current = select(FlagDecisionTable.id).where(FlagDecisionTable.rater_id == rater_id, ~superseded)
+    return (current if verdict is None else current.where(FlagDecisionTable.verdict == verdict)).exists()
 
 
 def list_flag_decisions(tx: Connection, rater_id: str) -> tuple[FlagDecisionRow, ...]:

@@ -1,6 +1,7 @@
 """Rater pages: order, filters, answers beside those of others, decisions about flags, and roles."""
 
 import re
+import sqlite3
 from datetime import timedelta
 
 import httpx
@@ -45,6 +46,20 @@ def refresh(house: House) -> None:
 def numbers(page: httpx.Response) -> list[int]:
     assert page.status_code == 200, page.text
     return [int(number) for number in re.findall(r'<a href="[^"]+/raters/[^"]+">Rater (\d+)</a>', page.text)]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_outdated_figures_of_many_raters_are_deleted(house: House, campaign: CampaignRow) -> None:
+    add_crowd(house.platform, campaign)
+    refresh(house)
+    with house.platform.database.writing() as tx:
+        # Databases limit the parameters of a statement; a crowd is above the limit of this one.
+        connection = tx.connection.driver_connection
+        assert connection is not None
+        usual = connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 11)
+        rater_lists.replace_rater_figures(tx, campaign.id, [])
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, usual)
+        assert rater_lists.load_rater_figures(tx, campaign.id) == {}
 
 
 def test_raters_are_sorted_searched_and_filtered(house: House, campaign: CampaignRow) -> None:

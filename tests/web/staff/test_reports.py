@@ -1,6 +1,7 @@
 """Report pages: requests, figures as files, roles, and erasure by a withdrawal."""
 
 import re
+from datetime import timedelta
 from threading import Thread
 
 import httpx
@@ -20,7 +21,7 @@ from dissensus.store.lists import reports as report_store
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import withdrawal
-from dissensus.workflows.report.report_job import ReportJob
+from dissensus.workflows.report.report_job import MAX_CLAIMS, ReportJob
 
 REPORTS = "/campaigns/pilot/reports"
 
@@ -178,6 +179,20 @@ def test_figures_of_any_name_are_sent_and_their_views_logged(house: House, campa
         assert sent.headers["content-disposition"] == f"inline; filename*=UTF-8''{name}"
     with house.platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).where(EventTable.kind == "viewed")) == 3
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_report_fails_once_its_process_has_died_several_times(house: House, campaign: CampaignRow) -> None:
+    browser = house.owner()
+    path = ask(browser, question="Q_safe")
+    for number in range(MAX_CLAIMS):
+        at = NOW + timedelta(minutes=number)
+        with house.platform.database.writing() as tx:
+            assert report_store.claim_report(tx, until=at + timedelta(seconds=1), now=at) is not None
+    house.live.clock.forward(minutes=number + 1)
+    make(house)
+    assert f"The site stopped {MAX_CLAIMS} times while it was made" in read(browser.get(path))
+    assert campaign.name == "pilot"
 
 
 def test_what_cannot_be_reported_is_refused_with_the_reason(house: House, campaign: CampaignRow) -> None:

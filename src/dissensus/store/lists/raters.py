@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, ForeignKey, and_, delete, func, insert, or_, select
+from sqlalchemy import ColumnElement, Connection, ForeignKey, and_, bindparam, delete, func, insert, or_, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.filters.rater_filter import RaterCursor, RaterFilter, RaterOrder
@@ -13,7 +13,7 @@ from dissensus.pipeline.monitor import WITHIN, RaterFigures
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.chats import ChatTable
 from dissensus.store.core.orm import Base, Document, RaterData
-from dissensus.store.flags import FlagDecisionRow, load_flag_decisions
+from dissensus.store.flags import FlagDecisionRow, FlagVerdict, has_verdict, load_flag_decisions
 from dissensus.store.items import ItemTable
 from dissensus.store.monitoring import ItemSummaryTable
 from dissensus.store.notices import NoticeTable
@@ -46,7 +46,10 @@ def replace_rater_figures(tx: Connection, campaign_id: str, figures: Iterable[Ra
     current = {one.rater_id: one for one in figures}
     outdated = [rater_id for rater_id, one in stored.items() if current.get(rater_id) != one]
     if outdated:
-        tx.execute(delete(table).where(table.campaign_id == campaign_id, table.rater_id.in_(outdated)))
+        # One statement for each rater, since databases limit the parameters of one.
+        tx.execute(
+            delete(table).where(table.rater_id == bindparam("outdated")), [{"outdated": one} for one in outdated]
+        )
     new = [one for rater_id, one in current.items() if stored.get(rater_id) != one]
     if new:
         tx.execute(insert(table), [_to_row(campaign_id, one) for one in new])
@@ -157,7 +160,7 @@ def list_raters(
         .add_columns(func.coalesce(figures.flagged, False).label("flagged"), value.label("sort_value"))
         .outerjoin(figures, figures.rater_id == RaterTable.id)
         .where(RaterTable.campaign_id == campaign_id, ~RaterTable.rehearsal)
-        .where(*_filter_raters(rater_filter, decisions))
+        .where(*_filter_raters(rater_filter))
     )
     if after is not None:
         last_value, number = after
@@ -178,9 +181,7 @@ def _sort_value(order: RaterOrder) -> ColumnElement[Any]:
     return values[order]
 
 
-def _filter_raters(
-    rater_filter: RaterFilter, decisions: Mapping[str, FlagDecisionRow]
-) -> Iterable[ColumnElement[bool]]:
+def _filter_raters(rater_filter: RaterFilter) -> Iterable[ColumnElement[bool]]:
     if rater_filter.search:
         yield RaterTable.number == int(rater_filter.search) - 1
     if rater_filter.state:
@@ -188,12 +189,12 @@ def _filter_raters(
     if rater_filter.cell:
         yield RaterTable.cell == rater_filter.cell
     if rater_filter.flag == "undecided":
-        yield and_(RaterFiguresTable.flagged, RaterTable.id.not_in(decisions))
+        yield and_(RaterFiguresTable.flagged, ~has_verdict(RaterTable.id))
     elif rater_filter.flag == "notices":
         yield RaterTable.id.in_(select(NoticeTable.rater_id))
     elif rater_filter.flag is not None:
-        verdict = "exclude" if rater_filter.flag == "excluded" else "keep"
-        yield RaterTable.id.in_([rater_id for rater_id, one in decisions.items() if one.verdict == verdict])
+        verdict: FlagVerdict = "exclude" if rater_filter.flag == "excluded" else "keep"
+        yield has_verdict(RaterTable.id, verdict)
 
 
 def load_rater_counts(tx: Connection, rater_ids: Sequence[str]) -> dict[str, RaterCounts]:

@@ -33,6 +33,7 @@ class CampaignReportTable(Base):
     progress: Mapped[float]
     at: Mapped[datetime]
     claimed_until: Mapped[datetime | None] = mapped_column(doc="End of the claim of the process that works on it.")
+    n_claims: Mapped[int] = mapped_column(doc="Processes that began it; it fails when several of them have died.")
     finished_at: Mapped[datetime | None]
     fault: Mapped[str | None]
     content: Mapped[str | None] = mapped_column(doc="First page as JSON text.")
@@ -97,7 +98,7 @@ def add_report(
 ) -> None:
     """Insert a request for a report."""
     row = {"id": report_id, "campaign_id": campaign_id, "staff_id": staff_id, "request": request}
-    tx.execute(insert(_TABLE).values(**row, with_raters=with_raters, state="waiting", progress=0.0, at=now))
+    tx.execute(insert(_TABLE).values(**row, with_raters=with_raters, state="waiting", progress=0.0, n_claims=0, at=now))
 
 
 def list_reports(
@@ -150,6 +151,12 @@ def has_unfinished_report(tx: Connection) -> bool:
     return tx.scalar(select(_TABLE.id).where(_TABLE.state.in_(("waiting", "working"))).limit(1)) is not None
 
 
+def fail_lost_reports(tx: Connection, fault: str, *, most: int, now: datetime) -> None:
+    """Mark reports whose processes have died so many times as failed, with the reason."""
+    lost = (_TABLE.state == "working") & (_TABLE.claimed_until <= now) & (_TABLE.n_claims >= most)
+    tx.execute(update(_TABLE).where(lost).values(state="failed", fault=fault, finished_at=now))
+
+
 def claim_report(tx: Connection, *, until: datetime, now: datetime) -> ClaimedReport | None:
     """Claim the oldest report that waits, or whose process has died; None without any, or while one is worked on."""
     if tx.scalar(select(_TABLE.id).where(_TABLE.state == "working", _TABLE.claimed_until > now).limit(1)) is not None:
@@ -165,7 +172,11 @@ def claim_report(tx: Connection, *, until: datetime, now: datetime) -> ClaimedRe
     row = tx.execute(query).one_or_none()
     if row is None:
         return None
-    claim = update(_TABLE).where(_TABLE.id == row.id, free).values(state="working", claimed_until=until)
+    claim = (
+        update(_TABLE)
+        .where(_TABLE.id == row.id, free)
+        .values(state="working", claimed_until=until, n_claims=_TABLE.n_claims + 1)
+    )
     return ClaimedReport(**row._mapping) if tx.execute(claim).rowcount else None
 
 

@@ -32,6 +32,7 @@ from dissensus.errors import Conflict, DissensusError
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.definition_errors import DefinitionFault
 from dissensus.web.builder.preview import list_languages, list_pages, render_preview
+from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
@@ -189,21 +190,23 @@ def begin(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"
     return _redirect(f"{NEW}/{copy_id}", TOML_STEP if is_typed else STEPS[0].name)
 
 
+def read_view(at: StepName = "", checked: bool = False, page: StepName = "") -> View:
+    """Return the part of a page that the query names."""
+    return View(at=at or page, checked=checked)
+
+
 @router.get("/campaigns/new/{copy_id}/{step}")
 def show_new(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("create"))],
     copy_id: str,
     step: str,
-    at: StepName = "",
-    checked: bool = False,
-    page: StepName = "",
+    view: Annotated[View, Depends(read_view)],
+    _slot: SlowRequestSlot,
     language: StepName = "",
 ) -> Response:
     """Show a page of a new campaign."""
-    return _show(
-        Draft(site, caller, CopyAddress(copy_id=copy_id)), step, View(at=at or page, checked=checked), language
-    )
+    return _show(Draft(site, caller, CopyAddress(copy_id=copy_id)), step, view, language)
 
 
 @router.post("/campaigns/new/{copy_id}/{step}")
@@ -213,6 +216,7 @@ def save_new(
     copy_id: str,
     step: str,
     form: StaffForm,
+    _slot: SlowRequestSlot,
     at: StepName = "",
 ) -> Response:
     """Save a page of a new campaign."""
@@ -225,15 +229,12 @@ def show_draft(
     caller: Annotated[StaffRequest, Depends(Require("revise"))],
     name: Name,
     step: str,
-    at: StepName = "",
-    checked: bool = False,
-    page: StepName = "",
+    view: Annotated[View, Depends(read_view)],
+    _slot: SlowRequestSlot,
     language: StepName = "",
 ) -> Response:
     """Show a page of an existing campaign."""
-    return _show(
-        Draft(site, caller, CopyAddress(campaign_name=name)), step, View(at=at or page, checked=checked), language
-    )
+    return _show(Draft(site, caller, CopyAddress(campaign_name=name)), step, view, language)
 
 
 @router.post("/campaigns/{name}/builder/{step}")
@@ -243,6 +244,7 @@ def save_draft(
     name: Name,
     step: str,
     form: StaffForm,
+    _slot: SlowRequestSlot,
     at: StepName = "",
 ) -> Response:
     """Save a page of an existing campaign."""

@@ -115,7 +115,7 @@ def list_campaigns(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require
         for entry in overview.list_campaigns_of(site.platform, caller.staff)
     )
     copies = working_copies.list_working_copies(site.platform, staff_id=caller.staff.id)
-    unfinished = tuple((row.id, working_copies.title_of(row.text), row.changed_at) for row in copies)
+    unfinished = tuple((row.id, working_copies.title_of(row.head), row.changed_at) for row in copies)
     return page(site, caller.page(CampaignsPage, campaigns=visible, unfinished_campaigns=unfinished))
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
 from dissensus.pipeline.monitor import CampaignFigures, RaterFigures, TimeBucket
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 
+Live = Annotated[bool, Query(description="True for a page that renews itself: no single rater is shown or logged.")]
 STALE_S: Final = 60
 """Age from which figures count as stale."""
 HOUR_S, DAY_S = 3600, 86_400
@@ -55,6 +56,11 @@ class MonitoringPage(StaffPage):
     def is_stale(self) -> bool:
         """True if the figures are stale."""
         return not self.published and self.age_s > STALE_S and self.view.campaign_row.state != "closed"
+
+    @property
+    def is_live(self) -> bool:
+        """True if the figures change while the page is open."""
+        return not self.published and self.view.campaign_row.state in ("open", "paused")
 
     @property
     def published(self) -> bool:
@@ -160,13 +166,14 @@ def _format_seconds(seconds: float) -> str:
 
 
 @router.get("/campaigns/{name}/monitoring")
-def show_monitoring(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers"))], name: Name) -> Response:
+def show_monitoring(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers"))], name: Name, live: Live = False
+) -> Response:
     """Show monitoring figures."""
     now = site.clock()
-    view = restrict_monitoring(
-        load_monitoring(site.platform, name, staff_id=caller.staff.id, now=now), caller.permissions
-    )
+    permissions = caller.permissions - {"flags"} if live else caller.permissions
+    view = restrict_monitoring(load_monitoring(site.platform, name, staff_id=caller.staff.id, now=now), permissions)
     if view.snapshot is not None and view.snapshot.figures.flagged:
         log_access(site, caller, name, "flags")
-    context = caller.page(MonitoringPage, name=name, permissions=caller.permissions, now=now, view=view)
+    context = caller.page(MonitoringPage, name=name, permissions=permissions, now=now, view=view)
     return page(site, context)

@@ -14,7 +14,7 @@ from dissensus.schema.campaign.definition import CampaignState
 from dissensus.schema.records.item import Item
 from dissensus.store import campaigns as store
 from dissensus.store import items as items_store
-from dissensus.store.campaigns import CampaignRow, WorkingCopyRow
+from dissensus.store.campaigns import CampaignRow, ListedWorkingCopy, WorkingCopyRow
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
@@ -68,7 +68,7 @@ def begin_working_copy(platform: Platform, text: str, *, staff_id: str, now: dat
         return store.add_working_copy(tx, text, staff_id=staff_id, campaign_id=None, now=now)
 
 
-def list_working_copies(platform: Platform, *, staff_id: str) -> tuple[WorkingCopyRow, ...]:
+def list_working_copies(platform: Platform, *, staff_id: str) -> tuple[ListedWorkingCopy, ...]:
     """Return the new campaigns that a member of staff has begun."""
     with platform.database.reading() as tx:
         return store.list_working_copies(tx, staff_id)

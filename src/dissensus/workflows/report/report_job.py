@@ -31,7 +31,12 @@ POLL_S: Final = 1.0
 MAX_DURATION_S: Final = 3600.0
 TOO_LONG: Final = "It took longer than an hour. Ask for one question, fewer axes, or without tests and intervals."
 LOST: Final = "The process that made it ended early, perhaps for lack of memory. Ask for fewer axes."
-
+MAX_CLAIMS: Final = 3
+"""Processes of the site that may die while they make a report."""
+LOST_AGAIN: Final = (
+    f"The site stopped {MAX_CLAIMS} times while it was made, perhaps for lack of memory. Ask for fewer axes, without "
+    "tests and intervals, or ask the operator."
+)
 NO_FILES: Final = (
     "Its files could not be written. Ask the operator whether the disk is full, and make the report again."
 )
@@ -51,6 +56,7 @@ class ReportJob:
             if not store.has_unfinished_report(tx):
                 return
         with platform.database.writing() as tx:
+            store.fail_lost_reports(tx, LOST_AGAIN, most=MAX_CLAIMS, now=now)
             claimed = store.claim_report(tx, until=now + EXPORT_CLAIM, now=now)
         if claimed is not None:
             self._make(platform, claimed, _start_clock(now))

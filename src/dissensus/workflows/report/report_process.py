@@ -18,7 +18,7 @@ from dissensus.files.attempts.reviews import read_attempt_ids, read_reviews
 from dissensus.files.attempts.tables import stream_attempts
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.files.raw.table_stream import escape_formulas
-from dissensus.pipeline.analyse.attempts import attempt_map
+from dissensus.pipeline.analyse.attempts import AttemptMap, attempt_map
 from dissensus.pipeline.analyse.attempts.analysis import analyse_attempts
 from dissensus.report.attempts import attempts_report
 from dissensus.report.builder import build
@@ -129,10 +129,10 @@ def _report_attempts(
     analysis = analyse_attempts(attempts, reviews=reviews, ids=ids, bootstrap=replicates)
     _print_progress(ANALYSED / 2)
     try:
-        layout = attempt_map(attempts, bootstrap=replicates)
+        layout: AttemptMap | str = attempt_map(attempts, bootstrap=replicates)
     except UndefinedEstimate as reason:
-        return attempts_report(attempts, analysis, str(reason), title=title)
-    return attempts_report(attempts, analysis, layout, title=title)
+        layout = str(reason)
+    return attempts_report(attempts, analysis, layout, suppress_below=suppress_below, title=title)
 
 
 def _list_figures(document: Document) -> Iterator[Figure]:

@@ -293,6 +293,7 @@ def upgrade() -> None:
         sa.Column("progress", sa.Double(), nullable=False),
         sa.Column("at", MOMENT, nullable=False),
         sa.Column("claimed_until", MOMENT, nullable=True),
+        sa.Column("n_claims", sa.Integer(), nullable=False),
         sa.Column("finished_at", MOMENT, nullable=True),
         sa.Column("fault", sa.String(), nullable=True),
         sa.Column("content", sa.String(), nullable=True),

@@ -1,0 +1,31 @@
+// Figures of a campaign under way, which renew themselves while somebody looks at their page.
+
+const EVERY_MS = 20_000;
+// Requests keep a session alive; a tab that nobody touches must not.
+const IDLE_MS = 30 * 60_000;
+
+let touched = Date.now();
+for (const kind of ["pointermove", "keydown", "scroll", "focus"]) {
+  addEventListener(kind, () => { touched = Date.now(); }, { passive: true });
+}
+
+// What holds the focus, or a selection, stays as it is until the next time.
+function inUse(element) {
+  const selection = getSelection();
+  return element.contains(document.activeElement) || (selection.type === "Range" && selection.containsNode(element, true));
+}
+
+async function renew() {
+  if (document.hidden || Date.now() - touched > IDLE_MS) return;
+  const response = await fetch("?live=1", { redirect: "error" });
+  if (!response.ok) return;
+  const renewed = new DOMParser().parseFromString(await response.text(), "text/html");
+  for (const element of renewed.querySelectorAll("[data-live]")) {
+    const shown = document.querySelector(`[data-live="${element.dataset.live}"]`);
+    if (shown && shown.innerHTML !== element.innerHTML && !inUse(shown)) shown.replaceChildren(...element.childNodes);
+  }
+}
+
+// Without a network, or once signed out, the page stays as it is.
+setInterval(() => renew().catch(() => {}), EVERY_MS);
+document.addEventListener("visibilitychange", () => renew().catch(() => {}));
