@@ -1,16 +1,18 @@
-"""Every row of the threat model names an existing test."""
+"""Every row of the threat model, and of the promises of a release, names an existing test."""
 
 import ast
 import re
 
+import pytest
 from tests.support.paths import ROOT
 
 
-def test_every_row_of_the_threat_model_names_an_existing_test() -> None:
-    page = (ROOT / "docs" / "security.md").read_text("utf-8")
-    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| Threat")]
+@pytest.mark.parametrize(("name", "header", "least"), [("security", "Threat", 25), ("release-promises", "Promise", 10)])
+def test_every_row_names_an_existing_test(name: str, header: str, least: int) -> None:
+    page = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith(f"| {header}")]
     tests_by_row = {row: re.findall(r"`(test_\w+)`", row.rsplit("|", 2)[1]) for row in rows}
-    assert len(rows) > 25
+    assert len(rows) > least
     assert [row for row, tests in tests_by_row.items() if not tests] == []
     defined = {
         node.name

@@ -44,6 +44,7 @@ EventKind: TypeAlias = Literal[
     "notice_settled",
     "item_labelled",
     "exported",
+    "released",
     "model_trained",
     "viewed",
     "members_changed",

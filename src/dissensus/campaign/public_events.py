@@ -51,6 +51,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "notice_settled": EventDescription("a notice was settled"),
     "item_labelled": EventDescription("an expert labelled an item", frozenset({"answers", "revision"})),
     "exported": EventDescription("ratings were exported"),
+    "released": EventDescription("a release was written, with the SHA-256 of its manifest"),
     "model_trained": EventDescription("a registered model was trained on preferences of raters"),
     "viewed": EventDescription("a staff member viewed what individual raters did or said"),
     "members_changed": EventDescription("a member joined, changed role or left"),

@@ -82,6 +82,16 @@ COMMANDS: Final = {
         "export",
         "Export the finished ratings or conversations of a campaign, as internal data that is not for publication.",
     ),
+    "release": LazyCommand(
+        "dissensus.cli.platform.release",
+        "release",
+        "Write a public dataset with its documents, if it passes every check of the gate.",
+    ),
+    "diff": LazyCommand(
+        "dissensus.cli.diff",
+        "diff",
+        "Show what changed between two releases: raters, items, columns, answers, agreement.",
+    ),
     "audit": LazyCommand(
         "dissensus.cli.platform.audit",
         "audit",

@@ -71,7 +71,7 @@ def with_ratings_options(
             [*values["ratings"], *(values["items"] or ()), *([values["raters"]] if values["raters"] else ())],
             [values[name] for name in ("figure", "output") if values.get(name) is not None],
         )
-        values["ratings"] = [spool(path) for path in values["ratings"]]
+        values["ratings"] = [find_ratings_file(spool(path)) for path in values["ratings"]]
         for path in values["ratings"]:
             kind = read_record_kind(path)
             if kind == "red-team" and attempts is not None:
@@ -114,7 +114,7 @@ def load_ratings(
         typer.Argument(
             metavar="RATINGS",
             help="Ratings, one a row; a wide table or a LeWiDi file: csv, tsv, jsonl, json (each also .gz), parquet, "
-            "xlsx; - reads standard input. Several files are read as one.",
+            "xlsx; the folder of a release; - reads standard input. Several files are read as one.",
         ),
     ],
     items: ItemTablesOption = None,
@@ -203,6 +203,16 @@ def table_arguments(
         "item_columns": item_columns,
         "annotators": annotators,
     }
+
+
+def find_ratings_file(path: Path) -> Path:
+    """Return a path, or for the folder of a release that of its ratings."""
+    if not path.is_dir():
+        return path
+    from dissensus.files.releases.folder import is_release
+    from dissensus.pipeline.release.documents import CSV
+
+    return path / CSV if is_release(path) else path
 
 
 def read_record_kind(path: Path) -> str | None:

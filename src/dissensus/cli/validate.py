@@ -16,12 +16,15 @@ from dissensus.cli.standard_input import spool
 from dissensus.files.ratings.reader import validate as run
 from dissensus.files.raw.atomic_write import check_distinct
 from dissensus.files.record_validation import holds_records, validate_records
+from dissensus.files.releases.folder import list_data_files
+from dissensus.files.releases.verification import validate_release
 
 
 @with_table_options
 def validate(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Tables of ratings, preference pairs, or red-team attempts.")
+        list[Path],
+        typer.Argument(metavar="FILE", help="Tables of ratings, pairs or attempts, or folders of releases."),
     ],
     items: ItemsOption = None,
     question: Annotated[
@@ -35,16 +38,22 @@ def validate(
 ) -> None:
     """Check files, and list all faults: location, value, allowed values, remedy.
 
-    Preference pairs and red-team attempts are recognised by their columns; the options apply to tables of ratings.
+    Preference pairs and red-team attempts are recognised by their columns; the options apply to tables of ratings. Of a
+    release all files are checked against its manifest, its ids, cells and times against what it promises; of any other
+    folder each data file.
 
     Exits with 1 if a file has errors; warnings do not count.
 
     Example: dissensus validate ratings.csv --format csv -o problems.csv
     """
     check_distinct(files, [] if output is None else [output])
-    files = [spool(path) for path in files]
+    files = [spool(part) for path in files for part in list_data_files(path)]
     results = [
-        validate_records(path) if holds_records(path) else run(path, items=items, questions=question or "all", **table)
+        validate_release(path)
+        if path.is_dir()
+        else validate_records(path)
+        if holds_records(path)
+        else run(path, items=items, questions=question or "all", **table)
         for path in files
     ]
     output_format = result_writer.choose_format(format, output)

@@ -73,6 +73,11 @@ def has_agreed(purposes: Sequence[str]) -> ColumnElement[bool]:
     return and_(True, *(func.coalesce(agreed, False) for agreed in latest))
 
 
+def find_latest_version(tx: Connection, campaign_id: str) -> int:
+    """Return the version of the current consent text of a campaign, 0 if it has none yet."""
+    return tx.scalar(_LATEST_VERSION, {"campaign": campaign_id}) or 0
+
+
 _LATEST_VERSION = select(func.max(ConsentTextTable.version)).where(
     ConsentTextTable.campaign_id == bindparam("campaign")
 )

@@ -1,5 +1,6 @@
 """Participants sent by a recruiter and their submissions; no other table holds external ids."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -141,6 +142,13 @@ def _select_submissions(campaign_id: str) -> Select[*tuple[Any, ...]]:
         .outerjoin(RaterTable, RaterTable.id == RecruitTable.rater_id)
         .where(RecruitTable.campaign_id == campaign_id)
     )
+
+
+def iterate_external_ids(tx: Connection, campaign_id: str) -> Iterator[str]:
+    """Yield the ids that people and their submissions have on recruitment platforms."""
+    columns = (RecruitTable.person, RecruitTable.submission)
+    for row in tx.execute(select(*columns).where(RecruitTable.campaign_id == campaign_id)):
+        yield from filter(None, row)
 
 
 def list_submissions(

@@ -10,6 +10,7 @@ from dissensus.api_models.campaigns import ColumnResource, QuotaCellResource, Qu
 from dissensus.api_models.webhooks import EventResource
 from dissensus.campaign.public_events import to_public_event
 from dissensus.errors import NotFound
+from dissensus.pipeline.release.pseudonyms import ID_DIGITS
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.core.problem import ERROR_RESPONSES
@@ -17,7 +18,6 @@ from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.workflows.campaign import campaigns, pagination
 from dissensus.workflows.campaign.quota import load_quota_progress
-from dissensus.workflows.export.consent_scope import ID_DIGITS
 from dissensus.workflows.export.ratings import ExportOptions, PageCursor, begin_export, read_ratings_page
 
 router = APIRouter(

@@ -11,6 +11,7 @@ from dissensus.files.attempts.tables import write_attempts
 from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.collect.completed_chats import CompletedChat, list_failures, to_attempt, to_item, to_preferences
 from dissensus.pipeline.release import PairPolicy
+from dissensus.pipeline.release.pseudonyms import Pseudonyms
 from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.attempt import TAGS, Review
@@ -23,7 +24,7 @@ from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.conversations import iter_reviews
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.export.consent_scope import Pseudonyms, required_purposes
+from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.folder import (
     PAIRS,
     PREFERENCES,

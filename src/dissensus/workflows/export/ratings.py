@@ -16,6 +16,7 @@ from dissensus.campaign.export_table import ExportedRating, ExportForm, export_f
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.raw import table_stream, table_writer
 from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.pipeline.release.pseudonyms import Pseudonyms
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import columns as names
@@ -27,7 +28,7 @@ from dissensus.store.export import RatingExportCounts
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.export.consent_scope import Pseudonyms, required_purposes
+from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.folder import describe_omissions, provenance_lines
 from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform

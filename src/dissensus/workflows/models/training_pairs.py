@@ -8,13 +8,14 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.preferences import build_preferences
 from dissensus.pipeline.collect.completed_chats import CompletedChat, to_preferences
+from dissensus.pipeline.release.pseudonyms import Pseudonyms
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings.columns import is_rater_attribute
 from dissensus.schema.records.preference import Preference
 from dissensus.store import campaigns, export, flags
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.chats import ChatRow
-from dissensus.workflows.export.consent_scope import Pseudonyms, required_purposes
+from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
 
 

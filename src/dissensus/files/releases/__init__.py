@@ -1,0 +1,1 @@
+"""Releases: the folder, its verification, and the file of its key."""

@@ -1,0 +1,139 @@
+"""Folder of a release: written whole or not at all, with the digest of every file."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.files.raw.table_writer import write_content
+from dissensus.pipeline.release.documents import CSV, PARQUET, RECORD
+
+MANIFEST: Final = "SHA256SUMS"
+DATA_FILES: Final = (".csv", ".csv.gz", ".tsv", ".jsonl", ".jsonl.gz", ".parquet")
+"""Ends of the names of data files."""
+_LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)")
+Documents = Callable[[str, int], Mapping[str, str]]
+"""Documents by path, given digest and size of the CSV."""
+
+
+def write_release(table: pl.DataFrame, documents: Documents, folder: Path, *, register: Callable[[str], None]) -> str:
+    """Write a release into a new folder, and return the SHA-256 of its manifest.
+
+    `register` is called with it before the folder appears; if that fails, nothing is left.
+    """
+    check_new_folder(folder)
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        manifest = _write_files(table, documents, temporary)
+        register(manifest)
+        temporary.rename(folder)
+    except (OSError, PolarsError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise Unavailable(f"{folder} cannot be written: {reason}. Nothing was left there.") from None
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(temporary, ignore_errors=True)
+    return manifest
+
+
+def _write_files(table: pl.DataFrame, documents: Documents, folder: Path) -> str:
+    """Write all files, and return the SHA-256 of their manifest."""
+    (folder / "data").mkdir(parents=True)
+    write_content(table, folder / CSV, overwrite=False)
+    _plain(table).write_parquet(folder / PARQUET)
+    content = (folder / CSV).read_bytes()
+    for path, text in documents(hashlib.sha256(content).hexdigest(), len(content)).items():
+        (folder / path).write_text(text, "utf-8", newline="\n")
+    manifest = _manifest(folder)
+    (folder / MANIFEST).write_bytes(manifest)
+    return hashlib.sha256(manifest).hexdigest()
+
+
+def check_new_folder(folder: Path) -> None:
+    """Raise if a folder exists, or its parent does not."""
+    if folder.exists():
+        raise Conflict(f"{folder} is there already. A release is never changed: name a new folder.")
+    if not folder.parent.is_dir():
+        raise InvalidInput(f"{folder.parent} is not a folder. Create it, or name another one.")
+
+
+def _plain(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table without dictionaries, which not every reader of Parquet takes for text."""
+    return table.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
+
+
+def _manifest(folder: Path) -> bytes:
+    """Return the lines of `sha256sum` for all files of a folder."""
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return "".join(f"{digest_file(folder / file)}  {file}\n" for file in files if file != MANIFEST).encode()
+
+
+def digest_file(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_release(folder: Path) -> bool:
+    """Return whether a folder is a release of this program."""
+    return (folder / MANIFEST).is_file() and (folder / RECORD).is_file()
+
+
+def list_data_files(path: Path) -> list[Path]:
+    """Return a file or a release as it is, and of another folder the data files."""
+    if not path.is_dir() or is_release(path):
+        return [path]
+    files = sorted(file for file in path.rglob("*") if file.is_file() and file.name.lower().endswith(DATA_FILES))
+    if not files:
+        raise InvalidInput(f"{path} has no data file. Name a file, or a folder with {', '.join(DATA_FILES)}.")
+    return files
+
+
+def read_manifest(folder: Path) -> dict[str, str]:
+    """Return the digest of each file, as the manifest states it."""
+    try:
+        lines = (folder / MANIFEST).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{folder / MANIFEST} cannot be read: {error}.") from None
+    digests = {}
+    for number, line in enumerate(lines, 1):
+        match = _LINE.fullmatch(line)
+        path = Path(match[2]) if match else None
+        if match is None or path is None or path.is_absolute() or ".." in path.parts:
+            raise InvalidInput(
+                f"{folder / MANIFEST}: Line {number} is not a digest and a path in the folder. Get the release again."
+            )
+        digests[match[2]] = match[1]
+    return digests
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return what `release.json` states."""
+    try:
+        record = json.loads((folder / RECORD).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{folder / RECORD} cannot be read: {error}. Get the release again.") from None
+    if not isinstance(record, dict) or not {"name", "version", "k", "question"} <= record.keys():
+        raise InvalidInput(f"{folder / RECORD} does not state name, version, k and question. Get the release again.")
+    return record
+
+
+def read_release_table(folder: Path) -> pl.DataFrame:
+    """Return the ratings of a release."""
+    if not is_release(folder):
+        raise InvalidInput(
+            f"{folder} is not a release: it has no {MANIFEST} with {RECORD}. Name a folder that `dissensus release` "
+            "wrote."
+        )
+    return read_frame(folder / PARQUET)

@@ -1,0 +1,79 @@
+"""File of the secret key of a release, with the releases that it was used for."""
+
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dissensus.errors import InvalidInput, Unavailable
+from dissensus.pipeline.release.pseudonyms import KEY_BYTES
+from dissensus.pipeline.release.source import KeyUse
+
+HEADER: Final = (
+    "# Secret key of the ids of raters in a release. Whoever has it and an id of the source finds the rater.\n"
+    "# Keep it apart from the release, and as long as the same ids may be needed again. Lines below are written by\n"
+    "# `dissensus release`: one for each release that was written with the key.\n"
+)
+_KEY: Final = re.compile(r"key ([0-9a-f]{64})")
+_USE: Final = re.compile(r"used ([a-z0-9-]+) ([0-9.]+) ([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFile:
+    """A key, and its uses."""
+
+    key: bytes
+    uses: tuple[KeyUse, ...]
+
+
+def open_key_file(path: Path) -> KeyFile:
+    """Read a key file; create it with a new key if it does not exist."""
+    if not path.exists():
+        _write(path, secrets.token_bytes(KEY_BYTES), ())
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"The key {path} cannot be read: {error}. Name another file in the plan: key") from None
+    keys, uses = [], []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        key, use = _KEY.fullmatch(line), _USE.fullmatch(line)
+        if key:
+            keys.append(bytes.fromhex(key[1]))
+        elif use:
+            uses.append(KeyUse(name=use[1], version=use[2], manifest=use[3]))
+        else:
+            raise InvalidInput(
+                f"The key {path} has an unknown line {number}. A key file has one line `key` with 64 hexadecimal "
+                "digits, and one line `used` for each release. Restore it, or name a new file in the plan: key"
+            )
+    if len(keys) != 1:
+        raise InvalidInput(f"The key {path} has {len(keys)} keys, and needs one. Name another file in the plan: key")
+    return KeyFile(keys[0], tuple(uses))
+
+
+def record_key_use(path: Path, use: KeyUse) -> None:
+    """Add a release to those that a key was used for, once."""
+    file = open_key_file(path)
+    if use not in file.uses:
+        _write(path, file.key, (*file.uses, use))
+
+
+def _write(path: Path, key: bytes, uses: Sequence[KeyUse]) -> None:
+    lines = [f"key {key.hex()}", *(f"used {use.name} {use.version} {use.manifest}" for use in uses)]
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        # Readable by its owner alone from the first byte on.
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(HEADER + "\n".join(lines) + "\n")
+        part.replace(path)
+    except OSError as error:
+        raise Unavailable(f"The key {path} cannot be written: {error.strerror}. Name another file: key") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)

@@ -1,0 +1,96 @@
+"""Verification of a release folder: digests, twins, ids, cells and times."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from dissensus.errors import DissensusError
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.files.releases.folder import MANIFEST, digest_file, read_manifest, read_record
+from dissensus.pipeline.release.cells import N_RATERS, count_cells
+from dissensus.pipeline.release.documents import CSV, PARQUET
+from dissensus.pipeline.release.publication import MOMENTS
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.findings import FailedCheck
+from dissensus.schema.ratings.validation import Validation, unreadable_validation
+
+KIND: Final = "release"
+PSEUDONYM: Final = "^r[0-9a-f]{20}$"
+
+
+def validate_release(folder: Path) -> Validation:
+    """List all problems of a release."""
+    try:
+        digests, record = read_manifest(folder), read_record(folder)
+        table = read_frame(folder / PARQUET)
+        findings = tuple(_find_faults(folder, digests, record, table))
+    except DissensusError as error:
+        return unreadable_validation(str(folder), error)
+    return Validation(
+        source=str(folder),
+        kind=KIND,
+        n_rows=table.height,
+        n_items=table[names.ITEM_ID].n_unique(),
+        n_raters=table[names.RATER_ID].n_unique(),
+        questions=tuple(filter(names.is_question, table.columns)),
+        axes=tuple(filter(names.is_rater_attribute, table.columns)),
+        findings=findings,
+        notes=(
+            f"The SHA-256 of {MANIFEST} is {digest_file(folder / MANIFEST)}. Compare it with what its owner states.",
+        ),
+    )
+
+
+def _find_faults(
+    folder: Path, digests: dict[str, str], record: dict[str, Any], table: pl.DataFrame
+) -> Iterator[FailedCheck]:
+    again = "Get the release again from its owner."
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {MANIFEST}
+    there = {path for path in there if not path.startswith(".git/")}
+    for path in sorted(there | set(digests)):
+        if path not in there:
+            yield _fault("missing file", f"{path} is in {MANIFEST}, and is not there.", again)
+        elif path not in digests:
+            yield _fault("unknown file", f"{path} is not in {MANIFEST}.", "Remove it, or get the release again.")
+        elif digest_file(folder / path) != digests[path]:
+            yield _fault("changed file", f"{path} does not have its digest: it was changed after signing.", again)
+    yield from _find_table_faults(folder, record, table, again)
+
+
+def _find_table_faults(folder: Path, record: dict[str, Any], table: pl.DataFrame, again: str) -> Iterator[FailedCheck]:
+    twin = table.with_columns(pl.all().cast(pl.String)).with_columns(pl.col(pl.String).replace("", None))
+    text = read_frame(folder / CSV)
+    if text.columns != twin.columns or not text.equals(twin):
+        yield _fault("twins differ", f"{CSV} and {PARQUET} do not have the same cells.", again)
+    for name, count in (("ratings", table.height), ("raters", table[names.RATER_ID].n_unique())):
+        if record.get(name) != count:
+            yield _fault(
+                "wrong count", f"release.json states {record.get(name)} {name}, and there are {count:,}.", again
+            )
+    if not table[names.RATER_ID].str.contains(PSEUDONYM).all():
+        yield _fault("not pseudonyms", "Ids of raters are not those that the program writes.", again)
+    axes = [name for name in table.columns if names.is_rater_attribute(name)]
+    raters = table.select(names.RATER_ID, *axes).unique()
+    small = count_cells(raters, axes).filter(pl.col(N_RATERS) < int(record["k"]))
+    if small.height or raters.height < int(record["k"]):
+        yield _fault(
+            "small cells", f"{small.height:,} cells of {', '.join(axes)} hold fewer than {record['k']}.", again
+        )
+    for name in MOMENTS:
+        if name in table.columns and record.get("timestamps") == "none" and table[name].null_count() < table.height:
+            yield _fault("moments", f"{name} has moments of answers, which the release states to leave out.", again)
+
+
+def _fault(check: str, message: str, remedy: str) -> FailedCheck:
+    return FailedCheck(
+        check=check,
+        column=None,
+        rows=np.array([], np.int64),
+        value=lambda _: None,
+        message=lambda _: message,
+        allowed="",
+        remedy=remedy,
+    )

@@ -1,0 +1,109 @@
+"""Card of a release for people and for Hugging Face, and its citation file."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from dissensus.pipeline.release.croissant import cite_release
+from dissensus.pipeline.release.description import ReleaseDescription
+
+SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+def write_card(release: ReleaseDescription, *, path: str) -> str:
+    """Return README.md of a folder that `datasets.load_dataset` opens."""
+    return "\n".join(_lines(release, path)) + "\n"
+
+
+def _lines(release: ReleaseDescription, path: str) -> Iterator[str]:
+    plan = release.plan
+    yield "---"
+    yield from _header(release, path)
+    yield "---"
+    yield ""
+    yield f"# {release.title}"
+    yield ""
+    yield f"Version {plan.version}, {plan.released.isoformat()}. {plan.licence}. Contact: {plan.contact}"
+    yield ""
+    yield f"> **Content warning.** {_join(release.warning)}"
+    yield ""
+    yield f"{release.n_ratings:,} ratings of {release.n_items:,} items by {release.n_raters:,} raters, one row each."
+    yield "Raters disagree, and their disagreement is kept: no answer is the true one."
+    yield ""
+    yield "**Uses.** " + _join(plan.answers.get("uses", ""))
+    yield ""
+    yield "**Not permitted.** " + _join(plan.answers.get("misuses", ""))
+    yield ""
+    yield "Do not try to find out who a rater is. Take the latest version and delete earlier ones: raters may withdraw."
+    yield ""
+    yield "```python"
+    yield "from datasets import load_dataset"
+    yield ""
+    yield 'ratings = load_dataset(".")["train"]'
+    yield "```"
+    yield ""
+    yield "`dissensus report .` writes a report on it, `dissensus validate .` checks the folder, and"
+    yield f"`hf upload OWNER/{plan.name} . --repo-type dataset` publishes it. Texts in the CSV are unchanged: open"
+    yield "it with software for data rather than a spreadsheet, which may read a text as a formula."
+    yield ""
+    yield "| File | Content |"
+    yield "|---|---|"
+    yield "| `data/ratings.csv`, `data/ratings.parquet` | the ratings, twice |"
+    yield "| `datasheet.md` | what happened, and what not to do with it |"
+    yield "| `croissant.json` | metadata for programs (Croissant 1.1, RAI 1.0) |"
+    yield "| `CHANGES.md` | changes since the version before |"
+    yield "| `CITATION.cff`, `LICENSE.md` | how to cite, and on which terms to use it |"
+    yield "| `release.json` | the checks of the release with their evidence and signatures |"
+    yield "| `SHA256SUMS` | digests of all files: `sha256sum -c SHA256SUMS` |"
+    yield ""
+    yield f"Cite as: {cite_release(release)}"
+
+
+def _header(release: ReleaseDescription, path: str) -> Iterator[str]:
+    """Yield the YAML of a dataset card. JSON texts are YAML."""
+    size = next((name for most, name in SIZES if release.n_ratings < most), "n>1M")
+    values: dict[str, Any] = {
+        "pretty_name": release.title,
+        "license": release.plan.licence.lower(),
+        "language": list(release.languages),
+        "size_categories": [size],
+        "task_categories": ["text-classification"],
+        "tags": ["croissant", "disagreement", "safety", "not-for-all-audiences"],
+        "configs": [{"config_name": "default", "data_files": path}],
+    }
+    yield from (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value)
+
+
+def _join(text: str) -> str:
+    return " ".join(text.split())
+
+
+def write_citation(release: ReleaseDescription) -> str:
+    """Return CITATION.cff (Citation File Format 1.2.0)."""
+    plan = release.plan
+    lines = [
+        "cff-version: 1.2.0",
+        "message: If you use this dataset, please cite it.",
+        "type: dataset",
+        f"title: {_quote(release.title)}",
+        f"version: {_quote(plan.version)}",
+        f"date-released: {plan.released.isoformat()}",
+        f"license: {_quote(plan.licence)}",
+        "authors:",
+        *(f"  - name: {_quote(name)}" for name in plan.creators),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write_licence(release: ReleaseDescription) -> str:
+    """Return LICENSE.md with the terms of use."""
+    plan = release.plan
+    return (
+        f"{release.title}, version {plan.version}, by {', '.join(plan.creators)}.\n\n"
+        f"Licence: [{plan.licence}](https://spdx.org/licenses/{plan.licence}.html)\n\n"
+        f"What others contributed stays under their terms: {_join(plan.answers.get('items_source', ''))}\n"
+    )
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

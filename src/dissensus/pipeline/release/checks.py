@@ -1,0 +1,270 @@
+"""Checks of a release, each a promise with its evidence."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import polars as pl
+
+from dissensus.pipeline.release.cells import N_RATERS, count_cells
+from dissensus.pipeline.release.diversity import measure_diversity
+from dissensus.pipeline.release.gate import ReleaseCheck
+from dissensus.pipeline.release.joins import JoinedRelease
+from dissensus.pipeline.release.membership import attack_membership
+from dissensus.pipeline.release.publication import DURATIONS, MOMENTS, Publication, list_unknown_columns
+from dissensus.pipeline.release.source import KeyUse, ReleaseSource
+from dissensus.pipeline.release.statistics import code_answers, list_answers, number_cells
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.release.plan import ReleasePlan
+
+MAX_LISTED: Final = 20
+MIN_ID: Final = 4
+"""Characters from which an id of the source is looked for: shorter ones may be any value."""
+_EXTERNAL: Final = re.compile(
+    r"(?:[0-9a-f]{24}|A[0-9A-Z]{12,14}|[^\s@]+@[^\s@]+\.[^\s@]+)"  # Prolific, Mechanical Turk, mail
+)
+
+
+def check_consent(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
+    """Check that the rater of each row agreed to the purpose."""
+    raters = source.table[names.RATER_ID].cast(pl.String)
+    promise = f"The rater of every row agreed to the purpose {plan.purpose}."
+    if source.consented is None:
+        return ReleaseCheck(
+            name="consent",
+            promise=promise,
+            evidence=(f"{raters.len():,} rows of {raters.n_unique():,} raters. No record of consent was given.",),
+            holds=True,
+            judged=True,
+        )
+    without = raters.filter(~raters.is_in(list(source.consented)))
+    return ReleaseCheck(
+        name="consent",
+        promise=promise,
+        evidence=(
+            f"{raters.len() - without.len():,} of {raters.len():,} rows are of raters who agreed.",
+            *(f"{rater}: no consent." for rater in without.unique().sort().head(MAX_LISTED)),
+        ),
+        holds=without.is_empty(),
+        remedy="Leave out the rows of those raters, or ask them.",
+    )
+
+
+def check_withdrawals(source: ReleaseSource) -> ReleaseCheck:
+    """Check that nobody who withdrew is in the table."""
+    raters = source.table[names.RATER_ID].cast(pl.String)
+    there = raters.filter(raters.is_in(list(source.withdrawn)))
+    return ReleaseCheck(
+        name="withdrawals",
+        promise="Nobody who withdrew is in the release.",
+        evidence=(f"{len(source.withdrawn):,} raters withdrew. {there.len():,} rows are theirs.",),
+        holds=there.is_empty(),
+        remedy="Leave out their rows.",
+    )
+
+
+def check_columns(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
+    """Check that the meaning of every column is known."""
+    unknown = list_unknown_columns(source, plan)
+    return ReleaseCheck(
+        name="columns",
+        promise="Every column is one whose meaning is known.",
+        evidence=(f"{len(source.table.columns):,} columns, of which unknown: {format_list(unknown) or 'none'}.",),
+        holds=not unknown,
+        remedy=f"Drop them: drop = {json.dumps(unknown, ensure_ascii=False)}",
+    )
+
+
+def check_external_ids(source: ReleaseSource, publication: Publication) -> ReleaseCheck:
+    """Check that no cell has the id of a person elsewhere, or the id of a rater in the source."""
+    internal = [text for text in source.table[names.RATER_ID].cast(pl.String).unique() if len(text) >= MIN_ID]
+    ids = {*source.external_ids, *internal}
+    long_ids = [each for each in source.external_ids if len(each) >= MIN_ID]
+    hits = []
+    for name, dtype in publication.table.schema.items():
+        if dtype != pl.String or name in (names.ITEM_ID,):
+            continue
+        values = publication.table[name].drop_nulls().unique().sort()
+        matches = values.filter(values.is_in(list(ids)) | values.str.contains(f"^{_EXTERNAL.pattern}$"))
+        texts = [text for text in values if any(each in text for each in long_ids)]
+        hits += [f"{name}: {format_value(value)}" for value in dict.fromkeys((*matches, *texts))]
+    return ReleaseCheck(
+        name="external_ids",
+        promise="No cell has an id by which a rater is known elsewhere.",
+        evidence=(
+            f"Compared with {len(source.external_ids):,} ids of recruiters, {len(internal):,} ids of the source, and "
+            "the forms of Prolific, Mechanical Turk and mail addresses.",
+            *hits[:MAX_LISTED],
+        ),
+        holds=not hits,
+        remedy="Drop the columns, or correct the values.",
+    )
+
+
+def check_anonymity(publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
+    """Check that raters share their attributes with others."""
+    k, axes = plan.anonymity.k, publication.axes
+    cells = count_cells(publication.raters, axes)
+    small = cells.filter(pl.col(N_RATERS) < k)
+    remedy = 'Drop an attribute, widen groups, or choose small_cells = "blank" or "leave out" in [anonymity].'
+    if plan.anonymity.small_cells == "blank":
+        remedy = "Blank values are not enough: drop an attribute, widen groups, or leave raters out."
+    evidence = [
+        f"{cells.height:,} cells of {' × '.join(axes) or 'no attribute'}, {publication.raters.height:,} raters. "
+        f"{small.height:,} cells hold fewer than {k}, and {cells.filter(pl.col(N_RATERS) == 1).height:,} one.",
+        *(f"{_describe_cell(row, axes)}: {row[N_RATERS]}" for row in small.head(MAX_LISTED).iter_rows(named=True)),
+        *(f"{n:,} raters have no {axis}, to protect them." for axis, n in publication.blanked.items()),
+    ]
+    if publication.left_out:
+        evidence.append(f"{len(publication.left_out):,} raters of small cells are left out.")
+    return ReleaseCheck(
+        name="anonymity",
+        promise=f"Every rater shares all published attributes with {k - 1} others or more.",
+        evidence=tuple(evidence),
+        holds=small.is_empty() and not publication.raters.is_empty(),
+        remedy=remedy,
+    )
+
+
+def _describe_cell(row: dict[str, object], axes: Sequence[str]) -> str:
+    return names.CROSSED.join("(blank)" if row[axis] is None else str(row[axis]) for axis in axes)
+
+
+def check_diversity(ratings: Ratings, question: str, publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
+    """Check that attributes do not tell an answer."""
+    least = max(plan.anonymity.l, 2)
+    answers = list_answers(ratings, question, number_cells(ratings, publication.axes))
+    diversity = measure_diversity(answers, least)
+    asked = plan.anonymity.l > 1
+    return ReleaseCheck(
+        name="diversity",
+        promise=f"Each cell gave {plan.anonymity.l} different answers or more to each item."
+        if asked
+        else "Different answers within cells were not asked for.",
+        evidence=(
+            f"{question}: {diversity.n_below:,} of {diversity.n_pairs:,} cells and items have fewer than {least}.",
+        ),
+        holds=not asked or not diversity.n_below,
+        remedy="Widen groups or drop attributes, until cells are diverse, or lower l in [anonymity].",
+    )
+
+
+def check_membership(ratings: Ratings, question: str, publication: Publication) -> ReleaseCheck:
+    """Try to single out raters by some of their answers; a person decides whether the share is acceptable."""
+    attack = attack_membership(code_answers(ratings, question), number_cells(ratings, publication.axes))
+    if attack is None:
+        evidence = "No rater has five answers."
+    else:
+        evidence = (
+            f"Who knows {attack.known_answers} answers of a rater to {question} singles out "
+            f"{attack.by_answers:.1%} of {attack.n_raters:,} raters, and who knows their attributes too "
+            f"{attack.by_answers_and_cell:.1%}. They then know all other answers of these raters."
+        )
+    return ReleaseCheck(
+        name="membership",
+        promise="Somebody accepts how many raters an outsider can single out by what they know of them.",
+        evidence=(evidence,),
+        holds=True,
+        judged=True,
+    )
+
+
+def check_times(publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
+    """Check that times cannot join releases or reveal an order."""
+    evidence, holds = list(_describe_times(publication.table)), True
+    for name in DURATIONS:
+        if name in publication.table.columns:
+            holds &= bool((publication.table[name].drop_nulls() % plan.round_times_ms == 0).all())
+    for name in MOMENTS:
+        if name in publication.table.columns and plan.timestamps == "none":
+            holds &= publication.table[name].null_count() == publication.table.height
+    return ReleaseCheck(
+        name="times",
+        promise=f"Durations are rounded to {plan.round_times_ms / 1000:g} s; moments: {plan.timestamps}. Rows are in "
+        "the order of items and pseudonyms.",
+        evidence=tuple(evidence) or ("There are no times.",),
+        holds=holds,
+        remedy="This is a fault of the program. Please report it.",
+    )
+
+
+def _describe_times(table: pl.DataFrame) -> Iterator[str]:
+    for name in (*DURATIONS, *MOMENTS):
+        if name in table.columns:
+            yield f"{name}: {table[name].drop_nulls().n_unique():,} different values."
+
+
+def check_texts(publication: Publication) -> ReleaseCheck:
+    """Check that a person read the free texts."""
+    screen = publication.screen
+    kinds = screen.spans.group_by("kind").agg(pl.col("n").sum()).sort("kind")
+    listed = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in kinds.iter_rows()) or "nothing"
+    state = "replaced by their kind" if screen.redacted else "left in place"
+    places = screen.spans.sort("column", "item_id", "kind")
+    return ReleaseCheck(
+        name="texts",
+        promise="Somebody read the texts, and found nothing that identifies a person.",
+        evidence=(
+            f"{screen.n_texts:,} texts and attributes of items. Found by pattern: {listed}; {state}. Names of people "
+            "are not found by pattern.",
+            *(
+                f"{row['column']} of {row['item_id']}: {row['kind']}"
+                for row in places.head(MAX_LISTED).iter_rows(named=True)
+            ),
+            *([f"… and {places.height - MAX_LISTED:,} more."] if places.height > MAX_LISTED else []),
+        ),
+        holds=True,
+        judged=bool(screen.n_texts),
+    )
+
+
+def check_datasheet(open_questions: Sequence[str]) -> ReleaseCheck:
+    """Check that nothing in the datasheet is open."""
+    return ReleaseCheck(
+        name="datasheet",
+        promise="Every question of the datasheet has an answer.",
+        evidence=(f"{len(open_questions):,} questions are open.", *open_questions),
+        holds=not open_questions,
+        remedy="Answer them in the plan, by their keys: [answers]",
+    )
+
+
+def check_key(uses: Sequence[KeyUse], plan: ReleasePlan) -> ReleaseCheck:
+    """Check that the key gives no two releases the same ids unless that is meant."""
+    # The release itself is left out, so that it gives the same evidence when it is made again.
+    uses = [use for use in uses if (use.name, use.version) != (plan.name, plan.version)]
+    others = [use for use in uses if use.name != plan.name or use.version not in plan.linked_to]
+    return ReleaseCheck(
+        name="key",
+        promise="Ids of raters are those of no other release, unless the plan says so.",
+        evidence=(
+            *(f"The key was used for {use}." for use in uses),
+            *(["The key was used for no other release."] if not uses else []),
+            *([f"Meant to have the same ids: {format_list(plan.linked_to)}."] if plan.linked_to else []),
+        ),
+        holds=not others,
+        remedy='Name another file: key = "…", or the versions that are meant to have the same ids: linked_to = ["…"]',
+    )
+
+
+def check_joins(joined: JoinedRelease | None, plan: ReleasePlan) -> ReleaseCheck:
+    """Check that a join with the release before does not make smaller cells."""
+    if joined is None:
+        evidence: tuple[str, ...] = ("The plan names no release before.",)
+    else:
+        evidence = (
+            f"{joined.n_matched:,} of {joined.n_raters:,} raters have the same answers as exactly one rater of the "
+            f"release before. {joined.n_missing:,} raters of it are not found again.",
+            f"Together the attributes of both put {joined.n_small:,} of the matched in cells of fewer than "
+            f"{plan.anonymity.k}.",
+        )
+    return ReleaseCheck(
+        name="joins",
+        promise="Joined with the release before by equal answers, raters are in no smaller cells.",
+        evidence=evidence,
+        holds=joined is None or not joined.n_small,
+        remedy="Publish the same attributes in the same groups as before, or fewer.",
+    )

@@ -1,0 +1,143 @@
+"""Croissant 1.1 metadata of a release, with the vocabulary of responsible AI (RAI 1.0)."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from dissensus.pipeline.release.description import ReleaseDescription
+
+CONTEXT: Final[Mapping[str, Any]] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "arrayShape": "cr:arrayShape",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "description": {"@container": "@language"},
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isArray": "cr:isArray",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "name": {"@container": "@language"},
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+CONFORMS_TO: Final = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
+FILE_ID: Final = "ratings-csv"
+RECORDS: Final = "ratings"
+
+
+def write_croissant(release: ReleaseDescription, *, path: str, sha256: str, size: int) -> str:
+    """Return the metadata of a release with one CSV file of ratings."""
+    plan = release.plan
+    metadata = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "name": plan.name,
+        "description": f"{release.title}. {release.n_ratings:,} ratings of {release.n_items:,} items by "
+        f"{release.n_raters:,} raters. {release.warning}".strip(),
+        "conformsTo": list(CONFORMS_TO),
+        "version": f"{plan.version}.0" if plan.version.count(".") == 1 else plan.version,
+        "datePublished": plan.released.isoformat(),
+        "license": f"https://spdx.org/licenses/{plan.licence}.html",
+        "url": plan.contact if plan.contact.startswith("http") else f"mailto:{plan.contact}",
+        "citeAs": cite_release(release),
+        "creator": [{"@type": "sc:Person", "name": name} for name in plan.creators],
+        "inLanguage": list(release.languages),
+        **_responsible_ai(release),
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": FILE_ID,
+                "name": path,
+                "contentUrl": path,
+                "encodingFormat": "text/csv",
+                "contentSize": f"{size} B",
+                "sha256": sha256,
+            }
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet",
+                "@id": RECORDS,
+                "name": RECORDS,
+                "field": [_field(name, dtype) for name, dtype in release.columns.items()],
+            }
+        ],
+    }
+    return json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
+
+
+def cite_release(release: ReleaseDescription) -> str:
+    """Return how to cite a release."""
+    plan = release.plan
+    return f"{', '.join(plan.creators)} ({plan.released.year}). {release.title}. Version {plan.version}."
+
+
+def _responsible_ai(release: ReleaseDescription) -> dict[str, Any]:
+    answers = release.plan.answers
+    period = {}
+    if release.facts is not None:
+        period = {
+            "rai:dataCollectionTimeframe": [
+                f"{day:%Y-%m}-01" for day in (release.facts.first_day, release.facts.last_day)
+            ]
+        }
+    groups = [f"{axis}: {', '.join(counts)}" for axis, counts in release.groups.items()]
+    texts = {
+        "rai:dataCollection": answers.get("items_source", ""),
+        "rai:dataCollectionType": ["Surveys"],
+        "rai:dataAnnotationProtocol": f"Each rater answers {sum(name.startswith('Q') for name in release.columns)} "
+        "columns of questions about each item; aggregates follow the rule of DICES.",
+        "rai:dataAnnotationPlatform": [release.software],
+        "rai:annotationsPerItem": f"{release.n_ratings / max(release.n_items, 1):.1f} on average",
+        "rai:annotatorDemographics": groups,
+        "rai:dataUseCases": [answers.get("uses", "")],
+        "rai:dataLimitations": ["Raters are not a random sample of any population.", answers.get("misuses", "")],
+        "rai:personalSensitiveInformation": groups,
+        "rai:dataReleaseMaintenancePlan": answers.get("maintenance", ""),
+        "rai:dataSocialImpact": answers.get("impact", ""),
+    }
+    return {key: value for key, value in {**texts, **period}.items() if value and value != [""]}
+
+
+def _field(name: str, dtype: pl.DataType) -> dict[str, Any]:
+    kind = "sc:Boolean" if dtype == pl.Boolean else "sc:Integer" if dtype.is_integer() else "sc:Text"
+    if dtype.is_float():
+        kind = "sc:Float"
+    return {
+        "@type": "cr:Field",
+        "@id": f"{RECORDS}/{name}",
+        "name": name,
+        "dataType": kind,
+        "source": {"fileObject": {"@id": FILE_ID}, "extract": {"column": name}},
+    }

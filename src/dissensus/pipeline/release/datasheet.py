@@ -1,0 +1,321 @@
+"""Datasheet of a release: the questions of Gebru et al. 2021, "Datasheets for Datasets", with their answers.
+
+Questions about what happened are answered from the campaign and the published table. Those that only a person can
+answer are answered by the plan, and open without that: https://doi.org/10.1145/3458723.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.release.description import ReleaseDescription
+from dissensus.schema.campaign.definition import localise
+from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.release.plan import ReleasePlan
+
+Fill = Callable[[ReleaseDescription], str]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasheetQuestion:
+    """A question, and its answer from the facts of the release; None if only a person can answer."""
+
+    key: str
+    text: str
+    fill: Fill | None = None
+
+
+def list_open_questions(plan: ReleasePlan) -> tuple[str, ...]:
+    """Return the questions that only a person can answer, and nobody has, with their keys."""
+    keys = [question.key for questions in SECTIONS.values() for question in questions]
+    for key in plan.answers:
+        if key not in keys:
+            raise InvalidInput(
+                f"answers: The datasheet has no question {key!r}.{suggest(key, keys)} Keys are {format_list(keys, 60)}."
+            )
+    return tuple(
+        f"{question.key}: {question.text}"
+        for questions in SECTIONS.values()
+        for question in questions
+        if question.fill is None and question.key not in plan.answers
+    )
+
+
+def write_datasheet(release: ReleaseDescription) -> str:
+    """Return the datasheet in Markdown."""
+    return "\n".join(_lines(release)).rstrip() + "\n"
+
+
+def _lines(release: ReleaseDescription) -> Iterator[str]:
+    plan = release.plan
+    yield f"# Datasheet of {release.title}"
+    yield ""
+    yield f"Version {plan.version}, {plan.released.isoformat()}. The questions are those of Gebru et al. 2021."
+    yield "Answers of the owner are quoted; the others were written by the program from the campaign and the data."
+    for section, questions in SECTIONS.items():
+        yield ""
+        yield f"## {section}"
+        for question in questions:
+            yield ""
+            yield f"**{question.text}**"
+            yield ""
+            yield _answer(question, release)
+
+
+def _answer(question: DatasheetQuestion, release: ReleaseDescription) -> str:
+    filled = "" if question.fill is None else question.fill(release)
+    own = release.plan.answers.get(question.key)
+    quoted = "" if own is None else "\n".join(f"> {line}".rstrip() for line in own.splitlines())
+    return "\n\n".join(filter(None, (filled, quoted)))
+
+
+def _instances(release: ReleaseDescription) -> str:
+    return (
+        f"A row is all answers of one rater to one item: a conversation, or a text. There are {release.n_ratings:,} "
+        f"rows of {release.n_raters:,} raters about {release.n_items:,} items."
+    )
+
+
+def _sample(release: ReleaseDescription) -> str:
+    text = "All finished ratings of raters who agreed to the release."
+    omissions = " ".join(release.facts.omissions) if release.facts else ""
+    protection = {
+        "refuse": "",
+        "blank": " Attributes of raters in small cells are blank.",
+        "leave out": " Raters in small cells are left out.",
+    }[release.plan.anonymity.small_cells]
+    return f"{text} {omissions}".rstrip() + protection
+
+
+def _contents(release: ReleaseDescription) -> str:
+    rows = [f"| `{name}` | {_type(dtype)} |" for name, dtype in release.columns.items()]
+    return "\n".join(("| Column | Type |", "|---|---|", *rows))
+
+
+def _type(dtype: object) -> str:
+    text = str(dtype)
+    return "category" if text.startswith("Enum") else text.lower()
+
+
+def _labels(release: ReleaseDescription) -> str:
+    total = sum(release.answers.values()) or 1
+    shares = ", ".join(f"{answer} {n:,} ({n / total:.1%})" for answer, n in release.answers.items())
+    alpha = "undefined"
+    if release.alpha is not None:
+        alpha = f"{release.alpha:.3f}"
+        if release.alpha_interval is not None:
+            low, high = release.alpha_interval
+            alpha += f" (95 % interval {low:.3f} to {high:.3f}, two-way bootstrap)"
+    return (
+        f"Answers to `{release.question}`: {shares}. Krippendorff's alpha is {alpha}. Raters disagree: disagreement is "
+        "what this dataset is for, and no answer is the true one."
+    )
+
+
+def _missing(_: ReleaseDescription) -> str:
+    return (
+        "Questions that raters declined or were not asked are empty. Attributes are empty where they protect a rater."
+    )
+
+
+def _people(release: ReleaseDescription) -> str:
+    if not release.groups:
+        return "No attributes of raters are published."
+    parts = []
+    for axis, counts in release.groups.items():
+        parts += [f"| {axis} | {group} | {n:,} |" for group, n in counts.items()]
+    return "\n".join(("| Attribute | Group | Raters |", "|---|---|---|", *parts))
+
+
+def _pool(release: ReleaseDescription) -> str:
+    quota = release.campaign.quota if release.campaign else None
+    if quota is None:
+        return "No quota was set."
+    cells = [f"| {name} | {seats:,} |" for name, seats in quota.targets.items()]
+    return "\n".join(("The pool was planned by cells:", "", "| Cell | Raters planned |", "|---|---|", *cells))
+
+
+def _identify(release: ReleaseDescription) -> str:
+    rule = release.plan.anonymity
+    return (
+        f"Not by the attributes alone: each rater shares all of them with at least {rule.k - 1} others "
+        f"({rule.k}-anonymity). Whoever knows some answers of a rater may find the rater by them, and then all their "
+        "other answers. Ids are pseudonyms by a secret key that is not published."
+    )
+
+
+def _sensitive(release: ReleaseDescription) -> str:
+    axes = ", ".join(f"`{axis}`" for axis in release.groups) or "none"
+    return f"Attributes of raters: {axes}. The conversations may be about anything. {release.warning}"
+
+
+def _collection(release: ReleaseDescription) -> str:
+    if release.campaign is None:
+        return "From files that Dissensus did not collect."
+    language = release.campaign.languages[0]
+    return (
+        f'With Dissensus, in the campaign "{localise(release.campaign.title, language)}". Its definition has the '
+        f"SHA-256 {release.campaign.digest}."
+    )
+
+
+def _payment(release: ReleaseDescription) -> str:
+    campaign = release.campaign
+    if campaign is None or campaign.pay is None:
+        return "The platform knows of no pay."
+    pay = campaign.pay
+    recruiter = "Prolific" if campaign.prolific else "links of the owner"
+    return f"Recruited by {recruiter}. An hour of work is paid {pay.hourly_rate / 100:.2f} {pay.currency}."
+
+
+def _period(release: ReleaseDescription) -> str:
+    if release.facts is None:
+        return "Not known to the program."
+    return f"From {release.facts.first_day:%Y-%m} to {release.facts.last_day:%Y-%m}."
+
+
+def _consent(release: ReleaseDescription) -> str:
+    purpose = release.plan.purpose
+    if release.campaign is None or release.facts is None:
+        return f"To the purpose {purpose}, as the owner states."
+    campaign = release.campaign
+    language = campaign.languages[0]
+    text = localise(campaign.consent.text, language)
+    purposes = [
+        f"- {one.name}{' (required)' if one.required else ''}: {localise(one.text, language)}"
+        for one in campaign.consent.purposes
+    ]
+    quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+    return "\n".join(
+        (
+            f"Yes, row by row, to the purpose `{purpose}` in the latest version that each rater answered, of "
+            f"{release.facts.consent_version:,}. The text, SHA-256 {campaign.consent.digest}:",
+            *("", quoted, "", *purposes),
+        )
+    )
+
+
+def _revocation(release: ReleaseDescription) -> str:
+    withdrawn = f" Until this release {release.facts.withdrawn:,} did." if release.facts else ""
+    return (
+        f"Raters can withdraw at any time, and their data are erased.{withdrawn} Copies of a release cannot be "
+        f"called back: the next version leaves out who withdrew, and its CHANGES.md says so. Users are asked to take "
+        f"the latest version, and to delete earlier ones. Turn to {release.plan.contact}."
+    )
+
+
+def _cleaning(release: ReleaseDescription) -> str:
+    plan = release.plan
+    lines = [
+        f"Durations are rounded to {plan.round_times_ms / 1000:g} s, moments of answers are "
+        f"{'left out' if plan.timestamps == 'none' else f'given by {plan.timestamps}'}, rows are sorted by item and "
+        "pseudonym."
+    ]
+    if plan.drop:
+        lines.append(f"Left out: {format_list(plan.drop, 60)}.")
+    lines += [
+        f"{axis}: {group} stands for {format_list(values, 60)}."
+        for axis, groups in plan.anonymity.groups.items()
+        for group, values in groups.items()
+    ]
+    if plan.redact:
+        lines.append(
+            "In texts, what looks like an address or a number of a person is replaced by its kind in brackets."
+        )
+    if not plan.with_text:
+        lines.append("Free texts of raters are left out.")
+    return " ".join(lines)
+
+
+def _removal(release: ReleaseDescription) -> str:
+    if release.n_flagged is None:
+        return "No rater was flagged, and nobody was removed for the quality of their answers."
+    rows = [
+        f"| {axis} | {group} | {n:,} | {total:,} |"
+        for axis, groups in release.flagged.items()
+        for group, (n, total) in groups.items()
+    ]
+    text = (
+        f"Nobody was removed. {release.n_flagged:,} raters are flagged: the owner would leave them out of analyses. "
+        "Whether a group is flagged more often than others can be seen here, and tested with `dissensus vet --audit`."
+    )
+    return (
+        "\n".join((text, "", "| Attribute | Group | Flagged | Raters |", "|---|---|---|---|", *rows)) if rows else text
+    )
+
+
+def _integrity(release: ReleaseDescription) -> str:
+    head = ""
+    if release.facts is not None:
+        head = (
+            f" The audit log of the campaign had {release.facts.n_events:,} events, with the head {release.facts.head}."
+        )
+    key = f"The key of the ids has the fingerprint {release.fingerprint}."
+    return f"`SHA256SUMS` has the digest of every file. {key}{head}"
+
+
+def _limits(release: ReleaseDescription) -> str:
+    return (
+        "Raters are not a random sample of any population. Small groups have wide intervals. Answers depend on "
+        "wording, language and time. No effects of models are stated: `dissensus model data/ratings.csv` fits them to "
+        f"`{release.question}`."
+    )
+
+
+SECTIONS: Final[Mapping[str, tuple[DatasheetQuestion, ...]]] = {
+    "Motivation": (
+        DatasheetQuestion("purpose", "For what purpose was the dataset created?"),
+        DatasheetQuestion("creators", "Who created it, on behalf of whom?", lambda r: ", ".join(r.plan.creators) + "."),
+        DatasheetQuestion("funding", "Who funded it?"),
+    ),
+    "Composition": (
+        DatasheetQuestion("instances", "What do the instances represent, and how many are there?", _instances),
+        DatasheetQuestion("sample", "Is it all instances, or a sample?", _sample),
+        DatasheetQuestion("contents", "What data does each instance consist of?", _contents),
+        DatasheetQuestion("labels", "Is there a label, and how far do raters agree?", _labels),
+        DatasheetQuestion("missing", "Is any information missing?", _missing),
+        DatasheetQuestion("errors", "What are limits, errors and noise?", _limits),
+        DatasheetQuestion("offensive", "Does it contain what may offend or distress?", lambda r: r.warning),
+        DatasheetQuestion("groups", "Does it identify groups of people?", _people),
+        DatasheetQuestion("identification", "Can individuals be identified?", _identify),
+        DatasheetQuestion("sensitive", "Does it contain sensitive data?", _sensitive),
+    ),
+    "Collection": (
+        DatasheetQuestion("items_source", "Where do the items come from, and under which licence?"),
+        DatasheetQuestion("mechanism", "How were the data collected?", _collection),
+        DatasheetQuestion("pool", "How was the pool of raters planned?", _pool),
+        DatasheetQuestion("pay", "Who took part, and how were they paid?", _payment),
+        DatasheetQuestion("period", "When were the data collected?", _period),
+        DatasheetQuestion("ethics_review", "Was there an ethical review?"),
+        DatasheetQuestion("consent", "Did people consent?", _consent),
+        DatasheetQuestion("revocation", "Can consent be revoked?", _revocation),
+        DatasheetQuestion("impact", "Was the impact on the people analysed?"),
+    ),
+    "Preparation": (
+        DatasheetQuestion("cleaning", "What was done to the data?", _cleaning),
+        DatasheetQuestion("removal", "Who was removed, and was that audited?", _removal),
+        DatasheetQuestion("software", "Is the software available?", lambda r: f"{r.software}, Apache-2.0."),
+    ),
+    "Uses": (
+        DatasheetQuestion("uses", "For which uses is it meant?"),
+        DatasheetQuestion("misuses", "For which uses is it not permitted?"),
+    ),
+    "Distribution": (
+        DatasheetQuestion("licence", "Under which licence is it distributed?", lambda r: f"{r.plan.licence}."),
+        DatasheetQuestion("integrity", "How can its integrity be checked?", _integrity),
+    ),
+    "Maintenance": (
+        DatasheetQuestion("maintenance", "Who maintains it, and for how long?"),
+        DatasheetQuestion("contact", "How can they be reached?", lambda r: f"{r.plan.contact}."),
+        DatasheetQuestion("updates", "How do users learn of changes?", lambda r: _updates(r)),
+    ),
+}
+"""The questions by section."""
+
+
+def _updates(release: ReleaseDescription) -> str:
+    return (
+        "`CHANGES.md` states what changed since the version before. `dissensus diff OLD NEW` compares two folders, and "
+        f"`dissensus validate FOLDER` checks one. Announcements: {release.plan.contact}."
+    )

@@ -1,0 +1,67 @@
+"""Documents of a release beside its data."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dissensus.pipeline.release.card import write_card, write_citation, write_licence
+from dissensus.pipeline.release.changes import ReleaseChanges, write_changes
+from dissensus.pipeline.release.croissant import write_croissant
+from dissensus.pipeline.release.datasheet import write_datasheet
+from dissensus.pipeline.release.description import ReleaseDescription
+from dissensus.pipeline.release.gate import ReleaseVerdict
+
+CSV: Final = "data/ratings.csv"
+PARQUET: Final = "data/ratings.parquet"
+RECORD: Final = "release.json"
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesBefore:
+    """The version before, and what changed since."""
+
+    version: str
+    changes: ReleaseChanges
+
+
+def write_documents(
+    release: ReleaseDescription, verdict: ReleaseVerdict, before: ChangesBefore | None, *, sha256: str, size: int
+) -> dict[str, str]:
+    """Return the texts of all documents by path; digest and size are those of the CSV."""
+    changes = (None, None) if before is None else (before.version, before.changes)
+    return {
+        "README.md": write_card(release, path=PARQUET),
+        "datasheet.md": write_datasheet(release),
+        "croissant.json": write_croissant(release, path=CSV, sha256=sha256, size=size),
+        "CITATION.cff": write_citation(release),
+        "LICENSE.md": write_licence(release),
+        "CHANGES.md": write_changes(release.plan.version, *changes),
+        RECORD: json.dumps(_record(release, verdict), ensure_ascii=False, indent=2) + "\n",
+    }
+
+
+def _record(release: ReleaseDescription, verdict: ReleaseVerdict) -> Mapping[str, Any]:
+    """Return what programs read of a release. The loss stays inside: it tells of raters who are left out."""
+    plan, facts = release.plan, release.facts
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": plan.name,
+        "version": plan.version,
+        "released": plan.released.isoformat(),
+        "software": release.software,
+        "question": release.question,
+        "ratings": release.n_ratings,
+        "raters": release.n_raters,
+        "items": release.n_items,
+        "key": release.fingerprint,
+        "linked_to": list(plan.linked_to),
+        "k": plan.anonymity.k,
+        "l": plan.anonymity.l,
+        "timestamps": plan.timestamps,
+        "round_times_ms": plan.round_times_ms,
+        "campaign": None if release.campaign is None else release.campaign.digest,
+        "log": None if facts is None else {"head": facts.head, "events": facts.n_events},
+        "checks": verdict.as_mapping()["checks"],
+    }

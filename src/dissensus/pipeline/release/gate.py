@@ -1,0 +1,113 @@
+"""Release gate: checks with evidence, and the verdict on all of them."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from dissensus.pipeline.release.statistics import ReleaseStatistic
+from dissensus.schema.release.plan import ReleasePlan, Signature
+
+CheckOutcome: TypeAlias = Literal["passed", "failed", "unsigned"]
+CODE_DIGITS: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseCheck:
+    """One check of a release."""
+
+    name: str
+    promise: str
+    evidence: tuple[str, ...]
+    holds: bool
+    remedy: str = ""  # if it does not hold
+    judged: bool = False  # True if a person must look at the evidence and sign
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCheck:
+    """A check with its outcome."""
+
+    check: ReleaseCheck
+    outcome: CheckOutcome
+    code: str | None  # to sign, None if nobody needs to
+    signed_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseVerdict:
+    """The verdict of the gate."""
+
+    checks: tuple[JudgedCheck, ...]
+    loss: tuple[ReleaseStatistic, ...]  # internal: it tells of raters who are left out
+
+    @property
+    def passed(self) -> bool:
+        """True if the release may be written."""
+        return all(judged.outcome == "passed" for judged in self.checks)
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Return the verdict as plain values for JSON."""
+        return {
+            "schema_version": 1,
+            "passed": self.passed,
+            "checks": [_to_mapping(judged) for judged in self.checks],
+            "loss": [{name: getattr(row, name) for name in row.__dataclass_fields__} for row in self.loss],
+        }
+
+
+def _to_mapping(judged: JudgedCheck) -> dict[str, Any]:
+    check = judged.check
+    return {
+        "check": check.name,
+        "outcome": judged.outcome,
+        "promise": check.promise,
+        "evidence": list(check.evidence),
+        "remedy": None if check.holds else check.remedy,
+        "code": judged.code,
+        "signed_by": list(judged.signed_by),
+    }
+
+
+def judge_release(
+    checks: Sequence[ReleaseCheck], plan: ReleasePlan, content: str, loss: Sequence[ReleaseStatistic] = ()
+) -> ReleaseVerdict:
+    """Return the verdict on checks of a content, given by its digest.
+
+    The code of a check covers its evidence and the content: whatever changes afterwards needs another signature.
+    """
+    judged = [_judge(check, plan, content) for check in checks]
+    judged.append(_judge(_check_signatures(plan.signatures, judged), plan, content))
+    return ReleaseVerdict(checks=tuple(judged), loss=tuple(loss))
+
+
+def _judge(check: ReleaseCheck, plan: ReleasePlan, content: str) -> JudgedCheck:
+    if not check.judged:
+        return JudgedCheck(check=check, outcome="passed" if check.holds else "failed", code=None, signed_by=())
+    code = code_evidence(check, content)
+    signed = [one.by for one in plan.signatures if (one.check, one.code) == (check.name, code)]
+    people = tuple(dict.fromkeys(signed))
+    outcome: CheckOutcome = "passed" if len({name.casefold() for name in people}) >= plan.people else "unsigned"
+    return JudgedCheck(check=check, outcome=outcome if check.holds else "failed", code=code, signed_by=people)
+
+
+def code_evidence(check: ReleaseCheck, content: str) -> str:
+    """Return the code by which a person signs the evidence of a check."""
+    text = "\n".join((check.name, content, check.promise, *check.evidence))
+    return hashlib.sha256(text.encode()).hexdigest()[:CODE_DIGITS]
+
+
+def _check_signatures(signatures: Sequence[Signature], judged: Sequence[JudgedCheck]) -> ReleaseCheck:
+    codes = {each.check.name: each.code for each in judged if each.code is not None}
+    stale = [one for one in signatures if codes.get(one.check) != one.code]
+    return ReleaseCheck(
+        name="signatures",
+        promise="Every signature is of the evidence of this release.",
+        evidence=(
+            f"{len(signatures) - len(stale):,} signatures are of this evidence.",
+            *(f"{one.by} signed {one.check} with the code {one.code}, which is not its code." for one in stale),
+        ),
+        holds=not stale,
+        remedy="Something changed after they signed, or the check has no signature. Let them look again, and replace "
+        "or remove the signature.",
+    )

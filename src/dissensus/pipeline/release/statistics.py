@@ -1,0 +1,105 @@
+"""Statistics of a published table, and what its protection changed in them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.release.membership import MISSING
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.agreement import krippendorff_alpha
+from dissensus.stats.agreement_interval import alpha_intervals
+from dissensus.stats.design import Design
+from dissensus.stats.result import IntArray
+
+REPLICATES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseStatistic:
+    """One statistic before and after the protection of raters."""
+
+    statistic: str  # alpha, share or gap
+    axis: str | None
+    group: str | None
+    before: float | None
+    after: float | None
+
+
+def read_published(table: pl.DataFrame, question: str | None = None) -> tuple[Ratings, str]:
+    """Return the checked ratings of a table and the question for statistics."""
+    ratings = Ratings.from_frame(table, questions=[question] if question else "all")
+    return ratings, ratings.resolve_question(question)
+
+
+def code_answers(ratings: Ratings, question: str) -> IntArray:
+    """Return the code of the answer of each rater to each item, shape (R, I)."""
+    item, rater, answer = ratings.codes(question)
+    codes = np.full((ratings.n_raters, ratings.n_items), MISSING, np.int16)
+    codes[rater, item] = answer
+    return codes
+
+
+def estimate_alpha(ratings: Ratings, question: str) -> float | None:
+    """Return Krippendorff's alpha, None if it is undefined."""
+    item, _, answer = ratings.codes(question)
+    n_answers = len(ratings.scale(question))
+    counts = np.bincount(item * n_answers + answer, minlength=ratings.n_items * n_answers)
+    try:
+        return krippendorff_alpha(counts.reshape(-1, n_answers)).estimate
+    except UndefinedEstimate:
+        return None
+
+
+def estimate_alpha_interval(ratings: Ratings, question: str) -> tuple[float, float] | None:
+    """Return the two-way bootstrap interval of alpha, None if it is undefined."""
+    item, rater, answer = ratings.codes(question)
+    design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(ratings.scale(question)))
+    seeds = np.random.SeedSequence(0).spawn(REPLICATES)
+    low, high = alpha_intervals(design, np.zeros(ratings.n_raters, np.int32), seeds)
+    return None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
+
+
+def compare_statistics(before: Ratings, after: Ratings, question: str, axes: tuple[str, ...]) -> list[ReleaseStatistic]:
+    """Return alpha, the share of the last answer in each group, and the gap between groups, before and after."""
+    alpha = (estimate_alpha(before, question), estimate_alpha(after, question))
+    rows = [ReleaseStatistic(statistic="alpha", axis=None, group=None, before=alpha[0], after=alpha[1])]
+    for axis in axes:
+        shares = [_shares(ratings, question, axis) for ratings in (before, after)]
+        for group in dict.fromkeys((*shares[0], *shares[1])):
+            values = [each.get(group) for each in shares]
+            rows.append(ReleaseStatistic(statistic="share", axis=axis, group=group, before=values[0], after=values[1]))
+        gaps = [max(each.values()) - min(each.values()) if each else None for each in shares]
+        rows.append(ReleaseStatistic(statistic="gap", axis=axis, group=None, before=gaps[0], after=gaps[1]))
+    return rows
+
+
+def _shares(ratings: Ratings, question: str, axis: str) -> dict[str, float]:
+    """Return the share of the last answer, such as Yes, in each group."""
+    if axis not in ratings.axes:
+        return {}
+    groups, labels = ratings.group_codes(axis)
+    _, rater, answer = ratings.codes(question)
+    last = len(ratings.scale(question)) - 1
+    return {
+        label: float((answer[groups[rater] == code] == last).mean())
+        for code, label in enumerate(labels)
+        if (groups[rater] == code).any()
+    }
+
+
+def number_cells(ratings: Ratings, axes: tuple[str, ...]) -> IntArray:
+    """Return the number of the cell of each rater."""
+    present = [axis for axis in axes if axis in ratings.raters.columns]
+    if not present:
+        return np.zeros(ratings.n_raters, np.int64)
+    ranks = ratings.raters.select(pl.struct(present).rank("dense")).to_series()
+    return ranks.to_numpy().astype(np.int64)
+
+
+def list_answers(ratings: Ratings, question: str, cells: IntArray) -> pl.DataFrame:
+    """Return one row per answer with item, cell and code."""
+    item, rater, answer = ratings.codes(question)
+    return pl.DataFrame({names.ITEM_ID: item, "cell": cells[rater], "answer": answer})

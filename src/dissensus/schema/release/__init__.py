@@ -1,0 +1,1 @@
+"""Plan of a release: the settings that its owner writes."""

@@ -1,0 +1,1 @@
+"""Releases: public datasets from campaigns and files, through the gate."""

@@ -1,0 +1,136 @@
+"""Source of a release from a campaign of the site."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+from sqlalchemy import Connection
+
+from dissensus.campaign.event_log import AuditEvent
+from dissensus.campaign.export_table import ExportedRating, export_form, to_frame
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.pipeline.release.source import CampaignFacts, KeyUse, ReleaseSource
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.release.plan import ReleasePlan
+from dissensus.store import audit, consents, events, recruits
+from dissensus.store import export as export_store
+from dissensus.store.campaigns import CampaignRow
+from dissensus.workflows.campaign import overview
+from dissensus.workflows.campaign.audit import link_pending_events
+from dissensus.workflows.campaign.audit_log import log_staff_event
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.export.consent_scope import required_purposes
+from dissensus.workflows.export.folder import describe_omissions
+from dissensus.workflows.export.ratings import add_gold_attributes, load_export_columns
+from dissensus.workflows.platform.platform import Platform
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LogHead:
+    """Head of the log as a release states it: the one that it stated before, where it is made again."""
+
+    n_events: int
+    digest: str
+
+
+def load_source(platform: Platform, plan: ReleasePlan, fingerprint: str) -> ReleaseSource:
+    """Load the finished ratings of a campaign, of raters who agreed to all required purposes and to the release."""
+    name = str(plan.campaign)
+    staff_id = overview.owner_id_of(platform, name)
+    link_pending_events(platform)
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.load(tx, campaign_row)
+        if campaign.chat is not None or campaign.pair is not None:
+            raise InvalidInput(
+                f"{name} collects conversations or pairs, and releases have ratings alone so far. `dissensus export` "
+                "writes its internal files."
+            )
+        purposes = required_purposes(campaign, (plan.purpose,))
+        ratings = [
+            rating for window in export_store.iterate_ratings(tx, campaign_row.id, purposes) for rating in window
+        ]
+        counts = export_store.count_rating_export(tx, campaign_row.id, purposes)
+        if not ratings:
+            omissions = " ".join(describe_omissions(counts, purposes))
+            raise NotFound(f"{name} has no rating to release yet. {omissions}".rstrip())
+        released = list(events.iterate_events(tx, campaign_row.id, "released"))
+        head = _find_head(tx, campaign_row, plan, released)
+        return ReleaseSource(
+            table=_to_table(tx, campaign_row, campaign, ratings, plan),
+            consented=_list_consented(tx, ratings, purposes),
+            withdrawn=frozenset(audit.iterate_withdrawn_raters(tx, campaign_row.id)),
+            external_ids=frozenset(recruits.iterate_external_ids(tx, campaign_row.id)),
+            texts=frozenset(_list_texts(campaign)),
+            questions=(*(one.name for one in campaign.questionnaire.questions), *campaign.questionnaire.overalls),
+            campaign=campaign,
+            facts=CampaignFacts(
+                definition=campaign_row.digest,
+                consent_version=consents.find_latest_version(tx, campaign_row.id),
+                first_day=min(rating.times.answered_at for rating in ratings).date(),
+                last_day=max(rating.times.answered_at for rating in ratings).date(),
+                withdrawn=counts.withdrawn,
+                omissions=tuple(describe_omissions(counts, purposes)),
+                head=head.digest,
+                n_events=head.n_events,
+            ),
+            key_uses=tuple(
+                KeyUse(name=event.content["name"], version=event.content["version"], manifest=event.content["manifest"])
+                for event in released
+                if event.content["key"] == fingerprint
+            ),
+        )
+
+
+def log_release(
+    platform: Platform, plan: ReleasePlan, source: ReleaseSource, fingerprint: str, manifest: str, now: datetime
+) -> None:
+    """Log that a release was written, with the head of the log that it states."""
+    name = str(plan.campaign)
+    staff_id = overview.owner_id_of(platform, name)
+    facts = source.facts
+    content: dict[str, Any] = {"name": plan.name, "version": plan.version, "manifest": manifest, "key": fingerprint}
+    content |= {} if facts is None else {"head": facts.head, "events": facts.n_events}
+    with platform.database.writing() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        log_staff_event(tx, campaign_row.id, "released", staff_id, now, **content)
+
+
+def _find_head(tx: Connection, campaign_row: CampaignRow, plan: ReleasePlan, released: list[AuditEvent]) -> _LogHead:
+    for event in released:
+        if (event.content["name"], event.content["version"]) == (plan.name, plan.version):
+            return _LogHead(n_events=event.content["events"], digest=event.content["head"])
+    n_events, digest = events.get_chain_head(tx, campaign_row.id)
+    return _LogHead(n_events=n_events, digest=digest)
+
+
+def _to_table(
+    tx: Connection, campaign_row: CampaignRow, campaign: Campaign, ratings: list[ExportedRating], plan: ReleasePlan
+) -> pl.DataFrame:
+    columns, gold = load_export_columns(tx, campaign_row, campaign)
+    form = export_form(campaign, **columns, with_text=plan.with_text)
+    return to_frame([replace(rating, item=add_gold_attributes(rating.item, gold)) for rating in ratings], form)
+
+
+def _list_consented(tx: Connection, ratings: list[ExportedRating], purposes: tuple[str, ...]) -> frozenset[str]:
+    """Return the raters whose latest answer to each purpose is yes, read row by row and not by the query of exports."""
+    agreed = set()
+    for rater_id in {rating.rater_id for rating in ratings}:
+        latest: dict[str, bool] = {}
+        for row in consents.list_consents(tx, rater_id):  # the latest version first
+            latest = {**row.agreed, **latest}
+        if all(latest.get(purpose, False) for purpose in purposes):
+            agreed.add(rater_id)
+    return frozenset(agreed)
+
+
+def _list_texts(campaign: Campaign) -> Iterator[str]:
+    """Yield the columns with free text of raters."""
+    demographics = () if campaign.demographics is None else campaign.demographics.questions
+    for question in (*campaign.questionnaire.questions, *demographics):
+        if question.kind == "text":
+            yield question.name
+        if question.own_words is not None:
+            yield question.own_words

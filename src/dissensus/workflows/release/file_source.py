@@ -1,0 +1,62 @@
+"""Source of a release from plain files."""
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.pipeline.release.source import ReleaseSource
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.release.plan import ReleasePlan
+
+AGREED: Final = frozenset({"yes", "true", "1"})
+REFUSED: Final = frozenset({"no", "false", "0", ""})
+
+
+def read_source(plan: ReleasePlan, folder: Path) -> ReleaseSource:
+    """Read the files of a plan, whose paths are relative to its folder."""
+    path = folder / str(plan.ratings)
+    table = read_frame(path)
+    for name in (names.ITEM_ID, names.RATER_ID):
+        if name not in table.columns:
+            raise InvalidInput(
+                f"{path} has no column {name}. Columns are {format_list(table.columns, 60)}. `dissensus convert` "
+                "writes ratings of other kinds as such a table."
+            )
+    if plan.items is not None:
+        table = _join_items(table, folder / plan.items)
+    consented = None if plan.consents is None else _read_consents(folder / plan.consents, plan.purpose)
+    return ReleaseSource(table=table, consented=consented)
+
+
+def _join_items(table: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """Return the table with the attributes that only a table of items has."""
+    items = read_frame(path)
+    if names.ITEM_ID not in items.columns:
+        raise InvalidInput(f"{path} has no column {names.ITEM_ID}. Columns are {format_list(items.columns, 60)}.")
+    duplicates = items.filter(items[names.ITEM_ID].is_duplicated())[names.ITEM_ID]
+    if len(duplicates):
+        raise InvalidInput(f"{path} has item {format_value(duplicates[0])} twice. Leave each item once.")
+    new = [name for name in items.columns if name not in table.columns]
+    return table.join(items.select(names.ITEM_ID, *new), on=names.ITEM_ID, how="left", maintain_order="left")
+
+
+def _read_consents(path: Path, purpose: str) -> frozenset[str]:
+    """Return the raters who agreed to a purpose."""
+    consents = read_frame(path)
+    for name in (names.RATER_ID, purpose):
+        if name not in consents.columns:
+            raise InvalidInput(
+                f"{path} has no column {format_value(name)}. It has one row per rater, with {names.RATER_ID} and a "
+                f"column of yes or no for each purpose; columns are {format_list(consents.columns, 60)}."
+            )
+    answers = consents[purpose].cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase()
+    unknown = answers.filter(~answers.is_in([*AGREED, *REFUSED]))
+    if len(unknown):
+        raise InvalidInput(f"{path}: {format_value(unknown[0])} is not a consent to {purpose}. Write yes or no.")
+    raters = consents[names.RATER_ID].cast(pl.String)
+    refused = set(raters.filter(answers.is_in([*REFUSED])))
+    return frozenset(set(raters) - refused)

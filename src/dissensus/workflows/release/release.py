@@ -1,0 +1,122 @@
+"""Write a release: plan, source, gate, folder, log."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import dissensus
+from dissensus.errors import Conflict, InvalidInput
+from dissensus.files.raw.content import decode_utf8
+from dissensus.files.releases.folder import check_new_folder, read_record, read_release_table, write_release
+from dissensus.files.releases.key_file import KeyFile, open_key_file, record_key_use
+from dissensus.pipeline.release.assessment import AssessedRelease, assess_release
+from dissensus.pipeline.release.changes import compare_releases
+from dissensus.pipeline.release.description import describe_release
+from dissensus.pipeline.release.documents import ChangesBefore, write_documents
+from dissensus.pipeline.release.pseudonyms import Pseudonyms
+from dissensus.pipeline.release.source import KeyUse, ReleaseSource
+from dissensus.schema.release.parser import parse_plan
+from dissensus.schema.release.plan import ReleasePlan
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.release.campaign_source import load_source, log_release
+from dissensus.workflows.release.file_source import read_source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedRelease:
+    """A release with its verdict, before anything is written."""
+
+    plan: ReleasePlan
+    folder: Path  # of the plan
+    key_file: Path
+    pseudonyms: Pseudonyms
+    source: ReleaseSource
+    assessed: AssessedRelease
+
+
+def read_plan(path: Path) -> ReleasePlan:
+    """Read a plan from a TOML file."""
+    try:
+        return parse_plan(decode_utf8(path.read_bytes(), path))
+    except OSError as error:
+        raise InvalidInput(f"The plan {path} cannot be read: {error.strerror}.") from None
+
+
+def prepare_release(plan: ReleasePlan, folder: Path, platform: Platform | None = None) -> PreparedRelease:
+    """Load the source of a plan, whose paths are relative to a folder, and judge the release."""
+    key_file = folder / plan.key_file
+    key = open_key_file(key_file)
+    pseudonyms = Pseudonyms(key.key)
+    if plan.campaign is None:
+        source = read_source(plan, folder)
+    elif platform is None:
+        raise InvalidInput(f"The campaign {plan.campaign} is on a site, and no site is given.")
+    else:
+        source = load_source(platform, plan, pseudonyms.fingerprint)
+    previous = None if plan.previous is None else read_release_table(folder / plan.previous)
+    source = replace(source, key_uses=_merge_uses(key, source), previous=previous)
+    return PreparedRelease(
+        plan=plan,
+        folder=folder,
+        key_file=key_file,
+        pseudonyms=pseudonyms,
+        source=source,
+        assessed=assess_release(source, plan, pseudonyms),
+    )
+
+
+def _merge_uses(key: KeyFile, source: ReleaseSource) -> tuple[KeyUse, ...]:
+    return tuple(dict.fromkeys((*key.uses, *source.key_uses)))
+
+
+def write_prepared(prepared: PreparedRelease, folder: Path, *, platform: Platform | None = None, now: datetime) -> str:
+    """Write a release that passed into a new folder, and return the SHA-256 of its manifest."""
+    assessed, plan = prepared.assessed, prepared.plan
+    if not assessed.verdict.passed:
+        open_checks = [each.check.name for each in assessed.verdict.checks if each.outcome != "passed"]
+        raise InvalidInput(f"The release did not pass: {', '.join(open_checks)}. Nothing was written.")
+    check_new_folder(folder)
+    release = describe_release(
+        prepared.source,
+        plan,
+        assessed.publication,
+        assessed.ratings,
+        assessed.question,
+        fingerprint=prepared.pseudonyms.fingerprint,
+        software=f"Dissensus {dissensus.__version__}",
+    )
+    before = _compare_before(prepared)
+
+    def documents(sha256: str, size: int) -> dict[str, str]:
+        return write_documents(release, assessed.verdict, before, sha256=sha256, size=size)
+
+    return write_release(
+        assessed.publication.table, documents, folder, register=_make_register(prepared, platform, now)
+    )
+
+
+def _compare_before(prepared: PreparedRelease) -> ChangesBefore | None:
+    plan, source = prepared.plan, prepared.source
+    if plan.previous is None or source.previous is None:
+        return None
+    changes = compare_releases(source.previous, prepared.assessed.publication.table, prepared.assessed.question)
+    return ChangesBefore(version=str(read_record(prepared.folder / plan.previous)["version"]), changes=changes)
+
+
+def _make_register(prepared: PreparedRelease, platform: Platform | None, now: datetime) -> Callable[[str], None]:
+    """Return what records a manifest, before the folder appears: a version has one content."""
+    plan = prepared.plan
+
+    def register(manifest: str) -> None:
+        same = [use for use in prepared.source.key_uses if (use.name, use.version) == (plan.name, plan.version)]
+        if any(use.manifest != manifest for use in same):
+            raise Conflict(
+                f"{plan.name} {plan.version} was written before with another content. Raise the version, since users "
+                "may have it. Nothing was written."
+            )
+        record_key_use(prepared.key_file, KeyUse(name=plan.name, version=plan.version, manifest=manifest))
+        if platform is not None and plan.campaign is not None and not same:
+            log_release(platform, plan, prepared.source, prepared.pseudonyms.fingerprint, manifest, now)
+
+    return register

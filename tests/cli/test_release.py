@@ -1,0 +1,250 @@
+"""`dissensus release`, `diff`, and releases in `validate` and `report`."""
+
+import json
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.support.commands import SCRIPT, RunCommand
+from tests.support.releases import make_table, plan_text
+
+from dissensus.files.releases.folder import read_release_table
+from dissensus.files.releases.key_file import open_key_file
+from dissensus.files.releases.verification import validate_release
+from dissensus.pipeline.release.documents import CSV, PARQUET
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with ratings of twelve raters, and their consents."""
+    write_ratings(make_table(), tmp_path)
+    return tmp_path
+
+
+def write_ratings(table: pl.DataFrame, folder: Path) -> None:
+    table.write_csv(folder / "ratings.csv")
+    consents = table.select("rater_id").unique(maintain_order=True).with_columns(release=pl.lit("yes"))
+    consents.write_csv(folder / "consents.csv")
+
+
+def write_plan(folder: Path, name: str = "plan.toml", **changes: Any) -> str:
+    (folder / name).write_text(plan_text(consents="consents.csv", **changes), "utf-8")
+    return name
+
+
+def sign(run: RunCommand, folder: Path, plan: str = "plan.toml") -> None:
+    """Add the signatures that the verdict asks for."""
+    verdict = json.loads(run("release", plan, "--dry-run", "--format", "json").stdout)
+    with (folder / plan).open("a") as file:
+        for check in verdict["checks"]:
+            if check["outcome"] == "unsigned":
+                file.write(f'\n[[signatures]]\ncheck = "{check["check"]}"\nby = "Ada"\ncode = "{check["code"]}"\n')
+
+
+def release(run: RunCommand, folder: Path, output: str = "out", plan: str = "plan.toml") -> None:
+    sign(run, folder, plan)
+    done = run("release", plan, "-o", output)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_release_is_written_checked_and_analysed(run: RunCommand, folder: Path) -> None:
+    plan = write_plan(folder)
+    refused = run("release", plan, "--dry-run")
+    assert refused.returncode == 1
+    assert "unsigned  texts: Somebody read the texts" in refused.stdout
+    assert re.search(r'check = "membership"\n +by = "…"\n +code = "[0-9a-f]{12}"', refused.stdout)
+    release(run, folder)
+    assert {path.relative_to(folder / "out").as_posix() for path in (folder / "out").rglob("*") if path.is_file()} == {
+        *("README.md", "datasheet.md", "croissant.json", "CITATION.cff", "LICENSE.md", "CHANGES.md", "release.json"),
+        *("SHA256SUMS", CSV, PARQUET),
+    }
+    subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=folder / "out", check=True)
+    valid = run("validate", "out")
+    assert (valid.returncode, valid.stdout.splitlines()[0]) == (0, "out: valid, 0 errors, 0 warnings")
+    assert run("report", "out", "-o", "report.html", "--permutations", "0", "--bootstrap", "0").returncode == 0
+    analysed = json.loads(run("analyse", "out", "--format", "json").stdout)
+    assert analysed["overall"]["irr"]["n_raters"] == 12
+    assert run("validate", ".").returncode == 1  # consents are no ratings
+    key = folder / "pilot-1.0.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert [str(use) for use in open_key_file(key).uses] == ["pilot 1.0"]
+
+
+def test_documents_say_what_happened(run: RunCommand, folder: Path) -> None:
+    write_plan(folder, drop=["rater_age"])
+    release(run, folder)
+    texts = {path.name: path.read_text("utf-8") for path in (folder / "out").glob("*.*")}
+    assert "There are 144 rows of 12 raters about 12 items." in texts["datasheet.md"]
+    assert "| rater_gender | Man | 6 |" in texts["datasheet.md"]
+    assert "> About funding." in texts["datasheet.md"]
+    assert "Left out: 'rater_age'." in texts["datasheet.md"]
+    assert "Content warning.** Some of it offends." in texts["README.md"]
+    assert 'configs: [{"config_name": "default", "data_files": "data/ratings.parquet"}]' in texts["README.md"]
+    croissant = json.loads(texts["croissant.json"])
+    assert croissant["conformsTo"][0] == "http://mlcommons.org/croissant/1.1"
+    fields = [field["name"] for field in croissant["recordSet"][0]["field"]]
+    assert fields == read_release_table(folder / "out").columns
+    assert croissant["distribution"][0]["sha256"] in (folder / "out" / "SHA256SUMS").read_text()
+    record = json.loads(texts["release.json"])
+    assert {check["outcome"] for check in record["checks"]} == {"passed"}
+    assert "loss" not in record
+    for text in texts.values():
+        assert "person-" not in text
+
+
+def test_nothing_is_written_before_the_gate_is_passed(run: RunCommand, folder: Path) -> None:
+    plan = write_plan(folder)
+    done = run("release", plan, "-o", "out")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "Nothing was written.")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *("consents.csv", "pilot-1.0.key", "plan.toml", "ratings.csv"),
+    ]
+
+
+def test_a_full_disk_leaves_nothing(run: RunCommand, folder: Path) -> None:
+    """A file may have 8 KiB, fewer than the table has."""
+    write_plan(folder)
+    sign(run, folder)
+    before = sorted(path.name for path in folder.iterdir())
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 8; exec {SCRIPT} release plan.toml -o out"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+    assert done.returncode == 1, done.stdout
+    assert "cannot be written: File too large" in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert open_key_file(folder / "pilot-1.0.key").uses == ()
+
+
+DAMAGES: dict[str, Any] = {
+    "changed file": lambda out: (out / CSV).write_text((out / CSV).read_text().replace("Yes", "No", 1)),
+    "missing file": lambda out: (out / "datasheet.md").unlink(),
+    "unknown file": lambda out: (out / "extra.txt").write_text("x"),
+    "release.json": lambda out: (out / "release.json").write_text("{}"),
+    "SHA256SUMS": lambda out: (out / "SHA256SUMS").write_text("0" * 64 + "  ../plan.toml\n"),
+}
+
+
+def test_a_folder_that_was_edited_is_not_valid(run: RunCommand, folder: Path) -> None:
+    write_plan(folder)
+    release(run, folder)
+    for fault, damage in DAMAGES.items():
+        copy = folder / f"with {fault}"
+        shutil.copytree(folder / "out", copy)
+        damage(copy)
+        validation = validate_release(copy)
+        assert not validation.ok
+        assert fault in str(validation), fault
+
+
+def test_a_manifest_that_lies_is_found_by_the_table(run: RunCommand, folder: Path) -> None:
+    """Somebody who edits the table and corrects the manifest still has to keep what the release promises."""
+    write_plan(folder)
+    release(run, folder)
+    out = folder / "out"
+    table = read_release_table(out)
+    first = table["rater_id"][0]
+    edited = table.with_columns(
+        rater_age=pl.when(pl.col("rater_id") == first).then(pl.lit("old")).otherwise("rater_age"),
+        rater_id=pl.col("rater_id").replace(first, "ann"),
+        answer_timestamp=pl.lit("2026-03-01"),
+    )
+    edited.head(100).write_parquet(out / PARQUET)
+    with (out / "SHA256SUMS").open("w") as manifest:
+        names = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
+        sums = ["sha256sum", *(name for name in names if name != "SHA256SUMS")]
+        subprocess.run(sums, cwd=out, stdout=manifest, check=True)
+    found = [finding.check for finding in validate_release(out).findings]
+    assert found == ["twins differ", "wrong count", "not pseudonyms", "small cells", "moments"]
+
+
+def test_a_later_version_is_compared(run: RunCommand, folder: Path) -> None:
+    write_plan(folder)
+    release(run, folder)
+    table = make_table()
+    write_ratings(table.filter(pl.col("rater_id") != "person-3", pl.col("item_id") != "item5"), folder)
+    again = write_plan(folder, "again.toml")
+    sign(run, folder, again)
+    changed = run("release", again, "-o", "again")
+    assert changed.returncode == 1
+    assert "pilot 1.0 was written before with another content. Raise the version" in changed.stderr
+    joined = write_plan(folder, "next.toml", version="1.1", key="pilot-1.0.key", previous="out")
+    assert "FAILED    key" in run("release", joined, "--dry-run").stdout
+    linked = write_plan(folder, "next.toml", version="1.1", key="pilot-1.0.key", linked_to=["1.0"], previous="out")
+    release(run, folder, "next", linked)
+    shown = run("diff", "out", "next").stdout
+    assert "Raters: 12 before, 11 now." in shown
+    assert "Items that are gone: 'item5'." in shown
+    assert "1 raters are gone, and 0 are new.\n0 ratings of the others differ." in shown
+    changes = json.loads(run("diff", "out", "next", "--format", "json").stdout)["changes"]
+    assert (changes["gone_raters"], changes["changed_ratings"], changes["gone_items"]) == (1, 0, ["item5"])
+    assert "Raters: 12 before, 11 now." in (folder / "next" / "CHANGES.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("consents", "says"),
+    [
+        ("rater_id,release\nperson-0,yes\n", "FAILED    consent"),
+        ("rater_id,release\nperson-0,perhaps\n", "'perhaps' is not a consent to release. Write yes or no."),
+        ("rater_id\nperson-0\n", "has no column 'release'"),
+    ],
+)
+def test_a_row_without_consent_is_named(run: RunCommand, folder: Path, consents: str, says: str) -> None:
+    write_plan(folder)
+    (folder / "consents.csv").write_text(consents)
+    done = run("release", "plan.toml", "--dry-run")
+    assert done.returncode == 1
+    assert says in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("release", "none.toml"), "The plan none.toml cannot be read"),
+        (("release", "ratings.csv"), "The plan is not TOML"),
+        (("release", "plan.toml", "-o", "."), "is there already. A release is never changed"),
+        (("release", "plan.toml", "-o", "no/out"), "no is not a folder"),
+        (("diff", "plan.toml", "."), "is not a release"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_errors_are_one_line(run: RunCommand, folder: Path, words: tuple[str, ...], says: str) -> None:
+    write_plan(folder)
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize("text", ["nothing", "key 00", "key " + "0" * 64 + "\nkey " + "1" * 64])
+def test_a_damaged_key_is_named(run: RunCommand, folder: Path, text: str) -> None:
+    write_plan(folder)
+    (folder / "pilot-1.0.key").write_text(text)
+    done = run("release", "plan.toml", "--dry-run")
+    assert done.returncode == 1
+    assert "pilot-1.0.key has" in done.stderr
+
+
+@pytest.mark.ml
+def test_a_release_loads_with_croissant_datasets_and_pandas(run: RunCommand, folder: Path) -> None:
+    """The metadata have no fault, and all libraries read the same rows."""
+    mlcroissant, datasets = pytest.importorskip("mlcroissant"), pytest.importorskip("datasets")
+    pandas = pytest.importorskip("pandas")
+    write_plan(folder, languages=["en"])
+    release(run, folder)
+    table = read_release_table(folder / "out")
+    dataset = mlcroissant.Dataset(str(folder / "out" / "croissant.json"))
+    assert dataset.metadata.ctx.issues.report() == ""
+    records = list(dataset.records("ratings"))
+    assert [record["ratings/rater_id"].decode() for record in records] == table["rater_id"].to_list()
+    rows = datasets.load_dataset(str(folder / "out"), cache_dir=str(folder / "cache"))["train"]
+    assert rows["Q_overall"][:] == table["Q_overall"].to_list()
+    assert pandas.read_csv(folder / "out" / CSV)["Q_overall"].tolist() == table["Q_overall"].to_list()

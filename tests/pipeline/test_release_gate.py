@@ -1,0 +1,328 @@
+"""Gate of releases: what passes, what is refused, and what a hostile reader can still do."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.support.releases import (
+    ANSWERS,
+    KEY,
+    assess,
+    failed,
+    find_check,
+    make_plan,
+    make_source,
+    make_table,
+    sign_all,
+)
+
+from dissensus.errors import InvalidInput
+from dissensus.files.ratings.reader import read_ratings
+from dissensus.pipeline.release.assessment import assess_release
+from dissensus.pipeline.release.cells import count_cells
+from dissensus.pipeline.release.changes import compare_releases
+from dissensus.pipeline.release.joins import join_releases
+from dissensus.pipeline.release.membership import MISSING, attack_membership
+from dissensus.pipeline.release.pseudonyms import Pseudonyms
+from dissensus.pipeline.release.source import KeyUse
+from dissensus.schema.release.parser import parse_plan
+
+SMALL = {("Man", "young"): 6, ("Man", "old"): 2, ("Woman", "young"): 6}
+UNEVEN = {**SMALL, ("Woman", "old"): 1}
+
+
+def test_a_release_passes_once_people_have_signed() -> None:
+    assessed = assess()
+    assert failed(assessed.verdict) == []
+    unsigned = [judged.check.name for judged in assessed.verdict.checks if judged.outcome == "unsigned"]
+    assert unsigned == ["membership", "texts"]
+    signed = sign_all(make_plan(), assessed.verdict)
+    assert assess_release(make_source(), signed, KEY).verdict.passed
+
+
+def test_two_people_sign_where_the_plan_says_so() -> None:
+    plan = make_plan(people=2)
+    verdict = assess(people=2).verdict
+    for people, passed in ((["Ada"], False), (["Ada", "ada"], False), (["Ada", "Grace"], True)):
+        assert assess_release(make_source(), sign_all(plan, verdict, *people), KEY).verdict.passed is passed
+
+
+@pytest.mark.parametrize("change", ["answer", "key", "round"])
+def test_a_signature_lapses_with_any_change(change: str) -> None:
+    plan, source, key = sign_all(make_plan(), assess().verdict), make_source(), KEY
+    if change == "answer":
+        answers = pl.when(pl.int_range(pl.len()) == 3).then(pl.lit("Unsure")).otherwise(pl.lit("No"))
+        source = make_source(source.table.with_columns(Q_overall=answers))
+    elif change == "key":
+        key = Pseudonyms(bytes(32))
+    else:
+        plan = replace(plan, round_times_ms=10_000)
+    verdict = assess_release(source, plan, key).verdict
+    assert failed(verdict) == ["signatures"]
+    assert "which is not its code" in find_check(verdict, "signatures").check.evidence[1]
+
+
+def test_the_same_source_plan_and_key_give_the_same_table_in_any_order() -> None:
+    table = make_table()
+    shuffled = table.sample(fraction=1, shuffle=True, seed=5)
+    tables = [assess(make_source(each)).publication.table for each in (table, shuffled)]
+    assert tables[0].equals(tables[1])
+    other = assess_release(make_source(table), make_plan(), Pseudonyms(bytes(32))).publication.table
+    assert not set(other["rater_id"]) & set(tables[0]["rater_id"])
+
+
+@pytest.mark.parametrize(
+    ("source", "check", "evidence"),
+    [
+        ({"consented": frozenset({"person-0"})}, "consent", "person-1: no consent."),
+        ({"withdrawn": frozenset({"person-3"})}, "withdrawals", "12 rows are theirs"),
+        ({"key_uses": (KeyUse(name="pilot", version="0.9", manifest="a" * 64),)}, "key", "used for pilot 0.9"),
+        ({"key_uses": (KeyUse(name="other", version="1.0", manifest="a" * 64),)}, "key", "used for other 1.0"),
+    ],
+)
+def test_a_source_is_refused(source: dict[str, Any], check: str, evidence: str) -> None:
+    verdict = assess(make_source(**source)).verdict
+    assert failed(verdict) == [check]
+    assert evidence in "\n".join(find_check(verdict, check).check.evidence)
+
+
+@pytest.mark.parametrize(
+    ("column", "check"),
+    [
+        (pl.lit("5a9d2f1e0b3c4d5e6f7a8b9c").alias("rater_code"), "external_ids"),  # Prolific
+        (pl.lit("A2SUAM1J3GNN3B").alias("item_note"), "external_ids"),  # Mechanical Turk
+        (pl.lit("ann@example.org").alias("rater_mail"), "external_ids"),
+        (pl.col("rater_id").alias("rater_name"), "external_ids"),
+        (pl.lit("x").alias("worker"), "columns"),
+    ],
+)
+def test_ids_from_elsewhere_are_found(column: pl.Expr, check: str) -> None:
+    assert check in failed(assess(make_source(make_table().with_columns(column)), redact=False).verdict)
+
+
+def test_an_id_of_a_recruiter_within_a_text_is_found() -> None:
+    table = make_table().with_columns(response=pl.lit("I am PID77 of the study."))
+    assert failed(assess(make_source(table, external_ids=frozenset({"PID77"}))).verdict) == ["external_ids"]
+
+
+def test_a_dropped_column_is_gone() -> None:
+    assessed = assess(make_source(make_table().with_columns(worker=pl.lit("x"))), drop=["worker", "rater_age"])
+    assert failed(assessed.verdict) == []
+    assert {"worker", "rater_age"}.isdisjoint(assessed.publication.table.columns)
+
+
+def test_small_cells_are_refused_and_named() -> None:
+    verdict = assess(make_source(make_table(SMALL))).verdict
+    assert failed(verdict) == ["anonymity"]
+    assert "Man × old: 2" in find_check(verdict, "anonymity").check.evidence
+    assert "small_cells" in find_check(verdict, "anonymity").check.remedy
+
+
+def test_wider_groups_mend_small_cells_and_the_loss_is_shown() -> None:
+    groups = {"rater_age": {"any age": ["young", "old"]}}
+    assessed = assess(make_source(make_table(SMALL)), anonymity={"groups": groups})
+    assert failed(assessed.verdict) == []
+    assert set(assessed.publication.table["rater_age"]) == {"any age"}
+    loss = {(row.statistic, row.axis, row.group): (row.before, row.after) for row in assessed.verdict.loss}
+    before, after = loss["alpha", None, None]
+    assert before == after
+    assert loss["gap", "rater_age", None][1] == 0
+    assert loss["share", "rater_age", "old"][1] is None
+
+
+@pytest.mark.parametrize("rule", ["blank", "leave out"])
+def test_no_cell_is_small_after_suppression(rule: str) -> None:
+    rng = np.random.default_rng(3)
+    counts = rng.integers(1, 9, 12).tolist()
+    cells = {(gender, age): counts.pop() for gender in ("Man", "Woman", "Other") for age in "abcd"}
+    source = make_source(make_table(cells, n_items=3))
+    assessed = assess(source, anonymity={"small_cells": rule})
+    cells_after = count_cells(assessed.publication.raters, assessed.publication.axes)
+    assert ("anonymity" in failed(assessed.verdict)) == bool((cells_after["n_raters"] < 5).any())
+    if rule == "leave out":
+        assert failed(assessed.verdict) == []
+        assert assessed.publication.raters.height == sum(n for n in cells.values() if n >= 5)
+    assert assessed.verdict.loss
+
+
+def test_values_of_the_named_axis_are_blanked_first() -> None:
+    source = make_source(
+        make_table({("Man", "young"): 6, ("Man", "old"): 3, ("Woman", "old"): 3, ("Woman", "young"): 6})
+    )
+    for first, blank in (("rater_age", {"rater_age": 6}), ("rater_gender", {"rater_gender": 6})):
+        publication = assess(source, anonymity={"small_cells": "blank", "blank_first": [first]}).publication
+        # Three blanks of each gender are too few, and six of one age are enough.
+        assert publication.blanked == ({"rater_age": 6, "rater_gender": 6} if first == "rater_age" else blank)
+
+
+def test_everybody_in_small_cells_leaves_nothing_to_release() -> None:
+    verdict = assess(make_source(make_table(dict.fromkeys(UNEVEN, 2))), anonymity={"small_cells": "leave out"}).verdict
+    assert failed(verdict) == ["anonymity"]
+
+
+def test_a_release_of_a_few_raters_without_attributes_is_refused() -> None:
+    few = make_source(make_table({("Man", "young"): 4}))
+    assert failed(assess(few, drop=["rater_gender", "rater_age"]).verdict) == ["anonymity"]
+
+
+def test_unanimous_cells_are_refused_where_diversity_is_asked() -> None:
+    table = make_table().with_columns(
+        Q_overall=pl.when(pl.col("item_id") == "item3").then(pl.lit("Yes")).otherwise("Q_overall")
+    )
+    assert failed(assess(make_source(table)).verdict) == []
+    verdict = assess(make_source(table), anonymity={"l": 2}).verdict
+    assert failed(verdict) == ["diversity"]
+    assert find_check(verdict, "diversity").check.evidence == ("Q_overall: 2 of 24 cells and items have fewer than 2.",)
+
+
+def test_an_open_question_is_named() -> None:
+    answers = {key: value for key, value in ANSWERS.items() if key != "ethics_review"}
+    verdict = assess(answers=answers).verdict
+    assert failed(verdict) == ["datasheet"]
+    assert "ethics_review: Was there an ethical review?" in find_check(verdict, "datasheet").check.evidence
+    with pytest.raises(InvalidInput, match="no question 'ethics'"):
+        assess(answers={"ethics": "Yes."})
+
+
+# What a hostile reader tries
+
+
+def test_complements_tell_nothing_of_raters_who_are_left_out() -> None:
+    """Whatever is published is a function of the published rows: others' answers change nothing of it."""
+    table = make_table(SMALL)
+    old_men = table["rater_age"] == "old"
+    flipped = table.with_columns(Q_overall=pl.when(old_men).then(pl.lit("Yes")).otherwise("Q_overall"))
+    first, second = (assess(make_source(each), anonymity={"small_cells": "leave out"}) for each in (table, flipped))
+    assert first.publication.table.equals(second.publication.table)
+    assert first.verdict.loss != second.verdict.loss
+    signed = [each.verdict.as_mapping()["checks"] for each in (first, second)]
+    assert signed[0] == signed[1]
+
+
+def test_two_releases_with_different_attributes_are_refused() -> None:
+    """The gender is in one and the age in the other: together they show the only old woman."""
+    source = make_source(make_table(UNEVEN))
+    first = assess(source, drop=["rater_age"], anonymity={"k": 2})
+    alone = assess(source, drop=["rater_gender"], anonymity={"k": 2})
+    assert failed(first.verdict) == failed(alone.verdict) == []
+    after_first = replace(source, previous=first.publication.table)
+    verdict = assess(after_first, drop=["rater_gender"], anonymity={"k": 2}).verdict
+    assert failed(verdict) == ["joins"]
+    assert "1 of the matched" in find_check(verdict, "joins").check.evidence[1]
+    assert failed(assess(after_first, drop=["rater_age"], anonymity={"k": 2}).verdict) == []
+
+
+def test_new_ids_do_not_keep_equal_answers_from_being_joined() -> None:
+    table = make_table(n_items=20)
+    renamed = table.with_columns(rater_id="new-" + pl.col("rater_id"))
+    assert join_releases(renamed, table, 5).n_matched == 12
+    assert compare_releases(table, renamed, "Q_overall").gone_raters is None
+
+
+def test_times_and_order_do_not_tell_who_came_when() -> None:
+    table = assess().publication.table
+    assert table["answer_timestamp"].null_count() == table.height
+    assert set(table["answer_time_ms"] % 5_000) == {0}
+    order = table.filter(pl.col("item_id") == "item0")["rater_id"].to_list()
+    assert order == sorted(order)
+    for precision, expected in (("day", "2026-03-01"), ("month", "2026-03")):
+        assert set(assess(timestamps=precision).publication.table["answer_timestamp"]) == {expected}
+
+
+def test_unix_times_become_the_begin_of_the_day() -> None:
+    source = make_source(make_table().with_columns(answer_timestamp=pl.lit("1772368215")))
+    table = assess(source, timestamps="day").publication.table
+    assert set(table["answer_timestamp"]) == {"1772323200"}
+
+
+def test_a_rare_answer_singles_out_its_rater() -> None:
+    answers = np.zeros((20, 8), np.int16)
+    answers[7] = 1
+    attack = attack_membership(answers, np.zeros(20, np.int64), known_answers=5)
+    assert attack is not None
+    assert (attack.by_answers, attack.n_raters) == (1 / 20, 20)
+
+
+def test_known_attributes_single_out_more() -> None:
+    rng = np.random.default_rng(0)
+    answers = rng.integers(0, 2, (30, 12)).astype(np.int16)
+    attack = attack_membership(answers, np.arange(30) // 5)
+    assert attack is not None
+    assert attack.by_answers_and_cell > attack.by_answers + 0.2
+    # The expectation of the second, with answers by a coin: none of four others agrees five times.
+    assert attack.by_answers_and_cell == pytest.approx((1 - 2**-5) ** 4, abs=0.06)
+    assert attack_membership(np.full((3, 4), MISSING, np.int16), np.zeros(3, np.int64)) is None
+
+
+def test_free_texts_of_raters_are_left_out_and_personal_data_redacted() -> None:
+    table = make_table().with_columns(
+        response=pl.lit("Write to ann@example.org."), rater_gender_text=pl.lit("I am Ann Lee of 3 Oak Street.")
+    )
+    published = assess(make_source(table)).publication
+    assert "rater_gender_text" not in published.table.columns
+    assert set(published.table["response"]) == {"Write to [email address]."}
+    verdict = assess(make_source(table), redact=False).verdict
+    assert "response of item0: email_address" in find_check(verdict, "texts").check.evidence
+    with_text = assess(make_source(table), with_text=True).publication
+    assert set(with_text.table["rater_gender_text"]) == {"I am Ann Lee of [street address]."}
+
+
+def test_ids_of_dices_350_are_too_few_in_most_cells(real_data: Any) -> None:
+    """23 of 29 cells of gender, race and age hold fewer than five of its 104 raters, and 4 hold one."""
+    ratings = read_ratings(real_data("dices-350/ratings.csv")).exclude_flagged()
+    cells = count_cells(ratings.raters, ["rater_gender", "rater_race", "rater_age"])
+    assert (ratings.n_raters, cells.height) == (104, 29)
+    assert (cells["n_raters"] < 5).sum() == 23
+    assert (cells["n_raters"] == 1).sum() == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": "one"}, 'version: Write numbers with points: "1.0"'),
+        ({"campaign": "pilot"}, "campaign: Name either a campaign of the site, or a file of ratings."),
+        ({"title": None}, "title: It is missing. No campaign says it."),
+        ({"creators": None}, "creators: They are missing."),
+        ({"anonymity": {"k": 1}}, "anonymity.k: It is 1. Write a whole number from 2"),
+        ({"anonymity": {"small_cells": "hide"}}, "Allowed are 'refuse', 'blank', 'leave out'"),
+        ({"timestamps": "second"}, "Allowed are 'none', 'month', 'day'"),
+        ({"round_times_ms": 1}, "Write a whole number from 1,000"),
+        ({"lisence": "MIT"}, "There is no key 'lisence'. Did you mean 'licence'"),
+        ({"signatures": [{"check": "texts", "by": "Ada"}]}, "code: It is missing"),
+    ],
+)
+def test_an_invalid_plan_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        make_plan(**changes)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"drop": ["rater_agee"]}, "There is no column 'rater_agee'. Did you mean 'rater_age'"),
+        ({"drop": ["rater_id"]}, "rater_id tells ratings apart"),
+        ({"anonymity": {"groups": {"rater_race": {"a": ["b"]}}}}, "'rater_race' is not a published attribute"),
+        ({"anonymity": {"groups": {"rater_age": {"a": ["yung"]}}}}, "No rater has 'yung'. Did you mean 'young'"),
+        ({"anonymity": {"blank_first": ["age"]}}, "'age' is not a published attribute"),
+    ],
+)
+def test_a_plan_that_does_not_fit_the_table_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        assess(**changes)
+    assert message in str(error.value)
+
+
+def test_a_time_that_is_none_is_refused() -> None:
+    source = make_source(make_table().with_columns(answer_timestamp=pl.lit("yesterday")))
+    with pytest.raises(InvalidInput, match="'yesterday' is not a time"):
+        assess(source, timestamps="day")
+
+
+def test_the_plan_in_the_docs_is_valid() -> None:
+    text = Path("docs/release.md").read_text("utf-8")
+    plan = text.split("```toml\n")[1].split("```")[0]
+    assert parse_plan(plan).name == "pilot"

@@ -1,0 +1,134 @@
+"""Releases of campaigns: consent, withdrawal, log, equal bytes from both kinds of database."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.support.campaigns import NOW
+from tests.support.rated_campaigns import rated_campaign
+from tests.support.releases import failed, find_check, make_plan, sign_all
+
+from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.files.releases.folder import read_record
+from dissensus.files.releases.verification import validate_release
+from dissensus.schema.release.plan import ReleasePlan
+from dissensus.store import events
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.core.database import connect
+from dissensus.workflows.campaign import audit
+from dissensus.workflows.platform import backup
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import withdrawal
+from dissensus.workflows.release.release import prepare_release, write_prepared
+
+PLAN = make_plan(
+    name="crowded",
+    campaign="crowded",
+    ratings=None,
+    title=None,
+    warning=None,
+    drop=["rater_raw_race", "rater_education", "rater_race", "rater_age"],
+    anonymity={"small_cells": "leave out", "k": 2},
+)
+
+
+@pytest.fixture
+def campaign(platform: Platform) -> CampaignRow:
+    return rated_campaign(platform, 6, 9)
+
+
+def write(platform: Platform, folder: Path, plan: ReleasePlan = PLAN, name: str = "out") -> str:
+    """Sign whatever must be signed, write the release, and return the digest of its manifest."""
+    verdict = prepare_release(plan, folder, platform).assessed.verdict
+    prepared = prepare_release(sign_all(plan, verdict), folder, platform)
+    assert prepared.assessed.verdict.passed, failed(prepared.assessed.verdict)
+    return write_prepared(prepared, folder / name, platform=platform, now=NOW)
+
+
+def withdraw(platform: Platform, campaign: CampaignRow) -> None:
+    with platform.database.reading() as tx:
+        rater_id = next(iter(events.iterate_events(tx, campaign.id, "entered"))).rater_id
+    withdrawal.withdraw_rater(platform, str(rater_id), now=NOW)
+
+
+def test_a_release_is_logged_valid_and_made_again(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
+    manifest = write(platform, tmp_path)
+    validation = validate_release(tmp_path / "out")
+    assert validation.ok, str(validation)
+    record = read_record(tmp_path / "out")
+    assert (record["raters"], record["ratings"], record["k"]) == (9, 54, 2)
+    with platform.database.reading() as tx:
+        logged = [event.content for event in events.iterate_events(tx, campaign.id, "released")]
+    assert [(one["name"], one["version"], one["manifest"]) for one in logged] == [("crowded", "1.0", manifest)]
+    assert record["log"] == {"head": logged[0]["head"], "events": logged[0]["events"]}
+    audited = audit.audit_campaign(platform, "crowded", heads=[record["log"]["head"]])
+    assert (audited.first_break, audited.missing_heads) == (None, ())
+    # Again, with more events in the log since: the same bytes, and no second entry.
+    assert write(platform, tmp_path, name="again") == manifest
+    with platform.database.reading() as tx:
+        assert len(list(events.iterate_events(tx, campaign.id, "released"))) == 1
+
+
+def test_who_withdraws_after_a_release_is_not_in_the_next(
+    platform: Platform, campaign: CampaignRow, tmp_path: Path
+) -> None:
+    write(platform, tmp_path)
+    withdraw(platform, campaign)
+    with pytest.raises(Conflict, match=r"crowded 1.0 was written before with another content. Raise the version"):
+        write(platform, tmp_path, name="again")
+    assert not (tmp_path / "again").exists()
+    linked = replace(PLAN, version="1.1", key=PLAN.key_file, linked_to=("1.0",), previous="out")
+    write(platform, tmp_path, linked, "next")
+    changes = (tmp_path / "next" / "CHANGES.md").read_text("utf-8")
+    assert "From 1.0 to 1.1" in changes
+    assert "1 raters are gone, and 0 are new." in changes
+    assert "Please delete 1.0." in changes
+    assert "Until this release 1 did." in (tmp_path / "next" / "datasheet.md").read_text("utf-8")
+    raters = [set(read_frame(tmp_path / name / "data/ratings.csv")["rater_id"]) for name in ("out", "next")]
+    assert len(raters[0] - raters[1]) == 1
+
+
+def test_a_copied_key_is_known_from_the_log(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
+    write(platform, tmp_path)
+    key = (tmp_path / PLAN.key_file).read_text("utf-8")
+    plan = replace(PLAN, version="2.0", key="copy.key")
+    (tmp_path / "copy.key").write_text("\n".join(line for line in key.splitlines() if not line.startswith("used")))
+    verdict = prepare_release(plan, tmp_path, platform).assessed.verdict
+    assert failed(verdict) == ["key"]
+    assert "The key was used for crowded 1.0." in find_check(verdict, "key").check.evidence
+
+
+def test_a_campaign_is_refused_first_and_mended(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
+    first = replace(PLAN, drop=(), anonymity=replace(PLAN.anonymity, small_cells="refuse", k=5), answers={})
+    prepared = prepare_release(first, tmp_path, platform)
+    assert failed(prepared.assessed.verdict) == ["anonymity", "datasheet"]
+    with pytest.raises(InvalidInput, match="did not pass: anonymity, membership, texts, datasheet"):
+        write_prepared(prepared, tmp_path / "out", platform=platform, now=NOW)
+    assert not (tmp_path / "out").exists()
+    write(platform, tmp_path)
+    datasheet = (tmp_path / "out" / "datasheet.md").read_text("utf-8")
+    assert "Yes, row by row, to the purpose `release`" in datasheet
+    assert "We want to learn how different people judge the safety of chatbots" in datasheet
+
+
+def test_a_purpose_that_nobody_was_asked_for(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="'sale' is not a purpose of crowded"):
+        prepare_release(replace(PLAN, purpose="sale"), tmp_path, platform)
+
+
+def test_both_kinds_of_database_give_the_same_bytes(
+    platform: Platform, database_url: str, campaign: CampaignRow, tmp_path: Path
+) -> None:
+    """Those of the database, of either kind, and of its backup restored to the embedded one."""
+    backup.write_backup(platform, tmp_path / "backup.zip", now=NOW)
+    restored_url = f"sqlite:///{tmp_path / 'restored.db'}"
+    backup.restore_backup(restored_url, tmp_path / "backup.zip")
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    manifest = write(platform, tmp_path / "a")
+    key = (tmp_path / "a" / PLAN.key_file).read_text("utf-8").splitlines()
+    (tmp_path / "b" / PLAN.key_file).write_text("\n".join(line for line in key if not line.startswith("used")))
+    restored_database = connect(restored_url)
+    assert write(Platform(restored_database), tmp_path / "b") == manifest
+    restored_database.dispose()
