@@ -42,6 +42,7 @@ EventKind: TypeAlias = Literal[
     "items_changed",
     "links_created",
     "notice_settled",
+    "raters_flagged",
     "item_labelled",
     "exported",
     "released",

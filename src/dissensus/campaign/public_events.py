@@ -48,6 +48,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "deleted": EventDescription("it was deleted, with everything but this log"),
     "items_changed": EventDescription("items were added or removed"),
     "links_created": EventDescription("personal links were created"),
+    "raters_flagged": EventDescription("raters met a criterion of data quality, so many anew as `n`"),
     "notice_settled": EventDescription("a notice was settled"),
     "item_labelled": EventDescription("an expert labelled an item", frozenset({"answers", "revision"})),
     "exported": EventDescription("ratings were exported"),

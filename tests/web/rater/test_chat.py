@@ -146,6 +146,18 @@ def test_responses_are_streamed_and_replayed_after_a_reload(live: Live) -> None:
     assert list(read_stream(visitor, exchange_id)) == [("start", {}), ("end", {})]
 
 
+def test_markdown_is_rendered_while_it_streams(live: Live) -> None:
+    slow = {**TERN, "scripted": {"responses": ["It is **not** <b>so</b> simple."], "pause_s": 0.25}}
+    visitor, page = enter_chat_campaign(live, response_format="markdown", chat={"chatbots": [slow]})
+    page = send(visitor, begin(visitor, page), "/messages", text="Explain.")
+    assert 'class="message rendered"' in page.text
+    (exchange_id,) = re.findall(r'data-responses="/chat/([^"]+)/responses"', page.text)
+    chunks = [data for kind, data in read_stream(visitor, exchange_id) if kind == "chunk"]
+    last = str([data["html"] for data in chunks if data["position"] == 0][-1])
+    assert "<strong>not</strong> &lt;b&gt;so&lt;/b&gt; simple." in last
+    assert "<strong>not</strong>" in visitor.get("/rate").text
+
+
 @pytest.mark.parametrize("every", [1, 2])
 def test_a_break_is_offered_between_conversations(live: Live, every: int) -> None:
     visitor, page = enter_chat_campaign(live, break_every=every, chat={"modes": [PLAIN], "max_conversations": 3})

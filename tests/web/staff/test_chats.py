@@ -4,6 +4,7 @@ import io
 import json
 import re
 import zipfile
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -127,6 +128,19 @@ def test_a_conversation_shows_responses_picks_and_marks(house: House) -> None:
     (helpful,) = listed(browser.get(CHATS, params={"mode": "helpful"}))
     assert "Improved response A better one." in read(browser.get(helpful))
     assert browser.get(f"{CHATS}/unknown").status_code == 404
+
+
+def test_responses_are_rendered_where_the_campaign_says_so(house: House) -> None:
+    campaign = open_chat_campaign(house.platform, response_format="markdown")
+    edit = ResponsePick(strength=-1, edit="**Better** <i>now</i>.")
+    finish_chat(house.platform, enter(house.platform, campaign.key), edit, "helpful")
+    finish_chat(
+        house.platform, enter(house.platform, campaign.key), replace(edit, edit="**ann@example.org**"), "helpful"
+    )
+    browser = house.owner("owner")
+    pages = [browser.get(path).text for path in listed(browser.get(CHATS))]
+    assert sum("<strong>Better</strong> &lt;i&gt;now&lt;/i&gt;." in page for page in pages) == 1
+    assert sum('**<mark title="Possible email address">ann@example.org</mark>**' in page for page in pages) == 1
 
 
 def test_reviews_are_shown_and_filtered_by_tag(house: House, campaign: CampaignRow) -> None:

@@ -15,6 +15,7 @@ from tests.support.staff_members import join_pilot, open_pilot
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.store.campaigns import CampaignRow
+from dissensus.web.api.openapi import reading_scopes, route_scope, token_routes
 from dissensus.web.core.site import client_network
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, staff
@@ -183,6 +184,18 @@ def test_idle_sessions_end_on_pages(house: House) -> None:
         assert browser.get("/campaigns").status_code == 200
     house.live.clock.forward(minutes=60)
     assert browser.get("/campaigns").status_code == 403
+
+
+@sqlite_only
+def test_a_token_may_have_all_scopes_that_change_nothing(house: House) -> None:
+    browser = house.owner()
+    page = browser.get("/account").text
+    assert re.findall(r"<h4>([^<]+)</h4>", page)[:2] == ["Campaigns", "Items"]
+    assert "dis_" in send(browser, "/account/tokens", name="reader", read="all", scope="webhooks", days="30").text
+    scopes = "export, list, log, numbers, raters, see, small-numbers, webhooks"
+    assert f"<td>{scopes}</td>" in browser.get("/account").text
+    for scope in reading_scopes():
+        assert not any(route.methods != {"GET"} for route in token_routes() if route_scope(route) == scope)
 
 
 @sqlite_only

@@ -13,6 +13,7 @@ from tests.support.webhook_office import SIGNER
 
 from dissensus.mail_transport import MailSender
 from dissensus.schema.campaign.roles import Role
+from dissensus.store import events
 from dissensus.store.identity.mails import MailTable
 from dissensus.store.raters import RaterRow
 from dissensus.web.core.permissions import campaign_actions_of
@@ -132,6 +133,9 @@ def test_a_newly_flagged_rater_is_told_once(platform: Platform) -> None:
     deliver(platform)
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     assert waiting(platform) == []
+    with platform.database.reading() as tx:
+        flagged = list(events.iterate_events(tx, campaign.id, "raters_flagged"))
+    assert [event.content for event in flagged] == [{"n": 2}]
 
 
 @pytest.mark.parametrize("kind", RECIPIENTS)

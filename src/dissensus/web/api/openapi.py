@@ -25,7 +25,7 @@ from dissensus.web.api import (
     webhooks,
 )
 from dissensus.web.api.auth import TokenRoute, required_scope
-from dissensus.web.core.permissions import markdown_table
+from dissensus.web.core.permissions import ACTIONS, SCOPES, markdown_table
 from dissensus.web.core.problem import PROBLEM_SCHEMA, STATUS_DESCRIPTIONS
 from dissensus.web.core.staff_auth import Public
 from dissensus.workflows.platform.idempotency import MAX_KEY_LENGTH
@@ -91,13 +91,34 @@ def openapi_document() -> dict[str, Any]:
     return document
 
 
+def scopes_by_subject() -> dict[str, tuple[str, ...]]:
+    """Return the scopes by the subject of the first requests that need them."""
+    subjects: dict[str, str] = {}
+    for route in token_routes():
+        subjects.setdefault(route_scope(route), str(route.tags[0]))
+    return {
+        subject: tuple(scope for scope in ACTIONS if subjects.get(scope) == subject)
+        for subject in dict.fromkeys(subjects.values())
+    }
+
+
+def reading_scopes() -> frozenset[str]:
+    """Return the scopes whose requests change nothing."""
+    writing = {route_scope(route) for route in token_routes() if route.methods != {"GET"}}
+    return SCOPES - writing
+
+
+def token_routes() -> list[TokenRoute]:
+    """Return the routes of the API."""
+    return [route for module_router in ROUTERS for route in module_router.routes if isinstance(route, TokenRoute)]
+
+
 def routes_as_table() -> str:
     """Return a Markdown table of all routes."""
     head = ["Request", "Address, below `/api/v1`", "Scope", "Does"]
-    routes = [route for module_router in ROUTERS for route in module_router.routes if isinstance(route, TokenRoute)]
     rows = [
         [f"`{method}`", f"`{route.path.removeprefix('/api/v1')}`", f"`{route_scope(route)}`", _first_line(route)]
-        for route in routes
+        for route in token_routes()
         for method in route.methods or ()
     ]
     return markdown_table(head, rows)
@@ -116,8 +137,7 @@ def errors_as_table() -> str:
 
 def methods_at(scope: Scope) -> list[str]:
     """Return the HTTP methods allowed at an address of the API."""
-    routes = [route for module_router in ROUTERS for route in module_router.routes if isinstance(route, TokenRoute)]
-    matched = [route.methods or () for route in routes if route.matches(scope)[0] is not Match.NONE]
+    matched = [route.methods or () for route in token_routes() if route.matches(scope)[0] is not Match.NONE]
     return sorted({method for methods in matched for method in methods})
 
 

@@ -3,9 +3,11 @@
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from uuid import UUID, uuid4
 
+import anyio.to_thread
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from starlette.datastructures import FormData
@@ -13,8 +15,10 @@ from starlette.datastructures import FormData
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.pipeline.collect.chat import ChatStep, ResponsePick, choose_next_step
 from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode
+from dissensus.web.core.chat_responder import StreamEvent
 from dissensus.web.core.forms import MAX_MS, check_storable
 from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
+from dissensus.web.core.renderer import MAX_RENDERED_LENGTH, format_response
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Public, SiteOf
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
+RENDER_S: Final = 0.2
+"""Interval at which a growing response is rendered."""
 LATEST_TURN: Final = "/rate#current-step"
 Id = Annotated[str, Path(max_length=36)]
 Transition = Callable[["RaterRow"], RaterState]
@@ -175,11 +181,29 @@ def responses(site: SiteOf, exchange_id: Id, session: SessionKey = "") -> Stream
     rater = rater_of_session(site, session)
     chat_responses.response_state(site.platform, rater, exchange_id, now=site.clock())
 
+    rendered = chat_responses.load_response_format(site.platform, rater) == "markdown"
+
     async def events() -> AsyncIterator[str]:
-        async for kind, data in site.chat_responder.follow(rater, exchange_id):
+        stream = site.chat_responder.follow(rater, exchange_id)
+        async for kind, data in _render_chunks(stream) if rendered else stream:
             yield f"event: {kind}\ndata: {json.dumps(data)}\n\n"
 
     return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+async def _render_chunks(stream: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
+    """Yield chunks as the response so far, made from Markdown; not each of a fast stream, whose page then reloads."""
+    texts: dict[object, str] = {}
+    sent_at: dict[object, float] = {}
+    async for kind, data in stream:
+        position = data.get("position")
+        if kind == "chunk":
+            texts[position] = f"{texts.get(position, '')}{data['text']}"
+            if monotonic() - sent_at.get(position, 0.0) < RENDER_S or len(texts[position]) > MAX_RENDERED_LENGTH:
+                continue
+            html = await anyio.to_thread.run_sync(format_response, texts[position])
+            sent_at[position], data = monotonic(), {"position": position, "html": html}
+        yield kind, data
 
 
 def chat_page(

@@ -13,10 +13,12 @@ from dissensus.campaign.filters.chat_filter import CHAT_ORDERS, CHAT_OUTCOMES, C
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.collect.chat import Exchange, Position, choose_better_response
 from dissensus.schema.campaign.chat import SUCCESS_SCALE, ChatSettings
+from dissensus.schema.campaign.definition import ResponseFormat
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.records.attempt import TAGS
 from dissensus.text.personal_data import find_personal_data
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
+from dissensus.web.core.renderer import MAX_RENDERED_LENGTH
 from dissensus.web.core.responses import page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
 from dissensus.workflows.campaign import chats
@@ -116,7 +118,12 @@ class ConversationPage(StaffPage):
     name: str
     query: ChatQuery
     settings: ChatSettings
+    format: ResponseFormat
     view: ChatView
+
+    def is_rendered(self, text: str) -> bool:
+        """Return whether a response is shown as raters saw it: without Markdown where personal data are marked."""
+        return self.format == "markdown" and not find_personal_data(text) and len(text) <= MAX_RENDERED_LENGTH
 
     def segments(self, text: str) -> Iterator[tuple[str, str]]:
         """Yield the parts of a text, each with the kind of personal data that it may be, or an empty text."""
@@ -201,5 +208,8 @@ def _is_time(value: str) -> bool:
 @router.get("/campaigns/{name}/conversations/{chat_id}")
 def show_chat(site: SiteOf, caller: Authorized, name: Name, chat_id: ChatId, query: ChatQueryOf) -> Response:
     """Show one conversation."""
-    settings, view = chats.load_chat(site.platform, name, chat_id, staff_id=caller.staff.id)
-    return page(site, caller.page(ConversationPage, name=name, query=query, settings=settings, view=view))
+    campaign, view = chats.load_chat(site.platform, name, chat_id, staff_id=caller.staff.id)
+    context = caller.page(
+        ConversationPage, name=name, query=query, view=view, settings=campaign.chat, format=campaign.response_format
+    )
+    return page(site, context)

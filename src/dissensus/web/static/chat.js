@@ -37,7 +37,10 @@ if (pending) {
   source.addEventListener("start", () => boxes.forEach((box) => box.replaceChildren()));
   source.addEventListener("chunk", ({ data }) => {
     const chunk = JSON.parse(data);
-    boxes[chunk.position].append(chunk.text);
+    const box = boxes[chunk.position];
+    // The server renders Markdown, from escaped text.
+    if ("html" in chunk) box.innerHTML = chunk.html;
+    else box.append(chunk.text);
   });
   source.addEventListener("end", () => {
     source.close();

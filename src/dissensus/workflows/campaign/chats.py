@@ -66,15 +66,15 @@ def list_chats(
     return ChatListing(campaign=campaign, chat=chat, state=campaign_row.state, chats=views)
 
 
-def load_chat(platform: Platform, name: str, chat_id: str, *, staff_id: str) -> tuple[ChatSettings, ChatView]:
-    """Return a conversation of a rater who gave the required consent, with the settings of its campaign."""
+def load_chat(platform: Platform, name: str, chat_id: str, *, staff_id: str) -> tuple[Campaign, ChatView]:
+    """Return a conversation of a rater who gave the required consent, with its campaign."""
     with platform.database.reading() as tx:
         campaign_row, campaign, chat = _load_chat_campaign(platform, tx, name, staff_id)
         listed = store.find_listed_chat(tx, campaign_row.id, required_purposes(campaign, ()), chat_id)
         if listed is None:
             raise NotFound(f"{name} has no such conversation, or its rater withdrew. Open one from the list.")
         reviews = _group_reviews(tx, platform, [listed.chat], chat, staff_id)
-    return chat, _to_view(listed, reviews.get(chat_id, ()))
+    return campaign, _to_view(listed, reviews.get(chat_id, ()))
 
 
 def _load_chat_campaign(

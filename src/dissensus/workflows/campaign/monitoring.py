@@ -27,7 +27,7 @@ from dissensus.pipeline.monitor import (
 )
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings.columns import GOLD
-from dissensus.store import campaigns, flags, gold, overview
+from dissensus.store import campaigns, events, flags, gold, overview
 from dissensus.store import monitoring as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.flags import FlagDecisionRow
@@ -102,8 +102,10 @@ def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: 
         with platform.database.writing() as tx:
             if not _lock_raters(tx, campaign_row.id, entry):
                 return False
-            if _has_new_flags(store.find_snapshot(tx, campaign_row.id), snapshot):
+            n_flagged = _count_new_flags(store.find_snapshot(tx, campaign_row.id), snapshot)
+            if n_flagged:
                 queue_member_mails(tx, campaign_row, "raters_flagged", now)
+                events.append_event(tx, campaign_row.id, "raters_flagged", {"n": n_flagged}, now=now)
             store.set_snapshot(tx, campaign_row.id, snapshot)
             store.replace_item_summaries(tx, campaign_row.id, summaries)
             rater_lists.replace_rater_figures(tx, campaign_row.id, rater_figures)
@@ -123,10 +125,10 @@ def _lock_raters(tx: Connection, campaign_id: str, entry: _CampaignCache) -> boo
     return not deleted and not rater_lists.has_withdrawn(tx, campaign_id, entry.raters)
 
 
-def _has_new_flags(before: MonitoringSnapshot | None, after: MonitoringSnapshot) -> bool:
-    """Return whether a rater is flagged who was not before."""
+def _count_new_flags(before: MonitoringSnapshot | None, after: MonitoringSnapshot) -> int:
+    """Count the raters who are flagged and were not before."""
     flagged_before = () if before is None else before.figures.flagged
-    return not {rater.rater_id for rater in after.figures.flagged} <= {rater.rater_id for rater in flagged_before}
+    return len({rater.rater_id for rater in after.figures.flagged} - {rater.rater_id for rater in flagged_before})
 
 
 def _publish_figures(platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, now: datetime) -> None:

@@ -8,8 +8,9 @@ from dissensus.chat import Response
 from dissensus.errors import NotFound
 from dissensus.pipeline.collect.chat import ResponseFailure, build_conversation
 from dissensus.schema.campaign.chat import ChatSettings
+from dissensus.schema.campaign.definition import ResponseFormat
 from dissensus.schema.records.conversation import Conversation
-from dissensus.store import chats
+from dissensus.store import campaigns, chats
 from dissensus.store.chats import ChatbotResponse, Continuation, PendingResponse
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.platform.platform import Platform
@@ -111,6 +112,13 @@ def response_state_of(chat_row: chats.ChatRow, exchange_id: str, *, now: datetim
         return "failed"
     # An expired claim is from a process that died.
     return "pending" if chat_row.claimed_until is not None and chat_row.claimed_until > now else "unclaimed"
+
+
+def load_response_format(platform: Platform, rater: RaterRow) -> ResponseFormat:
+    """Return the format in which the campaign of a rater shows responses."""
+    with platform.database.reading() as tx:
+        campaign_row = campaigns.get_campaign(tx, rater.campaign_id)
+        return platform.definitions.load(tx, campaign_row).response_format
 
 
 def retry_responses(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> None:

@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.hints import format_value
+from dissensus.web.api.openapi import reading_scopes, scopes_by_subject
 from dissensus.web.core.permissions import ACTIONS, SCOPES
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -73,7 +74,7 @@ class AccountPage(StaffPage):
     tokens: tuple["ApiTokenRow", ...]
     token_exclusions: Mapping[str, tuple[str, ...]]
     invitations: tuple[tuple[str, "PendingInvitation"], ...]
-    scopes: tuple[tuple[str, str], ...]
+    scopes: Mapping[str, tuple[tuple[str, str], ...]]  # By subject, each with its description
     idle_minutes: int
     address: str | None  # E-mail address
     mails_events: bool
@@ -128,7 +129,10 @@ def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") 
         tokens=tokens,
         token_exclusions=members.list_token_exclusions(site.platform, [token.id for token in tokens]),
         invitations=members.list_own_invitations(site.platform, staff_id=caller.staff.id, now=now),
-        scopes=tuple((name, ACTIONS[name].description) for name in ACTIONS if name in SCOPES),
+        scopes={
+            subject: tuple((name, ACTIONS[name].description) for name in names)
+            for subject, names in scopes_by_subject().items()
+        },
         idle_minutes=site.settings.session_idle_minutes,
         address=staff.find_email(site.platform, caller.staff),
         mails_events=site.sends_mails,
@@ -234,13 +238,15 @@ def end_session(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
 @router.post("/account/tokens")
 def create_token(site: SiteOf, caller: RecentlyConfirmed, form: StaffForm) -> Response:
     """Create an API token, and show it once."""
-    scopes = [str(scope) for scope in form.getlist("scope")]
+    scopes = {str(scope) for scope in form.getlist("scope")}
+    if form.get("read"):
+        scopes |= reading_scopes()
     try:
-        api_tokens.check_scopes(scopes, SCOPES)
+        api_tokens.check_scopes(sorted(scopes), SCOPES)
         days = _days(str(form.get("days", "")))
         name = str(form.get("name", ""))
         key, token = api_tokens.create_token(
-            site.platform, caller.staff, name, scopes=scopes, days=days, now=site.clock()
+            site.platform, caller.staff, name, scopes=sorted(scopes), days=days, now=site.clock()
         )
     except (InvalidInput, Conflict) as error:
         return _account(site, caller, str(error))
