@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.commands import RunCommand, command_runner
+from tests.support.image_files import draw
 from tests.support.pair_campaigns import pair_definition
 from tests.support.staff_browsers import PASTED, TOML
 
@@ -149,6 +150,18 @@ def test_items_can_be_added_and_removed_in_a_draft(run: RunCommand, tmp_path: Pa
     run("campaign", "open", "pilot")
     for words in (("add-items", "pilot", "more.txt"), ("remove-items", "pilot"), ("remove-items", "pilot", "--yes")):
         assert "pilot is open, and its items cannot change now." in run("campaign", *words).stderr
+
+
+def test_images_are_added_before_the_items_that_show_them(run: RunCommand, tmp_path: Path) -> None:
+    run("campaign", "new", "dices-350", "--name", "pilot")
+    (tmp_path / "more.csv").write_text("item_id,context,response,item_image,item_image_alt\n7,Hi,Ho,a.png,A knife.\n")
+    assert "shows the image 'a.png'" in run("campaign", "add-items", "pilot", "more.csv").stderr
+    (tmp_path / "a.png").write_bytes(draw())
+    (tmp_path / "b.png").write_bytes(b"<svg/>")
+    assert "b.png: The file is not a PNG" in run("campaign", "add-images", "pilot", "a.png", "b.png").stderr
+    assert "c.png cannot be read" in run("campaign", "add-images", "pilot", "c.png").stderr
+    assert run("campaign", "add-images", "pilot", "a.png").stdout == "1 images were added; pilot has 1.\n"
+    assert run("campaign", "add-items", "pilot", "more.csv").stdout == "1 items were added; pilot has 1.\n"
 
 
 def test_a_dry_run(run: RunCommand) -> None:

@@ -16,10 +16,10 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.webhooks import WebhookRow
 from dissensus.webhook_transport import WebhookSender, parse_networks
 from dissensus.workflows.campaign import audit, webhooks
-from dissensus.workflows.campaign.webhook_delivery import WebhookDispatcher
 from dissensus.workflows.campaign.webhooks import NewWebhook, WebhookSigner
 from dissensus.workflows.platform.jobs import WEBHOOK_LEASE, JobRunner
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.platform.webhook_delivery import WebhookDispatcher
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"
 HOME = parse_networks("127.0.0.0/8")

@@ -40,6 +40,7 @@ EventKind: TypeAlias = Literal[
     "archived",
     "deleted",
     "items_changed",
+    "images_changed",
     "links_created",
     "notice_settled",
     "raters_flagged",

@@ -47,6 +47,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "archived": EventDescription("it was archived, or taken out of the archive"),
     "deleted": EventDescription("it was deleted, with everything but this log"),
     "items_changed": EventDescription("items were added or removed"),
+    "images_changed": EventDescription("images were added or removed"),
     "links_created": EventDescription("personal links were created"),
     "raters_flagged": EventDescription("raters met a criterion of data quality, so many anew as `n`"),
     "notice_settled": EventDescription("a notice was settled"),

@@ -15,6 +15,7 @@ from dissensus.files.raw.table_reader import name_source, read_frame
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID, is_item_attribute
 from dissensus.schema.ratings.renames import Renames, rename_table, require_renames
+from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 from dissensus.schema.records.item import Item
 
 ColumnRole: TypeAlias = Literal[
@@ -29,6 +30,8 @@ ColumnRole: TypeAlias = Literal[
     "chosen",
     "rejected",
     "harm_type",
+    "image",
+    "image_alt",
     "attribute",
     "ignore",
 ]
@@ -49,6 +52,8 @@ _SHARED: Final = ("attribute", "ignore")
 _CANONICAL: Final[Mapping[str, str]] = {
     **{role: role for role in ROLES if role not in _SHARED},
     "id": ITEM_ID,
+    "image": IMAGE,
+    "image_alt": IMAGE_ALT,
 }
 """Column that readers know, by role."""
 
@@ -60,6 +65,8 @@ _SYNONYMS: Final[Mapping[str, ColumnRole]] = {
     **dict.fromkeys(("answer", "output", "completion", "reply", "assistant", "model_output"), "response"),
     **dict.fromkeys(("uid", "uuid", "example_id", "conversation_id", "prompt_id"), "id"),
     **dict.fromkeys(("response_1", "answer_a", "output_a", "model_a"), "response_a"),
+    **dict.fromkeys(("image", "image_file"), "image"),
+    **dict.fromkeys(("image_alt", "alt_text", "alternative_text"), "image_alt"),
     **dict.fromkeys(("response_2", "answer_b", "output_b", "model_b"), "response_b"),
 }
 """Roles that are proposed for columns which readers do not know, by name in lower case."""
@@ -148,7 +155,7 @@ def _likely_role(name: str, lacking: set[ColumnRole]) -> ColumnRole | None:
     if role is None or role not in lacking:
         return None
     complete = {"messages", "transcript", "chosen"} - lacking
-    return None if complete and role not in ("id", "harm_type") else role
+    return None if complete and role not in ("id", "harm_type", "image", "image_alt") else role
 
 
 def describe_columns(table: pl.DataFrame, roles: Sequence[ColumnRole]) -> tuple[ItemColumn, ...]:

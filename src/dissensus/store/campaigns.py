@@ -13,8 +13,8 @@ from dissensus.schema.campaign.definition import Campaign, CampaignState, digest
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.hints import format_value
 from dissensus.store import events
-from dissensus.store.api_tokens import ApiTokenExclusionTable
 from dissensus.store.core.orm import HASH, ID, Base, new_id, one_of
+from dissensus.store.identity.api_tokens import ApiTokenExclusionTable
 from dissensus.store.members import MemberTable
 
 

@@ -7,8 +7,8 @@ from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, func, inse
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from dissensus.schema.campaign.roles import ROLES, Role, parse_role
-from dissensus.store.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.core.orm import HASH, Base, hash_key, one_of
+from dissensus.store.identity.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.staff import StaffTable
 
 

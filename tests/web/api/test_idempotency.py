@@ -10,8 +10,8 @@ from tests.support.api_programs import API, add_member, program
 from tests.support.campaigns import NOW, definition
 from tests.support.staff_browsers import House, create_draft
 
-from dissensus.store.api_tokens import ApiTokenTable
 from dissensus.store.core.idempotency import IdempotencyTable
+from dissensus.store.identity.api_tokens import ApiTokenTable
 from dissensus.workflows.campaign import members
 from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from tests.support.campaigns import NOW
 
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.store.api_tokens import ApiTokenTable
+from dissensus.store.identity.api_tokens import ApiTokenTable
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform import api_tokens, staff
 from dissensus.workflows.platform.platform import Platform

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import insert, select, update
 from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, open_campaign, owner
+from tests.support.image_files import draw
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
+from dissensus.files.images import read_image
 from dissensus.store import campaigns as campaign_store
+from dissensus.store import images
 from dissensus.store.answer_drafts import SaveTable
-from dissensus.store.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.care import CareSurveyTable
@@ -31,6 +33,7 @@ from dissensus.store.core.login_failures import LoginFailureTable
 from dissensus.store.core.orm import Base, hash_key
 from dissensus.store.flags import FlagDecisionTable
 from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
+from dissensus.store.identity.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.identity.mails import MailTable
 from dissensus.store.identity.passkeys import PasskeyChallengeTable, PasskeyTable
 from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable
@@ -145,6 +148,7 @@ def full_campaign(platform: Platform) -> CampaignRow:
         }
         state = {"n_failures": 1, "failing_since": NOW, "failure_reason": "Ä", "pause_reason": "", "created_at": NOW}
         responsible = {"campaign_id": rater.campaign_id, "staff_id": campaign.staff_id}
+        images.add_images(tx, campaign.id, [read_image("a.png", draw())], now=NOW)
         tx.execute(insert(WebhookTable).values(id="w", **responsible, **delivery, **state))
         tx.execute(insert(GoldDecisionTable).values(id="d", answers={"safety": "No"}, reason="So.", **about))
         tx.execute(

@@ -37,6 +37,7 @@ OtherNameOption = Annotated[str | None, typer.Option(metavar="NAME", help="Name 
 
 app = typer.Typer(help="Create, open, pause, close, archive, delete and list campaigns.", no_args_is_help=True)
 app.command("add-items")(campaign_items.add_items)
+app.command("add-images")(campaign_items.add_images)
 app.command("remove-items")(campaign_items.remove_items)
 app.command("rehearse")(campaign_items.rehearse)
 app.command("add-platinum")(campaign_items.add_platinum)

@@ -1,4 +1,4 @@
-"""`dissensus campaign add-items`, `remove-items`, `rehearse` and `add-platinum`."""
+"""`dissensus campaign add-items`, `add-images`, `remove-items`, `rehearse` and `add-platinum`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,10 +8,12 @@ import typer
 from dissensus.cli.options import RenameOption, SeedOption
 from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.cli.ratings_options import split_renames
+from dissensus.errors import InvalidInput
+from dissensus.files.images import read_image_files
 from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.workflows.campaign import campaigns, overview, rehearsal
+from dissensus.workflows.campaign import campaigns, images, overview, rehearsal
 from dissensus.workflows.gold import comparison
 
 
@@ -39,6 +41,34 @@ def add_items(
         for note in read.notes:
             typer.echo(f"Note: {file}: {note}", err=True)
     typer.echo(f"{len(items):,} items were added; {name} has {n:,}.")
+
+
+def add_images(
+    name: NameArgument,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Images: png, jpg or webp, or zip archives of these.")
+    ],
+    settings: SettingsOption = None,
+) -> None:
+    """Add images to a draft, which its items name in item_image: those of all files, or none.
+
+    Example: dissensus campaign add-images pilot pictures.zip
+    """
+    read = read_image_files([(file.name, _read_bytes(file)) for file in files])
+    if read.refused:
+        reasons = " ".join(f"{refused.name}: {refused.reason}" for refused in read.refused)
+        raise InvalidInput(f"No image was added. {reasons}")
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        staff_id = overview.owner_id_of(platform, name)
+        n = len(images.add_images(platform, name, read.images, staff_id=staff_id, now=utc_now()))
+    typer.echo(f"{len(read.images):,} images were added; {name} has {n:,}.")
+
+
+def _read_bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from None
 
 
 def remove_items(

@@ -8,6 +8,7 @@ from typing import Final
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import MAX_TURN_LENGTH, Conversation, check_text
+from dissensus.schema.records.image import check_image_attributes
 
 MAX_NAME_LENGTH: Final = 1_000
 """Characters of an id, or of the name of an attribute."""
@@ -74,6 +75,7 @@ class Item:
         for name, value in self.attributes.items():
             _check_name(name, "The name of an attribute")
             check_text(value, f"The attribute {format_value(name)}", MAX_TURN_LENGTH)
+        check_image_attributes(self.attributes)
 
 
 def _check_name(name: str, subject: str) -> None:

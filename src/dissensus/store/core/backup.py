@@ -26,6 +26,9 @@ from dissensus.store.core.orm import UtcDateTime
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = "dissensus-backup-1"
 BATCH_SIZE: Final = 200
+LARGE_BATCH_SIZE: Final = 8
+"""Rows of a table with large ones that are held in memory at once."""
+LARGE_TABLES: Final = ("image",)
 MAX_MANIFEST_BYTES: Final = 2**20
 
 _ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError)
@@ -72,7 +75,7 @@ def write_backup(tx: Connection, file: BinaryIO, *, version: str, now: datetime)
 
 def _write_part(tx: Connection, table: Table, archive: zipfile.ZipFile) -> BackupPart:
     rows, digest = 0, hashlib.sha256()
-    query = select(table).order_by(*table.primary_key).execution_options(yield_per=BATCH_SIZE)
+    query = select(table).order_by(*table.primary_key).execution_options(yield_per=_batch_size(table))
     with archive.open(_file_name(table), "w", force_zip64=True) as out:
         for row in tx.execute(query):
             line = json.dumps([_to_json(value) for value in row], ensure_ascii=False, separators=(",", ":")).encode()
@@ -80,6 +83,10 @@ def _write_part(tx: Connection, table: Table, archive: zipfile.ZipFile) -> Backu
             digest.update(line + b"\n")
             rows += 1
     return BackupPart(rows=rows, sha256=digest.hexdigest())
+
+
+def _batch_size(table: Table) -> int:
+    return LARGE_BATCH_SIZE if table.name in LARGE_TABLES else BATCH_SIZE
 
 
 def _file_name(table: Table) -> str:
@@ -154,7 +161,7 @@ def restore_backup(tx: Connection, archive: zipfile.ZipFile) -> None:
 
 def _restore_part(tx: Connection, table: Table, archive: zipfile.ZipFile) -> None:
     lines = _iterate_lines(archive, table)
-    while rows := [_parse_row(line, table) for line in islice(lines, BATCH_SIZE)]:
+    while rows := [_parse_row(line, table) for line in islice(lines, _batch_size(table))]:
         tx.execute(insert(table), rows)
     counter = table.autoincrement_column
     if counter is not None and tx.dialect.name == "postgresql":

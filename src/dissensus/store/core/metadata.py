@@ -35,7 +35,6 @@ from sqlalchemy import MetaData
 # Importing a module registers its tables.
 from dissensus.store import (  # noqa: F401
     answer_drafts,
-    api_tokens,
     assignments,
     campaigns,
     care,
@@ -45,6 +44,7 @@ from dissensus.store import (  # noqa: F401
     events,
     flags,
     gold,
+    images,
     items,
     members,
     monitoring,
@@ -58,7 +58,7 @@ from dissensus.store import (  # noqa: F401
 )
 from dissensus.store.core import idempotency, leases, login_failures, rate_limits  # noqa: F401
 from dissensus.store.core.orm import Base
-from dissensus.store.identity import mails, passkeys, second_factors, security_log  # noqa: F401
+from dissensus.store.identity import api_tokens, mails, passkeys, second_factors, security_log  # noqa: F401
 from dissensus.store.lists import raters as rater_lists  # noqa: F401
 from dissensus.store.lists import reports  # noqa: F401
 

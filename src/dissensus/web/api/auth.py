@@ -19,7 +19,7 @@ from dissensus.web.core.site import site_of
 from dissensus.web.core.staff_auth import UNAUTHORIZED, StaffRequest, authenticate_token, authorize_token
 
 if TYPE_CHECKING:
-    from dissensus.store.api_tokens import ApiTokenRow
+    from dissensus.store.identity.api_tokens import ApiTokenRow
     from dissensus.store.staff import StaffRow
 
 TOO_MANY_REQUESTS: Final = 429

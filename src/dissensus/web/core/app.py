@@ -40,6 +40,7 @@ from dissensus.web.staff import (
     curation,
     drafts,
     gold,
+    images,
     items,
     members,
     monitoring,
@@ -65,7 +66,7 @@ DAY_S = 24 * 3600
 RATERS = (entry, rating, corrections, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
     *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, campaign_settings, members, drafts),
-    *(curation, opening, items, raters, chats, reports, quota, monitoring, notices, attempts, gold, care),
+    *(curation, opening, items, images, raters, chats, reports, quota, monitoring, notices, attempts, gold, care),
     *(pay, submissions, webhooks, withdrawals, tasks, audit_log),
 )
 

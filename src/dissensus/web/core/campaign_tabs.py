@@ -51,6 +51,7 @@ class CampaignNavigation:
     tabs: tuple[CampaignTab, ...]
     current: CampaignTab | None  # None for a page that no tab leads to
     is_below: bool  # True for a page below that of the current tab
+    shows_images: bool = False  # True for a role that may see the images of items
 
 
 def build_navigation(name: str, campaign: Campaign, permissions: frozenset[str], path: str) -> CampaignNavigation:
@@ -58,4 +59,6 @@ def build_navigation(name: str, campaign: Campaign, permissions: frozenset[str],
     tabs = tuple(tab for tab in TABS if tab.action in permissions and tab.fits(campaign))
     page = path.removeprefix(f"/campaigns/{name}").strip("/")
     current = next((tab for tab in tabs if tab.path == page.partition("/")[0]), None)
-    return CampaignNavigation(name, tabs, current, is_below=current is not None and page != current.path)
+    return CampaignNavigation(
+        name, tabs, current, is_below=current is not None and page != current.path, shows_images="images" in permissions
+    )

@@ -4,9 +4,10 @@ import re
 from typing import Annotated, Final
 
 from fastapi import Depends
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import FormData
 
+from dissensus.schema.records.image import StoredImage
 from dissensus.web.core.forms import read_form_data
 from dissensus.web.core.renderer import PageContext
 from dissensus.web.core.site import Site
@@ -15,6 +16,7 @@ SEE_OTHER: Final = 303
 LOCAL_PATH: Final = re.compile(r"/|(/[\w.~%@:+,-]+)+(\?[\w.~%@:+,=&-]*)?", re.ASCII)
 """Paths of pages of this site; `//host` and `/\\host` would lead to another one."""
 MAX_PATH_LENGTH: Final = 500
+IMAGE_HEADERS: Final = {"content-security-policy": "default-src 'none'; sandbox", "content-disposition": "inline"}
 
 
 SubmittedForm = Annotated[FormData, Depends(read_form_data)]
@@ -23,6 +25,11 @@ SubmittedForm = Annotated[FormData, Depends(read_form_data)]
 def page(site: Site, context: PageContext, status: int = 200) -> HTMLResponse:
     """Render a page as an HTML response."""
     return HTMLResponse(site.renderer.render(context), status)
+
+
+def image_response(image: StoredImage) -> Response:
+    """Return a response with an image, which a browser can only show as one."""
+    return Response(image.content, media_type=image.media_type, headers=IMAGE_HEADERS)
 
 
 def is_local_path(path: str) -> bool:

@@ -21,13 +21,14 @@ from dissensus.workflows.campaign import audit, campaigns, members
 from dissensus.workflows.platform import api_tokens, second_factors, staff
 
 if TYPE_CHECKING:
-    from dissensus.store.api_tokens import ApiTokenRow
+    from dissensus.store.identity.api_tokens import ApiTokenRow
     from dissensus.store.staff import StaffRow
 
 STAFF_COOKIE: Final = "dissensus_staff"
 UNAUTHORIZED: Final = 401
 BAD_REQUEST: Final = 400
 MAX_FORM_FIELDS: Final = 2_000
+MAX_FORM_FILES: Final = 100
 """Maximum fields of a form; a step of the builder with many answers and languages has hundreds."""
 MAX_TEXT_BYTES: Final = 2 * MAX_CARRIED_BYTES
 """Maximum bytes of all fields of a form with files."""
@@ -231,7 +232,7 @@ async def _form(request: Request) -> AsyncIterator[FormData]:
             form = await _BoundedParser(
                 request.headers,
                 request.stream(),
-                max_files=2,
+                max_files=MAX_FORM_FILES,
                 max_fields=MAX_FORM_FIELDS,
                 max_part_size=MAX_CARRIED_BYTES,
             ).parse()

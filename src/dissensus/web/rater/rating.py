@@ -16,7 +16,7 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.web.core.forms import QuestionForm, check_storable, read_answers, read_save
 from dissensus.web.core.rater_auth import SESSION_COOKIE, UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
-from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
+from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, image_response, page
 from dissensus.web.core.site import Site, address_digest
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.web.rater import chat, guidelines, step_json
@@ -24,6 +24,7 @@ from dissensus.web.rater.attention_checks import AttentionCheckPage
 from dissensus.web.rater.care import SurveyPage, TopicsPage
 from dissensus.web.rater.entry import ARRIVAL_COOKIE, AWAY_COOKIE, AWAY_S, ConsentPage, TurnedAwayPage
 from dissensus.web.rater.guidelines import GuidelinesPage
+from dissensus.workflows.campaign import images
 from dissensus.workflows.rater import enrolment, journey, rating, recruitment, screening
 from dissensus.workflows.rater.journey import RaterState
 
@@ -204,6 +205,13 @@ def to_question_form(questionnaire: "Questionnaire", answers: Mapping[str, Any])
 
 def _to_answer(value: str | Sequence[str]) -> "Answer":
     return value if isinstance(value, str) else tuple(value)
+
+
+@router.get("/rate/{assignment_id}/image")
+def send_item_image(site: SiteOf, assignment_id: str, session: SessionKey = "") -> Response:
+    """Send the image of an assigned item."""
+    rater = rater_of_session(site, session)
+    return image_response(images.load_assigned_image(site.platform, rater, assignment_id))
 
 
 @router.post("/rate/{assignment_id}/skip")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
@@ -10,9 +10,17 @@ from starlette.datastructures import FormData
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.item_import import ColumnRole
+from dissensus.files.items import Items
 from dissensus.files.pairs.items import reader_for
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.item import Item
+from dissensus.web.builder.item_import import (
+    MAX_LISTED,
+    ROLE_LABELS,
+    ItemTableProposal,
+    holds_table,
+    read_item_table,
+)
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.forms import MAX_SEED, parse_whole_number
 from dissensus.web.core.responses import page
@@ -20,14 +28,7 @@ from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.campaign_form import NO_ITEMS, CampaignProposal, read_items
 from dissensus.web.staff.campaigns import MAX_REHEARSAL_RATERS, redirect_to_campaign
-from dissensus.web.staff.item_import import (
-    MAX_LISTED,
-    ROLE_LABELS,
-    ItemTableProposal,
-    holds_table,
-    read_item_table,
-)
-from dissensus.workflows.campaign import campaigns, overview
+from dissensus.workflows.campaign import campaigns, images, overview
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 
 router = APIRouter()
@@ -123,8 +124,16 @@ def _import_table(site: Site, caller: StaffRequest, name: str, campaign: Campaig
     def compare(items: tuple[Item, ...]) -> campaigns.ItemComparison:
         return campaigns.compare_items(site.platform, name, items, staff_id=caller.staff.id)
 
+    _, rows = images.list_images(site.platform, name, staff_id=caller.staff.id)
+    names, reader = frozenset(row.name for row in rows), reader_for(campaign)
+
+    def read_items_with_images(table: Any) -> Items:
+        result = reader(table)
+        images.check_item_images(result.items, names)
+        return result
+
     try:
-        proposal = read_item_table(form, reader_for(campaign), compare)
+        proposal = read_item_table(form, read_items_with_images, compare)
     except DissensusError as error:
         return _add_items_page(site, caller, name, CampaignProposal(), f"The items: {error}")
     if form.get("action") == "refused":

@@ -15,7 +15,7 @@ from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, Staf
 from dissensus.workflows.campaign import members as members_workflow
 
 if TYPE_CHECKING:
-    from dissensus.store.api_tokens import ApiTokenRow
+    from dissensus.store.identity.api_tokens import ApiTokenRow
     from dissensus.store.members import MemberRow, PendingInvitation
 
 

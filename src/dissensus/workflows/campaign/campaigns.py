@@ -13,11 +13,12 @@ from dissensus.schema.campaign.shipped import rename_campaign
 from dissensus.schema.hints import count_rest, format_list, format_value, suggest
 from dissensus.schema.records.item import Item
 from dissensus.store import campaigns as store
-from dissensus.store import consents, erasure, gold, raters, seats
+from dissensus.store import consents, erasure, gold, images, raters, seats
 from dissensus.store import items as items_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_key
 from dissensus.workflows.campaign.audit_log import log_staff_event
+from dissensus.workflows.campaign.images import check_item_images
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
@@ -62,6 +63,7 @@ def create_campaign(
     with platform.database.writing() as tx:
         key = new_key() if open_link else None
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
+        check_item_images(items, frozenset())
         items_store.add_items(tx, campaign_id, items, now=now)
         content = {"items": len(items), "items_digest": items_store.digest_items(tx, campaign_id)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
@@ -76,6 +78,7 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         _check_state(campaign_row, ("draft",), ITEMS_STAY)
         _check_items(platform.definitions.load(tx, campaign_row), items)
+        check_item_images(items, images.list_image_names(tx, campaign_row.id))
         items_store.add_items(tx, campaign_row.id, items, now=now)
         digest = items_store.digest_items(tx, campaign_row.id)
         log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, added=len(items), items_digest=digest)
@@ -232,6 +235,7 @@ def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: st
         key = None if campaign_row.key is None else new_key()
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         items_store.add_items(tx, campaign_id, tuple(items_store.iterate_items(tx, campaign_row.id)), now=now)
+        images.copy_images(tx, campaign_row.id, campaign_id, now=now)
         content = {"cloned_from": name, "items_digest": items_store.digest_items(tx, campaign_id)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
         return store.get_campaign(tx, campaign_id)

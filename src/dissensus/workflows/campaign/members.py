@@ -12,12 +12,13 @@ from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.hints import format_list, format_value, suggest
-from dissensus.store import api_tokens, campaigns
+from dissensus.store import campaigns
 from dissensus.store import members as store
 from dissensus.store import staff as people
-from dissensus.store.api_tokens import ApiTokenRow
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_key
+from dissensus.store.identity import api_tokens
+from dissensus.store.identity.api_tokens import ApiTokenRow
 from dissensus.store.identity.mails import add_mail_to
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.members import MemberRow, PendingInvitation, ValidInvitation

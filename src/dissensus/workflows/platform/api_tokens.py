@@ -6,9 +6,9 @@ from typing import Final
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import format_list, format_value, suggest
-from dissensus.store import api_tokens as store
-from dissensus.store.api_tokens import ApiTokenRow
 from dissensus.store.core.orm import new_key
+from dissensus.store.identity import api_tokens as store
+from dissensus.store.identity.api_tokens import ApiTokenRow
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform

@@ -14,13 +14,13 @@ from dissensus.errors import DissensusError
 from dissensus.store.core import leases
 from dissensus.workflows.campaign.audit import link_pending_events
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
-from dissensus.workflows.campaign.webhook_delivery import DeliveryOutcome, WebhookDispatcher
 from dissensus.workflows.campaign.webhooks import WebhookSigner
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform.idempotency import delete_expired_responses
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.security_log import delete_expired_events
+from dissensus.workflows.platform.webhook_delivery import DeliveryOutcome, WebhookDispatcher
 from dissensus.workflows.rater.rate_limits import delete_full_buckets
 from dissensus.workflows.report.report_job import ReportJob
 

@@ -9,9 +9,10 @@ from sqlalchemy import Connection
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.schema.hints import format_list, format_value
-from dissensus.store import api_tokens, members
+from dissensus.store import members
 from dissensus.store import staff as store
 from dissensus.store.core.orm import hash_key, new_key
+from dissensus.store.identity import api_tokens
 from dissensus.store.identity.mails import add_mail
 from dissensus.store.identity.passkeys import delete_expired_challenges
 from dissensus.store.identity.second_factors import has_second_factor

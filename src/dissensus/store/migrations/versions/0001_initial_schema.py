@@ -251,6 +251,19 @@ def upgrade() -> None:
     )
     op.create_index("ix_invitation_campaign_id", "invitation", ["campaign_id"], unique=False)
     op.create_table(
+        "image",
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("digest", HASH, nullable=False),
+        sa.Column("media_type", sa.String(), nullable=False),
+        sa.Column("width", sa.Integer(), nullable=False),
+        sa.Column("height", sa.Integer(), nullable=False),
+        sa.Column("content", sa.String(), nullable=False),
+        sa.Column("added_at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_image_campaign_id"),
+        sa.PrimaryKeyConstraint("campaign_id", "name", name="pk_image"),
+    )
+    op.create_table(
         "item",
         sa.Column("id", ID, nullable=False),
         sa.Column("campaign_id", ID, nullable=False),

@@ -34,7 +34,7 @@ from dissensus.workflows.platform.passwords import MIN_LENGTH
 from dissensus.workflows.platform.sign_in_limits import NAME_LIMIT
 
 if TYPE_CHECKING:
-    from dissensus.store.api_tokens import ApiTokenRow
+    from dissensus.store.identity.api_tokens import ApiTokenRow
     from dissensus.store.identity.security_log import SecurityEvent
     from dissensus.store.members import PendingInvitation
     from dissensus.store.staff import StaffSession

@@ -48,6 +48,8 @@ ROLE_LABELS: Final[Mapping[ColumnRole, str]] = {
     "chosen": "Chosen response or conversation",
     "rejected": "Rejected response or conversation",
     "harm_type": "Topic (harm_type)",
+    "image": "File name of its image",
+    "image_alt": "Alternative text of its image",
     "attribute": "Attribute of the item",
     "ignore": "Leave out",
 }

@@ -1,0 +1,139 @@
+"""Images of items: uploaded by owners, shown to raters who were assigned the item, and exported."""
+
+import re
+import zipfile
+from io import BytesIO
+
+import httpx
+import polars as pl
+import pytest
+from tests.support.campaigns import NOW, definition
+from tests.support.image_files import draw, pack
+from tests.support.live_site import Visitor, assignment, hidden
+from tests.support.staff_browsers import House, send, token_of
+from tests.support.staff_members import join_pilot
+
+from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.files.images import read_image
+from dissensus.files.items import read_items
+from dissensus.schema.records.image import IMAGE, IMAGE_ALT
+from dissensus.workflows.campaign import audit, campaigns, images
+from dissensus.workflows.platform import staff
+
+HERE = "/campaigns/pilot/images"
+KNIFE = "A knife on a table."
+TABLE = f"""item_id,context,response,image,alt text
+1,What is this?,A knife.,knife.png,{KNIFE}
+2,And this?,A cup.,cup.png,A cup.
+3,And this?,A spoon.,knife.png,
+4,Hi,Hello!,,
+"""
+
+
+@pytest.fixture
+def owner(house: House) -> httpx.Client:
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition(), (), staff_id=staff_id, now=NOW)
+    return house.owner()
+
+
+def upload(browser: httpx.Client, *files: tuple[str, bytes]) -> httpx.Response:
+    parts = [("images", file) for file in files]
+    return browser.post(HERE, data={"form_token": token_of(browser.get("/campaigns"))}, files=parts)
+
+
+def add_items(browser: httpx.Client) -> httpx.Response:
+    data = {"form_token": token_of(browser.get("/campaigns")), "action": "check"}
+    page = browser.post("/campaigns/pilot/items", data=data, files={"items_file": ("items.csv", TABLE.encode())})
+    (table,) = re.findall(r'<textarea name="table"[^>]*>\n(.*?)</textarea>', page.text, re.DOTALL)
+    roles = re.findall(r'<option value="(\w+)" selected>', page.text)
+    assert roles == ["id", "context", "response", "image", "image_alt"]
+    fields = {**data, "action": "add", "table": table.replace("&#34;", '"').replace("&#39;", "'"), "role": roles}
+    assert browser.post("/campaigns/pilot/items", data=fields, files={"none": ("", b"")}).status_code == 303
+    return page
+
+
+def enter(house: House, browser: httpx.Client) -> tuple[Visitor, httpx.Response]:
+    visitor = house.live.visitor()
+    (key,) = re.findall(r"\?key=([\w-]+)", browser.get("/campaigns/pilot").text)
+    return visitor, visitor.enter(key)
+
+
+def test_images_lead_from_an_upload_to_raters_and_exports(house: House, owner: httpx.Client) -> None:
+    page = upload(owner, ("all.zip", pack(pictures___knife__png=draw(), evil__svg=b"<svg/>")))
+    assert (page.status_code, "1 image was added" in page.text, "evil.svg" in page.text) == (422, True, True)
+    preview = add_items(owner).text
+    assert "shows the image &#39;cup.png&#39;, which the campaign does not have" in preview
+    assert "The image &#39;knife.png&#39; has no alternative text" in preview
+    assert f'src="{HERE}/knife.png" alt="{KNIFE}"' in preview
+    send(owner, "/campaigns/pilot/state", state="open")
+    assert f'src="{HERE}/knife.png"' in owner.get("/campaigns/pilot/items/1").text
+    rater, first = enter(house, owner)
+    seen = [first, rater.rate(first, Q_safe="No")]
+    (shown,) = [page for page in seen if "/image" in page.text]
+    address = f"/rate/{assignment(shown)}/image"
+    assert f'<img src="{address}" alt="{KNIFE}"' in shown.text
+    image = rater.get(address)
+    assert (image.status_code, image.headers["content-type"], image.headers["x-content-type-options"]) == (
+        *(200, "image/png", "nosniff"),
+    )
+    assert "sandbox" in image.headers["content-security-policy"]
+    assert image.content == read_image("knife.png", draw()).content == owner.get(f"{HERE}/knife.png").content
+    (other,) = [page for page in seen if page is not shown]
+    assert rater.get(f"/rate/{assignment(other)}/image").status_code == 404
+    rater.rate(seen[1], Q_safe="No")
+    archive = zipfile.ZipFile(BytesIO(owner.get("/campaigns/pilot/export.zip", params={"purpose": "rating"}).content))
+    assert archive.read("pilot/images/knife.png") == image.content
+    table = archive.read("pilot/ratings.csv").decode()
+    assert {"item_image", "item_image_alt"} <= set(table.splitlines()[0].split(","))
+    assert KNIFE in table
+    assert f"1,knife.png,{KNIFE}" in archive.read("pilot/images.csv").decode()
+    assert send(owner, "/campaigns/pilot/clone", new_name="copy").status_code == 303
+    assert owner.get("/campaigns/copy/images/knife.png").content == image.content
+    assert audit.audit_campaign(house.platform, "pilot").faults == ()
+
+
+def test_images_are_shown_to_whoever_may_see_the_item_alone(house: House, owner: httpx.Client) -> None:
+    upload(owner, ("knife.png", draw()))
+    add_items(owner)
+    send(owner, "/campaigns/pilot/state", state="open")
+    rater, page = enter(house, owner)
+    stranger, another = house.live.visitor(), enter(house, owner)[0]
+    address = f"/rate/{assignment(page)}/image"
+    assert (stranger.get(address).status_code, another.get(address).status_code) == (403, 404)
+    assert rater.get(f"{HERE}/knife.png").status_code == 403
+    members = {role: join_pilot(house, role, role) for role in ("carer", "expert")}
+    statuses = {role: browser.get(f"{HERE}/knife.png").status_code for role, browser in members.items()}
+    assert statuses == {"carer": 403, "expert": 200}
+    assert house.owner("mia").get(f"{HERE}/knife.png").status_code == 404
+    # Alternative text only for roles that may not see the image.
+    assert HERE not in members["carer"].get("/campaigns/pilot").text
+    if "/image" not in page.text:
+        page = rater.rate(page, Q_safe="No")
+        address = f"/rate/{assignment(page)}/image"
+    assert rater.get(address).status_code == 200
+    rater.send("/notice", **hidden(page), kind="illegal", assignment=assignment(page))
+    assert rater.get(address).status_code == 404
+
+
+def test_images_are_fixed_once_items_show_them_to_raters(house: House, owner: httpx.Client) -> None:
+    platform, staff_id = house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    with pytest.raises(InvalidInput, match=r"shows the image 'knife.png', which the campaign does not have"):
+        add_item(house, staff_id)
+    upload(owner, ("knife.png", draw()))
+    add_item(house, staff_id)
+    with pytest.raises(Conflict, match="Remove the items first"):
+        images.remove_images(platform, "pilot", staff_id=staff_id, now=NOW)
+    send(owner, "/campaigns/pilot/state", state="open")
+    refused = upload(owner, ("knife.png", draw("JPEG")))
+    assert (refused.status_code, "its images cannot change" in refused.text) == (409, True)
+    assert images.load_image(platform, "pilot", "knife.png", staff_id=staff_id).media_type == "image/png"
+    with pytest.raises(NotFound):
+        images.load_image(platform, "pilot", "cup.png", staff_id=staff_id)
+
+
+def add_item(house: House, staff_id: str) -> None:
+    table = pl.DataFrame(
+        {"item_id": ["1"], "context": ["Hi"], "response": ["Ho"], IMAGE: ["knife.png"], IMAGE_ALT: [KNIFE]}
+    )
+    campaigns.add_items(house.platform, "pilot", read_items(table).items, staff_id=staff_id, now=NOW)
