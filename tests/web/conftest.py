@@ -18,7 +18,7 @@ PAGES_ON_SQLITE = {
     "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "recruit", "safety"),
     "staff": (
         *("account_mails", "attempts", "campaign_settings", "campaigns", "care", "curation", "drafts"),
-        *("gold", "members", "model_registry"),
+        *("gold", "images", "members", "model_registry"),
         *("monitoring", "oidc", "passkey", "pay", "second_factor", "sign_in_mails", "staff", "submissions", "tasks"),
         *("webhooks", "withdrawals"),
     ),
