@@ -24,10 +24,15 @@ from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.release.assessment import assess_release
 from dissensus.pipeline.release.cells import count_cells
 from dissensus.pipeline.release.changes import compare_releases
+from dissensus.pipeline.release.datasheet import write_datasheet
+from dissensus.pipeline.release.description import describe_release
 from dissensus.pipeline.release.joins import join_releases
 from dissensus.pipeline.release.membership import MISSING, attack_membership
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
 from dissensus.pipeline.release.source import KeyUse
+from dissensus.schema.campaign.definition import Pay
+from dissensus.schema.campaign.recruit import RecruitSettings
+from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.release.parser import parse_plan
 
 SMALL = {("Man", "young"): 6, ("Man", "old"): 2, ("Woman", "young"): 6}
@@ -185,6 +190,23 @@ def test_an_open_question_is_named() -> None:
     assert "ethics_review: Was there an ethical review?" in find_check(verdict, "datasheet").check.evidence
     with pytest.raises(InvalidInput, match="no question 'ethics'"):
         assess(answers={"ethics": "Yes."})
+
+
+def test_the_datasheet_states_pay_recruiter_and_pool() -> None:
+    campaign = replace(load_campaign("dices-990"), pay=Pay(currency="GBP", hourly_rate=1250))
+    source = make_source(campaign=campaign)
+    assessed = assess(source)
+    release = describe_release(
+        *(source, make_plan(), assessed.publication, assessed.ratings, assessed.question),
+        fingerprint=KEY.fingerprint,
+        software="Dissensus",
+    )
+    datasheet = write_datasheet(release)
+    assert "Recruited by links of the owner. An hour of work is paid 12.50 GBP." in datasheet
+    assert "| Woman × India | 40 |" in datasheet
+    assert KEY.fingerprint in datasheet
+    recruited = replace(campaign, recruit=RecruitSettings(kind="prolific"))
+    assert "Recruited by Prolific." in write_datasheet(replace(release, campaign=recruited))
 
 
 # What a hostile reader tries

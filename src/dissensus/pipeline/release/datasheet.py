@@ -165,7 +165,7 @@ def _payment(release: ReleaseDescription) -> str:
     if campaign is None or campaign.pay is None:
         return "The platform knows of no pay."
     pay = campaign.pay
-    recruiter = "Prolific" if campaign.prolific else "links of the owner"
+    recruiter = campaign.recruit.name if campaign.recruit else "links of the owner"
     return f"Recruited by {recruiter}. An hour of work is paid {pay.hourly_rate / 100:.2f} {pay.currency}."
 
 
