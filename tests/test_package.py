@@ -25,6 +25,24 @@ def list_loaded_packages(code: str) -> set[str]:
     return set(process.stderr.split())
 
 
+def test_commands_compile_without_scipy_and_may_import_it_later(tmp_path: Path) -> None:
+    file = tmp_path / "ratings.csv"
+    simulate_frame().write_csv(file)
+    code = f"""
+import sys
+from dissensus.cli import main
+sys.argv = ["dissensus", "analyse", {str(file)!r}]
+try:
+    main()
+except SystemExit:
+    print("scipy.linalg" in sys.modules, "numba.np.arraymath" in sys.modules, file=sys.stderr)
+import scipy.linalg
+print(scipy.linalg.det([[2.0]]), file=sys.stderr)
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stderr.splitlines()[-2:] == ["False True", "2.0"]
+
+
 def test_the_stub_lists_the_public_names() -> None:
     tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
     imported = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}

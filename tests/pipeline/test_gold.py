@@ -192,9 +192,10 @@ def test_gold_that_is_blank_throughout() -> None:
     raters=st.lists(st.integers(0, 2), min_size=3, max_size=3).filter(any),
     items=st.lists(st.integers(0, 2), min_size=5, max_size=5).filter(lambda times: times[0] + times[1] > 0),
     gold=st.lists(st.booleans(), min_size=5, max_size=5),
+    silent=st.sampled_from([0, 100]),  # raters without answers: few ratings for the matrix of raters and items
 )
 def test_a_replicate_is_the_comparison_of_drawn_raters_and_items(
-    answers: list[list[str]], raters: list[int], items: list[int], gold: list[bool]
+    answers: list[list[str]], raters: list[int], items: list[int], gold: list[bool], silent: int
 ) -> None:
     n, scale = len(answers), ["No", "Unsure", "Yes"]
     data = LabelledAnswers(
@@ -202,13 +203,13 @@ def test_a_replicate_is_the_comparison_of_drawn_raters_and_items(
         raters=np.tile(np.arange(3, dtype=np.int32), n),
         answers=np.array([scale.index(answer) for row in answers for answer in row], np.int32),
         n_items=n,
-        n_raters=3,
+        n_raters=3 + silent,
         n_categories=3,
         unsafe=np.array([False, False, True]),
         gold=np.array(gold[:n]),
         tie=TIED,
     )
-    crowd = data.label(0, np.zeros(3, np.int32), np.array([raters], np.int32))
+    crowd = data.label(0, np.zeros(3 + silent, np.int32), np.array([raters + [1] * silent], np.int32))
     disagreement, alpha = data.compare(crowd, np.array([items[:n]]))[0]
     drawn = {
         f"{i} {copy}": [answer for answer, times in zip(row, raters, strict=True) for _ in range(times)]

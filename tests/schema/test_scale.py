@@ -96,6 +96,13 @@ def test_an_inferred_scale_is_noted(labels: list[str], note: str) -> None:
     assert not Ratings.from_frame(frame, answer="label", categories=labels).notes
 
 
+def test_an_answer_of_the_published_scale_that_nobody_gave_is_noted() -> None:
+    frame = pl.DataFrame({"item_id": ["1", "2"], "rater_id": ["1", "1"], "Q_overall": ["No", "Yes"]})
+    (note,) = Ratings.from_frame(frame).notes
+    assert note.startswith("Nobody answered 'Unsure' to Q_overall, which counts as possible")
+    assert not Ratings.from_frame(frame, categories=["No", "Yes"]).notes
+
+
 def test_a_column_of_texts_is_probably_the_wrong_one() -> None:
     with pytest.raises(InvalidInput, match=r"and 88 more\. These look like free text .* Is it the right column"):
         scale(*(f"a sentence that was said, number {number}" for number in range(100)))

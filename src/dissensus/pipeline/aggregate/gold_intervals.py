@@ -15,6 +15,8 @@ Codes = npt.NDArray[np.int32]
 SAFE, TIED, UNSAFE, UNRATED = range(4)
 INTERVALS = ("disagreement", "alpha")
 """Statistics with intervals, in order."""
+_DENSE = 30
+"""Cells of raters, items and answers for each rating, up to which a product of matrices counts faster."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,11 @@ class LabelledAnswers:
         size = self.n_items * self.n_categories
         if rater_weight is None:
             return self._classify(np.bincount(cell, minlength=size)[None])
+        if size * self.n_raters <= _DENSE * cell.size:
+            # Whole numbers below 2**24 are exact.
+            answered = np.zeros((self.n_raters, size), np.float32)
+            answered[self.raters[chosen], cell] = 1
+            return self._classify(rater_weight.astype(np.float32) @ answered)
         drawn = rater_weight[:, self.raters[chosen]]
         return self._classify(np.stack([np.bincount(cell, weights=weight, minlength=size) for weight in drawn]))
 

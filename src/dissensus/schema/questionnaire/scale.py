@@ -137,13 +137,13 @@ def _numeric_scale(values: pl.Series) -> tuple[str, ...] | None:
 
 
 def describe_assumed_scale(question: str, scale: Sequence[str], answers: pl.Series) -> str | None:
-    """Return a note if an inferred scale may lack answers."""
-    if known_scale(question) is not None:
-        return None
+    """Return a note on answers of an assumed scale that nobody gave, or that an inferred one may lack."""
     used = set(answers.unique().drop_nulls())
     unused = [name for name in scale if name not in used]
     if unused:
         return f"Nobody answered {format_list(unused)} to {question}, which counts as possible; or use --categories."
+    if known_scale(question) is not None:
+        return None
     if tuple(map(fold, scale)) == tuple(map(fold, NO_YES)):
         return (
             f"The answers to {question} are {format_list(scale)}; if others, such as 'Unsure', were possible, name all "
