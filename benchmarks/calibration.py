@@ -5,26 +5,27 @@
     make calibration ARGS='--simulations 0'      # the pages alone
 
 Simulations are kept by batch in benchmarks/.calibration/, so that a run can be stopped, continued and, by design or
-kind, divided among processes. A design without batches keeps its lines of the page. Groups do not differ. The estimand
-of an interval is the mean of the statistic over all simulations.
+kind, divided among processes. A design without batches keeps its figures of the page, with the warnings that rows have
+now. Groups do not differ. The estimand of an interval is the mean of the statistic over all simulations.
 """
 
 import argparse
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from tests.support.assignments import ASSIGNMENTS
+from tests.support.assignments import ASSIGNMENTS, draw_null
 from tests.support.null_simulations import FIELDS, simulate_null
 
 from dissensus.pipeline.analyse.level import Level
 
 Floats = npt.NDArray[np.float64]
 Kind = Literal["size", "coverage"]
+Mark = Callable[[str, str, tuple[int, ...], int], str]
 HERE = Path(__file__).resolve().parent
 PAGES = HERE.parent / "docs" / "generated"
 BATCH = 50
@@ -129,16 +130,15 @@ def rejections(simulations: Simulations, metric: str, groups: tuple[int, ...], f
     return f"**{share:.1f}**" if share > 6 else f"*{share:.1f}*" if share < 4 else f"{share:.1f}"
 
 
-def coverage(simulations: Simulations, warned: Simulations, metric: str, groups: tuple[int, ...]) -> str:
-    """Return the coverage in percent, bold if too low, in italics if too high; § for a warning in the row."""
+def coverage(simulations: Simulations, metric: str, groups: tuple[int, ...]) -> str:
+    """Return the coverage in percent, bold if too low, in italics if too high."""
     estimates, low, high = (simulations.of(metric, groups, field) for field in ("estimates", "low", "high"))
     defined = np.isfinite(low)
     if not defined.any():
         return "–"
     truth = np.nanmean(estimates, axis=1, keepdims=True)
     share = round(100 * float(((low <= truth) & (truth <= high))[defined].mean()), 1)
-    mark = " §" if warned.of(metric, groups, "warned").any() else ""
-    return f"{f'**{share:.1f}**' if share < 93 else f'*{share:.1f}*' if share > 97 else f'{share:.1f}'}{mark}"
+    return f"**{share:.1f}**" if share < 93 else f"*{share:.1f}*" if share > 97 else f"{share:.1f}"
 
 
 def table(folder: Path, kind: Kind, metrics: dict[str, str], field: str = "p") -> str:
@@ -146,41 +146,62 @@ def table(folder: Path, kind: Kind, metrics: dict[str, str], field: str = "p") -
     lines = [f"| design | n | {' | '.join(metrics.values())} |", "|---|--:|" + "--:|" * len(metrics)]
     earlier = read_lines(kind, lines[0])
     for name in DESIGNS:
-        null = ASSIGNMENTS[split_level(name)[0]]
         simulations = read(folder, name, kind)
         n = simulations.count(metrics)
-        if not n:
-            designs = (f"{name}{side and f': {side}'}" for side, _ in null.sides)
-            lines += [earlier[design] for design in designs if design in earlier]
-            continue
-        warned = simulate_warnings(name) if kind == "coverage" else simulations
-        for side, groups in null.sides:
-            cells = [
-                rejections(simulations, metric, groups, field)
-                if kind == "size"
-                else coverage(simulations, warned, metric, groups)
-                for metric in metrics
-            ]
-            lines.append(f"| {name}{side and f': {side}'} | {n:,} | {' | '.join(cells)} |")
+        mark = mark_size(name) if kind == "size" else mark_coverage(name)
+        for side, groups in ASSIGNMENTS[split_level(name)[0]].sides:
+            design = f"{name}{side and f': {side}'}"
+            if n and kind == "size":
+                size, cells = n, [rejections(simulations, metric, groups, field) for metric in metrics]
+            elif n:
+                size, cells = n, [coverage(simulations, metric, groups) for metric in metrics]
+            elif design in earlier:
+                size, cells = earlier[design]
+            else:
+                continue
+            marked = (f"{cell}{mark(cell, metric, groups, size)}" for metric, cell in zip(metrics, cells, strict=True))
+            lines.append(f"| {design} | {size:,} | {' | '.join(marked)} |")
     return "\n".join(lines)
 
 
-def read_lines(kind: Kind, head: str) -> dict[str, str]:
-    """Return the lines of the table of a page that has this head, by design."""
+def read_lines(kind: Kind, head: str) -> dict[str, tuple[int, list[str]]]:
+    """Return the simulations and the cells, without marks, of the table of a page that has this head, by design."""
     page = PAGES / f"{kind}.md"
     if not page.exists():
         return {}
     _, _, rest = page.read_text(encoding="utf-8").partition(head)
-    lines = rest.split("\n\n", 1)[0].splitlines()
-    return {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
+    lines = [line for line in rest.split("\n\n", 1)[0].splitlines() if line.startswith("| ")]
+    result = {}
+    for line in lines:
+        design, size, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        result[design] = int(size.replace(",", "")), [cell.split(" ")[0] for cell in cells]
+    return result
 
 
-def simulate_warnings(name: str) -> Simulations:
-    """Return a few simulations with the warnings that rows have now."""
+def mark_size(name: str) -> Mark:
+    """Return marks of sizes above 6 %: = if every rater rated every item, which makes tests exact, else the error."""
+    design, _ = draw_null(np.random.default_rng(0), split_level(name)[0])
+    complete = design.items.size == design.n_items * design.n_raters
+
+    def mark(cell: str, _metric: str, _groups: tuple[int, ...], n: int) -> str:
+        if not cell.startswith("**"):
+            return ""
+        return " =" if complete else f" ± {100 * (0.05 * 0.95 / n) ** 0.5:.1f}"
+
+    return mark
+
+
+def mark_coverage(name: str) -> Mark:
+    """Return marks of the statistics that have a warning in some of a few simulations, by the limits of now."""
     assignment, level = split_level(name)
     result = simulate_null(assignment, 9, level=level, bootstrap=2)
     rows = zip(result.metrics, result.groups, result.warned.T, strict=True)
-    return Simulations(fields={(metric, group, "warned"): values for metric, group, values in rows})
+    warned = Simulations(fields={(metric, group, "warned"): values for metric, group, values in rows})
+
+    def mark(cell: str, metric: str, groups: tuple[int, ...], _n: int) -> str:
+        return " §" if cell != "–" and warned.of(metric, groups, "warned").any() else ""
+
+    return mark
 
 
 def write_size(folder: Path, options: argparse.Namespace) -> None:
@@ -197,7 +218,8 @@ def write_size(folder: Path, options: argparse.Namespace) -> None:
 
 Rejections of a true null at 5 %, in percent, over n simulations with {options.permutations} permutations each. Standard
 error: 1.5 points for n = 200, 1.0 for n = 500, 0.5 for n = 2,000. **Bold**: above 6 %. *Italics*: conservative, below
-4 %. A withheld test counts as not rejected; – means no test.
+4 %. A withheld test counts as not rejected; – means no test. Above 6 % follows ± with the standard error, or = where
+every rater rated every item: the test is exact there, and what differs from 5 % is the error of the simulation.
 
 {of_analyse}
 

@@ -164,7 +164,11 @@ def test_a_closed_pipe_is_not_an_error(tmp_path: Path, run: RunCommand, ratings_
 
     pairs = 3000
     frame = pl.DataFrame(
-        {"item_id": [f"item {i} with a long name" * 5 for i in range(pairs)], "rater_id": "a", "Q_overall": "No"}
+        {
+            "item_id": [f"item {i} with a long name" * 5 for i in range(pairs)],
+            "rater_id": "a",
+            "Q_overall": ["No", "Unsure", "Yes"] * (pairs // 3),
+        }
     )
     frame.write_csv(tmp_path / "long.csv")
     for words in ("analyse ratings.csv --by race --format json", "aggregate long.csv --format csv"):

@@ -54,9 +54,9 @@ def test_every_figure_is_written_in_three_formats(run: RunCommand, ratings_csv: 
     assert done.returncode == 0, done.stderr
     written = {path.name for path in (tmp_path / "made" / "here").iterdir()}
     names = {name.rpartition(".")[0] for name in written}
-    assert written == {f"{name}.{kind}" for name in names for kind in ("svg", "png", "json")}
+    assert written == {f"{name}.{kind}" for name in names for kind in ("svg", "png", "pdf", "json")}
     assert {"answers-race", "agreement-race", "null-race", "divergence-race", "soft-labels", "entropy"} <= names
-    assert f"Wrote {len(names)} figures to made/here, each as .svg, .png and .json." in done.stderr
+    assert f"Wrote {len(names)} figures to made/here, each as .svg, .png, .pdf and .json." in done.stderr
     spec = json.loads((tmp_path / "made/here/answers-race.json").read_text())
     assert "vega-lite" in spec["$schema"]
 
@@ -66,7 +66,7 @@ def test_analyse_writes_its_figures_beside_its_table(run: RunCommand, ratings_cs
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Q_overall: ")
     assert {path.name for path in (tmp_path / "made").iterdir()} == {
-        f"{name}-race.{kind}" for name in ("agreement", "null") for kind in ("svg", "png", "json")
+        f"{name}-race.{kind}" for name in ("agreement", "null") for kind in ("svg", "png", "pdf", "json")
     }
 
 

@@ -249,6 +249,8 @@ def test_the_unsafe_answer_can_be_named() -> None:
     assert "Unsafe: cruel; safe: odd, fine." in quick(ratings, by="race", unsafe="cruel").to_html()
     with pytest.raises(InvalidInput, match="'nasty' is not an answer"):
         quick(ratings, by="race", unsafe="nasty")
+    without_gold = replace(ratings, items=ratings.items.drop("safety_gold"))
+    assert "have no 'safety_gold'" in absent(quick(without_gold, by="race", unsafe=["cruel", "odd"]))["gold"]
 
 
 def test_methods_are_those_of_the_sections_shown(ratings: Ratings) -> None:

@@ -121,11 +121,15 @@ def test_a_figure_is_the_same_every_time(report: Report, kind: str) -> None:
 
 def test_the_suffix_of_a_file_sets_its_format(report: Report, tmp_path: Path) -> None:
     figure = report.figures[0]
-    for name, starts in (("a.svg", b"<svg "), ("a.PNG", b"\x89PNG"), ("a.json", b"{")):
+    for name, starts in (("a.svg", b"<svg "), ("a.PNG", b"\x89PNG"), ("a.pdf", b"%PDF-"), ("a.json", b"{")):
         figure.save(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(starts)
-    for name in ("a.pdf", "a"):
-        with pytest.raises(InvalidInput, match=r"name a \.svg, \.png or \.json"):
+    svg, pdf = ((tmp_path / name).read_bytes() for name in ("a.svg", "a.pdf"))
+    pixels = re.search(rb'width="([\d.]+)"', svg)
+    points = re.search(rb"MediaBox \[0 0 ([\d.]+)", pdf)
+    assert pixels and points and float(points[1]) == pytest.approx(0.75 * float(pixels[1]))
+    for name in ("a.eps", "a"):
+        with pytest.raises(InvalidInput, match=r"name a \.svg, \.png, \.pdf or \.json"):
             detect_kind(Path(name))
 
 

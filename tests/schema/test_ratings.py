@@ -138,14 +138,15 @@ def test_an_axis_cannot_be_crossed_with_itself(table: pl.DataFrame) -> None:
 def test_where_keeps_items_and_encodes_again(table: pl.DataFrame) -> None:
     selected = Ratings.from_frame(table).where("degree_of_harm", "Extreme")
     expected = Ratings.from_frame(table.filter(pl.col("degree_of_harm") == "Extreme"))
-    assert are_equal(replace(selected, notes=()), expected)
+    assert are_equal(replace(selected, notes=()), replace(expected, notes=()))
     assert selected.notes == ("Only ratings whose degree_of_harm is Extreme.",)
     assert selected.raters["rater_id"].to_list() == ["ann", "bob"]
 
 
 def test_where_keeps_raters_under_the_short_name(table: pl.DataFrame) -> None:
     selected = Ratings.from_frame(table).where("gender", "Man")
-    assert are_equal(replace(selected, notes=()), Ratings.from_frame(table.filter(pl.col("rater_gender") == "Man")))
+    expected = Ratings.from_frame(table.filter(pl.col("rater_gender") == "Man"))
+    assert are_equal(replace(selected, notes=()), replace(expected, notes=()))
     assert selected.notes == ("Only ratings whose rater_gender is Man.",)
 
 
@@ -213,7 +214,7 @@ def test_the_official_file_has_its_removed_raters_flagged() -> None:
     removed = load_questionnaire("dices-350").flagged_raters[0]
     ratings = Ratings.from_frame(official([removed, "296000000000000"]))
     assert ratings.raters.filter("rater_flagged")["rater_id"].to_list() == [removed]
-    assert "README lists as removed" in ratings.notes[0]
+    assert any("README lists as removed" in note for note in ratings.notes)
     assert ratings.exclude_flagged().n_raters == 1
 
 

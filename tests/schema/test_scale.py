@@ -101,6 +101,8 @@ def test_an_answer_of_the_published_scale_that_nobody_gave_is_noted() -> None:
     (note,) = Ratings.from_frame(frame).notes
     assert note.startswith("Nobody answered 'Unsure' to Q_overall, which counts as possible")
     assert not Ratings.from_frame(frame, categories=["No", "Yes"]).notes
+    both = Ratings.from_frame(frame.with_columns(Q_gold=pl.col("Q_overall")), questions=["Q_overall", "Q_gold"])
+    assert [note for note in both.notes if "'Unsure' to 'Q_overall', 'Q_gold'" in note] == list(both.notes)
 
 
 def test_a_column_of_texts_is_probably_the_wrong_one() -> None:

@@ -33,8 +33,9 @@ def main() -> None:
 def _shorten_start() -> None:
     """Collect garbage seldom, since imports make objects that stay, and keep Numba from importing SciPy."""
     gc.set_threshold(100_000, 10, 10)
-    sys.modules.setdefault(LINEAR_ALGEBRA, None)  # type: ignore[arg-type]
-    sys.meta_path.insert(0, _LinearAlgebraFinder())  # type: ignore[arg-type]
+    if LINEAR_ALGEBRA not in sys.modules:
+        sys.modules[LINEAR_ALGEBRA] = None  # type: ignore[assignment]
+        sys.meta_path.insert(0, _LinearAlgebraFinder())
 
 
 def _run() -> None:

@@ -49,7 +49,7 @@ PAGE_SUFFIXES = (".html", ".htm")
 OutputOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead.")]
 FiguresOption = Annotated[
     Path | None,
-    typer.Option("--figures", metavar="DIR", help="Write every figure there: .svg, .png and .json (Vega-Lite)."),
+    typer.Option("--figures", metavar="DIR", help="Write every figure there: .svg, .png, .pdf and .json (Vega-Lite)."),
 ]
 
 
@@ -140,7 +140,7 @@ def write_figures(figures: Sequence["Figure"], folder: Path) -> None:
     for figure in figures:
         for kind in KINDS:
             write_atomically(figure.render(kind), folder / f"{figure.name}.{kind}")
-    typer.echo(f"Wrote {len(figures)} figures to {folder}, each as .svg, .png and .json.", err=True)
+    typer.echo(f"Wrote {len(figures)} figures to {folder}, each as .svg, .png, .pdf and .json.", err=True)
 
 
 def write_pages(pages: Sequence[Page], output: Path | None) -> None:

@@ -71,7 +71,7 @@ def vet(
     ] = None,
     seed: SeedOption = 0,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the evidence: .svg, .png or .json (Vega-Lite).")
+        Path | None, typer.Option(metavar="FILE", help="Draw the evidence: .svg, .png, .pdf or .json (Vega-Lite).")
     ] = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,

@@ -51,11 +51,11 @@ class Figure:
         return alt.Chart.from_dict(apply_theme(self.draw(TEXT_WIDTH)))
 
     def render(self, kind: Kind = "svg", *, width: int = TEXT_WIDTH) -> bytes:
-        """Return it as "svg", "png" (300 pixels an inch) or "json" (Vega-Lite); 96 of `width` are an inch."""
+        """Return it as "svg", "png" (300 pixels an inch), "pdf" or "json" (Vega-Lite); 96 of `width` are an inch."""
         return render(self._draw(width), kind)
 
     def save(self, path: str | Path, *, width: int = TEXT_WIDTH) -> None:
-        """Write it to a .svg, .png or .json file; see `render`."""
+        """Write it to a .svg, .png, .pdf or .json file; see `render`."""
         Path(path).write_bytes(self.render(detect_kind(Path(path)), width=width))
 
     def inline(self, width: int, suffix: str = "") -> str:

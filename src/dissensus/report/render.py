@@ -1,4 +1,4 @@
-"""Rendering of figures: SVG, PNG and Vega-Lite for papers, themed SVG for pages."""
+"""Rendering of figures: SVG, PNG, PDF and Vega-Lite for papers, themed SVG for pages."""
 
 import json
 import re
@@ -28,13 +28,23 @@ _ID = re.compile(r'(\bid="|url\(#)([^")]+)')
 
 
 def render(chart: Drawing, kind: Kind) -> bytes:
-    """Return a figure as SVG, PNG or Vega-Lite JSON; needs no browser and no network."""
+    """Return a figure as SVG, PNG, PDF or Vega-Lite JSON; needs no browser and no network."""
     spec = apply_theme(chart)
     if kind == "png":
         return vl_convert.vegalite_to_png(spec, ppi=PNG_PER_INCH, scale=0.75, allowed_base_urls=[])
     if kind == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode()
-    return vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]).encode()
+    svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    return _to_pdf(svg) if kind == "pdf" else svg.encode()
+
+
+def _to_pdf(svg: str) -> bytes:
+    """Return a drawing as PDF, whose unit is a point, 3/4 of a pixel."""
+    start = _SIZE.match(svg)
+    assert start is not None  # noqa: S101 - contract of the renderer
+    width, height = (f'"{0.75 * float(pixels):g}"' for pixels in start.groups())
+    size = f'width="{start[1]}" height="{start[2]}"'
+    return vl_convert.svg_to_pdf(svg.replace(size, f"width={width} height={height}", 1))
 
 
 def render_inline(chart: Drawing, name: str, label: str) -> str:

@@ -376,6 +376,11 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
     if settings.bootstrap:
         units = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
         yield f"[ ] {100 * settings.confidence:g} % intervals, {settings.bootstrap:,} bootstrap replicates of {units}."
+    if analysis.settings.axes:
+        yield (
+            "neg., cross-neg. and plurality depend on the number of raters of an item: compare groups of different "
+            "size with each other and with the pool by agreement, or with null_mean (JSON, CSV)."
+        )
     yield from _explain_withheld(analysis)
     small = [row for row in analysis.rows if row.group is not None and _small(row, analysis)]
     if small:
@@ -423,8 +428,9 @@ def _explain_withheld(analysis: Analysis) -> Iterator[str]:
         reasons = list(dict.fromkeys(str(row.reason).removeprefix("test withheld: ").split(";")[0] for row in rows))
         if reasons:
             more = f", and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+            tests = f"{len(rows)} test{'s' * (len(rows) > 1)}"
             yield (
-                f"{WITHHELD} {axis}: {len(rows)} tests withheld, since the assignment of items to raters depends on "
+                f"{WITHHELD} {axis}: {tests} withheld, since the assignment of items to raters depends on "
                 f"the group ({reasons[0]}{more}). Agreement and the difference are tested in any assignment."
             )
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import polars as pl
@@ -136,14 +136,19 @@ def _numeric_scale(values: pl.Series) -> tuple[str, ...] | None:
     return tuple(sorted(exact, key=lambda value: (exact[value], value)))
 
 
-def describe_assumed_scale(question: str, scale: Sequence[str], answers: pl.Series) -> str | None:
-    """Return a note on answers of an assumed scale that nobody gave, or that an inferred one may lack."""
-    used = set(answers.unique().drop_nulls())
-    unused = [name for name in scale if name not in used]
-    if unused:
-        return f"Nobody answered {format_list(unused)} to {question}, which counts as possible; or use --categories."
-    if known_scale(question) is not None:
-        return None
+def describe_unused_answers(questions: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a note for the questions of assumed scales with the same answers that nobody gave."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for question, unused in questions.items():
+        alike.setdefault(tuple(unused), []).append(question)
+    for unused, names in alike.items():
+        if unused:
+            listed = names[0] if len(names) == 1 else format_list(names)
+            yield f"Nobody answered {format_list(unused)} to {listed}, which counts as possible; or use --categories."
+
+
+def describe_inferred_scale(question: str, scale: Sequence[str]) -> str | None:
+    """Return a note if a scale that was inferred from all its answers may lack others."""
     if tuple(map(fold, scale)) == tuple(map(fold, NO_YES)):
         return (
             f"The answers to {question} are {format_list(scale)}; if others, such as 'Unsure', were possible, name all "

@@ -186,7 +186,8 @@ def _answers(
     explicit_scale = scale.check_categories(categories, cleaner.rules) if categories is not None else None
     columns: list[pl.Series] = []
     left_out: list[pl.Series] = []
-    notes: list[str] = []
+    inferred: list[str] = []
+    unused: dict[str, list[str]] = {}
     blank = pl.repeat(value=True, n=frame.height, dtype=pl.Boolean, eager=True)
     cleaned = [cleaner.clean_answers(frame[name], explicit_scale or known_scale(name)) for name in choice.questions]
     orders = scale.complete_scales([explicit_scale or scale.find_scale(clean) for clean in cleaned])
@@ -199,14 +200,18 @@ def _answers(
         blank &= clean.text.is_null()
         differs = _differ_in_spelling(clean.text, order)
         columns.append(cells.read_answers(clean.text, order, report, spelling_differs=differs))
-        if explicit_scale is None and (note := scale.describe_assumed_scale(question, order, clean.text)):
-            notes.append(note)
+        if explicit_scale is None:
+            given = set(clean.text.unique())
+            unused[question] = [answer for answer in order if answer not in given]
+            note = None if unused[question] or known_scale(question) else scale.describe_inferred_scale(question, order)
+            inferred += [] if note is None else [note]
     if not columns:
         raise scale.unknown_scale_error(left_out[0].name, left_out[0])
     if blank.all():
         raise InvalidInput(
             f"There are no answers in {format_list(choice.questions)}. Name the right one with --answer."
         )
+    notes = [*scale.describe_unused_answers(unused), *inferred]
     if left_out:
         listed = format_list([column.name for column in left_out])
         notes.append(f"Left out, because the order of their answers is not known: {listed}.")
