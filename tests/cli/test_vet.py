@@ -82,7 +82,7 @@ def test_the_figure(run: RunCommand, timed_csv: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--figure", "f.pdf"), "name a .svg, .png or .json (Vega-Lite) file"),
+        (("--figure", "f.eps"), "name a .svg, .png, .pdf or .json (Vega-Lite) file"),
         (("--figure", "nowhere/f.svg"), "cannot be written"),
         (("--audit", "--min-ratings", "100"), "no filter to audit"),
     ],
