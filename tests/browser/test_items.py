@@ -25,6 +25,11 @@ def test_an_owner_settles_a_report_of_the_most_divided_item(live: Live, page: Pa
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Items, the most divided first").first.click()
     sound(page, "item-list")
+    page.get_by_role("checkbox").first.check()
+    page.get_by_role("button", name="Withhold selected").click()
+    page.get_by_role("heading", name="Withhold 1 item?").wait_for()
+    sound(page, "item-withholding")
+    page.get_by_role("link", name="Cancel").click()
     most_divided = page.locator("a.item").first
     name = most_divided.locator("strong").inner_text()
     with live.platform.database.writing() as tx:

@@ -46,7 +46,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "state_changed": EventDescription("it was opened, paused or closed"),
     "archived": EventDescription("it was archived, or taken out of the archive"),
     "deleted": EventDescription("it was deleted, with everything but this log"),
-    "items_changed": EventDescription("items were added or removed"),
+    "items_changed": EventDescription("items were added, removed, withheld or shown again"),
     "images_changed": EventDescription("images were added or removed"),
     "links_created": EventDescription("personal links were created"),
     "raters_flagged": EventDescription("raters met a criterion of data quality, so many anew as `n`"),

@@ -147,6 +147,25 @@ def iterate_item_copies(tx: Connection, names: Sequence[str]) -> Iterator[ItemCo
             yield ItemCopy(row.id, row.campaign_id, to_item(row.name, row.content))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemState:
+    """Whether raters are shown an item."""
+
+    id: str
+    position: int
+    name: str
+    withheld: bool
+    erased: bool
+
+
+def list_item_states(tx: Connection, campaign_id: str, positions: Sequence[int]) -> tuple[ItemState, ...]:
+    """Return items at some positions of a campaign, at most `MAX_IDS_PER_STATEMENT`, in their order."""
+    columns = (ItemTable.id, ItemTable.position, ItemTable.name, ItemTable.withheld)
+    query = select(*columns, ItemTable.salt.is_(None).label("erased")).where(ItemTable.campaign_id == campaign_id)
+    rows = tx.execute(query.where(ItemTable.position.in_(positions)).order_by(ItemTable.position))
+    return tuple(ItemState(**row._mapping) for row in rows)
+
+
 def erase_item(tx: Connection, item_id: str) -> None:
     """Erase the text and attributes of an item, and the salt of its digest; its ratings stay."""
     tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(content=ERASED_CONTENT, salt=None))

@@ -11,7 +11,7 @@ from tests.support.staff_browsers import House, send
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.pipeline.monitor import ItemSummary
-from dissensus.store import notices, overview
+from dissensus.store import events, notices, overview
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.items import ItemTable
@@ -149,6 +149,40 @@ def test_a_report_is_settled_beside_the_text(house: House, campaign: CampaignRow
     assert "The item is now withheld from everybody" in text
     assert "UTC by ada: withheld from everybody" in text
     assert listed(browser.get(ITEMS, params={"flag": "withheld", "sort": "position"})) == [name]
+
+
+def test_selected_items_are_withheld_and_shown_again(house: House, campaign: CampaignRow) -> None:
+    careful, _ = add_crowd(house.platform, campaign)
+    reported = report(house, careful)
+    refresh(house)
+    browser = house.owner()
+    page = browser.get(ITEMS, params={"sort": "position"})
+    numbers = re.findall(r'name="item" value="(\d+)" aria-label="Select ([^"]+)"', page.text)
+    assert len(numbers) == N_ITEMS
+    number = next(number for number, name in numbers if name == reported)
+    chosen = [number, *(other for other, name in numbers if name != reported)][:3]
+    asked = send(browser, f"{ITEMS}/selection", item=chosen, change="withhold", address="sort=position")
+    assert "Withhold 3 items?" in asked.text
+    assert listed(browser.get(ITEMS, params={"flag": "withheld", "sort": "position"})) == []
+    done = send(browser, f"{ITEMS}/withholding", item=chosen, change="withhold", address="sort=position")
+    assert (done.status_code, done.headers["location"]) == (303, f"{ITEMS}?sort=position")
+    assert len(listed(browser.get(ITEMS, params={"flag": "withheld", "sort": "position"}))) == 3
+    # A report stays to be settled beside the text.
+    asked = send(browser, f"{ITEMS}/selection", item=chosen, change="show", address="//example.org")
+    assert "Show 2 items again?" in asked.text
+    assert "a report of it is open" in asked.text
+    done = send(browser, f"{ITEMS}/withholding", item=chosen, change="show", address="//example.org\r\n")
+    assert done.headers["location"] == ITEMS
+    assert listed(browser.get(ITEMS, params={"flag": "withheld", "sort": "position"})) == [reported]
+    with house.platform.database.reading() as tx:
+        contents = [dict(event.content) for event in events.iterate_events(tx, campaign.id, "items_changed")]
+    assert [(one["withheld"], len(one["items"])) for one in contents] == [(True, 3), (False, 2)]
+    for wrong in ([], ["x"], [str(n) for n in range(1, 52)]):
+        assert send(browser, f"{ITEMS}/withholding", item=wrong, change="withhold").status_code == 422, wrong
+    for role in ("analyst", "reviewer"):
+        reader = member(house, campaign, role)
+        assert "Select" not in reader.get(ITEMS).text
+        assert send(reader, f"{ITEMS}/withholding", item=chosen, change="withhold").status_code == 403
 
 
 def test_roles_see_what_they_may(house: House, campaign: CampaignRow) -> None:

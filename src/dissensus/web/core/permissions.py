@@ -79,7 +79,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "archive": Action("archive it once it is closed, and take it out of the archive", OWNER, by_token=True),
     "delete": Action("delete it, with everything but its audit log", OWNER, by_token=True),
     "revise": Action("change its definition", OWNER, by_token=True),
-    "items": Action("read, add and remove items", OWNER, by_token=True),
+    "items": Action("read, add, withhold and remove items", OWNER, by_token=True),
     "images": Action("see the images of its items", RESULTS | REVIEWERS | EXPERTS),
     "rehearse": Action("preview it, and run it with simulated raters", OWNER),
     "clone": Action("clone it", OWNER, by_token=True),

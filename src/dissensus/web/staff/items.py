@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import FormData
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter, ItemFlag
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.monitor import WITHIN
 from dissensus.schema.hints import format_value
-from dissensus.web.core.responses import page
-from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest, log_access
+from dissensus.web.core.responses import SEE_OTHER, is_local_path, page
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import check_report_filter, restrict_item, restrict_items
 from dissensus.workflows.campaign import items
-from dissensus.workflows.campaign.items import ItemListing, ItemView
+from dissensus.workflows.campaign.items import ItemListing, ItemView, WithholdingPlan
 
 if TYPE_CHECKING:
     from dissensus.store.overview import ListedItem
@@ -166,3 +167,47 @@ def show_item(site: SiteOf, caller: Authorized, name: Name, number: ItemNumber, 
     if view.detail.reports:
         log_access(site, caller, name, "notices")
     return page(site, caller.page(ItemPage, name=name, query=query, view=view))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithholdingPage(StaffPage):
+    """Confirmation before selected items are withheld, or shown again."""
+
+    template: ClassVar[str] = "staff/items-withholding.html"
+
+    name: str
+    plan: WithholdingPlan
+    address: str  # Query string of the list
+
+
+Owner = Annotated[StaffRequest, Depends(Require("items"))]
+
+
+@router.post("/campaigns/{name}/items/selection")
+def confirm_withholding(site: SiteOf, caller: Owner, name: Name, form: StaffForm) -> Response:
+    """Show which of the selected items would change."""
+    withheld = form.get("change") != "show"
+    plan = items.plan_withholding(
+        site.platform, name, _read_positions(form), withheld=withheld, staff_id=caller.staff.id
+    )
+    address = str(form.get("address", ""))
+    return page(site, caller.page(WithholdingPage, name=name, plan=plan, address=address))
+
+
+@router.post("/campaigns/{name}/items/withholding")
+def withhold(site: SiteOf, caller: Owner, name: Name, form: StaffForm) -> Response:
+    """Withhold selected items, or show them again."""
+    withheld = form.get("change") != "show"
+    positions = _read_positions(form)
+    items.withhold_items(site.platform, name, positions, withheld=withheld, staff_id=caller.staff.id, now=site.clock())
+    path = f"/campaigns/{name}/items?{form.get('address', '')}"
+    return RedirectResponse(path if is_local_path(path) else f"/campaigns/{name}/items", SEE_OTHER)
+
+
+def _read_positions(form: FormData) -> list[int]:
+    """Return the zero-based positions of the selected items, each once."""
+    numbers = [str(number) for number in form.getlist("item")]
+    for number in numbers:
+        if not (number.isascii() and number.isdecimal() and len(number) < 10):
+            raise InvalidInput(f"{format_value(number)} is not the number of an item. Go back to the list.")
+    return list(dict.fromkeys(int(number) - 1 for number in numbers))

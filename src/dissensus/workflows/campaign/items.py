@@ -1,7 +1,8 @@
 """Items of a campaign for staff: lists sorted by disagreement, and the answers about one item."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy import Connection
@@ -12,10 +13,12 @@ from dissensus.pipeline.monitor import WITHIN, ItemAnswers, QuestionScales, read
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import GOLD
-from dissensus.store import monitoring
+from dissensus.store import assignments, campaigns, items, monitoring, notices
 from dissensus.store import overview as store
 from dissensus.store.campaigns import CampaignRow
+from dissensus.store.items import ItemState
 from dissensus.store.overview import ItemDetail, ListedItem
+from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.monitoring import monitoring_axes, to_monitored_rater
 from dissensus.workflows.gold.labelling import gold_columns_by_item
@@ -23,6 +26,9 @@ from dissensus.workflows.platform.platform import Platform
 
 N_ATTRIBUTE_SAMPLE: Final = 200
 """Items whose attributes can be filtered by."""
+
+MAX_SELECTED: Final = 50
+"""Items that are changed at once: those of a page of the list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,3 +149,68 @@ def _find_gold(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, de
     if campaign.gold is None:
         return None
     return gold_columns_by_item(tx, campaign, campaign_row, [detail.item.item_id])[detail.item.item_id].get(GOLD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithholdingPlan:
+    """Selected items of a campaign that are to be withheld from raters, or shown to them."""
+
+    withheld: bool
+    changing: tuple[ItemState, ...]
+    unchanged: tuple[tuple[ItemState, str], ...]  # With the reason
+
+
+def plan_withholding(
+    platform: Platform, name: str, positions: Sequence[int], *, withheld: bool, staff_id: str
+) -> WithholdingPlan:
+    """Return which of some items would change if they were withheld from raters, or shown to them."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        return _plan_withholding(tx, campaign_row, positions, withheld=withheld)
+
+
+def _plan_withholding(
+    tx: Connection, campaign_row: CampaignRow, positions: Sequence[int], *, withheld: bool
+) -> WithholdingPlan:
+    if not positions:
+        raise InvalidInput("No item is selected. Go back to the list and select at least one.")
+    if len(positions) > MAX_SELECTED:
+        raise InvalidInput(f"{len(positions):,} items are selected, and at most {MAX_SELECTED} can be changed at once.")
+    states = items.list_item_states(tx, campaign_row.id, positions)
+    reasons = {state.id: _find_obstacle(tx, state, withheld=withheld) for state in states}
+    return WithholdingPlan(
+        withheld=withheld,
+        changing=tuple(state for state in states if not reasons[state.id]),
+        unchanged=tuple((state, reason) for state in states if (reason := reasons[state.id])),
+    )
+
+
+def _find_obstacle(tx: Connection, state: ItemState, *, withheld: bool) -> str | None:
+    """Return the reason why an item stays as it is; None if it changes."""
+    if state.withheld == withheld:
+        return "it is withheld already" if withheld else "it is shown already"
+    if withheld:
+        return None
+    if state.erased:
+        return "its text was erased at a withdrawal"
+    return "a report of it is open: settle that beside its text" if notices.list_open_reports(tx, state.id) else None
+
+
+def withhold_items(
+    platform: Platform, name: str, positions: Sequence[int], *, withheld: bool, staff_id: str, now: datetime
+) -> int:
+    """Withhold items from all raters, or show them again; return the number of items that changed."""
+    with platform.database.writing() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        # As a report does, so that the two do not deadlock.
+        campaigns.get_campaign(tx, campaign_row.id, lock=True)
+        changing = _plan_withholding(tx, campaign_row, positions, withheld=withheld).changing
+        for state in changing:
+            if withheld:
+                assignments.withhold_item(tx, state.id, now=now)
+            else:
+                assignments.release_item(tx, state.id)
+        if changing:
+            content = {"withheld": withheld, "items": [state.name for state in changing]}
+            log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, **content)
+    return len(changing)
