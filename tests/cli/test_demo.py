@@ -17,6 +17,7 @@ from tests.support.ports import find_port
 from dissensus.demo.visitor import REFUSALS
 from dissensus.files.attempts.tables import read_attempts
 from dissensus.files.pairs.reader import read_pairs
+from dissensus.files.releases.verification import validate_release
 
 SMALL = ("--items", "4", "--raters", "3")
 
@@ -32,6 +33,7 @@ def test_every_stage_writes_what_it_says(run: RunCommand, tmp_path: Path, port: 
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "dissensus-demo"
     check_ratings(done.stdout, folder)
+    check_release(done.stdout, folder / "demo-1.0")
     check_conversations(done.stdout, folder / "conversations")
     audit_result = json.loads(run("audit", "demo", "--json", database_url=database_url(folder)).stdout)
     assert audit_result["holds"] is True
@@ -64,6 +66,12 @@ def check_ratings(output: str, folder: Path) -> None:
     assert set(ratings["rater_flagged"]) == {True, False}
     assert "24 items" in (folder / "report.html").read_text("utf-8")
     assert "internal" in (folder / "ratings.csv.README.txt").read_text("utf-8")
+
+
+def check_release(output: str, folder: Path) -> None:
+    assert "The first plan is refused: anonymity, membership, texts, datasheet." in output
+    assert re.search(r"demo-1.0 has \d+ ratings of \d+ raters", output)
+    assert validate_release(folder).ok
 
 
 def check_conversations(output: str, folder: Path) -> None:

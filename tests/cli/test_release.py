@@ -234,6 +234,7 @@ def test_a_damaged_key_is_named(run: RunCommand, folder: Path, text: str) -> Non
 
 
 @pytest.mark.ml
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib", "ignore::DeprecationWarning:mlcroissant")
 def test_a_release_loads_with_croissant_datasets_and_pandas(run: RunCommand, folder: Path) -> None:
     """The metadata have no fault, and all libraries read the same rows."""
     mlcroissant, datasets = pytest.importorskip("mlcroissant"), pytest.importorskip("datasets")

@@ -16,13 +16,15 @@ def demo(
     """Run a small campaign through every stage: simulated raters take part over HTTP; then export, report and the site.
 
     One of them withdraws, simulated experts label the items, a simulated owner decides about flagged raters,
-    others talk with scripted chatbots, and the audit log is verified. All data are simulated, with the differences
-    between groups of DICES-350. Files of an earlier demo in DIR are replaced.
+    others talk with scripted chatbots, the ratings go through the gate of a release, and the audit log is verified.
+    All data are simulated, with the differences between groups of DICES-350. Files of an earlier demo in DIR are
+    replaced.
 
     Example: dissensus demo --once
     """
     typer.echo(
-        f"A small campaign in six stages, about two minutes; its files are written to {dir}. All people are simulated."
+        f"A small campaign in seven stages, about two minutes; its files are written to {dir}. "
+        "All people are simulated."
     )
     # Imported here, so that --help does not import polars.
     from dissensus.cli.demo_stages import run_demo

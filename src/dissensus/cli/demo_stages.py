@@ -18,6 +18,7 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.cli.platform.options import open_site_platform, utc_now
 from dissensus.demo import online_loop
+from dissensus.demo.release import release_ratings
 from dissensus.demo.simulated import DemoCampaign, simulate_demo_campaign
 from dissensus.demo.staff import decide_flags, label_all
 from dissensus.demo.visitor import CONVERSATIONS, Visitor, hold_conversations, take_part
@@ -42,6 +43,7 @@ MAX_LEARNERS: Final = 16
 # A distinct name, so that no other database is mistaken for one of an earlier demo.
 DATABASE, RATINGS, PAGE, CHAT_FOLDER = "dissensus-demo.db", "ratings.csv", "report.html", "conversations"
 MODELS: Final = "models"
+RELEASE: Final = f"{NAME}-1.0"
 SEED = 1
 # Permutations and replicates of the report: few, so that it is quick.
 DRAWS = 200
@@ -67,6 +69,7 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
         _report(settings, folder)
         _collect_chats(settings, folder)
         _run_online_loop(settings, min(raters, MAX_LEARNERS))
+        _release(settings, folder)
         _audit(settings)
         if not once:
             _wait_for_visitors(settings)
@@ -75,13 +78,14 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
 def _settings(folder: Path, port: int) -> Settings:
     """Return settings with a new database; remove the files of an earlier demo."""
     database = folder / DATABASE
-    outputs = (folder / RATINGS, folder / PAGE, folder / CHAT_FOLDER, folder / MODELS)
+    outputs = tuple(folder / name for name in (RATINGS, PAGE, CHAT_FOLDER, MODELS, RELEASE))
     if not database.exists() and any(path.exists() for path in outputs):
         names = " and ".join(str(path) for path in outputs if path.exists())
         raise InvalidInput(f"{names} would be replaced, but no demo wrote it. Name another folder: --dir DIR")
     for suffix in ("", "-wal", "-shm", ".key"):
         database.with_name(DATABASE + suffix).unlink(missing_ok=True)
-    for name in (CHAT_FOLDER, MODELS):
+    (folder / f"{RELEASE}.key").unlink(missing_ok=True)
+    for name in (CHAT_FOLDER, MODELS, RELEASE):
         shutil.rmtree(folder / name, ignore_errors=True)
     return Settings(database_url=f"sqlite:///{database}", port=port, model_registry=(folder / MODELS).absolute())
 
@@ -236,9 +240,24 @@ def _run_online_loop(settings: Settings, people: int) -> None:
     )
 
 
+def _release(settings: Settings, folder: Path) -> None:
+    """Take the ratings through the gate of a release."""
+    typer.echo("6. The owner releases the ratings to the public.")
+    with open_site_platform(settings) as platform:
+        released = release_ratings(platform, NAME, folder, now=utc_now())
+    typer.echo(f"   The first plan is refused: {', '.join(released.refused)}.")
+    if released.open_checks:
+        typer.echo(f"   With fewer attributes too: {', '.join(released.open_checks)}. More raters would help.")
+        return
+    typer.echo(
+        f"   With fewer attributes, answers and signatures it passes: {folder / RELEASE} has {released.n_ratings:,} "
+        f"ratings of {released.n_raters:,} raters."
+    )
+
+
 def _audit(settings: Settings) -> None:
     """Verify the audit log of each campaign."""
-    typer.echo("6. The audit log of each campaign is verified.")
+    typer.echo("7. The audit log of each campaign is verified.")
     with open_site_platform(settings) as platform:
         names = [entry.campaign_row.name for entry in overview.list_all_campaigns(platform)]
         reports = {name: audit.audit_campaign(platform, name) for name in names}

@@ -1,0 +1,81 @@
+"""Release of the ratings of the demo: a plan that the gate refuses, and one that it passes."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from dissensus.pipeline.release.gate import ReleaseVerdict
+from dissensus.schema.release.parser import parse_plan
+from dissensus.schema.release.plan import AnonymityPlan, ReleasePlan, Signature
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.release.release import prepare_release, write_prepared
+
+SIGNER: Final = "The simulated owner"
+ANSWERS: Final = {
+    "purpose": "To show every stage of Dissensus.",
+    "funding": "Nobody.",
+    "items_source": "Simulated conversations.",
+    "ethics_review": "None: nobody took part.",
+    "impact": "None: nobody took part.",
+    "uses": "Trying out programs that read ratings.",
+    "misuses": "Conclusions about people: all of them are simulated.",
+    "maintenance": "Nobody; run the demo again.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoRelease:
+    """Outcome of the stage."""
+
+    refused: tuple[str, ...]  # checks that the first plan does not pass
+    open_checks: tuple[str, ...]  # the same of the second plan; empty if it was written
+    n_ratings: int
+    n_raters: int
+
+
+def release_ratings(platform: Platform, campaign: str, folder: Path, *, now: datetime) -> DemoRelease:
+    """Judge a plan without protection, then mend and sign it, and write the release `NAME-1.0` if it passes."""
+    first = _plan(campaign, now)
+    refused = prepare_release(first, folder, platform).assessed.verdict
+    mended = replace(
+        first,
+        drop=("rater_raw_race", "rater_race", "rater_education", "rater_age"),
+        anonymity=AnonymityPlan(small_cells="leave out"),
+        answers=ANSWERS,
+    )
+    signed = _sign(mended, prepare_release(mended, folder, platform).assessed.verdict)
+    prepared = prepare_release(signed, folder, platform)
+    if prepared.assessed.verdict.passed:
+        write_prepared(prepared, folder / f"{signed.name}-{signed.version}", platform=platform, now=now)
+    publication = prepared.assessed.publication
+    return DemoRelease(
+        refused=_list_open(refused),
+        open_checks=_list_open(prepared.assessed.verdict),
+        n_ratings=publication.table.height,
+        n_raters=publication.raters.height,
+    )
+
+
+def _plan(campaign: str, now: datetime) -> ReleasePlan:
+    return parse_plan(
+        {
+            "name": campaign,
+            "version": "1.0",
+            "released": now.date(),
+            "creators": ["The demo of Dissensus"],
+            "contact": "demo@example.org",
+            "licence": "CC0-1.0",
+            "campaign": campaign,
+        }
+    )
+
+
+def _sign(plan: ReleasePlan, verdict: ReleaseVerdict) -> ReleasePlan:
+    codes = {judged.check.name: judged.code for judged in verdict.checks if judged.outcome == "unsigned"}
+    signatures = (Signature(check=name, by=SIGNER, code=code) for name, code in codes.items() if code is not None)
+    return replace(plan, signatures=tuple(signatures))
+
+
+def _list_open(verdict: ReleaseVerdict) -> tuple[str, ...]:
+    return tuple(judged.check.name for judged in verdict.checks if judged.outcome != "passed")
