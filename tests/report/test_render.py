@@ -127,7 +127,9 @@ def test_the_suffix_of_a_file_sets_its_format(report: Report, tmp_path: Path) ->
     svg, pdf = ((tmp_path / name).read_bytes() for name in ("a.svg", "a.pdf"))
     pixels = re.search(rb'width="([\d.]+)"', svg)
     points = re.search(rb"MediaBox \[0 0 ([\d.]+)", pdf)
-    assert pixels and points and float(points[1]) == pytest.approx(0.75 * float(pixels[1]))
+    assert pixels
+    assert points
+    assert float(points[1]) == pytest.approx(0.75 * float(pixels[1]))
     for name in ("a.eps", "a"):
         with pytest.raises(InvalidInput, match=r"name a \.svg, \.png, \.pdf or \.json"):
             detect_kind(Path(name))

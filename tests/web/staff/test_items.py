@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select, update
 from tests.support.campaigns import NOW
 from tests.support.monitored_campaigns import N_ITEMS, add_crowd, member, open_monitored_campaign, rate_items, read
-from tests.support.staff_browsers import House, send
+from tests.support.staff_browsers import House, create_draft, send
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.pipeline.monitor import ItemSummary
@@ -183,6 +183,24 @@ def test_selected_items_are_withheld_and_shown_again(house: House, campaign: Cam
         reader = member(house, campaign, role)
         assert "Select" not in reader.get(ITEMS).text
         assert send(reader, f"{ITEMS}/withholding", item=chosen, change="withhold").status_code == 403
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_empty_lists_say_what_to_do_next(house: House, campaign: CampaignRow) -> None:
+    create_draft(house, "draft")
+    browser = house.owner()
+    for path, says, link in (
+        (ITEMS, "No item has answers of two raters yet", "/campaigns/pilot#entry"),
+        (f"{ITEMS}?search=moon", "No item matches", f"{ITEMS}?sort=position"),
+        ("/campaigns/pilot/monitoring", "a few seconds after the first answers", "/campaigns/pilot#entry"),
+        ("/campaigns/draft/monitoring", "open the campaign first", "/campaigns/draft"),
+        ("/campaigns/pilot/raters", "Nobody has taken part yet", "/campaigns/pilot#entry"),
+        ("/campaigns/pilot/reports", "Ask for one above", "/campaigns/pilot/reports"),
+    ):
+        page = browser.get(path)
+        assert says in read(page), path
+        assert f'"{link}"' in page.text, path
+    assert campaign.name == "pilot"
 
 
 def test_roles_see_what_they_may(house: House, campaign: CampaignRow) -> None:

@@ -391,7 +391,7 @@ def test_an_analyst_sees_results_without_identities(house: House) -> None:
     rating.report_item(house.platform, rater, "help", "My name is Zoe.", assignment_id=None, now=NOW)
     grace, owner = join_pilot(house, "grace", "analyst"), house.owner()
     text, all_ = grace.get("/campaigns/pilot").text, owner.get("/campaigns/pilot").text
-    for private in (str(campaign.key), "My name is Zoe.", "personal links created", "Preview in en"):
+    for private in (str(campaign.key), "My name is Zoe.", "personal links, ", "Preview in en"):
         assert private in all_
         assert private not in text
     assert "<dt>Raters: finished</dt><dd>5</dd>" in text

@@ -171,7 +171,9 @@ def format_remaining_time(then: datetime, now: datetime) -> str:
     --------
     >>> from datetime import UTC
     >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    >>> format_remaining_time(noon + timedelta(minutes=50), noon)
+    >>> format_remaining_time(noon + timedelta(minutes=10), noon)
+    '10 minutes'
+    >>> format_remaining_time(noon + timedelta(minutes=58), noon)
     'an hour'
     >>> format_remaining_time(noon + timedelta(hours=30), noon)
     '30 hours'
@@ -181,7 +183,9 @@ def format_remaining_time(then: datetime, now: datetime) -> str:
     '9 days'
     """
     hours = (then - now) / timedelta(hours=1)
-    if hours <= 1:
+    if hours < 0.9:
+        return f"{max(2, round(60 * hours))} minutes"
+    if hours < 1.5:
         return "an hour"
     return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:,.0f} days"
 
