@@ -183,7 +183,7 @@ def test_a_later_version_is_compared(run: RunCommand, folder: Path) -> None:
     shown = run("diff", "out", "next").stdout
     assert "Raters: 12 before, 11 now." in shown
     assert "Items that are gone: 'item5'." in shown
-    assert "1 raters are gone, and 0 are new.\n0 ratings of the others differ." in shown
+    assert "Raters who are gone: 1; who are new: 0.\nRatings of the others that differ: 0." in shown
     changes = json.loads(run("diff", "out", "next", "--format", "json").stdout)["changes"]
     assert (changes["gone_raters"], changes["changed_ratings"], changes["gone_items"]) == (1, 0, ["item5"])
     assert "Raters: 12 before, 11 now." in (folder / "next" / "CHANGES.md").read_text("utf-8")

@@ -338,6 +338,33 @@ def test_a_plan_that_does_not_fit_the_table_is_refused(changes: dict[str, Any], 
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise("rater_id").alias("rater_id"), "rater_id"),
+        (
+            pl.when(pl.int_range(pl.len()) == 3).then(pl.lit("old")).otherwise("rater_age").alias("rater_age"),
+            "has two values of rater_age",
+        ),
+        (pl.lit("person-0").alias("rater_id"), "rated item 'item0'"),
+    ],
+)
+def test_a_table_with_a_fault_is_refused(change: pl.Expr, message: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        assess(make_source(make_table().with_columns(change)))
+    assert message in str(error.value)
+
+
+def test_blanks_around_a_value_do_not_make_two_raters_or_groups() -> None:
+    padded = pl.when(pl.int_range(pl.len()) % 5 == 0)
+    table = make_table().with_columns(
+        padded.then(pl.format(" {} ", name)).otherwise(name).alias(name) for name in ("rater_id", "rater_age")
+    )
+    publication = assess(make_source(table, consented=frozenset(make_table()["rater_id"]))).publication
+    assert publication.raters.height == 12
+    assert set(publication.raters["rater_age"]) == {"young"}
+
+
 def test_a_time_that_is_none_is_refused() -> None:
     source = make_source(make_table().with_columns(answer_timestamp=pl.lit("yesterday")))
     with pytest.raises(InvalidInput, match="'yesterday' is not a time"):

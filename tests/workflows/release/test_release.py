@@ -82,7 +82,7 @@ def test_who_withdraws_after_a_release_is_not_in_the_next(
     write(platform, tmp_path, linked, "next")
     changes = (tmp_path / "next" / "CHANGES.md").read_text("utf-8")
     assert "From 1.0 to 1.1" in changes
-    assert "1 raters are gone, and 0 are new." in changes
+    assert "Raters who are gone: 1; who are new: 0." in changes
     assert "Please delete 1.0." in changes
     assert "Until this release 1 did." in (tmp_path / "next" / "datasheet.md").read_text("utf-8")
     raters = [set(read_frame(tmp_path / name / "data/ratings.csv")["rater_id"]) for name in ("out", "next")]

@@ -10,7 +10,7 @@ from dissensus.pipeline.release.datasheet import list_open_questions
 from dissensus.pipeline.release.gate import ReleaseCheck, ReleaseVerdict, judge_release
 from dissensus.pipeline.release.joins import join_releases
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
-from dissensus.pipeline.release.publication import Publication, publish
+from dissensus.pipeline.release.publication import Publication, publish, select_columns
 from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.pipeline.release.statistics import compare_statistics, read_published
 from dissensus.schema.ratings.table import Ratings
@@ -29,8 +29,9 @@ class AssessedRelease:
 
 def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudonyms) -> AssessedRelease:
     """Make the table that a plan publishes, and judge it."""
+    # Checked first: a rater with two values of an attribute would be two raters.
+    before, question = read_published(select_columns(source, plan), plan.question)
     publication = publish(source, plan, pseudonyms)
-    before, question = read_published(publication.original, plan.question)
     if publication.table.is_empty():
         ratings = before
         checked = [checks.check_anonymity(publication, plan)]

@@ -42,8 +42,8 @@ class ReleaseChanges:
         if self.gone_raters is None:
             yield "Ids of raters are new: the two versions cannot be joined by them."
         else:
-            yield f"{self.gone_raters:,} raters are gone, and {self.new_raters:,} are new."
-            yield f"{self.changed_ratings:,} ratings of the others differ."
+            yield f"Raters who are gone: {self.gone_raters:,}; who are new: {self.new_raters:,}."
+            yield f"Ratings of the others that differ: {self.changed_ratings:,}."
         before, now = ("undefined" if value is None else f"{value:.3f}" for value in self.alpha)
         yield f"Krippendorff's alpha: {before} before, {now} now."
 

@@ -43,7 +43,6 @@ class Publication:
     table: pl.DataFrame
     axes: tuple[str, ...]  # attributes of raters that are published
     raters: pl.DataFrame  # one row per published rater
-    original: pl.DataFrame  # the table before raters were protected, without ids: for evidence, never published
     left_out: frozenset[str]  # raters of small cells, by the ids of the source
     blanked: Mapping[str, int]  # raters who lost a value, by axis
     screen: TextScreen
@@ -51,10 +50,10 @@ class Publication:
 
 def publish(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudonyms) -> Publication:
     """Return the table that a plan publishes; the same source, plan and key give the same table."""
-    table = _select_columns(source, plan)
+    table = select_columns(source, plan)
     axes = tuple(name for name in table.columns if names.is_rater_attribute(name))
     _check_axes(plan, axes)
-    raters = table.select(names.RATER_ID, *(pl.col(name).cast(pl.String) for name in axes)).unique(maintain_order=True)
+    raters = table.select(names.RATER_ID, *axes).unique(maintain_order=True)
     _check_groups(plan, raters)
     widened = widen_groups(raters, plan.anonymity.groups)
     protected = _protect(widened, plan, axes)
@@ -68,10 +67,31 @@ def publish(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudonyms) ->
         raters=protected.with_columns(pl.col(names.RATER_ID).replace_strict(ids, return_dtype=pl.String)).sort(
             names.RATER_ID
         ),
-        original=table,
         left_out=left_out,
         blanked=_count_blanked(widened, protected, axes),
         screen=screen,
+    )
+
+
+def select_columns(source: ReleaseSource, plan: ReleasePlan) -> pl.DataFrame:
+    """Return the columns of a source that a plan publishes, under the ids of the source."""
+    table = source.table
+    for name in plan.drop:
+        if name not in table.columns:
+            raise InvalidInput(
+                f"drop: There is no column {format_value(name)}.{suggest(name, table.columns)} Columns are "
+                f"{format_list(table.columns, 60)}."
+            )
+        if name in (names.RATER_ID, names.ITEM_ID):
+            raise InvalidInput(f"drop: {name} tells ratings apart, and is needed. Ids of raters are replaced anyway.")
+    texts = {name for name in table.columns if name in source.texts or name.endswith(names.OWN_WORDS)}
+    hidden = {*plan.drop, *(() if plan.with_text else texts), *list_unknown_columns(source, plan)}
+    table = table.drop(name for name in table.columns if name in hidden)
+    # Blanks around a value would make two raters, or two groups, of one.
+    plain = (name for name in table.columns if names.is_rater_attribute(name))
+    return table.with_columns(
+        pl.col(name).cast(pl.String).str.strip_chars().replace("", None)
+        for name in (names.ITEM_ID, names.RATER_ID, *plain)
     )
 
 
@@ -88,24 +108,6 @@ def _is_known(column: str) -> bool:
         or names.is_item_attribute(column)
         or column in (names.FLAG, names.TEXT)
         or column.endswith(names.OWN_WORDS)
-    )
-
-
-def _select_columns(source: ReleaseSource, plan: ReleasePlan) -> pl.DataFrame:
-    """Return the table with the columns that are published, under raw ids."""
-    table = source.table
-    for name in plan.drop:
-        if name not in table.columns:
-            raise InvalidInput(
-                f"drop: There is no column {format_value(name)}.{suggest(name, table.columns)} Columns are "
-                f"{format_list(table.columns, 60)}."
-            )
-        if name in (names.RATER_ID, names.ITEM_ID):
-            raise InvalidInput(f"drop: {name} tells ratings apart, and is needed. Ids of raters are replaced anyway.")
-    texts = {name for name in table.columns if name in source.texts or name.endswith(names.OWN_WORDS)}
-    hidden = {*plan.drop, *(() if plan.with_text else texts), *list_unknown_columns(source, plan)}
-    return table.drop(name for name in table.columns if name in hidden).with_columns(
-        pl.col(names.RATER_ID).cast(pl.String), pl.col(names.ITEM_ID).cast(pl.String)
     )
 
 

@@ -26,6 +26,8 @@ def read_source(plan: ReleasePlan, folder: Path) -> ReleaseSource:
                 f"{path} has no column {name}. Columns are {format_list(table.columns, 60)}. `dissensus convert` "
                 "writes ratings of other kinds as such a table."
             )
+    # As readers of ratings do: else a rater with a blank behind the id would have no consent.
+    table = table.with_columns(pl.col(names.ITEM_ID, names.RATER_ID).cast(pl.String).str.strip_chars())
     if plan.items is not None:
         table = _join_items(table, folder / plan.items)
     consented = None if plan.consents is None else _read_consents(folder / plan.consents, plan.purpose)
@@ -57,6 +59,6 @@ def _read_consents(path: Path, purpose: str) -> frozenset[str]:
     unknown = answers.filter(~answers.is_in([*AGREED, *REFUSED]))
     if len(unknown):
         raise InvalidInput(f"{path}: {format_value(unknown[0])} is not a consent to {purpose}. Write yes or no.")
-    raters = consents[names.RATER_ID].cast(pl.String)
+    raters = consents[names.RATER_ID].cast(pl.String).str.strip_chars()
     refused = set(raters.filter(answers.is_in([*REFUSED])))
     return frozenset(set(raters) - refused)
