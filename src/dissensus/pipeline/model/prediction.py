@@ -100,11 +100,10 @@ def locate(named: NamedDesign, draws: PosteriorDraws, places: Places) -> tuple[N
         covariance = np.einsum("sij,skj->sik", factor, factor)
         n = term.n_location
         groups = _find_groups(named, term, source, places)
-        known = groups >= 0
+        known, unknown = _select(groups >= 0), _select(groups < 0)
         for effect in range(n):
             location[:, known] += values[known, effect] * effects[:, groups[known], effect]
-        if not known.all():
-            variance[:, ~known] += _spread(values[~known], covariance[:, :n, :n])
+        variance[:, unknown] += _spread(values[unknown], covariance[:, :n, :n])
         if term.width:
             width_sds, width_covariances = np.sqrt(covariance[:, n, n]), covariance[:, n, 0]
     return location, RaterVariation(variance=variance, width_sds=width_sds, width_covariances=width_covariances)
@@ -124,6 +123,11 @@ def code_random(named: NamedDesign, number: int, places: Places) -> NDArray[np.f
         code = places.codes(named, crossed_factor(source))
         return np.asarray(code[:, None] == np.arange(term.n_location), np.float64)
     return _code(named, source.terms, places, named.random[number][: term.n_location], intercept=source.intercept)
+
+
+def _select(mask: NDArray[np.bool_]) -> NDArray[np.int64] | slice:
+    """Return an index of the places in a mask, a slice if it has all, so that no copy is made."""
+    return slice(None) if mask.all() else np.flatnonzero(mask)
 
 
 def _spread(values: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:

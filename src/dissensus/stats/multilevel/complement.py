@@ -8,6 +8,7 @@ from a few probes, in the gradient by Hutchinson's method and in the log determi
 2017, https://doi.org/10.1137/16M1104974).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -161,9 +162,8 @@ class IterativeComplement:
         kernels.fill_blocks(layout.ratings, layout.first_slots, weights, inner.cross, diagonal, squares, coarse)
         roots, inverse = np.zeros_like(diagonal), np.zeros_like(diagonal)
         overlap = np.zeros_like(coarse)
-        determinant, slot = 0.0, 0
-        for (part, size), (n_groups, precision) in zip(layout.outer_parts, precisions, strict=True):
-            slots = slice(slot, slot + size)
+        determinant = 0.0
+        for (part, slots, size), (n_groups, precision) in zip(_list_terms(layout), precisions, strict=True):
             diagonal[part, :size] += np.tile(precision, (n_groups, 1))
             coarse[slots, slots] += n_groups * precision
             blocks = (diagonal[part, :size] - squares[part, :size]).reshape(n_groups, size, size)
@@ -174,7 +174,6 @@ class IterativeComplement:
             total = blocks.sum(0)
             overlap[slots, slots] = np.linalg.inv(total)
             determinant -= float(np.linalg.slogdet(total)[1])
-            slot += size
         determinant += 2 * float(np.log(np.diag(np.linalg.cholesky(coarse))).sum())
         return cls(
             layout=layout,
@@ -192,7 +191,7 @@ class IterativeComplement:
     def solve(self, right: FloatArray, *, tolerance: float = SOLUTION_TOLERANCE) -> FloatArray:
         """Solve the complement for a right side by preconditioned conjugate gradients."""
         solution, residual = np.zeros_like(right), right.copy()
-        direction = conditioned = self._precondition(residual)
+        direction = conditioned = self._multiply_approximate(residual, self.inverse)
         size = first = float(residual @ conditioned)
         for _ in range(MAX_ITERATIONS):
             if size <= tolerance**2 * first:
@@ -203,7 +202,7 @@ class IterativeComplement:
                 break
             solution += size / curvature * direction
             residual -= size / curvature * product
-            conditioned = self._precondition(residual)
+            conditioned = self._multiply_approximate(residual, self.inverse)
             previous, size = size, float(residual @ conditioned)
             direction = conditioned + size / previous * direction
         raise UndefinedEstimate(
@@ -220,29 +219,25 @@ class IterativeComplement:
     def fill_products(self, products: FloatArray, variances: FloatArray) -> tuple[FloatArray, ...]:
         """Fill the same as `DenseComplement.fill_products`, with the approximate inverse and the probes."""
         layout, ratings, cross = self.layout, self.layout.ratings, self.inner.cross
-        kernels.fill_block_products(
-            ratings, layout.first_slots, cross, self._corrected(), self.coarse, products, variances
-        )
+        corrected = self._corrected()
+        kernels.fill_block_products(ratings, layout.first_slots, cross, corrected, self.coarse, products, variances)
         for vector, remainder in self.probes:
             kernels.add_probe(ratings, cross, vector, remainder, products, variances)
-        sums, slot = [], 0
-        corrected = self._corrected()
-        for part, size in layout.outer_parts:
-            slots = slice(slot, slot + size)
+        sums = []
+        for part, slots, size in _list_terms(layout):
             n_groups = (part.stop - part.start) // size
             total = corrected[part, :size].reshape(n_groups, size, size).sum(0) + n_groups * self.coarse[slots, slots]
             for vector, remainder in self.probes:
                 mixed = vector[part].reshape(-1, size).T @ remainder[part].reshape(-1, size)
                 total = total + 0.5 * (mixed + mixed.T)
             sums.append(total)
-            slot += size
         return tuple(sums)
 
     def add_probes(self, signs: FloatArray) -> "IterativeComplement":
         """Estimate what the approximate inverse leaves out; `signs` (probes, outer effects) are random, 1 or -1."""
         probes = []
         for vector in signs:
-            rest = self.solve(vector) - self._multiply_approximate(vector)
+            rest = self.solve(vector) - self._multiply_approximate(vector, self._corrected())
             probes.append((vector / len(signs), rest))
         return replace(self, probes=tuple(probes))
 
@@ -276,30 +271,20 @@ class IterativeComplement:
 
     def _repeat_effects(self, sums: FloatArray) -> FloatArray:
         """Give each group the same effects."""
-        parts, slot = [], 0
-        for part, size in self.layout.outer_parts:
-            parts.append(np.tile(sums[slot : slot + size], (part.stop - part.start) // size))
-            slot += size
-        return np.concatenate(parts)
-
-    def _precondition(self, vector: FloatArray) -> FloatArray:
-        return self._multiply_blocks(self.inverse, vector) + self._repeat_effects(
-            self.coarse @ self._sum_effects(vector)
+        return np.concatenate(
+            [np.tile(sums[slots], (part.stop - part.start) // size) for part, slots, size in _list_terms(self.layout)]
         )
+
+    def _multiply_approximate(self, vector: FloatArray, blocks: FloatArray) -> FloatArray:
+        """Multiply by `coarse` and diagonal blocks: `inverse` as the preconditioner, or those without `overlap`."""
+        return self._multiply_blocks(blocks, vector) + self._repeat_effects(self.coarse @ self._sum_effects(vector))
 
     def _corrected(self) -> FloatArray:
         """Diagonal blocks of the approximate inverse, without `coarse`."""
-        corrected, slot = self.inverse.copy(), 0
-        for part, size in self.layout.outer_parts:
-            slots = slice(slot, slot + size)
+        corrected = self.inverse.copy()
+        for part, slots, size in _list_terms(self.layout):
             corrected[part, :size] -= np.tile(self.overlap[slots, slots], ((part.stop - part.start) // size, 1))
-            slot += size
         return corrected
-
-    def _multiply_approximate(self, vector: FloatArray) -> FloatArray:
-        return self._multiply_blocks(self._corrected(), vector) + self._repeat_effects(
-            self.coarse @ self._sum_effects(vector)
-        )
 
     def _apply_roots(self, vector: FloatArray, *, transposed: bool) -> FloatArray:
         """Solve the factors of the diagonal blocks, or their transposes."""
@@ -351,6 +336,14 @@ class IterativeComplement:
                 return known, values, vectors
             beside.append(size)
             basis.append(product / size)
+
+
+def _list_terms(layout: ModelLayout) -> Iterator[tuple[slice, slice, int]]:
+    """Yield the outer effects of each term, its slots, and its number of effects of a group."""
+    slot = 0
+    for part, size in layout.outer_parts:
+        yield part, slice(slot, slot + size), size
+        slot += size
 
 
 def _invert_triangle(root: FloatArray) -> FloatArray:

@@ -21,6 +21,34 @@ def _upper_tail(x: float) -> float:
     return 0.5 * math.erfc(x * _ROOT_HALF)
 
 
+@compiled()
+def _probability(a: float, b: float) -> float:
+    """Return the normal probability between `a` and `b`, without cancellation in either tail."""
+    p = _upper_tail(a) - _upper_tail(b) if a > -b else _upper_tail(-b) - _upper_tail(-a)
+    return float(max(p, _SMALLEST))
+
+
+@compiled()
+def _locate(ratings: Any, fixed: Any, u: Any, v: Any, i: int, n: int) -> float:
+    """Return the location of rating n, of inner group i."""
+    _, _, profile, places, _, values, inner = ratings
+    q = profile[n]
+    x = fixed[q]
+    for t in range(v.shape[1]):
+        x += inner[q, t] * v[i, t]
+    for s in range(places.shape[1]):
+        x += values[q, s] * u[places[n, s]]
+    return float(x)
+
+
+@compiled()
+def _bound(thresholds: Any, answer: int, location: float) -> tuple[float, float]:
+    """Return the thresholds beside an answer, less a location."""
+    a = thresholds[answer - 1] - location if answer > 0 else -math.inf
+    b = thresholds[answer] - location if answer < thresholds.shape[0] else math.inf
+    return a, b
+
+
 # Coefficients of Wichura's algorithm, the highest power first: around the median, further out, and in the tail.
 _CENTRE_TOP = (
     2509.0809287301226727,
@@ -154,18 +182,11 @@ def fill_latent_sums(
     by_profile[:] = 0.0
     by_outer[:] = 0.0
     by_inner[:] = 0.0
-    last = thresholds.shape[0]
     for i in range(start.shape[0] - 1):
         for n in range(start[i], start[i + 1]):
             q = profile[n]
-            x = fixed[q]
-            for t in range(v.shape[1]):
-                x += inner[q, t] * v[i, t]
-            for s in range(places.shape[1]):
-                x += values[q, s] * u[places[n, s]]
-            k = answers[n]
-            a = thresholds[k - 1] - x if k > 0 else -math.inf
-            b = thresholds[k] - x if k < last else math.inf
+            x = _locate(ratings, fixed, u, v, i, n)
+            a, b = _bound(thresholds, answers[n], x)
             x += draw_truncated(a, b, shares[n])
             by_profile[q] += x
             for t in range(v.shape[1]):
@@ -211,10 +232,8 @@ def fill_scale_derivatives(
             for c in range(columns.shape[0]):
                 x += scales[c] * columns[c]
             k = answers[n]
-            a = thresholds[k - 1] - x if k > 0 else -math.inf
-            b = thresholds[k] - x if k < last else math.inf
-            p = _upper_tail(a) - _upper_tail(b) if a > -b else _upper_tail(-b) - _upper_tail(-a)
-            p = max(p, _SMALLEST)
+            a, b = _bound(thresholds, k, x)
+            p = _probability(a, b)
             total += math.log(p)
             a1 = a2 = b1 = b2 = 0.0
             if k > 0:
@@ -309,16 +328,10 @@ def fill_group_derivatives(
     for i in range(start.shape[0] - 1):
         for n in range(start[i], start[i + 1]):
             q = profile[n]
-            x = fixed[q]
-            for t in range(v.shape[1]):
-                x += inner[q, t] * v[i, t]
-            for s in range(places.shape[1]):
-                x += values[q, s] * u[places[n, s]]
+            x = _locate(ratings, fixed, u, v, i, n)
             k = answers[n]
-            a = thresholds[k - 1] - x if k > 0 else -math.inf
-            b = thresholds[k] - x if k < last else math.inf
-            p = _upper_tail(a) - _upper_tail(b) if a > -b else _upper_tail(-b) - _upper_tail(-a)
-            p = max(p, _SMALLEST)
+            a, b = _bound(thresholds, k, x)
+            p = _probability(a, b)
             slope = weight = 0.0
             if k > 0:
                 f = _DENSITY * math.exp(-0.5 * a * a) / p

@@ -26,6 +26,7 @@ PROBIT, LOGIT = 0, 1
 LOCATION, WIDTH = 0, 1
 
 _SMALLEST = 1e-300
+_SMALLEST_PRODUCT = 1e-8
 _ROOT_HALF = math.sqrt(0.5)
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 
@@ -109,6 +110,22 @@ def _boundaries(
 
 
 @compiled()
+def _bound_rating(answers: Any, point: Predictors, n: int) -> Any:
+    """Return the `_boundaries` of rating n at its predictors."""
+    width = point.width[n] if point.width.shape[0] > 0 else 0.0
+    return _boundaries(answers[n], point.location[n], width, point.centre, point.distances)
+
+
+@compiled()
+def _append_factor(total: float, product: float, factor: float) -> tuple[float, float]:
+    """Return the sum of logarithms of factors and their product since: there is one logarithm for several factors."""
+    product *= factor
+    if product < _SMALLEST_PRODUCT:
+        return total + math.log(product), 1.0
+    return total, product
+
+
+@compiled()
 def fill_predictors(ratings: RatingArrays, fixed: Any, u: Any, v: Any, location: Any, width: Any) -> None:
     """Fill location and log width of each rating, given the fixed part by profile and all random effects."""
     start, _, profile, places, kinds, values, inner = ratings
@@ -133,16 +150,12 @@ def fill_predictors(ratings: RatingArrays, fixed: Any, u: Any, v: Any, location:
 @compiled()
 def fill_log_likelihoods(start: Any, answers: Any, point: Predictors, by_group: Any) -> None:
     """Fill the log-likelihood of each inner group's answers, given all random effects."""
-    location, width, centre, distances, link = point
-    has_width = width.shape[0] > 0
     for i in range(start.shape[0] - 1):
-        total = 0.0
+        total, product = 0.0, 1.0
         for n in range(start[i], start[i + 1]):
-            a, b, _, _, _, has_a, has_b = _boundaries(
-                answers[n], location[n], width[n] if has_width else 0.0, centre, distances
-            )
-            total += math.log(_probability(link, a, b, has_a, has_b))
-        by_group[i] = total
+            a, b, _, _, _, has_a, has_b = _bound_rating(answers, point, n)
+            total, product = _append_factor(total, product, _probability(point.link, a, b, has_a, has_b))
+        by_group[i] = total + math.log(product)
 
 
 @compiled()
@@ -161,24 +174,21 @@ def fill_gradients(
     or the first alone if the model has no widths. `definite` makes each of these matrices positive semidefinite.
     """
     start, answers, profile, places, kinds, values, inner = ratings
-    location, width, centre, distances, link = point
     total = 0.0
-    has_width = width.shape[0] > 0
+    has_width = point.width.shape[0] > 0
     outer_gradient[:] = 0.0
     inner_gradient[:] = 0.0
     inner_blocks[:] = 0.0
     for i in range(start.shape[0] - 1):
         for n in range(start[i], start[i + 1]):
-            a, b, da, db, _, has_a, has_b = _boundaries(
-                answers[n], location[n], width[n] if has_width else 0.0, centre, distances
-            )
-            p = _probability(link, a, b, has_a, has_b)
+            a, b, da, db, _, has_a, has_b = _bound_rating(answers, point, n)
+            p = _probability(point.link, a, b, has_a, has_b)
             total += math.log(p)
             a1 = a2 = b1 = b2 = 0.0
             if has_a:
-                a1, a2, _ = _density(link, a)
+                a1, a2, _ = _density(point.link, a)
             if has_b:
-                b1, b2, _ = _density(link, b)
+                b1, b2, _ = _density(point.link, b)
             a1, a2, b1, b2 = -a1 / p, -a2 / p, b1 / p, b2 / p
             aa, ab, bb = a2 - a1 * a1, -a1 * b1, b2 - b1 * b1
             by_location = -(a1 + b1)
@@ -666,16 +676,13 @@ def fill_traces(
 ) -> None:
     """Fill the derivatives of the log determinant of the Hessian by each random effect."""
     start, answers, profile, places, kinds, values, inner = ratings
-    location, width, centre, distances, link = point
-    has_width = width.shape[0] > 0
+    has_width = point.width.shape[0] > 0
     outer_traces[:] = 0.0
     inner_traces[:] = 0.0
     for i in range(start.shape[0] - 1):
         for n in range(start[i], start[i + 1]):
-            a, b, da, db, _, has_a, has_b = _boundaries(
-                answers[n], location[n], width[n] if has_width else 0.0, centre, distances
-            )
-            a1, b1, aa, ab, bb, aaa, aab, abb, bbb = _third_order(link, a, b, has_a, has_b)
+            a, b, da, db, _, has_a, has_b = _bound_rating(answers, point, n)
+            a1, b1, aa, ab, bb, aaa, aab, abb, bbb = _third_order(point.link, a, b, has_a, has_b)
             by_location = -variances[n, 0] * (aaa + 3 * aab + 3 * abb + bbb)
             by_width = 0.0
             if has_width:
@@ -785,9 +792,7 @@ def fill_quadrature(
             by_profile[q] += by_location
             by_mode += inner[q, 0] * by_location
             by_node += inner[q, 0] * along
-            _, _, da, db, width_scale, has_a, has_b = _boundaries(
-                answers[n], location[n], width[n] if has_width else 0.0, centre, distances
-            )
+            _, _, da, db, width_scale, has_a, has_b = _bound_rating(answers, point, n)
             if has_a:
                 by_distance[answers[n] - 1] += width_scale * by_a
             if has_b:
@@ -817,16 +822,13 @@ def fill_scores(
     posterior covariance, and λ is the adjoint: the solution of the Hessian for the traces of `fill_traces`.
     """
     start, answers, profile, places, kinds, values, inner = ratings
-    location, width, centre, distances, link = point
-    has_width = width.shape[0] > 0
+    has_width = point.width.shape[0] > 0
     location_scores[:] = 0.0
     distance_scores[:] = 0.0
     for i in range(start.shape[0] - 1):
         for n in range(start[i], start[i + 1]):
-            a, b, da, db, scale, has_a, has_b = _boundaries(
-                answers[n], location[n], width[n] if has_width else 0.0, centre, distances
-            )
-            a1, b1, aa, ab, bb, aaa, aab, abb, bbb = _third_order(link, a, b, has_a, has_b)
+            a, b, da, db, scale, has_a, has_b = _bound_rating(answers, point, n)
+            a1, b1, aa, ab, bb, aaa, aab, abb, bbb = _third_order(point.link, a, b, has_a, has_b)
             q = profile[n]
             adjoint = width_adjoint = 0.0
             for t in range(inner.shape[1]):
@@ -883,16 +885,12 @@ def fill_information(
     (thresholds, thresholds).
     """
     start, answers, profile, places, kinds, values, inner = ratings
-    location, width, centre, distances, link = point
-    has_width = width.shape[0] > 0
-    last = distances.shape[0]
+    last = point.distances.shape[0]
     n_coefficients = covariates.shape[1]
     for i in range(start.shape[0] - 1):
         for n in range(start[i], start[i + 1]):
-            a, b, da, db, scale, has_a, has_b = _boundaries(
-                answers[n], location[n], width[n] if has_width else 0.0, centre, distances
-            )
-            a1, b1, aa, ab, bb, _, _, _, _ = _third_order(link, a, b, has_a, has_b)
+            a, b, da, db, scale, has_a, has_b = _bound_rating(answers, point, n)
+            a1, b1, aa, ab, bb, _, _, _, _ = _third_order(point.link, a, b, has_a, has_b)
             k = answers[n]
             q = profile[n]
             w = -(aa + 2 * ab + bb)
@@ -994,24 +992,16 @@ def fill_effect_likelihoods(
                 if has_effect:
                     y += candidates[g, m, n_location]
                 a, b, _, _, _, has_a, has_b = _boundaries(answers[n], x, y, centre, distances)
-                product *= _probability(link, a, b, has_a, has_b)
-                # One logarithm for several factors
-                if product < 1e-200:
-                    total += math.log(product)
-                    product = 1.0
+                total, product = _append_factor(total, product, _probability(link, a, b, has_a, has_b))
             likelihoods[g, m] = total + math.log(product)
 
 
 @compiled()
 def fill_slopes(answers: Any, point: Predictors, slopes: Any, weights: Any) -> None:
     """Fill the derivative of each rating's log-likelihood by its location, and minus the second derivative."""
-    location, width, centre, distances, link = point
-    has_width = width.shape[0] > 0
     for n in range(answers.shape[0]):
-        a, b, _, _, _, has_a, has_b = _boundaries(
-            answers[n], location[n], width[n] if has_width else 0.0, centre, distances
-        )
-        a1, b1, aa, ab, bb, _, _, _, _ = _third_order(link, a, b, has_a, has_b)
+        a, b, _, _, _, has_a, has_b = _bound_rating(answers, point, n)
+        a1, b1, aa, ab, bb, _, _, _, _ = _third_order(point.link, a, b, has_a, has_b)
         slopes[n] = -(a1 + b1)
         weights[n] = -(aa + 2 * ab + bb)
 
