@@ -119,6 +119,7 @@ def test_no_command_is_suggested_where_the_order_of_answers_matters(
     done = run(command[0], "words.csv", *command[1:])
     assert done.returncode == 1
     assert "Name them in their own order, not the alphabet's" in done.stderr
+    assert "If they have none, read one against the others: --has-label ANSWER" in done.stderr
     assert "Run:" not in done.stderr
     nominal = run("analyse", "words.csv")
     assert "Run: dissensus analyse words.csv --categories high,low,medium" in nominal.stderr

@@ -128,10 +128,11 @@ def test_margins_are_raked() -> None:
     counts = pl.DataFrame(
         {"race": ["Black", "Black", "White", "White"], "age": ["old", "young"] * 2, "weight": [24.0, 56, 6, 14]}
     )
-    model = fit_model(
-        Ratings.from_frame(frame), f"Q ~ race + age + {RANDOM}", populations={"m": margins, "c": counts}, draws=60
-    )
+    populations = {"m": margins, "c": counts, "only race": margins[:2]}
+    model = fit_model(Ratings.from_frame(frame), f"Q ~ race + age + {RANDOM}", populations=populations, draws=60)
     assert shares(model, "m")["Yes"] == pytest.approx(shares(model, "c")["Yes"], abs=1e-7)
+    (warning,) = (warning for warning in model.warnings if "no margin of" in warning)
+    assert warning.startswith("The population only race has no margin of 'rater_age'")
 
 
 def test_cells_without_raters_are_warned_of(ratings: Ratings) -> None:

@@ -32,6 +32,7 @@ class Population:
     axis: str | None  # None for a table
     weights: NDArray[np.float64]
     n_raters: int
+    assumed: tuple[str, ...] = ()  # Attributes without a margin, distributed as among the raters
 
 
 def group_populations(named: NamedDesign, cells: RaterCells) -> Iterator[Population]:
@@ -64,8 +65,17 @@ def extend_cells(named: NamedDesign, tables: Mapping[str, pl.DataFrame]) -> tupl
     populations = []
     for label, table in counts.items():
         weights = np.array([table.get(key, 0.0) for key in every])
-        populations.append(Population(label, None, weights / weights.sum(), int(extended.n_raters[weights > 0].sum())))
+        n = int(extended.n_raters[weights > 0].sum())
+        populations.append(Population(label, None, weights / weights.sum(), n, _list_assumed(names, tables[label])))
     return extended, populations
+
+
+def _list_assumed(names: Sequence[str], table: pl.DataFrame) -> tuple[str, ...]:
+    """Return the attributes of raters in the model that a table of margins lacks."""
+    if not set(table.columns) >= MARGINS:
+        return ()
+    known = table["column"].cast(pl.String).to_list()
+    return tuple(name for name in names if name not in known and name.removeprefix(RATER_PREFIX) not in known)
 
 
 Counts = dict[tuple[int, ...], float]
@@ -81,10 +91,15 @@ def _read_counts(named: NamedDesign, label: str, table: pl.DataFrame, cells: Rat
             f"{format_list(table.columns)}; give one of {format_list(COUNTS)}."
         )
     count = table[counted[0]].cast(pl.Float64, strict=False)
-    if count.null_count() or not bool(count.is_finite().all()) or bool((count < 0).any()) or not count.sum() > 0:
+    invalid = (~(count.is_finite() & (count >= 0)).fill_null(value=False)).arg_true()
+    if invalid.len():
+        row = int(invalid[0])
         raise InvalidInput(
-            f"The counts of the population {format_value(label)} are not all numbers of 0 or more with a sum above 0."
+            f"Row {row + 1:,} of the population {format_value(label)}: {counted[0]} is "
+            f"{format_value(table[counted[0]][row])}. Counts are numbers of 0 or more."
         )
+    if not count.sum() > 0:
+        raise InvalidInput(f"The counts of the population {format_value(label)} are all 0. Give one above 0.")
     if set(table.columns) - {counted[0]} == MARGINS:
         return _rake(named, label, table, count.to_list(), cells)
     columns = {name: _find_column(label, table, name) for name in names}

@@ -199,8 +199,13 @@ def _summarize(values: NDArray[np.float64], confidence: float) -> tuple[float, f
 
 
 def _warn_of_cells(named: NamedDesign, cells: RaterCells, populations: Sequence[Population]) -> Iterator[str]:
-    """Yield a warning for each population with crossed groups that no rater belongs to."""
+    """Yield a warning for each population with crossed groups of no rater, or without a margin of an attribute."""
     for population in populations:
+        if population.assumed:
+            yield (
+                f"The population {population.name} has no margin of {format_list(population.assumed)}, so its shares "
+                "there are those of the raters."
+            )
         empty = np.flatnonzero((population.weights > 0) & (cells.n_raters == 0))
         if empty.size:
             names = [

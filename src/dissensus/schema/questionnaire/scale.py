@@ -112,7 +112,10 @@ def unknown_scale_error(question: str, answers: pl.Series) -> InvalidInput:
     options = ("--normalise",) * bool(spellings) + ("--categories", join_fields(merged))
     line = quote_options(options)
     in_python = f"{'normalise=True, ' * bool(spellings)}categories={merged}"
-    remedy = f"Name them in their own order, not the alphabet's: {line} (in Python: {in_python})."
+    remedy = (
+        f"Name them in their own order, not the alphabet's: {line} (in Python: {in_python}). If they have none, read "
+        "one against the others: --has-label ANSWER (in Python: has_label=...)."
+    )
     if len(remedy) > LONGEST_REMEDY:
         return InvalidInput(f"{known} Is it the right column? --answer names another.")
     if spellings:
