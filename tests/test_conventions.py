@@ -85,6 +85,7 @@ FEATURES: Final = (
         "conversation",
         "correction",
         "curation",
+        "directory",
         "draft",
         "enrolment",
         "entry",

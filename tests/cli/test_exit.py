@@ -37,7 +37,7 @@ COMMANDS = (
         f"staff {word}"
         for word in ("list", "add", "invite", "role", "remove", "password", "email", "token", "tokens", "revoke", "log")
     ),
-    "staff remove-second-factor",
+    *("staff remove-second-factor", "staff operator", "staff disable"),
     *(
         f"campaign {word}"
         for word in ("new", "show", "revise", "add-items", "add-images", "add-platinum", "remove-items")

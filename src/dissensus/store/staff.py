@@ -4,7 +4,18 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import CheckConstraint, ColumnElement, Connection, ForeignKey, Index, delete, insert, select, update
+from sqlalchemy import (
+    CheckConstraint,
+    ColumnElement,
+    Connection,
+    ForeignKey,
+    Index,
+    delete,
+    false,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -42,6 +53,10 @@ class StaffTable(Base):
     )
     subject: Mapped[str | None] = mapped_column(doc="OpenID Connect subject, once they signed in by the provider.")
     created_at: Mapped[datetime]
+    operator: Mapped[bool] = mapped_column(
+        default=False, server_default=false(), doc="True for a person who may see and disable all accounts."
+    )
+    disabled_at: Mapped[datetime | None] = mapped_column(doc="Time since which the account is not admitted.")
 
 
 class LoginLinkTable(Base):
@@ -62,6 +77,7 @@ class StaffRow:
     id: str
     name: str
     created_at: datetime
+    operator: bool = False  # True for a person who may see and disable all accounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +120,27 @@ def find_staff_by_name(tx: Connection, name: str) -> StaffRow | None:
     """Return a staff account by its name, or None."""
     row = tx.execute(select(*_COLUMNS).where(StaffTable.name == name)).one_or_none()
     return None if row is None else StaffRow(**row._mapping)
+
+
+def load_disabled_accounts(tx: Connection) -> dict[str, datetime]:
+    """Return the times since which accounts are disabled, by id."""
+    disabled = select(StaffTable.id, StaffTable.disabled_at).where(StaffTable.disabled_at.is_not(None))
+    return {staff_id: at for staff_id, at in tx.execute(disabled) if at is not None}
+
+
+def is_disabled(tx: Connection, staff_id: str) -> bool:
+    """Return whether an account is disabled."""
+    return tx.scalar(select(StaffTable.disabled_at).where(StaffTable.id == staff_id)) is not None
+
+
+def set_disabled(tx: Connection, staff_id: str, *, at: datetime | None) -> None:
+    """Disable an account, or enable it with None."""
+    tx.execute(update(StaffTable).where(StaffTable.id == staff_id).values(disabled_at=at))
+
+
+def set_operator(tx: Connection, staff_id: str, *, operator: bool) -> None:
+    """Set whether a person may see and disable all accounts."""
+    tx.execute(update(StaffTable).where(StaffTable.id == staff_id).values(operator=operator))
 
 
 def load_staff_names(tx: Connection, staff_ids: Collection[str]) -> dict[str, str]:

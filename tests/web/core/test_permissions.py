@@ -20,7 +20,7 @@ from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.core.permissions import ACTIONS, ACTORS, SCOPES, actions_of, find_action, permissions_markdown
 from dissensus.web.core.staff_auth import Public, Require, read_form
 from dissensus.workflows.campaign import campaigns, members
-from dissensus.workflows.platform import api_tokens, passwords, staff
+from dissensus.workflows.platform import api_tokens, directory, passwords, staff
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -28,8 +28,8 @@ sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 API = "/api/v1"
 PASSWORD = "a few plain words"
 DOOR = "d" * 32
-VISITORS = ("stranger", "rater", "foreign", *ROLES)
-"""Foreign: staff who own another campaign."""
+VISITORS = ("stranger", "rater", "foreign", "operator", *ROLES)
+"""Foreign: staff who own another campaign. Operators are here members of none."""
 
 
 def routes_of(app: FastAPI) -> list[APIRoute]:
@@ -144,7 +144,7 @@ def outcome(answer: httpx.Response) -> str:
 
 def expected(action: str, visitor: str) -> str:
     permission = find_action(action)
-    if permission.resource == "campaign" and visitor == "foreign":
+    if permission.resource == "campaign" and visitor in ("foreign", "operator"):
         return "absent"
     allowed = visitor in permission.actors or (visitor == "foreign" and "staff" in permission.actors)
     return "allowed" if allowed else "refused"
@@ -153,8 +153,9 @@ def expected(action: str, visitor: str) -> str:
 @pytest.fixture
 def house(live: Live) -> Iterator[Peopled]:
     platform, people = live.platform, {}
-    for role in ("foreign", *ROLES):
+    for role in ("foreign", "operator", *ROLES):
         people[role] = staff.create_sign_in_link(platform, role, now=NOW).staff
+    directory.set_operator(platform, "operator", operator=True, now=NOW)
     owner_id = people["owner"].id
     campaigns.create_campaign(platform, definition(), items(3), staff_id=owner_id, now=NOW)
     campaigns.create_campaign(platform, definition("other"), items(3), staff_id=people["foreign"].id, now=NOW)
@@ -215,7 +216,8 @@ def test_every_staff_form_checks_its_csrf_token(live: Live) -> None:
 @sqlite_only
 def test_every_staff_form_without_its_csrf_token_is_refused(house: Peopled) -> None:
     platform = house.live.platform
-    links = {role: staff.create_sign_in_link(platform, house.people[role].name, now=NOW) for role in ROLES}
+    actors = (*ROLES, "operator")
+    links = {role: staff.create_sign_in_link(platform, house.people[role].name, now=NOW) for role in actors}
     sessions = {role: staff.sign_in_with_link(platform, link.key, now=NOW) for role, link in links.items()}
     accepted, n_forms = [], 0
     for route in routes_of(house.live.app):
@@ -224,7 +226,7 @@ def test_every_staff_form_without_its_csrf_token_is_refused(house: Peopled) -> N
             continue
         for _ in {"POST"} & (route.methods or set()):
             (action,) = route_actions(route)
-            role = next(role for role in ROLES if role in find_action(action).actors)
+            role = next(role for role in actors if role in find_action(action).actors)
             path, headers = house._filled(route.path)[1], {"cookie": f"dissensus_staff={sessions[role]}"}
             answer = house.browser.post(path, data={"form_token": "0" * 64, "name": "pilot"}, headers=headers)
             n_forms += 1

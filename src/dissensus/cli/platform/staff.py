@@ -15,7 +15,7 @@ from dissensus.schema.campaign.roles import ROLES, parse_role
 from dissensus.schema.hints import format_list
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import members, overview
-from dissensus.workflows.platform import api_tokens, passwords, second_factors, security_log, staff
+from dissensus.workflows.platform import api_tokens, directory, passwords, second_factors, security_log, staff
 from dissensus.workflows.platform.platform import Platform
 
 app = typer.Typer(help="Manage members of campaigns, their roles, passwords and API tokens.", no_args_is_help=True)
@@ -134,6 +134,37 @@ def remove_second_factor(person: PersonArgument, settings: SettingsOption = None
         removed = second_factors.remove_second_factor_for(platform, person, now=utc_now())
     statement = "has no second factor any more" if removed else "had no second factor"
     typer.echo(f"{person.strip()} {statement}, and is signed out.")
+
+
+@app.command("operator")
+def operator(
+    person: PersonArgument,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take the right away.")] = False,
+    settings: SettingsOption = None,
+) -> None:
+    """Let a person see all staff accounts at /directory, and disable them.
+
+    Example: dissensus staff operator ada
+    """
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        directory.set_operator(platform, person, operator=not revoke, now=utc_now())
+    typer.echo(f"{person.strip()} is {'no operator any more' if revoke else 'an operator'}.")
+
+
+@app.command("disable")
+def disable(
+    person: PersonArgument,
+    undo: Annotated[bool, typer.Option("--undo", help="Enable the account again.")] = False,
+    settings: SettingsOption = None,
+) -> None:
+    """Disable an account: its sessions and links end, and neither it nor its API tokens are admitted.
+
+    Example: dissensus staff disable grace
+    """
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        change = directory.enable_account if undo else directory.disable_account
+        change(platform, person, now=utc_now())
+    typer.echo(f"The account of {person.strip()} is {'enabled' if undo else 'disabled'}.")
 
 
 @app.command("log")

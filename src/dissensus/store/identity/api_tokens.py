@@ -96,6 +96,7 @@ def find_api_token(tx: Connection, key: str, *, now: datetime) -> tuple[StaffRow
         select(StaffTable.id, StaffTable.name, StaffTable.created_at, *_COLUMNS)
         .join(StaffTable, StaffTable.id == ApiTokenTable.staff_id)
         .where(ApiTokenTable.key_hash == hash_key(key), ApiTokenTable.expires_at > now)
+        .where(StaffTable.disabled_at.is_(None))
     )
     row = tx.execute(query).one_or_none()
     if row is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, get_args
 
-from sqlalchemy import Connection, ForeignKey, delete, insert, select, true
+from sqlalchemy import Connection, ForeignKey, delete, func, insert, select, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.core.orm import Base, Number, one_of
@@ -35,6 +35,10 @@ SecurityEventKind = Literal[
     "role_given",
     "role_changed",
     "role_lost",
+    "account_disabled",
+    "account_enabled",
+    "operator_added",
+    "operator_removed",
 ]
 SECURITY_EVENT_KINDS: Final[tuple[SecurityEventKind, ...]] = get_args(SecurityEventKind)
 UNMAILED_KINDS: Final[frozenset[SecurityEventKind]] = frozenset(
@@ -105,6 +109,13 @@ def list_security_events(tx: Connection, *, since: datetime, staff_id: str | Non
         .order_by(table.number)
     )
     return tuple(SecurityEvent(**row._mapping) for row in tx.execute(query))
+
+
+def load_last_sign_ins(tx: Connection) -> dict[str, datetime]:
+    """Return the time of the last sign-in of each account that the log has one of."""
+    table = SecurityEventTable
+    query = select(table.staff_id, func.max(table.at)).where(table.kind == "signed_in").group_by(table.staff_id)
+    return {staff_id: at for staff_id, at in tx.execute(query) if staff_id is not None}
 
 
 def has_security_events_before(tx: Connection, when: datetime) -> bool:

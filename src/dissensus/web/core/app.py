@@ -55,7 +55,7 @@ from dissensus.web.staff import (
     webhooks,
     withdrawals,
 )
-from dissensus.web.staff.identity import account, oidc_sign_in, passkey, second_factor, sign_in
+from dissensus.web.staff.identity import account, directory, oidc_sign_in, passkey, second_factor, sign_in
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.models.scorers import ModelRegistry
 from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
@@ -65,7 +65,7 @@ from dissensus.workflows.platform.platform import open_platform
 DAY_S = 24 * 3600
 RATERS = (entry, rating, corrections, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
-    *(sign_in, oidc_sign_in, account, second_factor, passkey, campaigns, campaign_settings, members, drafts),
+    *(sign_in, oidc_sign_in, account, directory, second_factor, passkey, campaigns, campaign_settings, members, drafts),
     *(curation, opening, items, images, raters, chats, reports, quota, monitoring, notices, attempts, gold, care),
     *(pay, submissions, webhooks, withdrawals, tasks, audit_log),
 )

@@ -7,12 +7,12 @@ from typing import Final, Literal, get_args
 from dissensus.schema.campaign.roles import ROLES, Role
 from dissensus.schema.hints import suggest
 
-Actor = Literal["stranger", "rater", "staff"] | Role
-"""Strangers are not signed in; staff are signed in, in any role."""
+Actor = Literal["stranger", "rater", "staff", "operator"] | Role
+"""Strangers are not signed in; staff are signed in, in any role; operators may see all accounts of the site."""
 
-ACTORS: Final[tuple[Actor, ...]] = ("stranger", "rater", "staff", *ROLES)
+ACTORS: Final[tuple[Actor, ...]] = ("stranger", "rater", "staff", "operator", *ROLES)
 ANYONE: Final = frozenset(ACTORS)
-ANY_STAFF: Final[frozenset[Actor]] = frozenset({"staff", *ROLES})
+ANY_STAFF: Final[frozenset[Actor]] = frozenset({"staff", "operator", *ROLES})
 MEMBERS: Final[frozenset[Actor]] = frozenset(get_args(Role))
 RESULTS: Final[frozenset[Actor]] = frozenset({"owner", "analyst"})
 REVIEWERS: Final[frozenset[Actor]] = frozenset({"owner", "reviewer"})
@@ -42,6 +42,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "recruiter-webhook": Action("report, as a signed recruiter webhook, what became of participants", ANYONE, "site"),
     "sign-in": Action("sign in, and join a campaign with a link", ANYONE, "site"),
     "account": Action("see and change their own password, sessions and tokens", ANY_STAFF, "site"),
+    "directory": Action("see all staff accounts, and disable them", frozenset({"operator"}), "site"),
     "list": Action("list the campaigns that they are members of", ANY_STAFF, "site", by_token=True),
     "create": Action(
         "draw a sample of a corpus, and create a campaign, which they own", ANY_STAFF, "site", by_token=True

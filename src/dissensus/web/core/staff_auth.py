@@ -176,6 +176,8 @@ def _authorize(request: Request, site: Site, caller: StaffRequest, action_name: 
             caller = replace(caller, navigation=navigation)
         if action.shows_raters and request.method == "GET":
             log_access(site, caller, name, action_name)
+    elif "staff" not in action.actors and not (caller.staff.operator and "operator" in action.actors):
+        raise NotAllowed(f"Only operators may {action.description}. One is named by: dissensus staff operator NAME")
     request.state.caller = caller
     return caller
 

@@ -25,6 +25,10 @@ DESCRIPTIONS: Final[dict[str, str]] = {
     "role_given": "You became a member of the campaign {campaign}. Role: {role}.",
     "role_changed": "Your role in the campaign {campaign} was changed. New role: {role}.",
     "role_lost": "Your membership of the campaign {campaign} ended.",
+    "account_disabled": "Your account was disabled by {by}: you cannot sign in any more.",
+    "account_enabled": "Your account was enabled again by {by}.",
+    "operator_added": "You may see and disable all accounts of the site now.",
+    "operator_removed": "You may not see and disable all accounts of the site any more.",
     "sign_in_link_created": "The operator of the site created a link that signs you in.",
     "email_changed": "The operator of the site changed your e-mail address.",
 }

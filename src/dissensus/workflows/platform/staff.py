@@ -73,7 +73,7 @@ def mail_sign_in_link(
     count_attempt(platform, traces, now)
     with platform.database.writing() as tx:
         staff = store.find_staff_by_email(tx, address.strip().casefold())
-        if staff is None:
+        if staff is None or store.is_disabled(tx, staff.id):
             return
         delete_expired_keys(tx, now=now)
         key = new_key()
@@ -126,6 +126,8 @@ def sign_in_with_link(platform: Platform, key: str, *, network: str | None = Non
 
 def open_session(tx: Connection, staff_id: str, method: SignInMethod, *, network: str | None, now: datetime) -> str:
     """Return the key of a new session; it is pending if the person has a second factor that was not verified."""
+    if store.is_disabled(tx, staff_id):
+        raise NotAllowed("This account is disabled. Ask the operator of the site.")
     session = new_key()
     pending = method not in COMPLETE_METHODS and has_second_factor(tx, staff_id)
     expires_at = now + (PENDING_LIFETIME if pending else SESSION_LIFETIME)

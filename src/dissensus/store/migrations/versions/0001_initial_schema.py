@@ -78,6 +78,8 @@ def upgrade() -> None:
         sa.Column("email", sa.String(), nullable=True),
         sa.Column("subject", sa.String(), nullable=True),
         sa.Column("created_at", MOMENT, nullable=False),
+        sa.Column("operator", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("disabled_at", MOMENT, nullable=True),
         sa.PrimaryKeyConstraint("id", name="pk_staff"),
         sa.UniqueConstraint("name", name="uq_staff_name"),
     )
@@ -181,7 +183,8 @@ def upgrade() -> None:
             "'password_changed', 'second_factor_added', 'second_factor_removed', 'passkey_added', 'passkey_removed', "
             "'recovery_codes_created', 'recovery_code_used', 'token_created', 'token_first_used', 'token_revoked', "
             "'invitation_created', 'sign_in_link_created', 'sign_in_link_mailed', 'email_changed', 'role_given', "
-            "'role_changed', 'role_lost')",
+            "'role_changed', 'role_lost', 'account_disabled', 'account_enabled', "
+            "'operator_added', 'operator_removed')",
             name=op.f("ck_security_event_kind"),
         ),
         sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_security_event_staff_id"),

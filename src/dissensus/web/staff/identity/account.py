@@ -67,6 +67,7 @@ class AccountPage(StaffPage):
 
     template: ClassVar[str] = "staff/account.html"
 
+    operator: bool
     has_password: bool
     factor: "SecondFactorView"
     sessions: tuple["StaffSession", ...]
@@ -122,6 +123,7 @@ def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") 
     tokens = api_tokens.list_tokens(site.platform, caller.staff, now=now)
     context = caller.page(
         AccountPage,
+        operator=caller.staff.operator,
         has_password=passwords.has_password(site.platform, caller.staff),
         factor=second_factors.load_second_factor(site.platform, caller.staff),
         sessions=staff.list_sessions(site.platform, caller.staff, now=now),

@@ -1,0 +1,47 @@
+"""Directory page of operators: staff accounts, and disabling one."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import RedirectResponse, Response
+
+from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.staff_auth import Require, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.workflows.platform import directory
+from dissensus.workflows.platform.directory import StaffAccount
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryPage(StaffPage):
+    """All staff accounts."""
+
+    template: ClassVar[str] = "staff/directory.html"
+
+    accounts: tuple[StaffAccount, ...]
+
+
+@router.get("/directory")
+def show_directory(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("directory"))]) -> Response:
+    """Show all staff accounts."""
+    return page(site, caller.page(DirectoryPage, accounts=directory.list_accounts(site.platform)))
+
+
+@router.post("/directory/disable")
+def disable_account(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("directory", recent=True))], form: StaffForm
+) -> Response:
+    """Disable an account."""
+    directory.disable_account(site.platform, str(form.get("person", "")), by=caller.staff, now=site.clock())
+    return RedirectResponse("/directory", SEE_OTHER)
+
+
+@router.post("/directory/enable")
+def enable_account(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("directory", recent=True))], form: StaffForm
+) -> Response:
+    """Enable a disabled account."""
+    directory.enable_account(site.platform, str(form.get("person", "")), by=caller.staff, now=site.clock())
+    return RedirectResponse("/directory", SEE_OTHER)

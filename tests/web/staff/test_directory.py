@@ -1,0 +1,80 @@
+"""Directory of staff for operators: who has an account, and disabling it."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from tests.support.campaigns import NOW
+from tests.support.staff_browsers import House, create_draft, send, token_of
+from tests.support.staff_members import PASSWORD, join_pilot
+
+from dissensus.errors import NotAllowed
+from dissensus.workflows.platform import api_tokens, directory, security_log, staff
+
+HERE = "/directory"
+
+
+@pytest.fixture
+def operator(house: House) -> httpx.Client:
+    create_draft(house)
+    browser = house.owner()
+    refused = browser.get(HERE)
+    assert (refused.status_code, "dissensus staff operator NAME" in refused.text) == (403, True)
+    directory.set_operator(house.platform, "ada", operator=True, now=NOW)
+    return browser
+
+
+def rows(page: httpx.Response) -> dict[str, str]:
+    """The text of each row, by the person."""
+    found = re.findall(r"<tr>\s*<th scope=\"row\"[^>]*>(\w+)(.*?)</tr>", page.text, re.DOTALL)
+    return {name: " ".join(re.sub(r"<[^>]+>", " ", text).split()) for name, text in found}
+
+
+def test_an_operator_sees_who_has_an_account(house: House, operator: httpx.Client) -> None:
+    join_pilot(house, "grace", "analyst")
+    staff.create_sign_in_link(house.platform, "mia", now=NOW)
+    assert 'href="/directory"' in operator.get("/account").text
+    listed = rows(operator.get(HERE))
+    assert list(listed) == ["ada", "grace", "mia"]
+    assert listed["ada"] == "operator 2026-03-01 12:00 UTC none pilot: owner"
+    assert listed["grace"] == "2026-03-01 12:00 UTC none pilot: analyst Disable"
+    assert listed["mia"] == "none in the log none none Disable"
+    directory.set_operator(house.platform, "ada", operator=False, now=NOW)
+    assert operator.get(HERE).status_code == 403
+    assert "/directory" not in operator.get("/account").text
+
+
+def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(house: House, operator: httpx.Client) -> None:
+    platform = house.platform
+    grace = join_pilot(house, "grace", "owner")
+    person = staff.create_sign_in_link(platform, "grace", now=NOW).staff
+    key, _ = api_tokens.create_token(platform, person, "all", scopes=("see",), days=1, now=NOW)
+    api: dict[str, Any] = {"headers": {"authorization": f"Bearer {key}"}}
+    link = staff.create_sign_in_link(platform, "grace", now=NOW).key
+    assert grace.get("/campaigns/pilot").status_code == 200
+    assert house.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 200
+    assert send(operator, f"{HERE}/disable", person="grace").status_code == 303
+    assert "disabled" in rows(operator.get(HERE))["grace"]
+    assert grace.get("/campaigns/pilot").status_code == 403
+    assert house.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 401
+    with pytest.raises(NotAllowed):
+        staff.sign_in_with_link(platform, link, now=NOW)
+    with pytest.raises(NotAllowed, match="This account is disabled"):
+        staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "grace", now=NOW).key, now=NOW)
+    refused = sign_in(house)
+    assert (refused.status_code, "This account is disabled" in refused.text) == (403, True)
+    assert send(operator, f"{HERE}/enable", person="grace").status_code == 303
+    assert sign_in(house).status_code == 303
+    assert house.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 200
+    kinds = [(event.kind, event.content) for event in security_log.list_own_events(platform, person, since=NOW)]
+    assert ("account_disabled", {"by": "ada"}) in kinds
+    assert ("account_enabled", {"by": "ada"}) in kinds
+    own = send(operator, f"{HERE}/disable", person="ada")
+    assert (own.status_code, "You cannot disable your own account" in own.text) == (409, True)
+
+
+def sign_in(house: House) -> httpx.Response:
+    browser = house.stranger()
+    form = {"form_token": token_of(browser.get("/sign-in")), "name": "grace", "password": PASSWORD}
+    return browser.post("/sign-in", data=form)
