@@ -38,10 +38,7 @@ COMMANDS = (
         for word in ("list", "add", "invite", "role", "remove", "password", "email", "token", "tokens", "revoke", "log")
     ),
     *("staff remove-second-factor", "staff operator", "staff disable"),
-    *(
-        f"campaign {word}"
-        for word in ("new", "show", "revise", "add-items", "add-images", "add-platinum", "remove-items")
-    ),
+    *(f"campaign {word}" for word in ("new", "show", "revise", "add-items", "add-images", "add-platinum")),
     *(f"campaign {word}" for word in ("remove-items", "rehearse", "open", "pause", "close", "archive", "delete")),
     *(f"campaign {word}" for word in ("list", "clone", "invite")),
 )
