@@ -100,7 +100,8 @@ def write_croissant(release: ReleaseDescription, *, path: str, sha256: str, size
 def cite_release(release: ReleaseDescription) -> str:
     """Return how to cite a release."""
     plan = release.plan
-    return f"{', '.join(plan.creators)} ({plan.released.year}). {release.title}. Version {plan.version}."
+    title = release.title if release.title.endswith(("?", "!", ".")) else f"{release.title}."
+    return f"{', '.join(plan.creators)} ({plan.released.year}). {title} Version {plan.version}."
 
 
 def _responsible_ai(release: ReleaseDescription) -> dict[str, Any]:
