@@ -24,6 +24,8 @@ COMMANDS = (
         "vet",
         "validate",
         "convert",
+        "release",
+        "diff",
         "curate",
         "simulate",
         "fetch",
