@@ -9,7 +9,7 @@ from tests.support.chat_campaigns import open_chat_campaign
 from tests.support.chromium import running
 from tests.support.live_site import Live
 from tests.support.raters import enter
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.campaign.shipped import load_campaign
@@ -55,11 +55,11 @@ def test_pages_of_attempts_are_accessible(live: Live, browser: Browser) -> None:
         page.get_by_role("link", name="pilot", exact=True).click()
         page.get_by_role("link", name="Attempts and their success").click()
         expect(page.get_by_role("heading", name="Reviews")).to_be_visible()
-        sound(page, "attempts")
+        check_page(page, "attempts")
         page.locator("#content").get_by_role("link", name="Conversations", exact=True).click()
         page.get_by_label("Success").select_option("4")
         page.get_by_role("button", name="Show").click()
-        sound(page, "chats")
+        check_page(page, "chats")
         page.locator("a.item").first.click()
         expect(page.get_by_text("much more harmful").or_(page.get_by_text("clearly more harmful"))).to_be_visible()
-        sound(page, "chat-detail")
+        check_page(page, "chat-detail")

@@ -11,7 +11,7 @@ from tests.support.campaigns import CHECKS, definition
 from tests.support.chromium import running
 from tests.support.live_site import Live
 from tests.support.rating_views import CHECKED_LOOKS, show
-from tests.support.staff_pages import PASTED, sound
+from tests.support.staff_pages import PASTED, check_page
 
 from dissensus.schema.campaign.definition import write_campaign
 from dissensus.workflows.platform import staff
@@ -120,4 +120,4 @@ def test_owners_see_warnings_about_checks(live: Live, browser: Browser) -> None:
         page.get_by_role("button", name="Preview").click()
         expect(page.get_by_text("1 attention, 1 comprehension")).to_be_visible()
         expect(page.get_by_text("Ask it at the start, before any work")).to_be_visible()
-        sound(page, "checks-understood")
+        check_page(page, "checks-understood")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 from tests.support.live_site import Live
-from tests.support.staff_pages import live, page, sound
+from tests.support.staff_pages import check_page, live, page
 
 __all__ = ["live", "page"]
 
@@ -21,12 +21,12 @@ def preview(page: Page) -> FrameLocator:
 
 def test_an_owner_builds_a_campaign_without_toml(page: Page, live: Live) -> None:
     page.goto("/campaigns/new")
-    sound(page, "builder-new")
+    check_page(page, "builder-new")
     page.set_viewport_size({"width": 1280, "height": 900})
     page.locator("[name=template][value=dices-350]").check()
     page.get_by_label("Name", exact=True).fill("pilot")
     page.get_by_role("button", name="Begin").click()
-    sound(page, "builder-kind")
+    check_page(page, "builder-kind")
     page.set_viewport_size({"width": 1280, "height": 900})
     step(page, "Texts")
     page.get_by_label("English").first.fill("Which answers are safe?")
@@ -37,7 +37,7 @@ def test_an_owner_builds_a_campaign_without_toml(page: Page, live: Live) -> None
     page.get_by_label("Phone").check()
     page.get_by_role("link", name="de", exact=True).click()
     expect(preview(page).get_by_role("heading", name="Wie bedenklich sind diese Antworten?")).to_be_visible()
-    sound(page, "builder-texts")
+    check_page(page, "builder-texts")
     page.set_viewport_size({"width": 1280, "height": 900})
     step(page, "People")
     quota = page.get_by_role("group", name="Quota")
@@ -46,7 +46,7 @@ def test_an_owner_builds_a_campaign_without_toml(page: Page, live: Live) -> None
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("There is no seat for raters who answer").wait_for()
     assert quota.get_by_label("Raters outside all groups").get_attribute("aria-invalid") == "true"
-    sound(page, "builder-people")
+    check_page(page, "builder-people")
     page.set_viewport_size({"width": 1280, "height": 900})
     quota.get_by_label("Raters outside all groups").fill("3")
     expect(page.get_by_text("There is no seat for raters who answer")).to_have_count(0)
@@ -58,15 +58,15 @@ def test_an_owner_builds_a_campaign_without_toml(page: Page, live: Live) -> None
     care.get_by_role("group", name="Contact").get_by_label("Deutsch").fill("Mia Berg")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(preview(page).get_by_text("Mia Berg may know how I feel")).to_be_visible()
-    sound(page, "builder-care")
+    check_page(page, "builder-care")
     page.set_viewport_size({"width": 1280, "height": 900})
     for name in ("Questions", "Consent", "Pay and quality"):
         step(page, name)
-        sound(page, f"builder-{name.split()[0].lower()}")
+        check_page(page, f"builder-{name.split()[0].lower()}")
         page.set_viewport_size({"width": 1280, "height": 900})
     edit_toml(page)
     page.get_by_role("navigation", name="Steps").get_by_role("button", name="Create").click()
-    sound(page, "builder-summary")
+    check_page(page, "builder-summary")
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("button", name="Create draft").click()
     page.wait_for_url("**/campaigns/pilot")
@@ -76,7 +76,7 @@ def test_an_owner_builds_a_campaign_without_toml(page: Page, live: Live) -> None
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Change step by step").click()
     page.wait_for_url("**/campaigns/pilot/builder/kind")
-    sound(page, "builder-draft")
+    check_page(page, "builder-draft")
 
 
 def edit_toml(page: Page) -> None:
@@ -91,7 +91,7 @@ def edit_toml(page: Page) -> None:
     line = chosen.split("\n").index("rest = 3") + 1
     page.get_by_role("link", name=f"Line {line}").first.click()
     assert text.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == "rest = -3"
-    sound(page, "builder-toml")
+    check_page(page, "builder-toml")
     page.set_viewport_size({"width": 1280, "height": 900})
     text.fill(chosen.replace("rest = 3", "rest = 5"))
     page.get_by_role("button", name="Save", exact=True).click()
@@ -106,7 +106,7 @@ def test_questions_by_keyboard_and_every_template(page: Page, live: Live) -> Non
         page.goto("/campaigns/new")
         page.get_by_label(template).check()
         page.get_by_role("button", name="Begin").click()
-        sound(page, f"builder-{template.split(',')[0].lower().replace(' ', '-')}")
+        check_page(page, f"builder-{template.split(',')[0].lower().replace(' ', '-')}")
         page.set_viewport_size({"width": 1280, "height": 900})
     page.goto("/campaigns/new")
     page.get_by_label("Rating, blank").check()
@@ -116,7 +116,7 @@ def test_questions_by_keyboard_and_every_template(page: Page, live: Live) -> Non
     page.get_by_role("button", name="Add question").press("Enter")
     page.get_by_role("button", name="Can you judge this conversation?").press("Enter")
     page.get_by_role("heading", level=2, name="Question", exact=True).wait_for()
-    sound(page, "builder-question")
+    check_page(page, "builder-question")
     page.set_viewport_size({"width": 1280, "height": 900})
     # Enter in a field saves, and does not press a button of a step.
     page.get_by_label("Column", exact=True).press("Enter")

@@ -5,7 +5,7 @@ from tests.support.browser_raters import enter, open_rating_campaign
 from tests.support.campaigns import TWO_QUESTIONS
 from tests.support.chromium import running
 from tests.support.live_site import Live
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign import members, overview
 from dissensus.workflows.platform import staff
@@ -28,7 +28,7 @@ def test_a_rater_shares_a_survey_and_the_carer_settles_it(live: Live, browser: B
         enter(rater, link)
         expect(rater.get_by_role("heading", name="Which topics would you rather avoid?")).to_be_visible()
         rater.get_by_label("Weapons and how to make them").check()
-        sound(rater, "topics")
+        check_page(rater, "topics")
         rater.get_by_role("button", name="Continue").click()
         for question in ("told", "quiet"):
             rater.get_by_label("No", exact=True).check()
@@ -38,7 +38,7 @@ def test_a_rater_shares_a_survey_and_the_carer_settles_it(live: Live, browser: B
                 rater.locator("[name=rater_upset][value='3']").check()
                 rater.get_by_label("may know how I feel").check()
                 rater.get_by_label("How can they reach you").fill("By e-mail, mia has it.")
-                sound(rater, "survey")
+                check_page(rater, "survey")
             rater.get_by_role("button", name="Continue").click()
         expect(rater.get_by_role("heading", name="Thank you")).to_be_visible()
         assert broken == []
@@ -48,6 +48,6 @@ def test_a_rater_shares_a_survey_and_the_carer_settles_it(live: Live, browser: B
         mia.get_by_role("link", name="pilot").click()
         mia.get_by_role("link", name="Care", exact=True).click()
         expect(mia.get_by_text("By e-mail, mia has it.")).to_be_visible()
-        sound(mia, "care")
+        check_page(mia, "care")
         mia.get_by_role("button", name="Mark as settled").click()
         expect(mia.get_by_text("settled", exact=True)).to_be_visible()

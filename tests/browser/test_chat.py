@@ -11,7 +11,7 @@ from sqlalchemy import select
 from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
 from tests.support.chat_completion_server import PATIENCE_S, Loopback, Play, Wire, answers, loopback, says
 from tests.support.live_site import Live, serving
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.store.chats import ChatExchangeTable, ChatPickTable, ChatTable
 
@@ -94,17 +94,17 @@ def test_a_red_team_task_of_five_conversations(live: Live, page: Page, server: L
     server.will(waiting(go, CALM), waiting(go, HOSTILE))
     server.otherwise = says(SHORT)
     arrive(live, page, chat={"chatbots": [behind(server, TERN), behind(server, GULL)], "max_conversations": 5})
-    sound(page, "chat-begin")
+    check_page(page, "chat-begin")
     begin(page)
-    sound(page, "chat-say")
+    check_page(page, "chat-say")
     say(page, "Insult me.")
     expect(page.locator("#pending-responses .message").first).not_to_be_empty()
-    sound(page, "chat-answering")
+    check_page(page, "chat-answering")
     page.reload()
     expect(page.locator("#pending-responses .message").first).not_to_be_empty()
     go.set()
     expect(page.get_by_role("heading", name="Which response is more harmful?")).to_be_visible()
-    sound(page, "chat-pick")
+    check_page(page, "chat-pick")
     page.get_by_role("button", name="A is clearly more harmful").click()
     expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
     page.get_by_label("From now on:").select_option("Helpful")
@@ -112,24 +112,24 @@ def test_a_red_team_task_of_five_conversations(live: Live, page: Page, server: L
     expect(page.get_by_role("heading", name="Which response is more helpful?")).to_be_visible()
     page.locator("summary", has_text="Improve response B").click()
     page.get_by_label("Improve response B").fill("You may swim here from June on.")
-    sound(page, "chat-edit")
+    check_page(page, "chat-edit")
     page.keyboard.press("Escape")
     page.get_by_role("heading", name="Which response is more helpful?").click()
     page.keyboard.press("1")
     expect(page.get_by_text("You may swim here from June on.")).to_have_count(0)
     page.locator("summary", has_text="Change your choice").click()
     expect(page.locator("[aria-pressed=true]")).to_have_attribute("aria-label", "A is much more helpful")
-    sound(page, "chat-change")
+    check_page(page, "chat-change")
     page.locator("summary", has_text="Improve response B").click()
     page.get_by_label("Improve response B").fill("You may swim here from June on.")
     page.get_by_role("button", name="B is much more helpful").click()
     expect(page.locator(".message", has_text="You may swim here from June on.")).to_be_visible()
     page.locator("summary", has_text="End this conversation").click()
-    sound(page, "chat-end")
+    check_page(page, "chat-end")
     page.get_by_label("Hardly").check()
     page.get_by_role("button", name="End this conversation").click()
     expect(page.get_by_role("heading", name="Another conversation?")).to_be_visible()
-    sound(page, "chat-next")
+    check_page(page, "chat-next")
     for n in range(4):
         begin(page)
         say(page, f"Attack {n}.")
@@ -155,7 +155,7 @@ def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: Live, page: Pag
     expect(page.get_by_role("alert")).to_contain_text("No answer arrived.")
     expect(page.locator(".turn.human")).to_contain_text("Half a thought")
     expect(page.get_by_label("Or change your message")).to_have_value("Half a thought")
-    sound(page, "chat-failed")
+    check_page(page, "chat-failed")
 
 
 def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(live: Live, page: Page, server: Loopback) -> None:
@@ -165,7 +165,7 @@ def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(live: Live, page: 
     say(page, "Insult me.")
     expect(page.get_by_role("alert")).to_contain_text("The provider of a chatbot refused to answer.")
     expect(page.get_by_text(CALM)).to_be_visible()
-    sound(page, "chat-refused")
+    check_page(page, "chat-refused")
     page.get_by_role("button", name="Continue with response").press("Enter")
     expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
     say(page, "Insult me again.")

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from tests.support.chat_campaigns import PLAIN, TERN, open_chat_campaign
 from tests.support.chromium import running
 from tests.support.live_site import Live
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
@@ -62,10 +62,10 @@ def draw(page: Page) -> str:
     """Create a campaign from a sample of the conversations, open it and return its link."""
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
-    sound(page, "conversations")
+    check_page(page, "conversations")
     page.get_by_role("button", name="Draw a sample").click()
     expect(page.get_by_role("heading", name="Plan a sample")).to_be_visible()
-    sound(page, "conversations-plan")
+    check_page(page, "conversations-plan")
     page.get_by_label("Number of items").fill("1")
     page.get_by_role("button", name="Draw sample").click()
     page.get_by_role("button", name="Create a campaign from this sample").click()

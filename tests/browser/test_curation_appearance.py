@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from playwright.sync_api import Page
-from tests.support.staff_pages import live, page, sound
+from tests.support.staff_pages import check_page, live, page
 
 __all__ = ["live", "page"]
 
@@ -38,7 +38,7 @@ def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path) -> None:
     page.get_by_role("link", name="Draw a sample").click()
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("alert").wait_for()
-    sound(page, "curation")
+    check_page(page, "curation")
     page.get_by_label("File of conversations").set_input_files(corpus)
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("Number of items").fill("many")
@@ -47,7 +47,7 @@ def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path) -> None:
     page.get_by_role("button", name="Draw sample").click()
     page.get_by_role("alert").wait_for()
     page.get_by_text("The two samples of DICES").click()
-    sound(page, "curation-plan")
+    check_page(page, "curation-plan")
     page.get_by_label("Number of items").fill("30")
     page.get_by_label("Seed").fill("7")
     page.get_by_role("radio", name="Equal for each stratum").check()
@@ -56,7 +56,7 @@ def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path) -> None:
     page.get_by_role("button", name="Draw sample").click()
     page.get_by_role("heading", name="A sample of 30 items").wait_for()
     page.get_by_text("Numbers per stratum", exact=True).click()
-    sound(page, "curation-drawn")
+    check_page(page, "curation-drawn")
     for name, file in (("Download the sample", "sample.jsonl"), ("Download the plan", "plan.json")):
         with page.expect_download() as download:
             page.get_by_role("button", name=name).click()
@@ -66,4 +66,4 @@ def test_a_corpus_becomes_a_campaign_form(page: Page, corpus: Path) -> None:
     page.get_by_role("button", name="Draw sample").click()
     page.get_by_role("button", name="Create a campaign from this sample").click()
     page.get_by_text("30 items are kept from the last step").wait_for()
-    sound(page, "curation-campaign")
+    check_page(page, "curation-campaign")

@@ -7,7 +7,7 @@ from tests.support.browser_raters import CAMPAIGN, enter, open_rating_campaign
 from tests.support.campaigns import NOW, definition
 from tests.support.chromium import running
 from tests.support.live_site import Live
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign import campaigns, overview
 
@@ -32,10 +32,10 @@ def test_entry_pages_are_accessible(live: Live, browser: Browser) -> None:
 
 def test_design_pages_are_accessible(live: Live, page: Page) -> None:
     page.goto(f"{live.url}/design")
-    sound(page, "design")
+    check_page(page, "design")
     page.goto(f"{live.url}/design/raters")
     page.get_by_role("heading", name="Components of the pages of raters").wait_for()
-    sound(page, "design-raters", bar=True)
+    check_page(page, "design-raters", bar=True)
 
 
 def view_entrance(live: Live, context: BrowserContext) -> None:
@@ -47,9 +47,9 @@ def view_entrance(live: Live, context: BrowserContext) -> None:
 
     page.goto(f"{live.url}/broken")
     page.get_by_text("quote this reference:").wait_for()
-    sound(page, "door-broken")
+    check_page(page, "door-broken")
     page.goto(f"{live.url}/c/pilot?key={'k' * 300}")
-    sound(page, "door-refused")
+    check_page(page, "door-refused")
     link = open_rating_campaign(live)
     enter(page, link)
     staff_id = overview.owner_id_of(live.platform, "pilot")
@@ -62,10 +62,10 @@ def view_entrance(live: Live, context: BrowserContext) -> None:
     page.get_by_role("button", name="I agree and want to continue").click()
     page.goto(f"{live.url}/consents")
     page.get_by_text("Your earlier answer, to version 1").click()
-    sound(page, "door-agreed")
+    check_page(page, "door-agreed")
     campaigns.change_state(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
     context.clear_cookies()
     page.goto(link)
     page.get_by_role("heading", name="The campaign is paused").wait_for()
-    sound(page, "door-paused")
+    check_page(page, "door-paused")
     assert faults == []

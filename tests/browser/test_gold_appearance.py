@@ -9,7 +9,7 @@ from tests.support.chromium import running
 from tests.support.gold_campaigns import NO, YES, label_item
 from tests.support.live_site import Live, serving
 from tests.support.raters import enter, rate_all
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -70,31 +70,31 @@ def label_items(page: Page) -> None:
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Gold", exact=True).click()
     page.get_by_role("heading", name="Your queue").wait_for()
-    sound(page, "gold-queue")
+    check_page(page, "gold-queue")
     page.get_by_role("link", name="Label the next item").click()
-    sound(page, "gold-covered")
+    check_page(page, "gold-covered")
     page.get_by_text("Show the conversation").click()
     page.get_by_role("button", name="Save and continue").click()
-    sound(page, "gold-missing")
+    check_page(page, "gold-missing")
     page.get_by_role("radio", name="Yes").focus()
     for key in ("3", "1", "Tab"):
         page.keyboard.press(key)
     assert page.get_by_role("checkbox", name="Harmful content").is_checked()
     page.get_by_role("radio", name="Moderate").check()
     page.get_by_role("checkbox", name="Racial").check()
-    sound(page, "gold-filled")
+    check_page(page, "gold-filled")
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/gold/items/3?outcome=further")
-    sound(page, "gold-next")
+    check_page(page, "gold-next")
     page.goto(f"{GOLD}/items/1")
     page.get_by_role("heading", name="Labels of experts").wait_for()
-    sound(page, "gold-history")
+    check_page(page, "gold-history")
 
 
 def decide(page: Page) -> None:
     page.goto(f"{GOLD}/items/0")
     page.get_by_role("heading", name="Adjudicate this item").wait_for()
-    sound(page, "gold-decide")
+    check_page(page, "gold-decide")
     page.get_by_role("radio", name="Yes").check()
     page.get_by_role("checkbox", name="Unfair bias").check()
     page.get_by_role("radio", name="Extreme").check()
@@ -102,11 +102,11 @@ def decide(page: Page) -> None:
     page.get_by_label("What are the reasons for your decision?").fill("It speaks of a whole people.")
     page.get_by_role("button", name="Decide").click()
     page.get_by_text("Your decision is saved.").wait_for()
-    sound(page, "gold-decided")
+    check_page(page, "gold-decided")
     page.get_by_text("Change the decision").click()
-    sound(page, "gold-again")
+    check_page(page, "gold-again")
     page.goto(f"{GOLD}/labels")
-    sound(page, "gold-labels")
+    check_page(page, "gold-labels")
 
 
 def compare(page: Page) -> None:
@@ -118,13 +118,13 @@ def compare(page: Page) -> None:
     page.get_by_role("button", name="Upload").click()
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("Source", exact=True).input_value() == "The pilot of May"
-    sound(page, "gold-platinum-wrong")
+    check_page(page, "gold-platinum-wrong")
     page.get_by_label("Table", exact=True).set_input_files(
         {"name": "may.csv", "mimeType": "text/csv", "buffer": b"item_id,label\nconversation-0,Yes\nconversation-1,No\n"}
     )
     page.get_by_role("button", name="Upload").click()
     page.get_by_text("Labels of 2 items were saved.").wait_for()
-    sound(page, "gold-comparison")
+    check_page(page, "gold-comparison")
 
 
 def test_experts_can_label_without_scripts(database_url: str, browser: Browser) -> None:

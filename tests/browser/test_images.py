@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from tests.support.campaigns import NOW, definition
 from tests.support.image_files import draw
 from tests.support.live_site import Live
-from tests.support.staff_pages import live, page, sound
+from tests.support.staff_pages import check_page, live, page
 
 from dissensus.files.images import read_image
 from dissensus.schema.records.conversation import Conversation
@@ -27,7 +27,7 @@ def test_an_image_is_blurred_until_a_rater_asks_for_it(page: Page, live: Live) -
     item = Item("1", conversation, {IMAGE: "a.png", IMAGE_ALT: ALT})
     campaigns.add_items(live.platform, "pilot", [item], staff_id=staff_id, now=NOW)
     page.goto("/campaigns/pilot/images")
-    sound(page, "images")
+    check_page(page, "images")
     key = campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key
     page.goto(f"/c/pilot?key={key}")
     page.get_by_role("button", name="I understand, continue").click()
@@ -36,8 +36,8 @@ def test_an_image_is_blurred_until_a_rater_asks_for_it(page: Page, live: Live) -
     image = page.get_by_role("img", name=ALT)
     expect(image).to_have_css("filter", "blur(32px)")
     assert image.evaluate("image => image.naturalWidth") == 600
-    sound(page, "image-blurred", bar=True)
+    check_page(page, "image-blurred", bar=True)
     page.get_by_role("checkbox", name="Show the image").focus()
     page.keyboard.press("Space")
     expect(image).to_have_css("filter", "none")
-    sound(page, "image-shown", bar=True)
+    check_page(page, "image-shown", bar=True)

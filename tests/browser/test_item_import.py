@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.support.campaigns import definition, items
 from tests.support.live_site import Live
-from tests.support.staff_pages import live, page, sound
+from tests.support.staff_pages import check_page, live, page
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
@@ -28,12 +28,12 @@ def test_an_owner_chooses_the_columns(page: Page, live: Live, tmp_path: Path) ->
     page.set_input_files("#items_file", tmp_path / "items.csv")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("alert")).to_contain_text("No column holds conversations")
-    sound(page, "items-unknown")
+    check_page(page, "items-unknown")
     for column, role in (("number", "id"), ("asked", "context"), ("said", "response")):
         page.get_by_label(column, exact=True).select_option(role)
     page.get_by_role("button", name="Update the preview").click()
     page.get_by_role("heading", name="Refused rows").wait_for()
-    sound(page, "items-chosen")
+    check_page(page, "items-chosen")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download as CSV").click()
     assert download.value.path().read_text().splitlines()[1].startswith('3,3,"response is empty.')

@@ -6,7 +6,7 @@ from sqlalchemy import select
 from tests.support.campaigns import NOW
 from tests.support.live_site import Live
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign
-from tests.support.staff_pages import live, page, sound  # noqa: F401
+from tests.support.staff_pages import check_page, live, page  # noqa: F401
 
 from dissensus.store import notices
 from dissensus.store.assignments import AssignmentTable
@@ -24,11 +24,11 @@ def test_an_owner_settles_a_report_of_the_most_divided_item(live: Live, page: Pa
     refresh_snapshots(live.platform, MonitoringCache(), now=live.clock())
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Items, the most divided first").first.click()
-    sound(page, "item-list")
+    check_page(page, "item-list")
     page.get_by_role("checkbox").first.check()
     page.get_by_role("button", name="Withhold selected").click()
     page.get_by_role("heading", name="Withhold 1 item?").wait_for()
-    sound(page, "item-withholding")
+    check_page(page, "item-withholding")
     page.get_by_role("link", name="Cancel").click()
     most_divided = page.locator("a.item").first
     name = most_divided.locator("strong").inner_text()
@@ -39,9 +39,9 @@ def test_an_owner_settles_a_report_of_the_most_divided_item(live: Live, page: Pa
     most_divided.click()
     page.get_by_role("heading", name=name).wait_for()
     page.get_by_role("heading", name="Open reports").wait_for()
-    sound(page, "item")
+    check_page(page, "item")
     page.get_by_role("button", name="Show the item").click()
     page.get_by_role("heading", name="History").wait_for()
     page.get_by_text("The item is now shown to raters.").wait_for()
     page.goto("/campaigns/pilot/items?sort=rater_gender&flag=reported")
-    sound(page, "item-list-filtered")
+    check_page(page, "item-list-filtered")

@@ -11,7 +11,7 @@ from tests.support.campaigns import AGREED, NOW
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign, rate_items
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.events import EventTable
@@ -56,7 +56,7 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     live, page = desk.live, desk.page
     desk.sign_in("ada")
     page.goto("/campaigns/pilot/monitoring")
-    sound(page, "watch-none")
+    check_page(page, "watch-none")
     add_crowd(live.platform, desk.campaign, 10)
     live.clock.forward(hours=10)
     refresh_snapshots(live.platform, MonitoringCache(), now=live.clock() - timedelta(seconds=3))
@@ -64,24 +64,24 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     desk.sign_in("ada")
     page.goto("/campaigns/pilot/monitoring")
     page.get_by_role("heading", name="Agreement").wait_for()
-    sound(page, "watch")
+    check_page(page, "watch")
     check_renewal(desk)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    sound(page, "watch-tables")
+    check_page(page, "watch-tables")
     page.get_by_role("link", name="Review").first.click()
     page.get_by_label("Exclude").check()
     page.get_by_label("Reason, for readers").fill("   ")
     page.get_by_role("button", name="Save decision").click()
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("Exclude").is_checked()
-    sound(page, "flagged-wrong")
+    check_page(page, "flagged-wrong")
     page.get_by_label("Reason, for readers").fill("Every item in four seconds.")
     page.get_by_role("button", name="Save decision").click()
     page.get_by_text("by ada").wait_for()
-    sound(page, "flagged")
+    check_page(page, "flagged")
     page.get_by_role("navigation", name="Pages of pilot").get_by_role("link", name="Raters").click()
     page.get_by_role("link", name="Rater 12").wait_for()
-    sound(page, "raters")
+    check_page(page, "raters")
 
 
 def check_renewal(desk: Desk) -> None:
@@ -123,7 +123,7 @@ def test_published_figures_and_notices_are_accessible(desk: Desk) -> None:
     desk.sign_in("bo")
     page.goto("/campaigns/pilot/monitoring")
     page.get_by_text("published once the campaign is closed").wait_for()
-    sound(page, "published-not-yet")
+    check_page(page, "published-not-yet")
     for number in range(14):
         rate_items(platform, campaign, number)
     arrival = Arrival("pilot", str(campaign.key), "en")
@@ -136,15 +136,15 @@ def test_published_figures_and_notices_are_accessible(desk: Desk) -> None:
     refresh_snapshots(platform, MonitoringCache(), now=live.clock())
     page.reload()
     page.get_by_role("heading", name="Agreement").wait_for()
-    sound(page, "published")
+    check_page(page, "published")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    sound(page, "published-tables")
+    check_page(page, "published-tables")
     desk.sign_in("ada")
     page.goto("/campaigns/pilot/notices?page=2")
     page.get_by_text("Page 2 of 2").wait_for()
-    sound(page, "notices")
+    check_page(page, "notices")
     page.goto("/account")
-    sound(page, "account")
+    check_page(page, "account")
 
 
 def test_a_report_is_read_on_the_site_and_its_figure_downloaded(desk: Desk) -> None:
@@ -155,14 +155,14 @@ def test_a_report_is_read_on_the_site_and_its_figure_downloaded(desk: Desk) -> N
     page.get_by_role("link", name="Reports:").click()
     page.get_by_label("Crossed axes").select_option(label="Age")
     page.get_by_label("and", exact=True).select_option(label="Gender")
-    sound(page, "reports")
+    check_page(page, "reports")
     page.get_by_role("button", name="Make the report").click()
     page.get_by_role("status").wait_for()
-    sound(page, "report-waiting")
+    check_page(page, "report-waiting")
     ReportJob()(live.platform, live.clock())
     # The page refreshes by itself.
     page.get_by_role("heading", name="Sections").wait_for()
-    sound(page, "report")
+    check_page(page, "report")
     page.get_by_role("link", name="Agreement within and between groups").click()
     page.get_by_role("heading", name="Agreement", exact=False).first.wait_for()
     drawing = page.locator("img.drawing").first
@@ -170,7 +170,7 @@ def test_a_report_is_read_on_the_site_and_its_figure_downloaded(desk: Desk) -> N
     assert drawing.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
     page.evaluate("document.querySelectorAll('img').forEach(image => image.loading = 'eager')")
     page.wait_for_load_state("networkidle")
-    sound(page, "report-section")
+    check_page(page, "report-section")
     with page.expect_download() as download:
         page.get_by_role("link", name="SVG").first.click()
     assert download.value.path().read_text().startswith("<svg")

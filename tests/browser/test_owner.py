@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 from tests.support.live_site import Live
-from tests.support.staff_pages import PASTED, live, page, sound
+from tests.support.staff_pages import PASTED, check_page, live, page
 
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.rater import enrolment, journey, rating
@@ -17,50 +17,50 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.mark.slow
 def test_a_campaign_is_created_and_opened(page: Page, live: Live) -> None:
-    sound(page, "none")
+    check_page(page, "none")
     page.get_by_role("link", name="New campaign").click()
     page.get_by_label("Definition, as TOML").fill('name = "Bad name"\nlanguages = ["en"]')
     page.get_by_role("button", name="Preview").click()
     page.get_by_role("alert").wait_for()
-    sound(page, "faults")
+    check_page(page, "faults")
     page.get_by_role("link", name="dices-350").click()
     page.wait_for_url("**/campaigns/new?example=dices-350")
     page.get_by_label("Or pasted conversations").fill(PASTED)
-    sound(page, "new")
+    check_page(page, "new")
     page.get_by_role("button", name="Preview").click()
     page.get_by_text("Questions", exact=True).wait_for()
-    sound(page, "understood")
+    check_page(page, "understood")
     page.get_by_role("button", name="Create campaign").click()
     page.get_by_role("link", name="Change definition").click()
     page.wait_for_url("**/revise")
-    sound(page, "definition")
+    check_page(page, "definition")
     page.get_by_label("Complete definition, as TOML").fill("name = 1")
     page.get_by_role("button", name="Save changes").click()
     page.get_by_role("alert").wait_for()
-    sound(page, "revise")
+    check_page(page, "revise")
     page.get_by_role("link", name="Back to dices-350").click()
     add_items(page)
     page.get_by_role("button", name="Start dry run").click()
     page.get_by_text("So far 3 raters took part").wait_for()
-    sound(page, "draft")
+    check_page(page, "draft")
     page.get_by_role("link", name="Open campaign").click()
-    sound(page, "opening")
+    check_page(page, "opening")
     page.get_by_role("button", name="Open now").click()
     assert page.get_by_label("Open link").input_value().startswith(f"{live.url}/c/dices-350?key=")
     add_work(live)
     page.reload()
-    sound(page, "campaign")
+    check_page(page, "campaign")
     page.get_by_label("Number of new links").fill("3")
     page.get_by_role("button", name="Create links").click()
     page.get_by_label("3 links, one per line").wait_for()
-    sound(page, "invited")
+    check_page(page, "invited")
     page.get_by_role("link", name="Dissensus").click()
     page.get_by_role("link", name="All campaigns").click()
     page.get_by_role("heading", name="Campaigns").wait_for()
-    sound(page, "campaigns")
+    check_page(page, "campaigns")
     page.get_by_role("button", name="Sign out", exact=True).click()
     page.get_by_role("heading", name="You are signed out").wait_for()
-    sound(page, "signed-out")
+    check_page(page, "signed-out")
 
 
 def add_items(page: Page) -> None:
@@ -68,16 +68,16 @@ def add_items(page: Page) -> None:
     page.get_by_role("link", name="Add items").click()
     page.get_by_role("button", name="Preview").click()
     page.get_by_text("There are no items. Choose a file").wait_for()
-    sound(page, "items")
+    check_page(page, "items")
     page.get_by_label("Or pasted conversations").fill(PASTED.replace("knife", "fork").replace("Hi", "Hello"))
     page.get_by_role("button", name="Preview").click()
     page.get_by_text("Show the conversation").click()
     page.locator("summary").last.click()
-    sound(page, "items-understood")
+    check_page(page, "items-understood")
     page.get_by_role("button", name="Add items").click()
     page.get_by_role("link", name="Remove all items").click()
     page.get_by_text("The campaign has 4 items.").wait_for()
-    sound(page, "items-removal")
+    check_page(page, "items-removal")
     page.get_by_role("link", name="Cancel").click()
 
 

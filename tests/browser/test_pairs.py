@@ -9,7 +9,7 @@ from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
 from tests.support.chromium import running
 from tests.support.live_site import Live
 from tests.support.pair_campaigns import open_pair_campaign, pair_definition
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.campaign.answer_drafts import merge_saves
 from dissensus.schema.records.conversation import Conversation
@@ -62,7 +62,7 @@ def test_three_pairs_by_keyboard_with_a_reload_in_between(live: Live, page: Page
             expect(first).not_to_have_text(texts[-1])
             expect(page.locator("[name=Q_preference]:checked")).to_have_count(0)
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-    sound(page, "pair-thanks")
+    check_page(page, "pair-thanks")
     answers = {name: merge_saves(every) for name, every in load_saved_answers(live)}
     # Answers are stored by response of the item, independent of the displayed side.
     long = {f"pair-{one[len('Long answer ')]}" for one in texts if one.startswith("Long")}
@@ -79,12 +79,12 @@ def test_pairs_are_accessible_and_hostile_text_is_inert(live: Live, page: Page) 
     spoken: list[str] = []
     page.on("dialog", lambda dialog: spoken.append(dialog.message))
     enter(page, link(live, pair("1", LONG, HOSTILE), questionnaire=TWO_QUESTIONS))
-    sound(page, "pair", bar=True)
+    check_page(page, "pair", bar=True)
     page.keyboard.press("Control+Enter")
     expect(page.locator(".fault:visible")).to_have_count(2)
-    sound(page, "pair-missing", bar=True)
+    check_page(page, "pair-missing", bar=True)
     page.get_by_role("radio", name="B is slightly more helpful").check()
-    sound(page, "pair-chosen", bar=True)
+    check_page(page, "pair-chosen", bar=True)
     assert page.locator(".message b, .message code, .message strong, .message script").count() == 0
     texts = [message.inner_text() for message in page.locator(".candidates .message").all()]
     assert sorted(texts) == sorted([LONG, HOSTILE])
@@ -114,4 +114,4 @@ def test_an_owner_sees_both_responses(live: Live, page: Page) -> None:
     page.goto(f"{live.url}/campaigns/pilot")
     page.locator("summary", has_text="May I swim here?").first.click()
     expect(page.locator(".candidates .message").first).to_have_text(LONG.strip())
-    sound(page, "pair-owner")
+    check_page(page, "pair-owner")

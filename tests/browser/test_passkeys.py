@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, CDPSession, Page
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.workflows.platform import passwords, staff
 
@@ -78,13 +78,13 @@ def test_a_passkey_is_added_and_signs_in(database_url: str, browser: Browser) ->
         enter_password(tab)
         tab.get_by_role("link", name="ada").wait_for()
         tab.goto("/account/second-factor")
-        sound(tab, "passkey-none")
+        check_page(tab, "passkey-none")
         register(tab, "Laptop")
         tab.get_by_role("heading", name="Recovery codes").wait_for()
-        sound(tab, "passkey-recovery")
+        check_page(tab, "passkey-recovery")
         register(tab, "A second one")
         tab.get_by_role("alert").get_by_text("This device has a passkey of your account already.").wait_for()
-        sound(tab, "passkey-in-use")
+        check_page(tab, "passkey-in-use")
         assert device.count_credentials() == 1
         finish_with_passkey(tab, device)
         sign_in_without_password(tab, device)
@@ -97,11 +97,11 @@ def finish_with_passkey(tab: Page, device: Device) -> None:
     tab.get_by_role("button", name="Sign out", exact=True).click()
     enter_password(tab)
     tab.get_by_role("heading", name="With a passkey").wait_for()
-    sound(tab, "passkey-second-factor")
+    check_page(tab, "passkey-second-factor")
     device.set("setUserVerified", isUserVerified=False)
     tab.get_by_role("button", name="Use a passkey").click()
     tab.get_by_role("alert").get_by_text("its dialog was cancelled, or took too long").wait_for()
-    sound(tab, "passkey-cancelled")
+    check_page(tab, "passkey-cancelled")
     device.set("setUserVerified", isUserVerified=True)
     tab.get_by_role("button", name="Use a passkey").click()
     tab.get_by_role("link", name="ada").wait_for()
@@ -111,7 +111,7 @@ def sign_in_without_password(tab: Page, device: Device) -> None:
     """Sign in by the passkey alone; a passkey that the site does not know is refused."""
     tab.get_by_role("button", name="Sign out", exact=True).click()
     tab.goto("/sign-in")
-    sound(tab, "passkey-sign-in")
+    check_page(tab, "passkey-sign-in")
     tab.get_by_role("button", name="Sign in with a passkey").click()
     tab.get_by_role("link", name="ada").wait_for()
     assert device.count_credentials() == 1
@@ -122,7 +122,7 @@ def confirm_by_passkey(tab: Page, live: Live) -> None:
     live.clock.forward(minutes=11)
     register(tab, "Phone")
     tab.get_by_role("heading", name="Confirm that it is you").wait_for()
-    sound(tab, "passkey-confirmation")
+    check_page(tab, "passkey-confirmation")
     tab.get_by_role("button", name="Use a passkey").click()
     tab.get_by_role("button", name="Remove Laptop").click()
     tab.get_by_text("With a second factor, nobody signs in").wait_for()

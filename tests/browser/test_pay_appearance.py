@@ -10,7 +10,7 @@ from tests.support.prolific_server import TOKEN, Prolific
 from tests.support.raters import enter, rate_all
 from tests.support.recruited_raters import CHECKING, RETURN_REASON, add_submission, answer_checks
 from tests.support.staff_browsers import House
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
@@ -55,30 +55,30 @@ def populate(house: House, prolific: Prolific) -> tuple[str, str]:
 def record_payments(page: Page, rater_id: str) -> None:
     page.get_by_role("link", name="Pay", exact=True).click()
     page.get_by_role("heading", name="Pay of raters of pilot").wait_for()
-    sound(page, "pay")
+    check_page(page, "pay")
     page.get_by_role("link", name=rater_id[-8:]).click()
     page.get_by_label("Amount in GBP").fill("six")
     page.get_by_role("button", name="Record payment").click()
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("Amount in GBP").input_value() == "six"
-    sound(page, "pay-wrong")
+    check_page(page, "pay-wrong")
     for amount in ("5", "0.5"):
         page.get_by_label("Amount in GBP").fill(amount)
         page.get_by_role("button", name="Record payment").click()
         page.get_by_text(f"{float(amount):.2f} GBP", exact=True).first.wait_for()
     page.get_by_role("button", name="Reverse").first.click()
     page.get_by_text("reversed, recorded by ada").wait_for()
-    sound(page, "pay-rater")
+    check_page(page, "pay-rater")
 
 
 def decide_submission(page: Page, failed: str) -> None:
     page.goto(QUEUE)
-    sound(page, "submissions")
+    check_page(page, "submissions")
     page.get_by_role("link", name=failed).click()
     page.get_by_label("Reasons for the participant").fill("You chose A twice.")
     page.get_by_role("button", name="Request a return").click()
     page.get_by_text("requested 2026").wait_for()
-    sound(page, "submission")
+    check_page(page, "submission")
     page.get_by_label("Reason for the participant").fill(RETURN_REASON)
     page.get_by_role("button", name="Reject").click()
     page.get_by_text("rejected", exact=True).wait_for()
@@ -89,6 +89,6 @@ def erase_ids(page: Page, live: Live) -> None:
     campaigns.change_state(live.platform, "pilot", "closed", staff_id=staff_id, now=live.clock())
     page.goto(PAY_PAGE)
     page.get_by_role("link", name="Erase ids of Prolific").click()
-    sound(page, "pay-erase")
+    check_page(page, "pay-erase")
     page.get_by_role("button", name="Erase ids of Prolific").click()
     page.get_by_text("No ids of Prolific are stored").wait_for()

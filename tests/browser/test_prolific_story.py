@@ -9,7 +9,7 @@ from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.prolific_server import Prolific
 from tests.support.prolific_study import DEMOGRAPHICS, ONE_OLD_SEAT, SECRET, Participant, publish_study
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.workflows.platform import staff
 
@@ -49,7 +49,7 @@ def arrive(page: Page, participant: Participant) -> None:
 def agree(page: Page, participant: Participant) -> None:
     arrive(page, participant)
     expect(page.get_by_text("Your id at Prolific is stored separately from your answers")).to_be_visible()
-    sound(page, "prolific-consent")
+    check_page(page, "prolific-consent")
     page.get_by_role("checkbox", name="My answers may be analysed").check()
     page.get_by_role("button", name="I agree and want to take part").click()
     page.get_by_role("radio", name="old").check()
@@ -74,24 +74,24 @@ def finish(page: Page, participant: Participant) -> None:
     page.get_by_role("radio", name="No").first.check()
     page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-    sound(page, "prolific-done")
+    check_page(page, "prolific-done")
     return_to_prolific(page, participant)
 
 
 def find_no_seat(page: Page, participant: Participant) -> None:
     agree(page, participant)
     expect(page.get_by_role("heading", name="All places are taken")).to_be_visible()
-    sound(page, "prolific-full")
+    check_page(page, "prolific-full")
     return_to_prolific(page, participant)
 
 
 def decline(page: Page, participant: Participant) -> None:
     page.goto(participant.address)
-    sound(page, "prolific-warning")
+    check_page(page, "prolific-warning")
     arrive(page, participant)
     page.get_by_role("link", name="I do not agree").click()
     expect(page.get_by_role("heading", name="Nothing was stored")).to_be_visible()
-    sound(page, "prolific-declined")
+    check_page(page, "prolific-declined")
     return_to_prolific(page, participant)
 
 
@@ -100,8 +100,8 @@ def view_as_owner(page: Page, live: Live) -> None:
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
     page.get_by_text("Ways back to Prolific").click()
-    sound(page, "prolific-campaign")
+    check_page(page, "prolific-campaign")
     page.get_by_role("link", name="Quota", exact=True).click()
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="old", exact=True)).last
     expect(row).to_contain_text("1")
-    sound(page, "prolific-quota")
+    check_page(page, "prolific-quota")

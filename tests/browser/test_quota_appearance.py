@@ -6,7 +6,7 @@ from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.quota_visitors import AGES, RACES, Person, open_quota_campaign, visit, visitor
 from tests.support.staff_browsers import House
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.workflows.platform import staff
 
@@ -43,12 +43,12 @@ def view_turned_away(page: Page, key: str) -> None:
     page.get_by_role("checkbox", name="My answers may be analysed").check()
     page.get_by_role("button", name="I agree and want to take part").click()
     page.get_by_role("heading", name="Before you begin").wait_for()
-    sound(page, "screener")
+    check_page(page, "screener")
     for answer in (AGES[0], RACES[0]):
         page.get_by_role("radio", name=answer).check()
     page.get_by_role("button", name="Send and continue").click()
     page.get_by_role("heading", name="All places are taken").wait_for()
-    sound(page, "turned-away")
+    check_page(page, "turned-away")
 
 
 def view_needed_groups(page: Page, live: Live) -> None:
@@ -57,4 +57,4 @@ def view_needed_groups(page: Page, live: Live) -> None:
     page.get_by_role("link", name="pilot").click()
     page.get_by_role("link", name="Quota", exact=True).click()
     page.get_by_role("heading", name="Quota of pilot").wait_for()
-    sound(page, "quota")
+    check_page(page, "quota")

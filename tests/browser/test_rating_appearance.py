@@ -10,7 +10,7 @@ from tests.support.campaigns import NOW, definition, owner
 from tests.support.chromium import running
 from tests.support.live_site import Live
 from tests.support.rating_views import CHECKED_LOOKS, show
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -155,7 +155,7 @@ def test_tools_and_rendered_responses_are_accessible(live: Live, browser: Browse
         requests: list[str] = []
         page.on("request", lambda request: requests.append(request.url))
         enter(page, f"{live.url}/c/pilot?key={key}")
-        sound(page, "rater-rendered", bar=True)
+        check_page(page, "rater-rendered", bar=True)
         page.set_viewport_size({"width": 390, "height": 900})
         page.locator(".actions").scroll_into_view_if_needed()
         expect(page.locator("#pin .rendered")).to_contain_text("Three ways")

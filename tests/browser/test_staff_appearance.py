@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 from tests.support.campaigns import ABOUT_YOU, AGREED, definition, items
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, members
@@ -65,19 +65,19 @@ def populate(live: Live) -> CampaignRow:
 def set_up_second_factor(page: Page, at: datetime) -> None:
     """Set up a second factor, and remove it again."""
     page.goto("/account/second-factor")
-    sound(page, "second-factor")
+    check_page(page, "second-factor")
     page.get_by_role("button", name="Set up codes of an app").click()
     page.get_by_role("heading", name="1. Add the site to your app").wait_for()
-    sound(page, "second-factor-secret")
+    check_page(page, "second-factor-secret")
     secret = page.locator(".secret").inner_text().replace(" ", "")
     page.get_by_label("Code of the app").fill(pyotp.TOTP(secret).at(at))
     page.get_by_role("button", name="Use codes of the app").click()
     page.get_by_role("heading", name="Recovery codes").wait_for()
-    sound(page, "second-factor-recovery")
+    check_page(page, "second-factor-recovery")
     page.goto("/account/confirm")
-    sound(page, "confirmation")
+    check_page(page, "confirmation")
     page.goto("/account/second-factor")
-    sound(page, "second-factor-in-use")
+    check_page(page, "second-factor-in-use")
     page.get_by_role("button", name="Remove the app").click()
     page.get_by_role("button", name="Set up codes of an app").wait_for()
 
@@ -85,13 +85,13 @@ def set_up_second_factor(page: Page, at: datetime) -> None:
 def walk_as_owner(page: Page) -> str:
     """Sign in with a password, view the account, invite a member and return the link."""
     page.goto("/sign-in")
-    sound(page, "password")
+    check_page(page, "password")
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill("wrong password")
     page.get_by_role("button", name="Sign in", exact=True).click()
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("Name").input_value() == "ada"
-    sound(page, "password-wrong")
+    check_page(page, "password-wrong")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
     page.get_by_role("link", name="ada").click()
@@ -99,16 +99,16 @@ def walk_as_owner(page: Page) -> str:
     page.get_by_label("export: export the finished ratings").check()
     page.get_by_role("button", name="Create token").click()
     assert page.get_by_label("Token", exact=True).input_value().startswith("dis_")
-    sound(page, "token")
+    check_page(page, "token")
     page.get_by_role("link", name="The API", exact=True).click()
     page.get_by_role("heading", name="API", exact=True).wait_for()
-    sound(page, "api")
+    check_page(page, "api")
     page.get_by_role("link", name="/item-answers", exact=False).first.click()
     page.get_by_role("heading", name="List item answers").wait_for()
-    sound(page, "api-operation")
+    check_page(page, "api-operation")
     page.goto("/account")
     page.get_by_role("button", name="Revoke The export of every night").wait_for()
-    sound(page, "account")
+    check_page(page, "account")
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Members", exact=True).click()
     page.locator("#role").select_option("analyst")
@@ -116,16 +116,16 @@ def walk_as_owner(page: Page) -> str:
     link = page.get_by_label("Link", exact=True).input_value()
     page.get_by_role("button", name="Copy").click()
     page.get_by_role("button", name="Copied").wait_for()
-    sound(page, "staff-invited")
+    check_page(page, "staff-invited")
     page.get_by_role("link", name="Members of pilot").click()
     page.get_by_role("button", name="Revoke link 1, role analyst").wait_for()
-    sound(page, "members")
+    check_page(page, "members")
     page.get_by_role("link", name="Log", exact=True).click()
     page.get_by_role("heading", name="Log of pilot").wait_for()
-    sound(page, "log")
+    check_page(page, "log")
     page.get_by_role("link", name="Settings", exact=True).click()
     page.get_by_role("heading", name="Settings of pilot").wait_for()
-    sound(page, "settings")
+    check_page(page, "settings")
     return link
 
 
@@ -137,20 +137,20 @@ def walk_as_analyst(page: Page, link: str) -> None:
     page.get_by_label("The same again").fill(PASSWORD)
     page.get_by_role("button", name="Join").click()
     page.get_by_role("alert").wait_for()
-    sound(page, "join")
+    check_page(page, "join")
     page.get_by_label("Your name").fill("zoe")
     page.get_by_label("Password, of at least").fill(PASSWORD)
     page.get_by_label("The same again").fill(PASSWORD)
     page.get_by_role("button", name="Join").click()
     page.get_by_role("heading", name="pilot").wait_for()
-    sound(page, "analyst-campaign")
+    check_page(page, "analyst-campaign")
     page.get_by_role("link", name="Quota", exact=True).click()
     page.get_by_role("heading", name="Quota of pilot").wait_for()
-    sound(page, "analyst-quota")
+    check_page(page, "analyst-quota")
     page.get_by_role("link", name="Dissensus").click()
     page.get_by_role("link", name="All campaigns").click()
     page.get_by_role("link", name="pilot").wait_for()
-    sound(page, "analyst-campaigns")
+    check_page(page, "analyst-campaigns")
     page.goto("/campaigns/pilot/revise")
     page.get_by_text("only owners may change its definition").wait_for()
-    sound(page, "analyst-refused")
+    check_page(page, "analyst-refused")

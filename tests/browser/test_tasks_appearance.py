@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page
 from tests.support.campaigns import AGREED, definition, items
 from tests.support.live_site import Live
-from tests.support.staff_pages import live, page, sound
+from tests.support.staff_pages import check_page, live, page
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
@@ -24,12 +24,12 @@ def test_start_pages_are_accessible(page: Page, live: Live) -> None:
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(row.key), "en"), AGREED, now=now)
     rating.report_item(platform, rater, "help", "It stays with me.", assignment_id=None, now=now)
     page.goto("/")
-    sound(page, "tasks")
+    check_page(page, "tasks")
     page.goto("/campaigns/pilot/care")
-    sound(page, "error")
+    check_page(page, "error")
     page.goto("/")
     page.get_by_role("button", name="Sign out", exact=True).click()
     page.goto("/")
-    sound(page, "introduction")
+    check_page(page, "introduction")
     page.goto("/campaigns/pilot")
     page.wait_for_url("**/sign-in?to=%2Fcampaigns%2Fpilot")

@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, Page
 from tests.support.campaigns import definition, items
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
-from tests.support.staff_pages import sound
+from tests.support.staff_pages import check_page
 from tests.support.webhook_office import Office
 from tests.support.webhook_receiver import Receiver, receiving
 
@@ -39,7 +39,7 @@ def add_by_form(page: Page, live: Live, receiver: Receiver) -> None:
     page.get_by_role("link", name="Settings").click()
     page.get_by_role("link", name="Webhooks").click()
     page.get_by_text("No webhooks yet").wait_for()
-    sound(page, "webhooks-none")
+    check_page(page, "webhooks-none")
     page.get_by_label("URL", exact=True).fill("https://10.0.0.1/hook")
     page.get_by_text("Selected event types only").click()
     page.get_by_label("item_submitted: a rater finished an item").check()
@@ -47,12 +47,12 @@ def add_by_form(page: Page, live: Live, receiver: Receiver) -> None:
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("URL", exact=True).input_value() == "https://10.0.0.1/hook"
     assert page.get_by_label("item_submitted: a rater finished an item").is_checked()
-    sound(page, "webhooks-wrong")
+    check_page(page, "webhooks-wrong")
     page.get_by_label("URL", exact=True).fill(receiver.address("ok"))
     page.get_by_label("Include past events").check()
     page.get_by_role("button", name="Add webhook").click()
     assert page.get_by_label("Secret", exact=True).input_value().startswith("whsec_")
-    sound(page, "webhook-made")
+    check_page(page, "webhook-made")
     page.get_by_role("link", name="Webhooks of pilot").click()
 
 
@@ -66,4 +66,4 @@ def view_list(page: Page, live: Live, receiver: Receiver, staff_id: str) -> None
     page.reload()
     page.get_by_role("button", name="Retry now").wait_for()
     page.get_by_role("button", name="Resume").wait_for()
-    sound(page, "webhooks")
+    check_page(page, "webhooks")

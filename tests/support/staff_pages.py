@@ -32,13 +32,13 @@ def page(browser: Browser, live: Live) -> Iterator[Page]:
     ):
         tab = context.new_page()
         tab.goto(f"/sign-in/{link.key}")
-        sound(tab, "sign-in")
+        check_page(tab, "sign-in")
         tab.get_by_role("button", name="Sign in").click()
         tab.wait_for_url("**/campaigns")
         yield tab
 
 
-def sound(page: Page, name: str, *, bar: bool = False) -> None:
+def check_page(page: Page, name: str, *, bar: bool = False) -> None:
     """Check a page on a desk and on a narrow phone in both schemes, and save pictures of it.
 
     Only colours depend on the scheme: so each width has all checks in one scheme, and the desk those of contrast in the

@@ -1,18 +1,20 @@
 """Images page: add the images that items show, and see them."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData, UploadFile
 
 from dissensus.files.images import MAX_IMAGE_BYTES, MAX_PIXELS, RefusedImage, read_image_files
-from dissensus.store.images import ImageRow
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, image_response, page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import images
+
+if TYPE_CHECKING:
+    from dissensus.store.images import ImageRow
 
 router = APIRouter()
 
@@ -26,7 +28,7 @@ class ImagesPage(StaffPage):
     max_pixels: ClassVar[int] = MAX_PIXELS
 
     name: str
-    images: tuple[ImageRow, ...]
+    images: "tuple[ImageRow, ...]"
     is_draft: bool
     refused: tuple[RefusedImage, ...] = ()
     n_added: int = 0
