@@ -11,8 +11,8 @@ from dissensus.recruit import prolific
 from dissensus.schema.campaign.completion_codes import Outcome
 from dissensus.schema.campaign.recruit import ID_PLACEHOLDER, RecruitSettings
 
-PANEL_ID: Final = re.compile(r"[A-Za-z0-9._~-]{8,128}")
-"""Id of a person at a panel. It continues a visit, so short ones, which could be guessed, are refused."""
+PANEL_ID: Final = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9._~-]{8,128}")
+"""Id of a person at a panel. It continues a visit, so short ones and numbers, which could be guessed, are refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

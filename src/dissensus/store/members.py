@@ -87,12 +87,15 @@ def find_role(tx: Connection, campaign_id: str, staff_id: str) -> Role | None:
     return result
 
 
+_HAS_ADDRESS = StaffTable.email.is_not(None) & StaffTable.disabled_at.is_(None)
+
+
 def list_members(tx: Connection, campaign_id: str) -> tuple[MemberRow, ...]:
     """Return the members of a campaign, the earliest first."""
     adder = aliased(StaffTable)
     columns = (MemberTable.staff_id, StaffTable.name, MemberTable.role, MemberTable.created_at)
     query = (
-        select(*columns, adder.name.label("added_by"), StaffTable.email.is_not(None).label("has_address"))
+        select(*columns, adder.name.label("added_by"), _HAS_ADDRESS.label("has_address"))
         .join(StaffTable, StaffTable.id == MemberTable.staff_id)
         .outerjoin(adder, adder.id == MemberTable.added_by)
         .where(MemberTable.campaign_id == campaign_id)
@@ -220,7 +223,9 @@ def _is_valid(now: datetime) -> ColumnElement[bool]:
 def _is_from_owner() -> ColumnElement[bool]:
     table = StaffInvitationTable
     maker = (MemberTable.campaign_id == table.campaign_id) & (MemberTable.staff_id == table.staff_id)
-    return select(MemberTable.staff_id).where(maker, MemberTable.role == "owner").correlate(table).exists()
+    owner = select(MemberTable.staff_id).join(StaffTable, StaffTable.id == MemberTable.staff_id)
+    admitted = owner.where(maker, MemberTable.role == "owner", StaffTable.disabled_at.is_(None))
+    return admitted.correlate(table).exists()
 
 
 def _is_from_valid_token(now: datetime) -> ColumnElement[bool]:

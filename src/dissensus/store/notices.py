@@ -141,6 +141,12 @@ def has_settled_report(tx: Connection, item_id: str) -> bool:
     return bool(tx.scalar(query))
 
 
+def is_withheld_by_decision(tx: Connection, item_id: str) -> bool:
+    """Return whether the last decision about a report of an item was to withhold it."""
+    query = _select_reports(item_id, NoticeTable.shown_again).where(NoticeTable.shown_again.is_not(None))
+    return tx.scalar(query.order_by(NoticeTable.settled_at.desc()).limit(1)) is False
+
+
 def has_open_notice(tx: Connection, rater_id: str, kind: str, text: str, *, assignment_id: str | None) -> bool:
     """Return whether the same notice of a rater is open."""
     same = (NoticeTable.rater_id == rater_id) & (NoticeTable.kind == kind) & (NoticeTable.text == text)

@@ -197,6 +197,7 @@ def find_pending_staff(tx: Connection, key: str, *, now: datetime) -> StaffRow |
         select(*_COLUMNS)
         .join(SessionTable, SessionTable.staff_id == StaffTable.id)
         .where(SessionTable.key_hash == hash_key(key), SessionTable.expires_at > now, SessionTable.pending)
+        .where(StaffTable.disabled_at.is_(None))
     )
     row = tx.execute(query).one_or_none()
     return None if row is None else StaffRow(**row._mapping)
@@ -207,7 +208,8 @@ def find_signed_in_staff(tx: Connection, key: str, *, now: datetime, idle: timed
     query = (
         select(*_COLUMNS, SessionTable.seen_at, SessionTable.confirmed_at)
         .join(SessionTable, SessionTable.staff_id == StaffTable.id)
-        .where(SessionTable.key_hash == hash_key(key), _is_active(now, idle))
+        # A session that begins while the account is disabled is not deleted with the others.
+        .where(SessionTable.key_hash == hash_key(key), _is_active(now, idle), StaffTable.disabled_at.is_(None))
     )
     row = tx.execute(query).one_or_none()
     if row is None:

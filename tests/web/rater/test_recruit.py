@@ -80,7 +80,7 @@ def test_a_rater_of_a_panel_goes_back_to_it_at_each_end(live: Live) -> None:
 
 
 @pytest.mark.parametrize(
-    "person", ["", "short", "a" * 129, "a b c d e f", "mia@mail.example", "<script>alert</script>"]
+    "person", ["", "short", "1000000123", "a" * 129, "a b c d e f", "mia@mail.example", "<script>alert</script>"]
 )
 def test_an_id_that_is_missing_or_could_be_guessed_is_refused(live: Live, person: str) -> None:
     panel = open_panel(live)

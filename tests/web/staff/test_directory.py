@@ -1,6 +1,7 @@
 """Directory of staff for operators: who has an account, and disabling it."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -10,6 +11,7 @@ from tests.support.staff_browsers import House, create_draft, send, token_of
 from tests.support.staff_members import PASSWORD, join_pilot
 
 from dissensus.errors import NotAllowed
+from dissensus.store import staff as store
 from dissensus.workflows.platform import api_tokens, directory, security_log, staff
 
 HERE = "/directory"
@@ -52,6 +54,8 @@ def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(house: Ho
     key, _ = api_tokens.create_token(platform, person, "all", scopes=("see",), days=1, now=NOW)
     api: dict[str, Any] = {"headers": {"authorization": f"Bearer {key}"}}
     link = staff.create_sign_in_link(platform, "grace", now=NOW).key
+    invited = send(grace, "/campaigns/pilot/staff/invite", role="owner")
+    (invitation,) = re.findall(r'value="(http[^"]+/join/[^"]+)"', invited.text)
     assert grace.get("/campaigns/pilot").status_code == 200
     assert house.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 200
     assert send(operator, f"{HERE}/disable", person="grace").status_code == 303
@@ -64,7 +68,13 @@ def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(house: Ho
         staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "grace", now=NOW).key, now=NOW)
     refused = sign_in(house)
     assert (refused.status_code, "This account is disabled" in refused.text) == (403, True)
+    # Neither the links that she gave away nor a session that began meanwhile.
+    assert house.stranger().get(invitation).status_code == 403
+    with platform.database.writing() as tx:
+        store.add_staff_session(tx, person.id, "late", now=NOW, expires_at=NOW + timedelta(days=1))
+    assert staff.staff_of_session(platform, "late", now=NOW) is None
     assert send(operator, f"{HERE}/enable", person="grace").status_code == 303
+    assert staff.staff_of_session(platform, "late", now=NOW) is not None
     assert sign_in(house).status_code == 303
     assert house.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 200
     kinds = [(event.kind, event.content) for event in security_log.list_own_events(platform, person, since=NOW)]

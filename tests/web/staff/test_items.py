@@ -149,6 +149,8 @@ def test_a_report_is_settled_beside_the_text(house: House, campaign: CampaignRow
     assert "The item is now withheld from everybody" in text
     assert "UTC by ada: withheld from everybody" in text
     assert listed(browser.get(ITEMS, params={"flag": "withheld", "sort": "position"})) == [name]
+    asked = send(browser, f"{ITEMS}/selection", item=[number], change="show", address="")
+    assert "it was withheld when a report of it was settled" in asked.text
 
 
 def test_selected_items_are_withheld_and_shown_again(house: House, campaign: CampaignRow) -> None:

@@ -15,7 +15,8 @@ from dissensus.mail_transport import MailSender
 from dissensus.schema.campaign.roles import Role
 from dissensus.store import events
 from dissensus.store.identity.mails import MailTable
-from dissensus.store.raters import RaterRow
+from dissensus.store.lists import raters as lists
+from dissensus.store.raters import RaterRow, RaterTable
 from dissensus.web.core.permissions import campaign_actions_of
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
@@ -24,7 +25,7 @@ from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.member_mails import RECIPIENTS
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import care, journey, rating
+from dissensus.workflows.rater import care, journey, rating, withdrawal
 from dissensus.workflows.rater.care import ContactRequest
 
 SITE = "https://rate.example.org"
@@ -128,10 +129,17 @@ def test_a_newly_flagged_rater_is_told_once(platform: Platform) -> None:
     staff.set_email(platform, "owner", "owner@example.net", now=NOW)
     deliver(platform)
     add_crowd(platform, campaign)
-    refresh_snapshots(platform, MonitoringCache(), now=NOW)
+    cache = MonitoringCache()
+    refresh_snapshots(platform, cache, now=NOW)
     assert waiting(platform) == [("owner", "raters_flagged")]
     deliver(platform)
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
+    # A withdrawal deletes the figures.
+    with platform.database.reading() as tx:
+        flagged = lists.list_flagged(tx, campaign.id)
+        leaver = tx.scalar(select(RaterTable.id).where(RaterTable.id.not_in(flagged)).limit(1))
+    withdrawal.withdraw_rater(platform, str(leaver), now=NOW)
+    refresh_snapshots(platform, cache, now=NOW)
     assert waiting(platform) == []
     with platform.database.reading() as tx:
         flagged = list(events.iterate_events(tx, campaign.id, "raters_flagged"))

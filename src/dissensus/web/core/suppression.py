@@ -73,7 +73,9 @@ def _without_flags(view: MonitoringView) -> MonitoringView:
 def check_report_filter(item_filter: ItemFilter, permissions: frozenset[str]) -> None:
     """Raise `NotAllowed` where a filter by reports would show them to those who may not read them."""
     if item_filter.flag == "reported" and "notices" not in permissions:
-        raise NotAllowed("Only owners and reviewers of the campaign see which items were reported. Ask one of them.")
+        raise NotAllowed(
+            "Owners and reviewers see which items were reported, and tokens with the scope notices. Ask one of them."
+        )
 
 
 def check_rater_filter(rater_filter: RaterFilter, permissions: frozenset[str]) -> None:

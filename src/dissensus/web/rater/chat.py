@@ -1,7 +1,8 @@
 """Chat pages: forms that work without scripts, and responses as an event stream."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
@@ -192,18 +193,43 @@ def responses(site: SiteOf, exchange_id: Id, session: SessionKey = "") -> Stream
 
 
 async def _render_chunks(stream: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
-    """Yield chunks as the response so far, made from Markdown; not each of a fast stream, whose page then reloads."""
+    """Yield chunks as the responses so far, made from Markdown; each is rendered at most every `RENDER_S`."""
     texts: dict[object, str] = {}
     sent_at: dict[object, float] = {}
-    async for kind, data in stream:
-        position = data.get("position")
-        if kind == "chunk":
-            texts[position] = f"{texts.get(position, '')}{data['text']}"
-            if monotonic() - sent_at.get(position, 0.0) < RENDER_S or len(texts[position]) > MAX_RENDERED_LENGTH:
-                continue
-            html = await anyio.to_thread.run_sync(format_response, texts[position])
-            sent_at[position], data = monotonic(), {"position": position, "html": html}
-        yield kind, data
+    unsent: set[object] = set()
+    following = asyncio.ensure_future(anext(stream, None))
+    try:
+        while True:
+            # A pause of one chatbot must not hide the end of what it wrote, nor must the other one.
+            await asyncio.wait({following}, timeout=RENDER_S if unsent else None)
+            kind: str | None = None
+            data: dict[str, object] = {}
+            if following.done():
+                if (event := following.result()) is None:
+                    return
+                kind, data = event
+                following = asyncio.ensure_future(anext(stream, None))
+            if kind == "chunk":
+                position = data["position"]
+                texts[position] = f"{texts.get(position, '')}{data['text']}"
+                unsent.add(position)
+            for position in _list_due(unsent, sent_at, all_due=kind == "end"):
+                unsent.discard(position)
+                # The page of a longer response shows it when it reloads.
+                if len(texts[position]) <= MAX_RENDERED_LENGTH:
+                    html = await anyio.to_thread.run_sync(format_response, texts[position])
+                    sent_at[position] = monotonic()
+                    yield "chunk", {"position": position, "html": html}
+            if kind in ("start", "end"):
+                yield kind, data
+    finally:
+        following.cancel()
+
+
+def _list_due(unsent: Iterable[object], sent_at: Mapping[object, float], *, all_due: bool) -> list[object]:
+    """Return the responses that were rendered long enough ago."""
+    now = monotonic()
+    return [position for position in unsent if all_due or now - sent_at.get(position, 0.0) >= RENDER_S]
 
 
 def chat_page(

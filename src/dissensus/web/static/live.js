@@ -19,11 +19,15 @@ async function renew() {
   if (document.hidden || Date.now() - touched > IDLE_MS) return;
   const response = await fetch("?live=1", { redirect: "error" });
   if (!response.ok) return;
+  let isNew = false;
   const renewed = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const element of renewed.querySelectorAll("[data-live]")) {
     const shown = document.querySelector(`[data-live="${element.dataset.live}"]`);
-    if (shown && shown.innerHTML !== element.innerHTML && !inUse(shown)) shown.replaceChildren(...element.childNodes);
+    if (!shown) isNew = true;
+    else if (shown.innerHTML !== element.innerHTML && !inUse(shown)) shown.replaceChildren(...element.childNodes);
   }
+  // The first figures, or those of another group.
+  if (isNew) location.reload();
 }
 
 // Without a network, or once signed out, the page stays as it is.

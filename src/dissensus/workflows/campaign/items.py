@@ -193,7 +193,11 @@ def _find_obstacle(tx: Connection, state: ItemState, *, withheld: bool) -> str |
         return None
     if state.erased:
         return "its text was erased at a withdrawal"
-    return "a report of it is open: settle that beside its text" if notices.list_open_reports(tx, state.id) else None
+    if notices.list_open_reports(tx, state.id):
+        return "a report of it is open: settle that beside its text"
+    if notices.is_withheld_by_decision(tx, state.id):
+        return "it was withheld when a report of it was settled"
+    return None
 
 
 def withhold_items(

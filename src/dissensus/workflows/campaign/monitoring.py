@@ -1,9 +1,10 @@
 """Compute and show monitoring snapshots of running campaigns."""
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import Connection
 
@@ -38,6 +39,9 @@ from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.member_mails import queue_member_mails
 from dissensus.workflows.platform.platform import Platform
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Key = TypeVar("Key")
 
 
@@ -62,6 +66,8 @@ class MonitoringCache:
     """Incremental state per running campaign in one process; a new one reads everything once."""
 
     campaigns: dict[str, _CampaignCache] = field(default_factory=dict)
+    flagged: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Flagged raters by campaign: a withdrawal deletes the figures, and nobody is flagged anew by that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +108,7 @@ def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: 
         with platform.database.writing() as tx:
             if not _lock_raters(tx, campaign_row.id, entry):
                 return False
-            n_flagged = _count_new_flags(store.find_snapshot(tx, campaign_row.id), snapshot)
+            n_flagged = _count_new_flags(cache, campaign_row.id, store.find_snapshot(tx, campaign_row.id), snapshot)
             if n_flagged:
                 queue_member_mails(tx, campaign_row, "raters_flagged", now)
                 events.append_event(tx, campaign_row.id, "raters_flagged", {"n": n_flagged}, now=now)
@@ -125,10 +131,17 @@ def _lock_raters(tx: Connection, campaign_id: str, entry: _CampaignCache) -> boo
     return not deleted and not rater_lists.has_withdrawn(tx, campaign_id, entry.raters)
 
 
-def _count_new_flags(before: MonitoringSnapshot | None, after: MonitoringSnapshot) -> int:
+def _count_new_flags(
+    cache: MonitoringCache, campaign_id: str, before: MonitoringSnapshot | None, after: MonitoringSnapshot
+) -> int:
     """Count the raters who are flagged and were not before."""
-    flagged_before = () if before is None else before.figures.flagged
-    return len({rater.rater_id for rater in after.figures.flagged} - {rater.rater_id for rater in flagged_before})
+    flagged_before = cache.flagged.get(campaign_id, frozenset()) | _list_flagged(before)
+    cache.flagged[campaign_id] = _list_flagged(after)
+    return len(cache.flagged[campaign_id] - flagged_before)
+
+
+def _list_flagged(snapshot: MonitoringSnapshot | None) -> frozenset[str]:
+    return frozenset(rater.rater_id for rater in snapshot.figures.flagged) if snapshot else frozenset()
 
 
 def _publish_figures(platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, now: datetime) -> None:
@@ -245,9 +258,21 @@ def find_summary_faults(platform: Platform, tx: Connection, campaign_id: str) ->
     return tuple(faults)
 
 
-def _find_differences(computed: Mapping[Key, object], stored: Mapping[Key, object]) -> set[Key]:
-    """Return the keys whose values differ, or which one of the mappings lacks."""
-    return {key for key in computed.keys() | stored.keys() if computed.get(key) != stored.get(key)}
+def _find_differences(
+    computed: Mapping[Key, "DataclassInstance"], stored: Mapping[Key, "DataclassInstance"]
+) -> set[Key]:
+    """Return the keys whose values differ by more than the order of additions, or which one of the mappings lacks."""
+    lacking = computed.keys() ^ stored.keys()
+    both = computed.keys() & stored.keys()
+    return lacking | {key for key in both if not _agree(asdict(computed[key]), asdict(stored[key]))}
+
+
+def _agree(value: object, other: object) -> bool:
+    if isinstance(value, float) and isinstance(other, float):
+        return math.isclose(value, other, rel_tol=1e-9, abs_tol=1e-12)
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(_agree(value[key], other[key]) for key in value)
+    return value == other
 
 
 def load_monitoring(platform: Platform, name: str, *, staff_id: str, now: datetime) -> MonitoringView:

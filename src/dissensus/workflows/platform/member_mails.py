@@ -26,5 +26,6 @@ def queue_member_mails(tx: Connection, campaign_row: CampaignRow, kind: NoticeKi
     """Queue a mail to each member concerned, unless the same one waits: many notices at once make one mail."""
     content = {"campaign": campaign_row.name}
     for member in members.list_members(tx, campaign_row.id):
-        if member.role in RECIPIENTS[kind] and not is_mail_waiting(tx, member.staff_id, kind, content):
+        concerned = member.has_address and member.role in RECIPIENTS[kind]
+        if concerned and not is_mail_waiting(tx, member.staff_id, kind, content):
             add_mail(tx, member.staff_id, kind, now, content)
