@@ -149,7 +149,7 @@ def iterate_item_copies(tx: Connection, names: Sequence[str]) -> Iterator[ItemCo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemState:
-    """Whether raters are shown an item."""
+    """Visibility of an item for raters."""
 
     id: str
     position: int

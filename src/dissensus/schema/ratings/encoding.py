@@ -201,8 +201,8 @@ def _answers(
         differs = _differ_in_spelling(clean.text, order)
         columns.append(cells.read_answers(clean.text, order, report, spelling_differs=differs))
         if explicit_scale is None:
-            given = set(clean.text.unique())
-            unused[question] = [answer for answer in order if answer not in given]
+            answers = set(clean.text.unique())
+            unused[question] = [answer for answer in order if answer not in answers]
             note = None if unused[question] or known_scale(question) else scale.describe_inferred_scale(question, order)
             inferred += [] if note is None else [note]
     if not columns:
