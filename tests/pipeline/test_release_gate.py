@@ -24,10 +24,11 @@ from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.release.assessment import assess_release
 from dissensus.pipeline.release.cells import count_cells
 from dissensus.pipeline.release.changes import compare_releases
+from dissensus.pipeline.release.checks import check_times
 from dissensus.pipeline.release.datasheet import write_datasheet
 from dissensus.pipeline.release.description import describe_release
 from dissensus.pipeline.release.joins import join_releases
-from dissensus.pipeline.release.membership import MISSING, attack_membership
+from dissensus.pipeline.release.membership import MAX_RATERS, attack_membership
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
 from dissensus.pipeline.release.source import KeyUse
 from dissensus.schema.campaign.definition import Pay
@@ -102,6 +103,14 @@ def test_a_source_is_refused(source: dict[str, Any], check: str, evidence: str) 
         (pl.lit("ann@example.org").alias("rater_mail"), "external_ids"),
         (pl.col("rater_id").alias("rater_name"), "external_ids"),
         (pl.lit("x").alias("worker"), "columns"),
+        (pl.format("Comment {} of {}.", "item_id", "rater_id").alias("Q_comment"), "columns"),
+        (pl.format("R_{}", "rater_id").alias("Qualtrics_ResponseId"), "columns"),
+        (pl.format("101{}", pl.col("rater_id").str.slice(7)).alias("Q_zip"), "columns"),
+        (pl.col("rater_id").str.slice(7).alias("Q_seat"), "columns"),  # one value for each rater
+        (pl.format("{}-PERSON-0", "item_id").alias("item_id"), "external_ids"),
+        (pl.lit("By a2suam1j3gnn3b.").alias("response"), "external_ids"),
+        (pl.lit("Thanks to Person-0!").alias("response"), "external_ids"),
+        (pl.lit(" 5A9D2F1E0B3C4D5E6F7A8B9C ").cast(pl.Categorical).alias("item_note"), "external_ids"),
     ],
 )
 def test_ids_from_elsewhere_are_found(column: pl.Expr, check: str) -> None:
@@ -111,6 +120,51 @@ def test_ids_from_elsewhere_are_found(column: pl.Expr, check: str) -> None:
 def test_an_id_of_a_recruiter_within_a_text_is_found() -> None:
     table = make_table().with_columns(response=pl.lit("I am PID77 of the study."))
     assert failed(assess(make_source(table, external_ids=frozenset({"PID77"}))).verdict) == ["external_ids"]
+
+
+def test_an_unknown_column_named_like_a_question_is_not_published() -> None:
+    comments = pl.format("Comment {} of {}.", "item_id", "rater_id").alias("Q_comment")
+    assert "Q_comment" not in assess(make_source(make_table().with_columns(comments))).publication.table.columns
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        (pl.int_range(pl.len()) * 7 % 101).cast(pl.String),
+        pl.int_range(pl.len()) % 5 + 1,
+        pl.lit("no"),
+        pl.when(pl.int_range(pl.len()) % 7 < 3).then(pl.lit("mild")).otherwise(pl.lit("severe")),
+        pl.lit("mild").cast(pl.Enum(["mild", "severe"])),
+    ],
+)
+def test_answers_of_a_scale_are_known_in_files(answers: pl.Expr) -> None:
+    assessed = assess(make_source(make_table().with_columns(Q_severity=answers)))
+    assert failed(assessed.verdict) == []
+    assert "Q_severity" in assessed.publication.table.columns
+
+
+def test_only_questions_of_the_campaign_are_answers() -> None:
+    table = make_table().with_columns(Q_other=pl.lit("Yes"))
+    assert failed(assess(make_source(table, questions=("Q_overall", "Q_other"))).verdict) == []
+    assert failed(assess(make_source(table, questions=("Q_overall",))).verdict) == ["columns"]
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pl.lit("ann").alias("shown_first"), "shown_first: 'ann' is not a or b"),
+        (pl.lit("ann").alias("checks_passed"), "checks_passed: 'ann' is not a whole number"),
+        (pl.lit("ann").alias("rater_flagged"), "rater_flagged: 'ann' is not true or false"),
+        (pl.lit("ann").alias("open_time_ms"), "open_time_ms: 'ann' is not a number of milliseconds"),
+        (pl.concat_list("rater_id").alias("item_note"), "item_note has lists, records or bytes"),
+        (pl.lit(b"ann").alias("item_note"), "item_note has lists, records or bytes"),
+        (pl.int_range(pl.len()).alias("checks_failed"), "Rater 'person-0' has several values of checks_failed"),
+    ],
+)
+def test_a_column_with_other_values_is_refused(column: pl.Expr, message: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        assess(make_source(make_table().with_columns(column)))
+    assert message in str(error.value)
 
 
 def test_a_dropped_column_is_gone() -> None:
@@ -124,6 +178,52 @@ def test_small_cells_are_refused_and_named() -> None:
     assert failed(verdict) == ["anonymity"]
     assert "Man × old: 2" in find_check(verdict, "anonymity").check.evidence
     assert "small_cells" in find_check(verdict, "anonymity").check.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "other"),
+    [
+        ("rater_flagged", "true", "false"),
+        ("removed_by_authors", "1", "0"),
+        ("checks_passed", 3, 4),
+        ("checks_failed", 1, 0),
+    ],
+)
+def test_flags_and_checks_count_as_attributes(name: str, value: object, other: object) -> None:
+    one = pl.when(rater_id=pl.lit("person-2")).then(pl.lit(value)).otherwise(pl.lit(other)).alias(name)
+    source = make_source(make_table().with_columns(one))
+    assert failed(assess(source).verdict) == ["anonymity"]
+    assert failed(assess(source, drop=[name]).verdict) == []
+    left_out = assess(source, anonymity={"small_cells": "leave out"})
+    assert failed(left_out.verdict) == []
+    assert left_out.publication.left_out == {"person-2"}
+
+
+def test_checks_are_blanked_before_attributes() -> None:
+    few = pl.col("rater_id").is_in([f"person-{number}" for number in (0, 1, 6, 7, 8)])
+    source = make_source(make_table().with_columns(checks_failed=few.cast(pl.Int64)))
+    assessed = assess(source, anonymity={"small_cells": "blank", "k": 3})
+    assert set(assessed.publication.blanked) == {"checks_failed", "rater_age", "rater_gender"}
+    kept = assessed.publication.table.filter(pl.col("checks_failed") == 1)["rater_gender"].unique().to_list()
+    assert kept == ["Woman"]
+
+
+def test_raters_without_an_answer_hide_nobody() -> None:
+    silent = pl.col("rater_id").is_in(["person-0", "person-1"])
+    table = make_table().with_columns(Q_overall=pl.when(silent).then(pl.lit(" NaN ")).otherwise("Q_overall"))
+    assessed = assess(make_source(table))
+    assert failed(assessed.verdict) == ["anonymity"]
+    assert "2 raters without an answer are left out." in find_check(assessed.verdict, "anonymity").check.evidence
+    assert assessed.publication.table["rater_id"].n_unique() == 10
+
+
+def test_a_value_in_one_row_is_that_of_the_rater() -> None:
+    first = pl.col("item_id") == "item5"
+    table = make_table().with_columns(rater_age=pl.when(first).then("rater_age"))
+    assessed = assess(make_source(table))
+    assert failed(assessed.verdict) == []
+    assert assessed.publication.table.height == table.height
+    assert set(assessed.publication.table["rater_age"]) == {"young"}
 
 
 def test_wider_groups_mend_small_cells_and_the_loss_is_shown() -> None:
@@ -181,6 +281,8 @@ def test_unanimous_cells_are_refused_where_diversity_is_asked() -> None:
     verdict = assess(make_source(table), anonymity={"l": 2}).verdict
     assert failed(verdict) == ["diversity"]
     assert find_check(verdict, "diversity").check.evidence == ("Q_overall: 2 of 24 cells and items have fewer than 2.",)
+    other = make_source(make_table().with_columns(Q_other=pl.lit("Yes")))
+    assert failed(assess(other, anonymity={"l": 2}, question="Q_overall").verdict) == ["diversity"]
 
 
 def test_an_open_question_is_named() -> None:
@@ -254,16 +356,48 @@ def test_times_and_order_do_not_tell_who_came_when() -> None:
         assert set(assess(timestamps=precision).publication.table["answer_timestamp"]) == {expected}
 
 
+@pytest.mark.parametrize("factor", [1e3, 1e6, -1])
+def test_times_in_milliseconds_are_refused(factor: float) -> None:
+    times = pl.lit(1_772_368_215 * factor).cast(pl.Int64)
+    for column in (times, times.cast(pl.String), times.cast(pl.Float64)):
+        source = make_source(make_table().with_columns(answer_timestamp=column))
+        with pytest.raises(InvalidInput, match="If it is in milliseconds"):
+            assess(source, timestamps="day")
+
+
+@pytest.mark.parametrize("dtype", [pl.Date(), pl.Datetime("ms"), pl.Datetime("us", "America/New_York")])
+def test_times_of_a_type_are_truncated(dtype: pl.DataType) -> None:
+    moment = pl.lit("2026-03-02T12:30:15.250").str.to_datetime().cast(dtype)
+    source = make_source(make_table().with_columns(answer_timestamp=moment))
+    for precision, expected in (("day", "2026-03-02"), ("month", "2026-03-01")):
+        assessed = assess(source, timestamps=precision)
+        assert failed(assessed.verdict) == []
+        assert set(assessed.publication.table["answer_timestamp"].cast(pl.Date).cast(pl.String)) == {expected}
+
+
+def test_a_moment_that_is_not_coarse_is_found() -> None:
+    assessed = assess(timestamps="day")
+    fine = assessed.publication.table.with_columns(answer_timestamp=pl.lit("2026-03-01T12:00"))
+    check = check_times(replace(assessed.publication, table=fine), make_plan(timestamps="day"))
+    assert not check.holds
+
+
 def test_unix_times_become_the_begin_of_the_day() -> None:
     source = make_source(make_table().with_columns(answer_timestamp=pl.lit("1772368215")))
     table = assess(source, timestamps="day").publication.table
     assert set(table["answer_timestamp"]) == {"1772323200"}
 
 
+def list_codes(answers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Item, rater and answer of each rating in a matrix of raters and items."""
+    item, rater = (each.ravel() for each in np.meshgrid(*map(np.arange, answers.T.shape), indexing="ij"))
+    return item, rater, answers.T.ravel()
+
+
 def test_a_rare_answer_singles_out_its_rater() -> None:
     answers = np.zeros((20, 8), np.int16)
     answers[7] = 1
-    attack = attack_membership(answers, np.zeros(20, np.int64), known_answers=5)
+    attack = attack_membership(list_codes(answers), np.zeros(20, np.int64), known_answers=5)
     assert attack is not None
     assert (attack.by_answers, attack.n_raters) == (1 / 20, 20)
 
@@ -271,12 +405,24 @@ def test_a_rare_answer_singles_out_its_rater() -> None:
 def test_known_attributes_single_out_more() -> None:
     rng = np.random.default_rng(0)
     answers = rng.integers(0, 2, (30, 12)).astype(np.int16)
-    attack = attack_membership(answers, np.arange(30) // 5)
+    attack = attack_membership(list_codes(answers), np.arange(30) // 5)
     assert attack is not None
     assert attack.by_answers_and_cell > attack.by_answers + 0.2
     # The expectation of the second, with answers by a coin: none of four others agrees five times.
     assert attack.by_answers_and_cell == pytest.approx((1 - 2**-5) ** 4, abs=0.06)
-    assert attack_membership(np.full((3, 4), MISSING, np.int16), np.zeros(3, np.int64)) is None
+    assert attack_membership(list_codes(answers[:, :3]), np.zeros(30, np.int64)) is None
+
+
+def test_the_attack_of_many_raters_and_items_needs_little_memory() -> None:
+    """A matrix of these raters and items would have 4 GB."""
+    n_raters, n_items = 20_000, 100_000
+    rater = np.repeat(np.arange(n_raters), 5)
+    item = np.random.default_rng(0).permutation(np.arange(len(rater)) % n_items)
+    order = np.lexsort((rater, item))
+    attack = attack_membership((item[order], rater[order], rater[order] % 2), np.zeros(n_raters, int), draws=1)
+    assert attack is not None
+    assert (attack.n_raters, attack.n_tried) == (n_raters, MAX_RATERS)
+    assert attack.by_answers == 1
 
 
 def test_free_texts_of_raters_are_left_out_and_personal_data_redacted() -> None:
@@ -290,6 +436,13 @@ def test_free_texts_of_raters_are_left_out_and_personal_data_redacted() -> None:
     assert "response of item0: email_address" in find_check(verdict, "texts").check.evidence
     with_text = assess(make_source(table), with_text=True).publication
     assert set(with_text.table["rater_gender_text"]) == {"I am Ann Lee of [street address]."}
+
+
+def test_texts_of_items_are_published_and_screened() -> None:
+    table = make_table().drop("context", "response").with_columns(item_text=pl.lit("Write to ann@example.org."))
+    assessed = assess(make_source(table))
+    assert set(assessed.publication.table["item_text"]) == {"Write to [email address]."}
+    assert "item_text of item0: email_address" in find_check(assessed.verdict, "texts").check.evidence
 
 
 def test_ids_of_dices_350_are_too_few_in_most_cells(real_data: Any) -> None:

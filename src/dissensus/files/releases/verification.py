@@ -11,8 +11,8 @@ from dissensus.errors import DissensusError
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.folder import MANIFEST, digest_file, read_manifest, read_record
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
+from dissensus.pipeline.release.columns import MOMENTS
 from dissensus.pipeline.release.documents import CSV, PARQUET
-from dissensus.pipeline.release.publication import MOMENTS
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.findings import FailedCheck
 from dissensus.schema.ratings.validation import Validation, unreadable_validation

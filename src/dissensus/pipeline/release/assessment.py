@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from dissensus.pipeline.release import checks
+from dissensus.pipeline.release.columns import select_columns
 from dissensus.pipeline.release.datasheet import list_open_questions
 from dissensus.pipeline.release.gate import ReleaseCheck, ReleaseVerdict, judge_release
 from dissensus.pipeline.release.joins import join_releases
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
-from dissensus.pipeline.release.publication import Publication, publish, select_columns
+from dissensus.pipeline.release.publication import Publication, publish
 from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.pipeline.release.statistics import compare_statistics, read_published
 from dissensus.schema.ratings.table import Ratings
@@ -57,7 +58,7 @@ def _list_checks(
         checks.check_external_ids(source, publication),
         checks.check_key(source.key_uses, plan),
         checks.check_anonymity(publication, plan),
-        checks.check_diversity(ratings, question, publication, plan),
+        checks.check_diversity(ratings, publication, plan),
         checks.check_membership(ratings, question, publication),
         checks.check_joins(joined, plan),
         checks.check_times(publication, plan),

@@ -51,11 +51,11 @@ def widen_groups(raters: pl.DataFrame, groups: Mapping[str, Mapping[str, Sequenc
     return raters.with_columns(columns)
 
 
-def blank_small_cells(raters: pl.DataFrame, order: Sequence[str], k: int) -> pl.DataFrame:
+def blank_small_cells(raters: pl.DataFrame, order: Sequence[str], k: int, *, fixed: Sequence[str] = ()) -> pl.DataFrame:
     """Return raters without some values, axis by axis, so that as few as possible are in cells of fewer than k.
 
     The raters of small cells lose the value of the first axis, those who are still in small cells that of the next
-    one, and so on. Raters who remain in small cells have no value left.
+    one, and so on. Raters who remain in small cells have no value left, but those of the axes that are kept.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def blank_small_cells(raters: pl.DataFrame, order: Sequence[str], k: int) -> pl.
     >>> blank_small_cells(raters, ["rater_age", "rater_sex"], 2).rows()
     [('W', None), ('W', None), ('M', 'old'), ('M', 'old')]
     """
-    axes = [name for name in raters.columns if name in order]
+    axes = [name for name in raters.columns if name in (*order, *fixed)]
     for axis in order:
         small = mark_small_cells(raters, axes, k)
         raters = raters.with_columns(pl.when(small).then(None).otherwise(pl.col(axis)).alias(axis))

@@ -2,19 +2,21 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 import polars as pl
 
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
+from dissensus.pipeline.release.columns import DURATIONS, MOMENTS, PLAIN, list_texts, list_unknown_columns
 from dissensus.pipeline.release.diversity import measure_diversity
 from dissensus.pipeline.release.gate import ReleaseCheck
 from dissensus.pipeline.release.joins import JoinedRelease
 from dissensus.pipeline.release.membership import attack_membership
-from dissensus.pipeline.release.publication import DURATIONS, MOMENTS, Publication, list_unknown_columns
+from dissensus.pipeline.release.publication import Publication
 from dissensus.pipeline.release.source import KeyUse, ReleaseSource
-from dissensus.pipeline.release.statistics import code_answers, list_answers, number_cells
+from dissensus.pipeline.release.statistics import list_answers, number_cells
+from dissensus.pipeline.release.times import is_coarse
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
@@ -23,9 +25,14 @@ from dissensus.schema.release.plan import ReleasePlan
 MAX_LISTED: Final = 20
 MIN_ID: Final = 4
 """Characters from which an id of the source is looked for: shorter ones may be any value."""
-_EXTERNAL: Final = re.compile(
-    r"(?:[0-9a-f]{24}|A[0-9A-Z]{12,14}|[^\s@]+@[^\s@]+\.[^\s@]+)"  # Prolific, Mechanical Turk, mail
+MIN_WORD: Final = 8
+"""Characters from which an id of a rater in the source is looked for within texts and among ids of items."""
+_WORD: Final = r"(?<![^\W_]){}(?![^\W_])"
+_PLATFORM: Final = re.compile(
+    _WORD.format(r"(?:[0-9a-f]{24}|a(?=[a-z]*\d)[0-9a-z]{12,14})"),  # Prolific, Mechanical Turk
+    re.IGNORECASE,
 )
+_MAIL: Final = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
 
 def check_consent(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
@@ -69,28 +76,37 @@ def check_withdrawals(source: ReleaseSource) -> ReleaseCheck:
 def check_columns(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
     """Check that the meaning of every column is known."""
     unknown = list_unknown_columns(source, plan)
+    texts = [name for name in list_texts(source) if name not in plan.drop]
+    left_out = [f"Free texts of raters, left out: {format_list(texts)}."] if texts and not plan.with_text else []
     return ReleaseCheck(
         name="columns",
         promise="Every column is one whose meaning is known.",
-        evidence=(f"{len(source.table.columns):,} columns, of which unknown: {format_list(unknown) or 'none'}.",),
+        evidence=(
+            f"{len(source.table.columns):,} columns, of which unknown: {format_list(unknown) or 'none'}.",
+            *left_out,
+        ),
         holds=not unknown,
-        remedy=f"Drop them: drop = {json.dumps(unknown, ensure_ascii=False)}",
+        remedy=f"Drop them: drop = {json.dumps(unknown, ensure_ascii=False)}. Answers are of a known scale, or few; "
+        f"names of columns with free texts end in {names.OWN_WORDS}.",
     )
 
 
 def check_external_ids(source: ReleaseSource, publication: Publication) -> ReleaseCheck:
     """Check that no cell has the id of a person elsewhere, or the id of a rater in the source."""
-    internal = [text for text in source.table[names.RATER_ID].cast(pl.String).unique() if len(text) >= MIN_ID]
-    ids = {*source.external_ids, *internal}
-    long_ids = [each for each in source.external_ids if len(each) >= MIN_ID]
+    external = {each.strip().lower() for each in source.external_ids}
+    raters = source.table[names.RATER_ID].cast(pl.String).str.strip_chars().str.to_lowercase().unique()
+    internal = {each for each in raters if len(each) >= MIN_ID}
+    words = {each for each in internal if len(each) >= MIN_WORD}
+    parts = sorted(words | {each for each in external if len(each) >= MIN_ID})
     hits = []
-    for name, dtype in publication.table.schema.items():
-        if dtype != pl.String or name in (names.ITEM_ID,):
-            continue
-        values = publication.table[name].drop_nulls().unique().sort()
-        matches = values.filter(values.is_in(list(ids)) | values.str.contains(f"^{_EXTERNAL.pattern}$"))
-        texts = [text for text in values if any(each in text for each in long_ids)]
-        hits += [f"{name}: {format_value(value)}" for value in dict.fromkeys((*matches, *texts))]
+    for column in publication.table:
+        if column.name == names.ITEM_ID:  # numbers of items may be those of raters by chance
+            matches = _find_ids(column, external | words, parts, of_text=False)
+        elif column.name not in PLAIN or column.name == names.RATER_ID:
+            matches = _find_ids(column, external | internal, parts, of_text=column.name in publication.screen.columns)
+        else:
+            matches = []
+        hits += [f"{column.name}: {format_value(value)}" for value in matches]
     return ReleaseCheck(
         name="external_ids",
         promise="No cell has an id by which a rater is known elsewhere.",
@@ -104,25 +120,52 @@ def check_external_ids(source: ReleaseSource, publication: Publication) -> Relea
     )
 
 
+def _find_ids(column: pl.Series, cells: Collection[str], parts: list[str], *, of_text: bool) -> list[str]:
+    """Return the values that are an id, have one as a word, or have the form of one.
+
+    Mail addresses within texts are left to those who read the texts.
+    """
+    if not (column.dtype in (pl.String, pl.Categorical, pl.Enum) or column.dtype.is_integer()):
+        return []
+    values = column.drop_nulls().unique().cast(pl.String).sort()
+    plain = values.str.strip_chars().str.to_lowercase()
+    suspect = plain.str.contains_any(parts) if parts else pl.repeat(value=False, n=len(plain), eager=True)
+    find_mail = _MAIL.fullmatch if of_text else _MAIL.search
+    return [
+        value
+        for value, text, has_part in zip(values, plain, suspect, strict=True)
+        if text in cells or _PLATFORM.search(text) or find_mail(text) or (has_part and _has_word(text, parts))
+    ]
+
+
+def _has_word(text: str, parts: Sequence[str]) -> bool:
+    return any(part in text and re.search(_WORD.format(re.escape(part)), text) for part in parts)
+
+
 def check_anonymity(publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
     """Check that raters share their attributes with others."""
-    k, axes = plan.anonymity.k, publication.axes
+    k, axes = plan.anonymity.k, publication.quasi_identifiers
     cells = count_cells(publication.raters, axes)
     small = cells.filter(pl.col(N_RATERS) < k)
-    remedy = 'Drop an attribute, widen groups, or choose small_cells = "blank" or "leave out" in [anonymity].'
+    remedy = (
+        'Drop an attribute, a flag or checks, widen groups, or choose small_cells = "blank" or "leave out" in '
+        "[anonymity]."
+    )
     if plan.anonymity.small_cells == "blank":
-        remedy = "Blank values are not enough: drop an attribute, widen groups, or leave raters out."
+        remedy = "Blank values are not enough: drop an attribute, a flag or checks, widen groups, or leave raters out."
     evidence = [
         f"{cells.height:,} cells of {' × '.join(axes) or 'no attribute'}, {publication.raters.height:,} raters. "
         f"{small.height:,} cells hold fewer than {k}, and {cells.filter(pl.col(N_RATERS) == 1).height:,} one.",
         *(f"{_describe_cell(row, axes)}: {row[N_RATERS]}" for row in small.head(MAX_LISTED).iter_rows(named=True)),
         *(f"{n:,} raters have no {axis}, to protect them." for axis, n in publication.blanked.items()),
     ]
+    if publication.unanswered:
+        evidence.append(f"{publication.unanswered:,} raters without an answer are left out.")
     if publication.left_out:
         evidence.append(f"{len(publication.left_out):,} raters of small cells are left out.")
     return ReleaseCheck(
         name="anonymity",
-        promise=f"Every rater shares all published attributes with {k - 1} others or more.",
+        promise=f"Every rater shares all published attributes, flags and checks with {k - 1} others or more.",
         evidence=tuple(evidence),
         holds=small.is_empty() and not publication.raters.is_empty(),
         remedy=remedy,
@@ -133,28 +176,32 @@ def _describe_cell(row: dict[str, object], axes: Sequence[str]) -> str:
     return names.CROSSED.join("(blank)" if row[axis] is None else str(row[axis]) for axis in axes)
 
 
-def check_diversity(ratings: Ratings, question: str, publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
-    """Check that attributes do not tell an answer."""
+def check_diversity(ratings: Ratings, publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
+    """Check that attributes do not tell an answer to any question."""
     least = max(plan.anonymity.l, 2)
-    answers = list_answers(ratings, question, number_cells(ratings, publication.axes))
-    diversity = measure_diversity(answers, least)
+    cells = number_cells(ratings, publication.raters, publication.quasi_identifiers)
+    by_question = {
+        question: measure_diversity(list_answers(ratings, question, cells), least) for question in ratings.questions
+    }
     asked = plan.anonymity.l > 1
     return ReleaseCheck(
         name="diversity",
-        promise=f"Each cell gave {plan.anonymity.l} different answers or more to each item."
+        promise=f"Each cell gave {plan.anonymity.l} different answers or more to each item, in each of these questions."
         if asked
         else "Different answers within cells were not asked for.",
-        evidence=(
-            f"{question}: {diversity.n_below:,} of {diversity.n_pairs:,} cells and items have fewer than {least}.",
+        evidence=tuple(
+            f"{question}: {diversity.n_below:,} of {diversity.n_pairs:,} cells and items have fewer than {least}."
+            for question, diversity in by_question.items()
         ),
-        holds=not asked or not diversity.n_below,
+        holds=not asked or not any(diversity.n_below for diversity in by_question.values()),
         remedy="Widen groups or drop attributes, until cells are diverse, or lower l in [anonymity].",
     )
 
 
 def check_membership(ratings: Ratings, question: str, publication: Publication) -> ReleaseCheck:
     """Try to single out raters by some of their answers; a person decides whether the share is acceptable."""
-    attack = attack_membership(code_answers(ratings, question), number_cells(ratings, publication.axes))
+    cells = number_cells(ratings, publication.raters, publication.quasi_identifiers)
+    attack = attack_membership(ratings.codes(question), cells)
     if attack is None:
         evidence = "No rater has five answers."
     else:
@@ -162,6 +209,7 @@ def check_membership(ratings: Ratings, question: str, publication: Publication) 
             f"Who knows {attack.known_answers} answers of a rater to {question} singles out "
             f"{attack.by_answers:.1%} of {attack.n_raters:,} raters, and who knows their attributes too "
             f"{attack.by_answers_and_cell:.1%}. They then know all other answers of these raters."
+            + (f" {attack.n_tried:,} of them were tried." if attack.n_tried < attack.n_raters else "")
         )
     return ReleaseCheck(
         name="membership",
@@ -179,8 +227,8 @@ def check_times(publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
         if name in publication.table.columns:
             holds &= bool((publication.table[name].drop_nulls() % plan.round_times_ms == 0).all())
     for name in MOMENTS:
-        if name in publication.table.columns and plan.timestamps == "none":
-            holds &= publication.table[name].null_count() == publication.table.height
+        if name in publication.table.columns:
+            holds &= is_coarse(publication.table[name], plan.timestamps)
     return ReleaseCheck(
         name="times",
         promise=f"Durations are rounded to {plan.round_times_ms / 1000:g} s; moments: {plan.timestamps}. Rows are in "

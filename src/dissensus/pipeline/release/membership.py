@@ -11,10 +11,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.stats.result import IntArray
+
 KNOWN_ANSWERS: Final = 5
 DRAWS: Final = 100
 """Sets of known answers of each rater."""
-MISSING: Final = -1
+MAX_RATERS: Final = 1_000
+"""Raters who are looked for; of more, as many at random."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +26,14 @@ class MembershipAttack:
 
     known_answers: int
     n_raters: int  # who have that many answers
+    n_tried: int  # of them, at most `MAX_RATERS`
     by_answers: float
     by_answers_and_cell: float  # where the outsider knows the attributes too
 
 
 def attack_membership(
-    answers: npt.NDArray[np.integer],
-    cells: npt.NDArray[np.integer],
+    codes: tuple[IntArray, IntArray, IntArray],
+    cells: IntArray,
     *,
     known_answers: int = KNOWN_ANSWERS,
     draws: int = DRAWS,
@@ -37,37 +41,55 @@ def attack_membership(
 ) -> MembershipAttack | None:
     """Return the outcome of the attack, None if no rater has that many answers.
 
-    `answers` has the code of the answer of each rater to each item, shape (R, I), or `MISSING`; `cells` the cell of
-    attributes of each rater. The outsider knows answers to random items, drawn `draws` times for each rater.
+    `codes` has the item, the rater and the answer of each rating, with items in order; `cells` the cell of attributes
+    of each rater. The outsider knows answers to random items, drawn `draws` times for each rater.
 
     Examples
     --------
     One of three raters differs everywhere, and the other two are alike:
 
-    >>> answers = np.array([[0, 0, 0], [0, 0, 0], [1, 1, 1]])
-    >>> attack = attack_membership(answers, np.zeros(3, int), known_answers=2)
+    >>> item, rater = np.tile(np.arange(3), 3), np.repeat(np.arange(3), 3)
+    >>> attack = attack_membership((item, rater, np.where(rater == 2, 1, 0)), np.zeros(3, int), known_answers=2)
     >>> round(attack.by_answers, 3)
     0.333
     """
     rng = np.random.default_rng(seed)
-    singled_out = np.zeros(2)
-    n_raters = 0
-    for rater, row in enumerate(answers):
-        items = np.flatnonzero(row != MISSING)
-        if len(items) < known_answers:
-            continue
-        n_raters += 1
-        same_cell = cells == cells[rater]
-        for _ in range(draws):
-            known = rng.choice(items, known_answers, replace=False)
-            alike = (answers[:, known] == row[known]).all(axis=1)
-            singled_out += alike.sum() == 1, (alike & same_cell).sum() == 1
-    if not n_raters:
+    item, rater, _ = codes
+    by_item, by_rater = _group_rows(item), _group_rows(rater, len(cells))
+    able = [number for number, rows in enumerate(by_rater) if len(rows) >= known_answers]
+    if not able:
         return None
-    shares = singled_out / (n_raters * draws)
+    tried = able if len(able) <= MAX_RATERS else sorted(rng.choice(able, MAX_RATERS, replace=False))
+    singled_out = np.zeros(2)
+    for number in tried:
+        rows = by_rater[number]
+        others, agree = _compare_answers(codes, rows, by_item)
+        same_cell = cells[others] == cells[number]
+        for _ in range(draws):
+            alike = agree[:, rng.choice(len(rows), known_answers, replace=False)].all(axis=1)
+            singled_out += alike.sum() == 1, (alike & same_cell).sum() == 1
+    shares = singled_out / (len(tried) * draws)
     return MembershipAttack(
         known_answers=known_answers,
-        n_raters=n_raters,
+        n_raters=len(able),
+        n_tried=len(tried),
         by_answers=float(shares[0]),
         by_answers_and_cell=float(shares[1]),
     )
+
+
+def _group_rows(codes: IntArray, n: int = 0) -> list[IntArray]:
+    """Return the rows of each code, in order."""
+    return np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=n))[:-1])
+
+
+def _compare_answers(
+    codes: tuple[IntArray, IntArray, IntArray], rows: IntArray, by_item: list[IntArray]
+) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Return the raters with an answer of the rows, and which of these answers each of them gave."""
+    item, rater, answer = codes
+    matches = [by_item[item[row]][answer[by_item[item[row]]] == answer[row]] for row in rows]
+    others, positions = np.unique(rater[np.concatenate(matches)], return_inverse=True)
+    agree = np.zeros((len(others), len(rows)), bool)
+    agree[positions, np.repeat(np.arange(len(rows)), [len(each) for each in matches])] = True
+    return others, agree

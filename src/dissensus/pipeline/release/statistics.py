@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.release.membership import MISSING
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
@@ -30,16 +30,14 @@ class ReleaseStatistic:
 
 def read_published(table: pl.DataFrame, question: str | None = None) -> tuple[Ratings, str]:
     """Return the checked ratings of a table and the question for statistics."""
-    ratings = Ratings.from_frame(table, questions=[question] if question else "all")
+    read_all = question is None or names.is_question(question)
+    ratings = Ratings.from_frame(table, questions="all" if read_all else [str(question)])
+    if question is not None and question not in ratings.questions:
+        raise InvalidInput(
+            f"question: {format_value(question)} is not a published question. They are "
+            f"{format_list(ratings.questions, 60)}."
+        )
     return ratings, ratings.resolve_question(question)
-
-
-def code_answers(ratings: Ratings, question: str) -> IntArray:
-    """Return the code of the answer of each rater to each item, shape (R, I)."""
-    item, rater, answer = ratings.codes(question)
-    codes = np.full((ratings.n_raters, ratings.n_items), MISSING, np.int16)
-    codes[rater, item] = answer
-    return codes
 
 
 def estimate_alpha(ratings: Ratings, question: str) -> float | None:
@@ -90,13 +88,12 @@ def _shares(ratings: Ratings, question: str, axis: str) -> dict[str, float]:
     }
 
 
-def number_cells(ratings: Ratings, axes: tuple[str, ...]) -> IntArray:
-    """Return the number of the cell of each rater."""
-    present = [axis for axis in axes if axis in ratings.raters.columns]
-    if not present:
+def number_cells(ratings: Ratings, raters: pl.DataFrame, quasi_identifiers: tuple[str, ...]) -> IntArray:
+    """Return the number of the cell of each rater, from a table of raters with what is counted towards k."""
+    if not quasi_identifiers:
         return np.zeros(ratings.n_raters, np.int64)
-    ranks = ratings.raters.select(pl.struct(present).rank("dense")).to_series()
-    return ranks.to_numpy().astype(np.int64)
+    ordered = ratings.raters.select(names.RATER_ID).join(raters, on=names.RATER_ID, how="left", maintain_order="left")
+    return ordered.select(pl.struct(quasi_identifiers).rank("dense")).to_series().to_numpy().astype(np.int64)
 
 
 def list_answers(ratings: Ratings, question: str, cells: IntArray) -> pl.DataFrame:
