@@ -92,7 +92,7 @@ def test_an_export_holds_preferences_attempts_items_and_raters(platform: Platfor
     assert (edited["chosen_answer"], edited["rejected_answer"]) == ("Response B, improved.", "Response B")
     readme = (folder / "README.txt").read_text("utf-8")
     assert "1 conversations that have not ended are left out." in readme
-    assert "1 raters withdrew" in readme
+    assert "whose data were erased: 1." in readme
     everything = b"".join(path.read_bytes() for path in folder.rglob("*.jsonl")) + readme.encode()
     for rater in (first, second, withdrawn):
         assert rater.id.encode() not in everything

@@ -201,7 +201,7 @@ def test_the_readme_describes_the_export(platform: Platform, pilot: CampaignRow,
         f"Definition: SHA-256 {pilot.digest}",
         "Rows:       7 ratings by 3 raters",
         "3 ratings by 1 of previews and dry runs are left out.",
-        "1 raters withdrew, and their data were erased.",
+        "Raters who withdrew, and whose data were erased: 1.",
         "1 items that were begun and not submitted are left out.",
     ):
         assert line in readme

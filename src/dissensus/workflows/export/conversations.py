@@ -31,6 +31,7 @@ from dissensus.workflows.export.folder import (
     README,
     FolderExport,
     create_empty_folder,
+    describe_withdrawals,
     provenance_lines,
     write_jsonl,
     write_preferences,
@@ -192,9 +193,9 @@ class _ConversationCollector:
                 f"conversations have no response, and are in {FAILURES} alone",
             ),
             (self.counts.unfinished, "conversations that have not ended are left out"),
-            (self.counts.withdrawn, "raters withdrew, and their data were erased"),
         )
-        return [f"{n:,} {reason}." for n, reason in reasons if n]
+        lines = [f"{n:,} {reason}." for n, reason in reasons if n]
+        return [*lines, *describe_withdrawals(self.counts.withdrawn)]
 
 
 def _review_tags(reviews: Sequence[Review] | None) -> tuple[str, ...] | None:

@@ -77,11 +77,15 @@ def describe_omissions(counts: RatingExportCounts, purposes: tuple[str, ...]) ->
         for count, reason in reasons
         if count.ratings
     ]
-    if counts.withdrawn:
-        lines.append(f"{counts.withdrawn:,} raters withdrew, and their data were erased.")
+    lines += describe_withdrawals(counts.withdrawn)
     if counts.unfinished:
         lines.append(f"{counts.unfinished:,} items that were begun and not submitted are left out.")
     return lines
+
+
+def describe_withdrawals(withdrawn: int) -> list[str]:
+    """Describe how many raters withdrew, in a sentence if any did."""
+    return [f"Raters who withdrew, and whose data were erased: {withdrawn:,}."] if withdrawn else []
 
 
 def provenance_lines(campaign_row: CampaignRow, purposes: Sequence[str], now: datetime) -> Iterator[str]:
