@@ -17,6 +17,8 @@ from dissensus.errors import Conflict, InvalidInput, Unavailable
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.raw.table_writer import write_content
 from dissensus.pipeline.release.documents import CSV, PARQUET, RECORD
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.release.plan import MAX_CELL
 
 MANIFEST: Final = "SHA256SUMS"
 DATA_FILES: Final = (".csv", ".csv.gz", ".tsv", ".jsonl", ".jsonl.gz", ".parquet")
@@ -124,16 +126,44 @@ def read_record(folder: Path) -> dict[str, Any]:
         record = json.loads((folder / RECORD).read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidInput(f"{folder / RECORD} cannot be read: {error}. Get the release again.") from None
-    if not isinstance(record, dict) or not {"name", "version", "k", "question"} <= record.keys():
-        raise InvalidInput(f"{folder / RECORD} does not state name, version, k and question. Get the release again.")
+    if not isinstance(record, dict):
+        record = {}
+    for key in ("name", "version", "question"):
+        if not isinstance(record.get(key), str):
+            raise InvalidInput(f"{folder / RECORD} does not state {key} as a text. Get the release again.")
+    k = record.get("k")
+    if type(k) is not int or not 1 <= k <= MAX_CELL:
+        raise InvalidInput(f"{folder / RECORD} does not state k as a whole number up to {MAX_CELL:,}. Get it again.")
     return record
 
 
 def read_release_table(folder: Path) -> pl.DataFrame:
-    """Return the ratings of a release."""
+    """Return the ratings of a release; raise if a file does not have its digest."""
     if not is_release(folder):
         raise InvalidInput(
             f"{folder} is not a release: it has no {MANIFEST} with {RECORD}. Name a folder that `dissensus release` "
             "wrote."
         )
-    return read_frame(folder / PARQUET)
+    for path, digest in read_manifest(folder).items():
+        if not (folder / path).is_file() or digest_file(folder / path) != digest:
+            raise InvalidInput(
+                f"{folder / path} is missing or was changed after signing. `dissensus validate {folder}` lists what "
+                "else; get the release again."
+            )
+    return read_plain_table(folder / PARQUET)
+
+
+def read_plain_table(path: Path) -> pl.DataFrame:
+    """Read a table of a release: ids are texts, and no cell is nested or binary."""
+    table = read_frame(path)
+    for name in (names.ITEM_ID, names.RATER_ID):
+        if name not in table.columns:
+            raise InvalidInput(f"{path} has no column {name}, as each release has. Get the release again.")
+    for name, dtype in table.schema.items():
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            raise InvalidInput(
+                f"{path} has {dtype} in {name}; a release has texts, numbers, and yes or no. Get the release again."
+            )
+        if name in (names.ITEM_ID, names.RATER_ID) and dtype != pl.String:
+            raise InvalidInput(f"{path} has {dtype} in {name}; a release has texts there. Get the release again.")
+    return table

@@ -9,7 +9,7 @@ import polars as pl
 
 from dissensus.errors import DissensusError
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.files.releases.folder import MANIFEST, digest_file, read_manifest, read_record
+from dissensus.files.releases.folder import MANIFEST, digest_file, read_manifest, read_plain_table, read_record
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
 from dissensus.pipeline.release.columns import MOMENTS
 from dissensus.pipeline.release.documents import CSV, PARQUET
@@ -25,7 +25,7 @@ def validate_release(folder: Path) -> Validation:
     """List all problems of a release."""
     try:
         digests, record = read_manifest(folder), read_record(folder)
-        table = read_frame(folder / PARQUET)
+        table = read_plain_table(folder / PARQUET)
         findings = tuple(_find_faults(folder, digests, record, table))
     except DissensusError as error:
         return unreadable_validation(str(folder), error)
@@ -74,8 +74,8 @@ def _find_table_faults(folder: Path, record: dict[str, Any], table: pl.DataFrame
         yield _fault("not pseudonyms", "Ids of raters are not those that the program writes.", again)
     axes = [name for name in table.columns if names.is_rater_attribute(name)]
     raters = table.select(names.RATER_ID, *axes).unique()
-    small = count_cells(raters, axes).filter(pl.col(N_RATERS) < int(record["k"]))
-    if small.height or raters.height < int(record["k"]):
+    small = count_cells(raters, axes).filter(pl.col(N_RATERS) < record["k"])
+    if small.height or raters.height < record["k"]:
         yield _fault(
             "small cells", f"{small.height:,} cells of {', '.join(axes)} hold fewer than {record['k']}.", again
         )

@@ -15,6 +15,7 @@ PURPOSE: Final = "release"
 """Purpose of consent that a release needs besides the required ones of a campaign."""
 MIN_CELL: Final = 5
 """Raters who share a cell of attributes."""
+MAX_CELL: Final = 1_000_000
 TIME_STEP_MS: Final = 5_000
 
 
