@@ -5,18 +5,21 @@ import re
 import shutil
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from tests.support.commands import SCRIPT, RunCommand
-from tests.support.releases import make_table, plan_text
+from tests.support.releases import make_plan, make_table, plan_text
 
+from dissensus.errors import InvalidInput
 from dissensus.files.releases.folder import read_release_table
 from dissensus.files.releases.key_file import open_key_file
 from dissensus.files.releases.verification import validate_release
 from dissensus.pipeline.release.documents import CSV, PARQUET
+from dissensus.workflows.release.file_source import read_source
 
 
 @pytest.fixture
@@ -158,12 +161,78 @@ def test_a_manifest_that_lies_is_found_by_the_table(run: RunCommand, folder: Pat
         answer_timestamp=pl.lit("2026-03-01"),
     )
     edited.head(100).write_parquet(out / PARQUET)
-    with (out / "SHA256SUMS").open("w") as manifest:
-        names = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
-        sums = ["sha256sum", *(name for name in names if name != "SHA256SUMS")]
-        subprocess.run(sums, cwd=out, stdout=manifest, check=True)
+    write_manifest(out)
     found = [finding.check for finding in validate_release(out).findings]
     assert found == ["twins differ", "wrong count", "not pseudonyms", "small cells", "moments"]
+
+
+def write_manifest(out: Path) -> None:
+    names = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
+    with (out / "SHA256SUMS").open("w") as manifest:
+        sums = ["sha256sum", *(name for name in names if name != "SHA256SUMS")]
+        subprocess.run(sums, cwd=out, stdout=manifest, check=True)
+
+
+HOSTILE: dict[str, Any] = {
+    "no column rater_id": lambda out: edit_table(out, lambda table: table.drop("rater_id")),
+    "Int64 in item_id": lambda out: edit_table(out, lambda table: table.with_columns(item_id=pl.lit(1, pl.Int64))),
+    "List(Int32) in item_note": lambda out: edit_table(out, lambda table: table.with_columns(item_note=pl.lit([[1]]))),
+    "state k": lambda out: edit_record(out, k="five"),
+    "up to 1,000,000": lambda out: edit_record(out, k=10**400),
+    "state question": lambda out: edit_record(out, question=["Q"]),
+}
+
+
+def edit_table(out: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    change(pl.read_parquet(out / PARQUET)).write_parquet(out / PARQUET)
+
+
+def edit_record(out: Path, **changes: Any) -> None:
+    record = json.loads((out / "release.json").read_text("utf-8"))
+    (out / "release.json").write_text(json.dumps({**record, **changes}), "utf-8")
+
+
+def test_a_hostile_folder_is_an_error_in_words(run: RunCommand, folder: Path) -> None:
+    write_plan(folder)
+    release(run, folder)
+    for fault, damage in HOSTILE.items():
+        copy = folder / f"with {fault}"
+        shutil.copytree(folder / "out", copy)
+        damage(copy)
+        with pytest.raises(InvalidInput, match="was changed after signing"):
+            read_release_table(copy)
+        write_manifest(copy)
+        assert fault in str(validate_release(copy)), fault
+    compared = run("diff", "out", "with no column rater_id")
+    assert (compared.returncode, compared.stdout) == (1, "")
+    assert compared.stderr.startswith("Error: ")
+
+
+def test_items_of_other_types_are_joined_and_strangers_named(run: RunCommand, folder: Path) -> None:
+    table = make_table().with_columns(pl.col("item_id").str.strip_prefix("item"))
+    write_ratings(table.drop("context"), folder)
+    items = table.select(pl.col("item_id").cast(pl.Int64), "context").unique()
+    items.write_parquet(folder / "items.parquet")
+    items.with_columns(item_id=pl.format(" {} ", "item_id")).write_csv(folder / "items.csv")
+    for name in ("items.parquet", "items.csv"):
+        source = read_source(make_plan(items=name), folder)
+        assert source.table["context"].null_count() == 0
+    items.with_columns(pl.col("item_id") + 100).write_csv(folder / "items.csv")
+    with pytest.raises(InvalidInput, match="has none of the rated items, such as '0'"):
+        read_source(make_plan(items="items.csv"), folder)
+
+
+def test_the_folder_tells_nothing_of_a_rater_who_is_left_out(run: RunCommand, folder: Path) -> None:
+    table = make_table({("Man", "young"): 6, ("Woman", "young"): 6, ("Man", "old"): 2})
+    manifests = []
+    for raters in (table, table.filter(pl.col("rater_id") != "person-13")):
+        write_ratings(raters, folder)
+        write_plan(folder, anonymity={"small_cells": "leave out"})
+        out = f"out{raters.height}"
+        (folder / "pilot-1.0.key").write_text("key " + "0" * 64 + "\n")
+        release(run, folder, out)
+        manifests.append((folder / out / "SHA256SUMS").read_text())
+    assert manifests[0] == manifests[1]
 
 
 def test_a_later_version_is_compared(run: RunCommand, folder: Path) -> None:

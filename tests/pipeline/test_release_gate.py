@@ -52,7 +52,11 @@ def test_a_release_passes_once_people_have_signed() -> None:
 def test_two_people_sign_where_the_plan_says_so() -> None:
     plan = make_plan(people=2)
     verdict = assess(people=2).verdict
-    for people, passed in ((["Ada"], False), (["Ada", "ada"], False), (["Ada", "Grace"], True)):
+    for people, passed in (
+        (["Ada"], False),
+        (["Ada", "ada", "\uff21da ", "Ada\u00a0"], False),
+        (["Ada", "Grace"], True),
+    ):
         assert assess_release(make_source(), sign_all(plan, verdict, *people), KEY).verdict.passed is passed
 
 
@@ -84,7 +88,12 @@ def test_the_same_source_plan_and_key_give_the_same_table_in_any_order() -> None
     ("source", "check", "evidence"),
     [
         ({"consented": frozenset({"person-0"})}, "consent", "person-1: no consent."),
-        ({"withdrawn": frozenset({"person-3"})}, "withdrawals", "12 rows are theirs"),
+        ({"withdrawn": frozenset({"person-3"})}, "withdrawals", "12 rows of the source"),
+        (
+            {"earlier": (KeyUse(name="pilot", version="0.9", manifest="a" * 64),)},
+            "joins",
+            "The plan names none of them",
+        ),
         ({"key_uses": (KeyUse(name="pilot", version="0.9", manifest="a" * 64),)}, "key", "used for pilot 0.9"),
         ({"key_uses": (KeyUse(name="other", version="1.0", manifest="a" * 64),)}, "key", "used for other 1.0"),
     ],
@@ -92,7 +101,16 @@ def test_the_same_source_plan_and_key_give_the_same_table_in_any_order() -> None
 def test_a_source_is_refused(source: dict[str, Any], check: str, evidence: str) -> None:
     verdict = assess(make_source(**source)).verdict
     assert failed(verdict) == [check]
-    assert evidence in "\n".join(find_check(verdict, check).check.evidence)
+    found = find_check(verdict, check).check
+    assert evidence in "\n".join((*found.evidence, *found.internal))
+
+
+@pytest.mark.parametrize(
+    ("source", "check"),
+    [({"purposes": ("rating",)}, "consent"), ({"consented": None}, "consent"), ({"withdrawn": None}, "withdrawals")],
+)
+def test_a_person_signs_for_what_nobody_was_asked(source: dict[str, Any], check: str) -> None:
+    assert find_check(assess(make_source(**source)).verdict, check).outcome == "unsigned"
 
 
 @pytest.mark.parametrize(
@@ -213,7 +231,7 @@ def test_raters_without_an_answer_hide_nobody() -> None:
     table = make_table().with_columns(Q_overall=pl.when(silent).then(pl.lit(" NaN ")).otherwise("Q_overall"))
     assessed = assess(make_source(table))
     assert failed(assessed.verdict) == ["anonymity"]
-    assert "2 raters without an answer are left out." in find_check(assessed.verdict, "anonymity").check.evidence
+    assert "2 raters without an answer are left out." in find_check(assessed.verdict, "anonymity").check.internal
     assert assessed.publication.table["rater_id"].n_unique() == 10
 
 
@@ -342,8 +360,39 @@ def test_two_releases_with_different_attributes_are_refused() -> None:
 def test_new_ids_do_not_keep_equal_answers_from_being_joined() -> None:
     table = make_table(n_items=20)
     renamed = table.with_columns(rater_id="new-" + pl.col("rater_id"))
-    assert join_releases(renamed, table, 5).n_matched == 12
+    joined = join_releases(renamed, table, 5)
+    assert (joined.n_matched, joined.by_ids) == (12, False)
     assert compare_releases(table, renamed, "Q_overall").gone_raters is None
+
+
+def test_equal_ids_join_raters_whose_answers_are_alike() -> None:
+    table = make_table().with_columns(Q_overall=pl.lit("Yes"))
+    assert join_releases(table, table, 5).n_matched == 12
+    assert join_releases(table.with_columns(rater_id="new-" + pl.col("rater_id")), table, 5).n_matched == 0
+
+
+def test_raters_who_are_not_found_again_still_hide_the_others() -> None:
+    """Of six men, three changed an answer: nobody can tell which of the six a man is."""
+    before = make_table({("Man", "young"): 6}, n_items=20)
+    changed = pl.col("rater_id").is_in(["person-0", "person-1", "person-2"]) & (pl.col("item_id") == "item0")
+    now = before.with_columns(
+        rater_id="new-" + pl.col("rater_id"), Q_overall=pl.when(changed).then(pl.lit("None")).otherwise("Q_overall")
+    )
+    joined = join_releases(now, before, 5)
+    assert (joined.n_matched, joined.n_missing, joined.n_small) == (3, 3, 0)
+
+
+def test_a_release_before_of_other_items_is_refused() -> None:
+    other = make_table().with_columns(item_id="other-" + pl.col("item_id"))
+    assert failed(assess(make_source(previous=other)).verdict) == ["joins"]
+
+
+def test_ids_of_conversations_do_not_tell_when_they_began() -> None:
+    began = "0197a3c4-1b2d-7e3f-8a4b-5c6d7e8f9a0b"
+    table = make_table().with_columns(item_id=pl.col("item_id").replace("item3", began))
+    items = assess(make_source(table)).publication.table["item_id"].unique().to_list()
+    assert began not in items
+    assert sum(item.startswith("c") for item in items) == 1
 
 
 def test_times_and_order_do_not_tell_who_came_when() -> None:

@@ -69,8 +69,12 @@ def make_table(cells: Mapping[tuple[str, str], int] | None = None, *, n_items: i
 
 def make_source(table: pl.DataFrame | None = None, **changes: Any) -> ReleaseSource:
     table = make_table() if table is None else table
-    values: dict[str, Any] = {"table": table, "consented": frozenset(table["rater_id"]), **changes}
-    return ReleaseSource(**values)
+    values: dict[str, Any] = {
+        "consented": frozenset(table["rater_id"]),
+        "purposes": ("release",),
+        "withdrawn": frozenset(),
+    }
+    return ReleaseSource(table=table, **{**values, **changes})
 
 
 def assess(source: ReleaseSource | None = None, **changes: Any) -> AssessedRelease:

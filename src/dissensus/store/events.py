@@ -186,9 +186,10 @@ def iterate_unchained(tx: Connection, campaign_id: str) -> Iterator[tuple[AuditE
             yield event, row.subject_id
 
 
-def iterate_events(tx: Connection, campaign_id: str, kind: EventKind) -> Iterator[AuditEvent]:
-    """Yield all events of a kind that were not erased, chained or not."""
-    rows = _iterate_rows(tx, EventTable.number, EventTable.campaign_id == campaign_id, EventTable.kind == kind)
+def iterate_events(tx: Connection, campaign_id: str | None, kind: EventKind) -> Iterator[AuditEvent]:
+    """Yield all events of a kind that were not erased, chained or not; without a campaign those of the site."""
+    where = [EventTable.kind == kind, *([] if campaign_id is None else [EventTable.campaign_id == campaign_id])]
+    rows = _iterate_rows(tx, EventTable.number, *where)
     yield from (event for event in map(_to_event, rows) if event is not None)
 
 

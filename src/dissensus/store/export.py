@@ -83,6 +83,17 @@ def may_have_item_copies(tx: Connection, campaign_id: str) -> bool:
     return tx.scalar(query) is not None
 
 
+def list_refused_items(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> frozenset[str]:
+    """Return the names of items that are conversations of this site whose authors did not agree to all purposes."""
+    query = (
+        select(ItemTable.name)
+        .join(ChatTable, ChatTable.id == ItemTable.name)
+        .join(RaterTable, RaterTable.id == ChatTable.rater_id)
+        .where(ItemTable.campaign_id == campaign_id, ~has_agreed(purposes))
+    )
+    return frozenset(tx.scalars(query))
+
+
 @dataclass(frozen=True, slots=True)
 class DoneAssignment:
     """A finished assignment."""

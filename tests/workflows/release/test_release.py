@@ -4,22 +4,27 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select, update
 from tests.support.campaigns import NOW
+from tests.support.chat_campaigns import begin_chat, open_chat_campaign
 from tests.support.rated_campaigns import rated_campaign
 from tests.support.releases import failed, find_check, make_plan, sign_all
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.files.releases.folder import read_record
+from dissensus.files.releases.folder import digest_file, read_record
 from dissensus.files.releases.verification import validate_release
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.store import events
 from dissensus.store.campaigns import CampaignRow
+from dissensus.store.consents import ConsentTable
 from dissensus.store.core.database import connect
+from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.platform import backup
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import withdrawal
+from dissensus.workflows.rater import enrolment, withdrawal
+from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.release.release import prepare_release, write_prepared
 
 PLAN = make_plan(
@@ -84,6 +89,8 @@ def test_who_withdraws_after_a_release_is_not_in_the_next(
     assert "From 1.0 to 1.1" in changes
     assert "Raters who are gone: 1; who are new: 0." in changes
     assert "Please delete 1.0." in changes
+    verdict = prepare_release(PLAN, tmp_path, platform).assessed.verdict
+    assert "key" not in failed(verdict)  # 1.0 still came before 1.1
     assert "Until this release 1 did." in (tmp_path / "next" / "datasheet.md").read_text("utf-8")
     raters = [set(read_frame(tmp_path / name / "data/ratings.csv")["rater_id"]) for name in ("out", "next")]
     assert len(raters[0] - raters[1]) == 1
@@ -95,8 +102,45 @@ def test_a_copied_key_is_known_from_the_log(platform: Platform, campaign: Campai
     plan = replace(PLAN, version="2.0", key="copy.key")
     (tmp_path / "copy.key").write_text("\n".join(line for line in key.splitlines() if not line.startswith("used")))
     verdict = prepare_release(plan, tmp_path, platform).assessed.verdict
-    assert failed(verdict) == ["key"]
+    assert failed(verdict) == ["key", "joins"]
     assert "The key was used for crowded 1.0." in find_check(verdict, "key").check.evidence
+    assert failed(prepare_release(replace(plan, previous="out"), tmp_path, platform).assessed.verdict) == ["key"]
+    # Nor does it serve another campaign.
+    rated_campaign(platform, 2, 3, name="other")
+    other = replace(plan, name="other", campaign="other")
+    assert "key" in failed(prepare_release(other, tmp_path, platform).assessed.verdict)
+
+
+def test_a_version_with_a_new_key_is_refused(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
+    write(platform, tmp_path)
+    with pytest.raises(Conflict, match=r"crowded 1.0 was written before with another key"):
+        prepare_release(replace(PLAN, key="new.key"), tmp_path, platform)
+
+
+def test_the_release_before_is_named_and_the_one_that_was_logged(
+    platform: Platform, campaign: CampaignRow, tmp_path: Path
+) -> None:
+    write(platform, tmp_path)
+    later = replace(PLAN, version="2.0")
+    assert failed(prepare_release(later, tmp_path, platform).assessed.verdict) == ["joins"]
+    assert failed(prepare_release(replace(later, previous="out"), tmp_path, platform).assessed.verdict) == []
+    with (tmp_path / "out" / "SHA256SUMS").open("a") as manifest:
+        manifest.write(f"{digest_file(tmp_path / PLAN.key_file)}  ./SHA256SUMS.txt\n")
+    (tmp_path / "out" / "SHA256SUMS.txt").write_bytes((tmp_path / PLAN.key_file).read_bytes())
+    with pytest.raises(InvalidInput, match="previous: out is none of the releases of this data"):
+        prepare_release(replace(later, previous="out"), tmp_path, platform)
+
+
+def test_no_purpose_of_the_plan_stands_for_consent_to_publication(
+    platform: Platform, campaign: CampaignRow, tmp_path: Path
+) -> None:
+    with platform.database.writing() as tx:
+        rater_id = next(iter(events.iterate_events(tx, campaign.id, "entered"))).rater_id
+        refused = update(ConsentTable).where(ConsentTable.rater_id == rater_id, ConsentTable.purpose == "release")
+        tx.execute(refused.values(agreed=False))
+    for purpose in ("release", "rating"):
+        assessed = prepare_release(replace(PLAN, purpose=purpose), tmp_path, platform).assessed
+        assert assessed.publication.raters.height == 8
 
 
 def test_a_campaign_is_refused_first_and_mended(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
@@ -108,13 +152,35 @@ def test_a_campaign_is_refused_first_and_mended(platform: Platform, campaign: Ca
     assert not (tmp_path / "out").exists()
     write(platform, tmp_path)
     datasheet = (tmp_path / "out" / "datasheet.md").read_text("utf-8")
-    assert "Yes, row by row, to the purpose `release`" in datasheet
+    assert "Yes, row by row, to 'rating', 'release' in" in datasheet
     assert "We want to learn how different people judge the safety of chatbots" in datasheet
 
 
 def test_a_purpose_that_nobody_was_asked_for(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="'sale' is not a purpose of crowded"):
         prepare_release(replace(PLAN, purpose="sale"), tmp_path, platform)
+
+
+def test_conversations_of_authors_who_refused_are_left_out(
+    platform: Platform, campaign: CampaignRow, tmp_path: Path
+) -> None:
+    chats = open_chat_campaign(platform, "talk")
+    with platform.database.reading() as tx:
+        items = sorted(tx.scalars(select(ItemTable.name).where(ItemTable.campaign_id == campaign.id)))
+    names = {}
+    for item, agreed in zip(items[:2], (True, False), strict=True):
+        consent = {"rating": True, "release": agreed}
+        author, _ = enrolment.enrol_rater(platform, Arrival("talk", str(chats.key), "en"), consent, now=NOW)
+        names[item] = begin_chat(platform, author)
+    with platform.database.writing() as tx:
+        for item, chat_id in names.items():
+            copied = update(ItemTable).where(ItemTable.campaign_id == campaign.id, ItemTable.name == item)
+            tx.execute(copied.values(name=chat_id))
+    prepared = prepare_release(PLAN, tmp_path, platform)
+    published = prepared.assessed.publication.table["item_id"].unique()
+    assert set(items[2:]) < set(published)
+    assert len(published) == 5
+    assert not set(names.values()) & set(published)
 
 
 def test_both_kinds_of_database_give_the_same_bytes(

@@ -22,7 +22,10 @@ def release(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="New folder. Default: NAME-VERSION.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the verdict, and write nothing.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print the verdict, and write nothing but a new key, which signatures need."),
+    ] = False,
     format: FormatOption = None,  # noqa: A002 - the option's name
     settings: SettingsOption = None,
 ) -> None:
@@ -90,6 +93,7 @@ def _check_lines(judged: JudgedCheck, people: int) -> Iterator[str]:
     outcome = "FAILED" if judged.outcome == "failed" else judged.outcome
     yield f"{outcome:<9} {check.name}: {check.promise}"
     yield from (f"          {line}" for line in check.evidence)
+    yield from (f"          {line} (for you alone)" for line in check.internal)
     if judged.signed_by:
         yield f"          Signed by {', '.join(judged.signed_by)}."
     if judged.outcome == "failed":

@@ -1,7 +1,7 @@
 """Assessment of a release: the published table with the verdict on it."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -10,10 +10,11 @@ from dissensus.pipeline.release.columns import select_columns
 from dissensus.pipeline.release.datasheet import list_open_questions
 from dissensus.pipeline.release.gate import ReleaseCheck, ReleaseVerdict, judge_release
 from dissensus.pipeline.release.joins import join_releases
-from dissensus.pipeline.release.pseudonyms import Pseudonyms
+from dissensus.pipeline.release.pseudonyms import Pseudonyms, conceal_conversation
 from dissensus.pipeline.release.publication import Publication, publish
 from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.pipeline.release.statistics import compare_statistics, read_published
+from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.release.plan import ReleasePlan
 
@@ -30,6 +31,7 @@ class AssessedRelease:
 
 def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudonyms) -> AssessedRelease:
     """Make the table that a plan publishes, and judge it."""
+    source = replace(source, table=_conceal_conversations(source.table))
     # Checked first: a rater with two values of an attribute would be two raters.
     before, question = read_published(select_columns(source, plan), plan.question)
     publication = publish(source, plan, pseudonyms)
@@ -45,6 +47,13 @@ def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudon
     return AssessedRelease(publication=publication, ratings=ratings, question=question, verdict=verdict)
 
 
+def _conceal_conversations(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with pseudonyms in place of ids of conversations."""
+    ids = table[names.ITEM_ID].drop_nulls().cast(pl.String).unique()
+    pseudonyms = {item_id: conceal_conversation(item_id.strip()) for item_id in ids}
+    return table.with_columns(pl.col(names.ITEM_ID).cast(pl.String).replace(pseudonyms))
+
+
 def _list_checks(
     source: ReleaseSource, plan: ReleasePlan, publication: Publication, ratings: Ratings, question: str
 ) -> list[ReleaseCheck]:
@@ -52,7 +61,7 @@ def _list_checks(
     if source.previous is not None:
         joined = join_releases(publication.table, source.previous, plan.anonymity.k)
     return [
-        checks.check_consent(source, plan),
+        checks.check_consent(source, publication),
         checks.check_withdrawals(source),
         checks.check_columns(source, plan),
         checks.check_external_ids(source, publication),
@@ -60,7 +69,7 @@ def _list_checks(
         checks.check_anonymity(publication, plan),
         checks.check_diversity(ratings, publication, plan),
         checks.check_membership(ratings, question, publication),
-        checks.check_joins(joined, plan),
+        checks.check_joins(joined, source.earlier, plan),
         checks.check_times(publication, plan),
         checks.check_texts(publication),
         checks.check_datasheet(list_open_questions(plan)),

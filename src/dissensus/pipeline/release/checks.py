@@ -14,13 +14,13 @@ from dissensus.pipeline.release.gate import ReleaseCheck
 from dissensus.pipeline.release.joins import JoinedRelease
 from dissensus.pipeline.release.membership import attack_membership
 from dissensus.pipeline.release.publication import Publication
-from dissensus.pipeline.release.source import KeyUse, ReleaseSource
+from dissensus.pipeline.release.source import KeyUse, ReleaseSource, list_earlier_uses
 from dissensus.pipeline.release.statistics import list_answers, number_cells
 from dissensus.pipeline.release.times import is_coarse
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
-from dissensus.schema.release.plan import ReleasePlan
+from dissensus.schema.release.plan import PURPOSE, ReleasePlan
 
 MAX_LISTED: Final = 20
 MIN_ID: Final = 4
@@ -35,39 +35,49 @@ _PLATFORM: Final = re.compile(
 _MAIL: Final = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
 
-def check_consent(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
-    """Check that the rater of each row agreed to the purpose."""
+def check_consent(source: ReleaseSource, publication: Publication) -> ReleaseCheck:
+    """Check that the rater of each row agreed to the purposes; a person decides where none of them is publication."""
     raters = source.table[names.RATER_ID].cast(pl.String)
-    promise = f"The rater of every row agreed to the purpose {plan.purpose}."
+    without = raters.filter(~raters.is_in(list(source.consented))) if source.consented is not None else raters.clear()
+    evidence = [f"{publication.table.height:,} rows of {publication.raters.height:,} raters."]
     if source.consented is None:
-        return ReleaseCheck(
-            name="consent",
-            promise=promise,
-            evidence=(f"{raters.len():,} rows of {raters.n_unique():,} raters. No record of consent was given.",),
-            holds=True,
-            judged=True,
-        )
-    without = raters.filter(~raters.is_in(list(source.consented)))
+        evidence.append("No record of consent was given.")
+    elif PURPOSE not in source.purposes:
+        evidence.append(f"They were not asked for the purpose {PURPOSE}, which is publication.")
     return ReleaseCheck(
         name="consent",
-        promise=promise,
-        evidence=(
-            f"{raters.len() - without.len():,} of {raters.len():,} rows are of raters who agreed.",
+        promise=f"The rater of every row agreed to {format_list(source.purposes)}.",
+        evidence=tuple(evidence),
+        internal=(
+            f"{without.len():,} of {raters.len():,} rows of the source are of raters who did not agree.",
             *(f"{rater}: no consent." for rater in without.unique().sort().head(MAX_LISTED)),
-        ),
+        )
+        if source.consented is not None
+        else (),
         holds=without.is_empty(),
+        judged=source.consented is None or PURPOSE not in source.purposes,
         remedy="Leave out the rows of those raters, or ask them.",
     )
 
 
 def check_withdrawals(source: ReleaseSource) -> ReleaseCheck:
-    """Check that nobody who withdrew is in the table."""
+    """Check that nobody who withdrew is in the table; a person decides where nothing is known."""
+    promise = "Nobody who withdrew is in the release."
+    if source.withdrawn is None:
+        return ReleaseCheck(
+            name="withdrawals",
+            promise=promise,
+            evidence=("Who withdrew is not known to the program.",),
+            holds=True,
+            judged=True,
+        )
     raters = source.table[names.RATER_ID].cast(pl.String)
     there = raters.filter(raters.is_in(list(source.withdrawn)))
     return ReleaseCheck(
         name="withdrawals",
-        promise="Nobody who withdrew is in the release.",
-        evidence=(f"{len(source.withdrawn):,} raters withdrew. {there.len():,} rows are theirs.",),
+        promise=promise,
+        evidence=("Compared with those who withdrew.",),
+        internal=(f"{len(source.withdrawn):,} withdrew. {there.len():,} rows of the source are theirs.",),
         holds=there.is_empty(),
         remedy="Leave out their rows.",
     )
@@ -111,10 +121,11 @@ def check_external_ids(source: ReleaseSource, publication: Publication) -> Relea
         name="external_ids",
         promise="No cell has an id by which a rater is known elsewhere.",
         evidence=(
-            f"Compared with {len(source.external_ids):,} ids of recruiters, {len(internal):,} ids of the source, and "
-            "the forms of Prolific, Mechanical Turk and mail addresses.",
+            "Compared with ids of recruiters, ids of the source, and the forms of Prolific, Mechanical Turk and mail "
+            "addresses.",
             *hits[:MAX_LISTED],
         ),
+        internal=(f"{len(source.external_ids):,} ids of recruiters, {len(internal):,} ids of the source.",),
         holds=not hits,
         remedy="Drop the columns, or correct the values.",
     )
@@ -157,16 +168,17 @@ def check_anonymity(publication: Publication, plan: ReleasePlan) -> ReleaseCheck
         f"{cells.height:,} cells of {' × '.join(axes) or 'no attribute'}, {publication.raters.height:,} raters. "
         f"{small.height:,} cells hold fewer than {k}, and {cells.filter(pl.col(N_RATERS) == 1).height:,} one.",
         *(f"{_describe_cell(row, axes)}: {row[N_RATERS]}" for row in small.head(MAX_LISTED).iter_rows(named=True)),
-        *(f"{n:,} raters have no {axis}, to protect them." for axis, n in publication.blanked.items()),
     ]
+    internal = [f"{n:,} raters have no {axis}, to protect them." for axis, n in publication.blanked.items()]
     if publication.unanswered:
-        evidence.append(f"{publication.unanswered:,} raters without an answer are left out.")
+        internal.append(f"{publication.unanswered:,} raters without an answer are left out.")
     if publication.left_out:
-        evidence.append(f"{len(publication.left_out):,} raters of small cells are left out.")
+        internal.append(f"{len(publication.left_out):,} raters of small cells are left out.")
     return ReleaseCheck(
         name="anonymity",
         promise=f"Every rater shares all published attributes, flags and checks with {k - 1} others or more.",
         evidence=tuple(evidence),
+        internal=tuple(internal),
         holds=small.is_empty() and not publication.raters.is_empty(),
         remedy=remedy,
     )
@@ -282,8 +294,7 @@ def check_datasheet(open_questions: Sequence[str]) -> ReleaseCheck:
 
 def check_key(uses: Sequence[KeyUse], plan: ReleasePlan) -> ReleaseCheck:
     """Check that the key gives no two releases the same ids unless that is meant."""
-    # The release itself is left out, so that it gives the same evidence when it is made again.
-    uses = [use for use in uses if (use.name, use.version) != (plan.name, plan.version)]
+    uses = list_earlier_uses(uses, plan)
     others = [use for use in uses if use.name != plan.name or use.version not in plan.linked_to]
     return ReleaseCheck(
         name="key",
@@ -298,21 +309,30 @@ def check_key(uses: Sequence[KeyUse], plan: ReleasePlan) -> ReleaseCheck:
     )
 
 
-def check_joins(joined: JoinedRelease | None, plan: ReleasePlan) -> ReleaseCheck:
+def check_joins(joined: JoinedRelease | None, earlier: Sequence[KeyUse], plan: ReleasePlan) -> ReleaseCheck:
     """Check that a join with the release before does not make smaller cells."""
+    listed = format_list([str(use) for use in earlier])
+    remedy = "Publish the same attributes in the same groups as before, or fewer."
     if joined is None:
-        evidence: tuple[str, ...] = ("The plan names no release before.",)
+        evidence: tuple[str, ...] = ("No release before is known.",)
+        if earlier:
+            evidence = (f"This data was released before: {listed}. The plan names none of them.",)
+            remedy = 'Name the folder of the latest one: previous = "…"'
+    elif not joined.n_items:
+        evidence = ("The release before has no item in common with this one, so that nothing was compared.",)
+        remedy = "Name a release of the same items: previous"
     else:
         evidence = (
-            f"{joined.n_matched:,} of {joined.n_raters:,} raters have the same answers as exactly one rater of the "
-            f"release before. {joined.n_missing:,} raters of it are not found again.",
+            f"{joined.n_matched:,} of {joined.n_raters:,} raters have the {'id' if joined.by_ids else 'answers'} of "
+            f"exactly one rater of the release before, in {joined.n_items:,} items. {joined.n_missing:,} raters of it "
+            "are not found again.",
             f"Together the attributes of both put {joined.n_small:,} of the matched in cells of fewer than "
-            f"{plan.anonymity.k}.",
+            f"{plan.anonymity.k}, which are smaller than before.",
         )
     return ReleaseCheck(
         name="joins",
-        promise="Joined with the release before by equal answers, raters are in no smaller cells.",
+        promise="Joined with the release before by ids or equal answers, raters are in no smaller cells.",
         evidence=evidence,
-        holds=joined is None or not joined.n_small,
-        remedy="Publish the same attributes in the same groups as before, or fewer.",
+        holds=not earlier if joined is None else bool(joined.n_items) and not joined.n_small,
+        remedy=remedy,
     )

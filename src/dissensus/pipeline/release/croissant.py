@@ -114,11 +114,13 @@ def _responsible_ai(release: ReleaseDescription) -> dict[str, Any]:
             ]
         }
     groups = [f"{axis}: {', '.join(counts)}" for axis, counts in release.groups.items()]
+    derived = release.campaign is not None and release.campaign.questionnaire.overalls
+    rule = "; aggregates follow the rule of DICES" if derived else ""
     texts = {
         "rai:dataCollection": answers.get("items_source", ""),
         "rai:dataCollectionType": ["Surveys"],
         "rai:dataAnnotationProtocol": f"Each rater answers {sum(name.startswith('Q') for name in release.columns)} "
-        "columns of questions about each item; aggregates follow the rule of DICES.",
+        f"columns of questions about each item{rule}.",
         "rai:dataAnnotationPlatform": [release.software],
         "rai:annotationsPerItem": f"{release.n_ratings / max(release.n_items, 1):.1f} on average",
         "rai:annotatorDemographics": groups,

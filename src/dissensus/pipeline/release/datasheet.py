@@ -79,6 +79,8 @@ def _instances(release: ReleaseDescription) -> str:
 
 def _sample(release: ReleaseDescription) -> str:
     text = "All finished ratings of raters who agreed to the release."
+    if release.campaign is None:
+        text = "The ratings of a file of the owner; whether these are all is not known to the program."
     omissions = " ".join(release.facts.omissions) if release.facts else ""
     protection = {
         "refuse": "",
@@ -176,30 +178,35 @@ def _period(release: ReleaseDescription) -> str:
 
 
 def _consent(release: ReleaseDescription) -> str:
-    purpose = release.plan.purpose
+    purposes = format_list(release.purposes)
     if release.campaign is None or release.facts is None:
-        return f"To the purpose {purpose}, as the owner states."
+        return f"To {purposes}, as the owner states."
     campaign = release.campaign
     language = campaign.languages[0]
     text = localise(campaign.consent.text, language)
-    purposes = [
+    asked = [
         f"- {one.name}{' (required)' if one.required else ''}: {localise(one.text, language)}"
         for one in campaign.consent.purposes
     ]
     quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
     return "\n".join(
         (
-            f"Yes, row by row, to the purpose `{purpose}` in the latest version that each rater answered, of "
+            f"Yes, row by row, to {purposes} in the latest version that each rater answered, of "
             f"{release.facts.consent_version:,}. The text, SHA-256 {campaign.consent.digest}:",
-            *("", quoted, "", *purposes),
+            *("", quoted, "", *asked),
         )
     )
 
 
 def _revocation(release: ReleaseDescription) -> str:
-    withdrawn = f" Until this release {release.facts.withdrawn:,} did." if release.facts else ""
+    how = "Whether raters can withdraw from the collection is not known to the program."
+    if release.facts is not None:
+        how = (
+            "Raters can withdraw at any time, and their data are erased. Until this release "
+            f"{release.facts.withdrawn:,} did."
+        )
     return (
-        f"Raters can withdraw at any time, and their data are erased.{withdrawn} Copies of a release cannot be "
+        f"{how} Copies of a release cannot be "
         f"called back: the next version leaves out who withdrew, and its CHANGES.md says so. Users are asked to take "
         f"the latest version, and to delete earlier ones. Turn to {release.plan.contact}."
     )
@@ -230,7 +237,7 @@ def _cleaning(release: ReleaseDescription) -> str:
 
 def _removal(release: ReleaseDescription) -> str:
     if release.n_flagged is None:
-        return "No rater was flagged, and nobody was removed for the quality of their answers."
+        return "Not known to the program: the table has no flags of raters."
     rows = [
         f"| {axis} | {group} | {n:,} | {total:,} |"
         for axis, groups in release.flagged.items()

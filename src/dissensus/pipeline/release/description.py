@@ -37,6 +37,7 @@ class ReleaseDescription:
     fingerprint: str  # of the key
     software: str
     campaign: Campaign | None
+    purposes: tuple[str, ...]  # to which raters agreed
     facts: CampaignFacts | None
 
 
@@ -76,6 +77,7 @@ def describe_release(
         fingerprint=fingerprint,
         software=software,
         campaign=campaign,
+        purposes=source.purposes,
         facts=source.facts,
     )
 

@@ -16,6 +16,7 @@ CSV: Final = "data/ratings.csv"
 PARQUET: Final = "data/ratings.parquet"
 RECORD: Final = "release.json"
 SCHEMA_VERSION: Final = 1
+INTERNAL: Final = ("internal", "code")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,10 @@ def write_documents(
 
 
 def _record(release: ReleaseDescription, verdict: ReleaseVerdict) -> Mapping[str, Any]:
-    """Return what programs read of a release. The loss stays inside: it tells of raters who are left out."""
+    """Return what programs read of a release.
+
+    Loss, internal evidence, and codes, which can be computed from guesses of it, tell of raters who are left out.
+    """
     plan, facts = release.plan, release.facts
     return {
         "schema_version": SCHEMA_VERSION,
@@ -63,5 +67,8 @@ def _record(release: ReleaseDescription, verdict: ReleaseVerdict) -> Mapping[str
         "round_times_ms": plan.round_times_ms,
         "campaign": None if release.campaign is None else release.campaign.digest,
         "log": None if facts is None else {"head": facts.head, "events": facts.n_events},
-        "checks": verdict.as_mapping()["checks"],
+        "checks": [
+            {key: value for key, value in check.items() if key not in INTERNAL}
+            for check in verdict.as_mapping()["checks"]
+        ],
     }

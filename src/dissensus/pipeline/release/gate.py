@@ -1,6 +1,7 @@
 """Release gate: checks with evidence, and the verdict on all of them."""
 
 import hashlib
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -18,8 +19,9 @@ class ReleaseCheck:
 
     name: str
     promise: str
-    evidence: tuple[str, ...]
+    evidence: tuple[str, ...]  # public, from the published rows alone
     holds: bool
+    internal: tuple[str, ...] = ()  # evidence on raters who are not in the release, never published
     remedy: str = ""  # if it does not hold
     judged: bool = False  # True if a person must look at the evidence and sign
 
@@ -63,6 +65,7 @@ def _to_mapping(judged: JudgedCheck) -> dict[str, Any]:
         "outcome": judged.outcome,
         "promise": check.promise,
         "evidence": list(check.evidence),
+        "internal": list(check.internal),
         "remedy": None if check.holds else check.remedy,
         "code": judged.code,
         "signed_by": list(judged.signed_by),
@@ -87,13 +90,24 @@ def _judge(check: ReleaseCheck, plan: ReleasePlan, content: str) -> JudgedCheck:
     code = code_evidence(check, content)
     signed = [one.by for one in plan.signatures if (one.check, one.code) == (check.name, code)]
     people = tuple(dict.fromkeys(signed))
-    outcome: CheckOutcome = "passed" if len({name.casefold() for name in people}) >= plan.people else "unsigned"
+    outcome: CheckOutcome = "passed" if len({_normalise_name(name) for name in people}) >= plan.people else "unsigned"
     return JudgedCheck(check=check, outcome=outcome if check.holds else "failed", code=code, signed_by=people)
+
+
+def _normalise_name(name: str) -> str:
+    """Return a name without differences that nobody sees.
+
+    Examples
+    --------
+    >>> _normalise_name("Ada\u00a0 LOVELACE ")
+    'ada lovelace'
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def code_evidence(check: ReleaseCheck, content: str) -> str:
     """Return the code by which a person signs the evidence of a check."""
-    text = "\n".join((check.name, content, check.promise, *check.evidence))
+    text = "\n".join((check.name, content, check.promise, *check.evidence, *check.internal))
     return hashlib.sha256(text.encode()).hexdigest()[:CODE_DIGITS]
 
 

@@ -1,65 +1,101 @@
-"""Join of two releases by equal answers, as an outsider would try it who has both."""
+"""Join of two releases by ids or equal answers, as an outsider would try it who has both."""
 
 from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
 
-from dissensus.pipeline.release.cells import mark_small_cells
+from dissensus.pipeline.release.columns import CHECKS, FLAGS
 from dissensus.schema.ratings import columns as names
 
 ANSWERS: Final = "answers"
+BEFORE: Final = "_before"
+ID_BEFORE: Final = names.RATER_ID + BEFORE
+EVERYBODY: Final = "everybody"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedRelease:
     """Outcome of the join."""
 
+    by_ids: bool  # else by equal answers
+    n_items: int  # in both
     n_raters: int
-    n_matched: int  # raters with the answers of exactly one rater of the other release
+    n_matched: int  # raters who are exactly one rater of the other release
     n_missing: int  # raters of the other release whom nobody matches
-    n_small: int  # matched raters in small cells of the attributes of both
+    n_small: int  # matched raters whose cell of the attributes of both is small, and smaller than it was
 
 
 def join_releases(table: pl.DataFrame, previous: pl.DataFrame, k: int) -> JoinedRelease:
-    """Join two tables by the answers of raters to the items and questions that both have.
+    """Join two tables by ids of raters if they have some in common, else by answers to the items of both.
+
+    The cell of a matched rater has everybody in the new table whose attributes may be those of the rater: those matched
+    with the same attributes in both, and those not matched with the same ones in the new table.
 
     Examples
     --------
-    The age is in one release and the sex in the other; joined, the only young man stands alone:
+    The age is in one release and the sex in the other; joined, two raters who had the same age stand alone:
 
     >>> first = pl.DataFrame({"item_id": ["1"] * 3, "rater_id": ["a", "b", "c"], "rater_age": ["y", "y", "o"],
     ...                       "Q": ["No", "Yes", "Unsure"]})
     >>> second = first.drop("rater_age").with_columns(rater_sex=pl.Series(["M", "W", "W"]))
     >>> join_releases(second, first, 2).n_small
-    3
+    2
     """
     questions = [name for name in table.columns if names.is_question(name) and name in previous.columns]
     items = set(table[names.ITEM_ID].cast(pl.String)) & set(previous[names.ITEM_ID].cast(pl.String))
-    now, before = (_list_raters(each, questions, items) for each in (table, previous))
-    pairs = now.join(before, on=ANSWERS, suffix="_before")
-    matched = pairs.filter((pl.len().over(names.RATER_ID) == 1) & (pl.len().over(f"{names.RATER_ID}_before") == 1))
-    axes = [name for name in matched.columns if names.is_rater_attribute(name) and name != f"{names.RATER_ID}_before"]
+    now = _list_raters(table, questions, items)
+    before = _list_raters(previous, questions, items).select(pl.all().name.suffix(BEFORE))
+    by_ids = bool(set(now[names.RATER_ID]) & set(before[ID_BEFORE]))
+    key = names.RATER_ID if by_ids else ANSWERS
+    pairs = now.join(before, left_on=key, right_on=key + BEFORE, coalesce=False)
+    pairs = pairs.filter(by_ids | (pl.col(ANSWERS) != ""))
+    matched = pairs.filter((pl.len().over(names.RATER_ID) == 1) & (pl.len().over(ID_BEFORE) == 1))
     return JoinedRelease(
+        by_ids=by_ids,
+        n_items=len(items),
         n_raters=now.height,
         n_matched=matched.height,
-        n_missing=before.join(now, on=ANSWERS, how="anti").height,
-        n_small=int(mark_small_cells(matched, axes, k).sum()) if axes else 0,
+        n_missing=before.join(now, left_on=key + BEFORE, right_on=key, how="anti").height,
+        n_small=_count_small(matched, now, before, k),
     )
 
 
+def _count_small(matched: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame, k: int) -> int:
+    """Count the matched raters in cells of fewer than k that are smaller than their cells of the release before."""
+    axes, axes_before = _list_axes(now), _list_axes(before)
+    others = now.join(matched, on=names.RATER_ID, how="anti").group_by(axes).agg(n_others=pl.len())
+    sizes_before = before.select(ID_BEFORE, size_before=pl.len().over(axes_before))
+    cells = (
+        matched.with_columns(n_matched=pl.len().over(*axes, *axes_before))
+        .join(others, on=axes, how="left", nulls_equal=True)
+        .join(sizes_before, on=ID_BEFORE)
+    )
+    size = pl.col("n_matched") + pl.col("n_others").fill_null(0)
+    return cells.filter((size < k) & (size < pl.col("size_before"))).height
+
+
+def _list_axes(raters: pl.DataFrame) -> list[str]:
+    """Return the columns with attributes, and the one that is the same for everybody."""
+    return [name for name in raters.columns if name.removesuffix(BEFORE) not in (names.RATER_ID, ANSWERS)]
+
+
 def _list_raters(table: pl.DataFrame, questions: list[str], items: set[str]) -> pl.DataFrame:
-    """Return one row per rater with attributes, and all answers as one text."""
-    axes = [name for name in table.columns if names.is_rater_attribute(name)]
+    """Return one row per rater with attributes, and all answers to the items as one text."""
+    axes = [name for name in table.columns if names.is_rater_attribute(name) or name in (*FLAGS, *CHECKS)]
     answers = pl.concat_str(
         pl.col(names.ITEM_ID).cast(pl.String),
         *(pl.col(name).cast(pl.String).fill_null("") for name in questions),
         separator="\x1f",
     )
-    rows = table.filter(pl.col(names.ITEM_ID).cast(pl.String).is_in(list(items)))
-    rows = rows.select(names.RATER_ID, *(pl.col(axis).cast(pl.String) for axis in axes), answers.alias(ANSWERS))
+    common = pl.col(names.ITEM_ID).cast(pl.String).is_in(list(items))
+    rows = table.select(
+        *(pl.col(name).cast(pl.String) for name in (names.RATER_ID, *axes)),
+        pl.lit("").alias(EVERYBODY),
+        pl.when(common).then(answers).alias(ANSWERS),
+    )
     return (
         rows.sort(names.RATER_ID, ANSWERS)
         .group_by(names.RATER_ID, maintain_order=True)
-        .agg(*(pl.col(axis).first() for axis in axes), pl.col(ANSWERS).str.join("\x1e"))
+        .agg(*(pl.col(axis).first() for axis in (*axes, EVERYBODY)), pl.col(ANSWERS).drop_nulls().str.join("\x1e"))
     )

@@ -1,11 +1,14 @@
 """Source of a release: ratings, and facts about their raters and their campaign."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from itertools import takewhile
 
 import polars as pl
 
 from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.release.plan import ReleasePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +21,11 @@ class KeyUse:
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
+
+
+def list_earlier_uses(uses: Iterable[KeyUse], plan: ReleasePlan) -> tuple[KeyUse, ...]:
+    """Return the releases before that of a plan, so that it gives the same evidence when it is made again."""
+    return tuple(takewhile(lambda use: (use.name, use.version) != (plan.name, plan.version), uses))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +48,13 @@ class ReleaseSource:
 
     table: pl.DataFrame  # one row per rating
     consented: frozenset[str] | None  # raters who agreed to all purposes; None if unknown
-    withdrawn: frozenset[str] = frozenset()
+    purposes: tuple[str, ...]
+    withdrawn: frozenset[str] | None = None  # raters who withdrew; None if unknown
     external_ids: frozenset[str] = frozenset()  # ids of people on recruitment platforms
     texts: frozenset[str] = frozenset()  # columns with free text of raters
     questions: tuple[str, ...] = ()  # columns with answers whose names do not say so
     campaign: Campaign | None = None
     facts: CampaignFacts | None = None
     key_uses: tuple[KeyUse, ...] = ()  # of the key of the plan, as far as known
+    earlier: tuple[KeyUse, ...] = ()  # releases of the same data before this one, as far as known
     previous: pl.DataFrame | None = None  # table of the release before

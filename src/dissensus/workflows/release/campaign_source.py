@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.event_log import AuditEvent
 from dissensus.campaign.export_table import ExportedRating, export_form, to_frame
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.release.source import CampaignFacts, KeyUse, ReleaseSource
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.release.plan import ReleasePlan
+from dissensus.schema.release.plan import PURPOSE, ReleasePlan
 from dissensus.store import audit, consents, events, recruits
 from dissensus.store import export as export_store
 from dissensus.store.campaigns import CampaignRow
@@ -48,19 +48,29 @@ def load_source(platform: Platform, plan: ReleasePlan, fingerprint: str) -> Rele
                 f"{name} collects conversations or pairs, and releases have ratings alone so far. `dissensus export` "
                 "writes its internal files."
             )
-        purposes = required_purposes(campaign, (plan.purpose,))
-        ratings = [
+        purposes = required_purposes(campaign, _list_requested(campaign, plan))
+        refused = export_store.list_refused_items(tx, campaign_row.id, (PURPOSE,))
+        finished = [
             rating for window in export_store.iterate_ratings(tx, campaign_row.id, purposes) for rating in window
         ]
+        ratings = [rating for rating in finished if rating.item.item_id not in refused]
         counts = export_store.count_rating_export(tx, campaign_row.id, purposes)
+        omissions = describe_omissions(counts, purposes)
+        if len(ratings) < len(finished):
+            omissions.append(
+                "Ratings of conversations whose authors did not agree to publication, which are left out: "
+                f"{len(finished) - len(ratings):,}."
+            )
         if not ratings:
-            omissions = " ".join(describe_omissions(counts, purposes))
-            raise NotFound(f"{name} has no rating to release yet. {omissions}".rstrip())
+            raise NotFound(f"{name} has no rating to release yet. {' '.join(omissions)}".rstrip())
         released = list(events.iterate_events(tx, campaign_row.id, "released"))
+        of_site = list(events.iterate_events(tx, None, "released"))
+        _check_version(of_site, plan, fingerprint)
         head = _find_head(tx, campaign_row, plan, released)
         return ReleaseSource(
             table=_to_table(tx, campaign_row, campaign, ratings, plan),
             consented=_list_consented(tx, ratings, purposes),
+            purposes=purposes,
             withdrawn=frozenset(audit.iterate_withdrawn_raters(tx, campaign_row.id)),
             external_ids=frozenset(recruits.iterate_external_ids(tx, campaign_row.id)),
             texts=frozenset(_list_texts(campaign)),
@@ -72,16 +82,19 @@ def load_source(platform: Platform, plan: ReleasePlan, fingerprint: str) -> Rele
                 first_day=min(rating.times.answered_at for rating in ratings).date(),
                 last_day=max(rating.times.answered_at for rating in ratings).date(),
                 withdrawn=counts.withdrawn,
-                omissions=tuple(describe_omissions(counts, purposes)),
+                omissions=tuple(omissions),
                 head=head.digest,
                 n_events=head.n_events,
             ),
-            key_uses=tuple(
-                KeyUse(name=event.content["name"], version=event.content["version"], manifest=event.content["manifest"])
-                for event in released
-                if event.content["key"] == fingerprint
-            ),
+            key_uses=tuple(_to_use(event) for event in of_site if event.content["key"] == fingerprint),
+            earlier=tuple(map(_to_use, released)),
         )
+
+
+def _list_requested(campaign: Campaign, plan: ReleasePlan) -> tuple[str, ...]:
+    """Return the purpose of a plan, and always publication where raters were asked for it."""
+    asked = any(purpose.name == PURPOSE for purpose in campaign.consent.purposes)
+    return (plan.purpose, PURPOSE) if asked else (plan.purpose,)
 
 
 def log_release(
@@ -96,6 +109,21 @@ def log_release(
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         log_staff_event(tx, campaign_row.id, "released", staff_id, now, **content)
+
+
+def _to_use(event: AuditEvent) -> KeyUse:
+    return KeyUse(**{name: event.content[name] for name in ("name", "version", "manifest")})
+
+
+def _check_version(released: list[AuditEvent], plan: ReleasePlan, fingerprint: str) -> None:
+    """Raise if the version was written with another key: its ids, and so its content, were others."""
+    for event in released:
+        content = event.content
+        if (content["name"], content["version"]) == (plan.name, plan.version) and content["key"] != fingerprint:
+            raise Conflict(
+                f"{plan.name} {plan.version} was written before with another key, of the fingerprint {content['key']}. "
+                "Name that key, or raise the version."
+            )
 
 
 def _find_head(tx: Connection, campaign_row: CampaignRow, plan: ReleasePlan, released: list[AuditEvent]) -> _LogHead:

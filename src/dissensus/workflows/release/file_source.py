@@ -31,7 +31,7 @@ def read_source(plan: ReleasePlan, folder: Path) -> ReleaseSource:
     if plan.items is not None:
         table = _join_items(table, folder / plan.items)
     consented = None if plan.consents is None else _read_consents(folder / plan.consents, plan.purpose)
-    return ReleaseSource(table=table, consented=consented)
+    return ReleaseSource(table=table, consented=consented, purposes=(plan.purpose,))
 
 
 def _join_items(table: pl.DataFrame, path: Path) -> pl.DataFrame:
@@ -39,9 +39,15 @@ def _join_items(table: pl.DataFrame, path: Path) -> pl.DataFrame:
     items = read_frame(path)
     if names.ITEM_ID not in items.columns:
         raise InvalidInput(f"{path} has no column {names.ITEM_ID}. Columns are {format_list(items.columns, 60)}.")
+    items = items.with_columns(pl.col(names.ITEM_ID).cast(pl.String).str.strip_chars())
     duplicates = items.filter(items[names.ITEM_ID].is_duplicated())[names.ITEM_ID]
     if len(duplicates):
         raise InvalidInput(f"{path} has item {format_value(duplicates[0])} twice. Leave each item once.")
+    if not items[names.ITEM_ID].is_in(table[names.ITEM_ID].to_list()).any():
+        raise InvalidInput(
+            f"{path} has none of the rated items, such as {format_value(table[names.ITEM_ID].first())}. Name the table "
+            "of the items of these ratings: items"
+        )
     new = [name for name in items.columns if name not in table.columns]
     return table.join(items.select(names.ITEM_ID, *new), on=names.ITEM_ID, how="left", maintain_order="left")
 

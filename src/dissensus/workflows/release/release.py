@@ -8,14 +8,22 @@ from pathlib import Path
 import dissensus
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.raw.content import decode_utf8
-from dissensus.files.releases.folder import check_new_folder, read_record, read_release_table, write_release
+from dissensus.files.releases.folder import (
+    MANIFEST,
+    check_new_folder,
+    digest_file,
+    read_record,
+    read_release_table,
+    write_release,
+)
 from dissensus.files.releases.key_file import KeyFile, open_key_file, record_key_use
 from dissensus.pipeline.release.assessment import AssessedRelease, assess_release
 from dissensus.pipeline.release.changes import compare_releases
 from dissensus.pipeline.release.description import describe_release
 from dissensus.pipeline.release.documents import ChangesBefore, write_documents
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
-from dissensus.pipeline.release.source import KeyUse, ReleaseSource
+from dissensus.pipeline.release.source import KeyUse, ReleaseSource, list_earlier_uses
+from dissensus.schema.hints import format_list
 from dissensus.schema.release.parser import parse_plan
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.workflows.platform.platform import Platform
@@ -54,8 +62,7 @@ def prepare_release(plan: ReleasePlan, folder: Path, platform: Platform | None =
         raise InvalidInput(f"The campaign {plan.campaign} is on a site, and no site is given.")
     else:
         source = load_source(platform, plan, pseudonyms.fingerprint)
-    previous = None if plan.previous is None else read_release_table(folder / plan.previous)
-    source = replace(source, key_uses=_merge_uses(key, source), previous=previous)
+    source = _add_history(source, plan, key, folder)
     return PreparedRelease(
         plan=plan,
         folder=folder,
@@ -66,8 +73,19 @@ def prepare_release(plan: ReleasePlan, folder: Path, platform: Platform | None =
     )
 
 
-def _merge_uses(key: KeyFile, source: ReleaseSource) -> tuple[KeyUse, ...]:
-    return tuple(dict.fromkeys((*key.uses, *source.key_uses)))
+def _add_history(source: ReleaseSource, plan: ReleasePlan, key: KeyFile, folder: Path) -> ReleaseSource:
+    """Return the source with what was released before, and the table of the release that the plan names."""
+    uses = tuple(dict.fromkeys((*key.uses, *source.key_uses)))
+    earlier = list_earlier_uses(dict.fromkeys((*uses, *source.earlier)), plan)
+    previous = None if plan.previous is None else read_release_table(folder / plan.previous)
+    if plan.previous is not None and earlier:
+        digest = digest_file(folder / plan.previous / MANIFEST)
+        if digest not in {use.manifest for use in earlier}:
+            raise InvalidInput(
+                f"previous: {plan.previous} is none of the releases of this data: the SHA-256 of its {MANIFEST} is "
+                f"{digest}. Name the folder of the latest of {format_list([str(use) for use in earlier])}."
+            )
+    return replace(source, key_uses=uses, earlier=earlier, previous=previous)
 
 
 def write_prepared(prepared: PreparedRelease, folder: Path, *, platform: Platform | None = None, now: datetime) -> str:
@@ -100,8 +118,11 @@ def _compare_before(prepared: PreparedRelease) -> ChangesBefore | None:
     plan, source = prepared.plan, prepared.source
     if plan.previous is None or source.previous is None:
         return None
+    record = read_record(prepared.folder / plan.previous)
+    if record["name"] != plan.name:  # another dataset of the same data, which is joined and not replaced
+        return None
     changes = compare_releases(source.previous, prepared.assessed.publication.table, prepared.assessed.question)
-    return ChangesBefore(version=str(read_record(prepared.folder / plan.previous)["version"]), changes=changes)
+    return ChangesBefore(version=record["version"], changes=changes)
 
 
 def _make_register(prepared: PreparedRelease, platform: Platform | None, now: datetime) -> Callable[[str], None]:
