@@ -1,5 +1,6 @@
 """Images from untrusted files: pixels are kept, metadata is not, and hostile files are refused."""
 
+import struct
 import zipfile
 from contextlib import suppress
 from io import BytesIO
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, PngImagePlugin
 from tests.strategies import quick
-from tests.support.image_files import announce_png, draw, pack
+from tests.support.image_files import announce_png, chunk, draw, pack, pack_as
 
 from dissensus.errors import InvalidInput
 from dissensus.files.images import read_image, read_image_files
@@ -17,6 +18,9 @@ from dissensus.files.images import read_image, read_image_files
 GPS = 0x8825
 PLACE = b"48.1374N"
 SECRET = "made by ada"
+ENTRIES = ((0x0112, 3, 1, 6), (0x011A, 2, 1, 9))
+TEXT_AS_RESOLUTION = b"II*\0\x08\0\0\0\x02\0" + b"".join(struct.pack("<HHII", *entry) for entry in ENTRIES) + b"\0" * 4
+"""EXIF metadata of an image to be turned, with a text where a number should be."""
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
@@ -26,6 +30,15 @@ def photograph(orientation: int = 1) -> bytes:
     exif[0x013B] = SECRET
     exif.get_ifd(GPS)[1] = PLACE.decode()
     return draw("JPEG", exif=exif, comment=SECRET.encode(), icc_profile=b"profile " * 20)
+
+
+def with_metadata(kind: str, exif: bytes) -> bytes:
+    """An image with these bytes as its EXIF metadata."""
+    image = draw(kind)
+    if kind == "PNG":
+        return image[:33] + chunk(b"eXIf", exif) + image[33:]
+    body = b"Exif\0\0" + exif
+    return image[:2] + b"\xff\xe1" + struct.pack(">H", len(body) + 2) + body + image[2:]
 
 
 def opened(content: bytes) -> Image.Image:
@@ -89,8 +102,11 @@ def test_appended_data_are_gone() -> None:
         (draw("PNG", save_all=True, append_images=[Image.new("RGB", (40, 30))]), "The image is animated"),
         (draw(mode="I;16"), "more than 8 bits"),
         (b"\xff" * ((8 << 20) + 1), "The file has more than 8,388,608 bytes"),
+        (with_metadata("PNG", b"not a TIFF file"), "its metadata are damaged"),
+        (with_metadata("PNG", TEXT_AS_RESOLUTION), "its metadata are damaged"),
+        (with_metadata("JPEG", TEXT_AS_RESOLUTION), "its metadata are damaged"),
     ],
-    ids=range(14),
+    ids=range(17),
 )
 def test_other_files_are_refused(content: bytes, reason: str) -> None:
     with pytest.raises(InvalidInput, match=reason):
@@ -98,7 +114,7 @@ def test_other_files_are_refused(content: bytes, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../a.png", "a.svg", "a.png.html", "", ".png", "ä.png", "a b.png", "a" * 101 + ".png"]
+    "name", ["../a.png", "a.svg", "a.png.html", "", ".png", "ä.png", "\u017f.png", "a b.png", "a" * 101 + ".png"]
 )
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be the name of an image"):
@@ -134,6 +150,49 @@ def test_damaged_archives_and_bombs_are_refused() -> None:
     bomb = pack(**{f"a{i}__png": b"\0" * (9 << 20) for i in range(8)})
     with pytest.raises(InvalidInput, match="At most 1,000 images with 67,108,864 bytes"):
         read_image_files([("bomb.zip", bomb)])
+    with pytest.raises(InvalidInput, match="4,001 files and folders, and 4,000 are allowed"):
+        read_image_files([("folders.zip", pack(**{f"{i}___": b"" for i in range(4_001)}))])
+
+
+def test_other_compressions_of_archives_are_refused_by_file() -> None:
+    archives = [
+        ("l.zip", pack_as(zipfile.ZIP_LZMA, "l.png", draw())),
+        ("b.zip", pack_as(zipfile.ZIP_BZIP2, "b.png", b"x")),
+    ]
+    read = read_image_files([*archives, ("a.png", draw())])
+    assert [image.name for image in read.images] == ["a.png"]
+    assert [refused.name for refused in read.refused] == ["l.png", "b.png"]
+    assert all("another method than Deflate" in refused.reason for refused in read.refused)
+
+
+def test_a_damaged_file_of_an_archive_leaves_the_others() -> None:
+    archive = bytearray(pack_as(zipfile.ZIP_STORED, "a.png", draw()))
+    archive[50] ^= 0xFF
+    read = read_image_files([("all.zip", bytes(archive)), ("b.png", draw())])
+    assert [image.name for image in read.images] == ["b.png"]
+    assert "damaged in its archive" in read.refused[0].reason
+
+
+def test_the_pixels_of_an_upload_are_limited() -> None:
+    image = announce_png(4_000, 4_000)
+    with pytest.raises(InvalidInput, match="400,000,000 pixels can be added at once"):
+        read_image_files([("all.zip", pack(**{f"a{i}__png": image for i in range(26)}))])
+
+
+def test_names_that_differ_in_case_alone_are_one() -> None:
+    read = read_image_files([("a.png", draw()), ("A.PNG", draw())])
+    assert ([image.name for image in read.images], read.refused[0].name) == (["a.png"], "A.PNG")
+
+
+def test_few_refused_files_are_listed() -> None:
+    read = read_image_files([(f"{i}.svg", SVG) for i in range(60)])
+    assert (len(read.refused), read.n_refused) == (50, 60)
+
+
+@pytest.mark.parametrize("files", [[], [("all.zip", pack(folder___=b""))]])
+def test_an_upload_without_images_is_refused(files: list[tuple[str, bytes]]) -> None:
+    with pytest.raises(InvalidInput, match="There is no image to add"):
+        read_image_files(files)
 
 
 @quick

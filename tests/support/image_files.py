@@ -28,12 +28,21 @@ def pack(**members: bytes) -> bytes:
     return stream.getvalue()
 
 
+def pack_as(compression: int, name: str, content: bytes) -> bytes:
+    """A ZIP archive of one file, compressed by a method of `zipfile`."""
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w", compression) as archive:
+        archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def chunk(kind: bytes, body: bytes) -> bytes:
+    """A chunk of a PNG file."""
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
 def announce_png(width: int, height: int) -> bytes:
     """A small PNG file that says to be of this size."""
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     body = zlib.compress(b"\0" * 1_000_000, 9)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")

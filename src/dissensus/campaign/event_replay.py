@@ -24,6 +24,7 @@ RecordKind: TypeAlias = Literal[
     "preference",
     "gold label",
     "gold decision",
+    "image",
 ]
 
 FIELDS: Final[Mapping[RecordKind, tuple[str, ...]]] = {
@@ -42,6 +43,7 @@ FIELDS: Final[Mapping[RecordKind, tuple[str, ...]]] = {
     "preference": ("preference",),
     "gold label": ("answers", "time"),
     "gold decision": ("answers or reason", "time"),
+    "image": ("content",),
 }
 """Names of the values of a record, by its kind."""
 
@@ -166,6 +168,11 @@ def _read_decision(event: AuditEvent, rater_id: str, at: str) -> Iterable[Record
         yield gold_decision_record(content["item"], content["part"], content["revision"], digest, at)
 
 
+def _read_images(event: AuditEvent, _rater_id: str, _at: str) -> Iterable[Record]:
+    for name, digest in event.content.get("added", {}).items():
+        yield Record("image", name, (digest,))
+
+
 _READERS: Final[Mapping[EventKind, Callable[[AuditEvent, str, str], Iterable[Record]]]] = {
     "entered": _read_entry,
     "consented": _read_consent,
@@ -180,6 +187,7 @@ _READERS: Final[Mapping[EventKind, Callable[[AuditEvent, str, str], Iterable[Rec
     "response_picked": _read_preference,
     "item_labelled": _read_label,
     "decision_recorded": _read_decision,
+    "images_changed": _read_images,
 }
 
 
@@ -234,6 +242,8 @@ class LogReplay:
             self.items = content["items_digest"]
         if event.kind == "items_changed" and "erased" in content:
             self.erased_items.add(content["erased"])
+        if event.kind == "images_changed" and "removed" in content:
+            self.records = {key: values for key, values in self.records.items() if key[0] != "image"}
         if event.kind == "state_changed":
             self.state = content["state"]
         if event.kind == "deleted":

@@ -2,7 +2,6 @@
 
 import warnings
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -25,6 +24,11 @@ MAX_IMAGES: Final = 1_000
 """Images of one upload."""
 MAX_TOTAL_BYTES: Final = 64 << 20
 """Bytes of the images of one upload, unpacked."""
+MAX_TOTAL_PIXELS: Final = 400_000_000
+"""Pixels of the images of one upload."""
+MAX_MEMBERS: Final = 4 * MAX_IMAGES
+"""Members of an archive, with folders and hidden files."""
+MAX_LISTED_REFUSALS: Final = 50
 
 FORMATS: Final = ("PNG", "JPEG", "WEBP")
 _OPTIONS: Final[Mapping[str, tuple[ImageType, Mapping[str, Any]]]] = MappingProxyType(
@@ -37,6 +41,7 @@ _OPTIONS: Final[Mapping[str, tuple[ImageType, Mapping[str, Any]]]] = MappingProx
 _PLAIN_MODES: Final = ("L", "RGB", "RGBA")
 _ZIP_SIGNATURE: Final = b"PK\x03\x04"
 _ENCRYPTED: Final = 0x1
+_COMPRESSIONS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +57,8 @@ class ImageFiles:
     """Images of an upload, and the files that are refused."""
 
     images: tuple[StoredImage, ...]
-    refused: tuple[RefusedImage, ...]
+    refused: tuple[RefusedImage, ...]  # the first MAX_LISTED_REFUSALS
+    n_refused: int
 
 
 def read_image_files(files: Sequence[tuple[str, bytes]]) -> ImageFiles:
@@ -61,12 +67,16 @@ def read_image_files(files: Sequence[tuple[str, bytes]]) -> ImageFiles:
     refused: list[RefusedImage] = []
     for name, content in _iterate_files(files, refused):
         try:
-            if name in images:
-                raise InvalidInput("Another file of the upload has this name. Rename one.")
-            images[name] = read_image(name, content)
+            if name.casefold() in images:
+                raise InvalidInput("Another file of the upload has this name, or differs in case alone. Rename one.")
+            images[name.casefold()] = read_image(name, content)
         except InvalidInput as error:
             refused.append(RefusedImage(name=name, reason=str(error)))
-    return ImageFiles(images=tuple(images.values()), refused=tuple(refused))
+    if not images and not refused:
+        raise InvalidInput("There is no image to add. Choose images, or ZIP archives of images.")
+    return ImageFiles(
+        images=tuple(images.values()), refused=tuple(refused[:MAX_LISTED_REFUSALS]), n_refused=len(refused)
+    )
 
 
 def write_images(images: Iterable[StoredImage], folder: Path) -> None:
@@ -81,7 +91,7 @@ def read_image(name: str, content: bytes) -> StoredImage:
     check_image_name(name)
     if len(content) > MAX_FILE_BYTES:
         raise InvalidInput(f"The file has more than {MAX_FILE_BYTES:,} bytes. Shrink the image.")
-    image, kind = _decode(content)
+    image, kind = _decode_image(content)
     media_type, options = _OPTIONS[kind]
     stream = BytesIO()
     image.save(stream, kind, **options)
@@ -95,32 +105,55 @@ def read_image(name: str, content: bytes) -> StoredImage:
     )
 
 
-def _decode(content: bytes) -> "tuple[Image, str]":
-    """Return the upright pixels and the format of an image; size and frames are checked before it is decoded."""
+def _decode_image(content: bytes) -> "tuple[Image, str]":
+    """Return the upright pixels and the format of an image; its header is checked before it is decoded."""
     # Only whoever adds images waits for the library.
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import ImageOps
+
+    image = _open_image(content)
+    kind = _format_of(image)
+    try:
+        image.load()
+        return _copy_pixels(ImageOps.exif_transpose(image), kind), kind
+    except Exception:  # decoders raise many kinds for damaged files
+        raise InvalidInput("The image or its metadata are damaged or cut off. Save it again.") from None
+
+
+def _open_image(content: bytes) -> "Image":
+    """Return an image of which only the header is read; its size, frames and depth are checked."""
+    from PIL import Image, UnidentifiedImageError
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             image = Image.open(BytesIO(content), formats=FORMATS)
-            kind = "JPEG" if image.format == "MPO" else str(image.format)
             _check_size(image)
-            if kind != "JPEG" and getattr(image, "n_frames", 1) > 1:
+            if _format_of(image) != "JPEG" and getattr(image, "n_frames", 1) > 1:
                 raise InvalidInput("The image is animated. Give one frame of it.")
-            image.load()
     except InvalidInput:
         raise
     except UnidentifiedImageError:
         raise InvalidInput("The file is not a PNG, JPEG or WebP image. Save it as one of these.") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise InvalidInput(f"The image has more than {MAX_PIXELS:,} pixels. Shrink it.") from None
-    except (OSError, ValueError, SyntaxError, EOFError, OverflowError, IndexError, KeyError, TypeError, MemoryError):
+    except Exception:  # decoders raise many kinds for damaged files
         raise InvalidInput("The image is damaged or cut off. Save it again.") from None
     if image.mode.startswith(("I", "F")):
         raise InvalidInput("The image has more than 8 bits for each colour. Save it with 8 bits.")
-    upright = ImageOps.exif_transpose(image)
-    return _copy_pixels(upright, kind), kind
+    return image
+
+
+def _format_of(image: "Image") -> str:
+    return "JPEG" if image.format == "MPO" else str(image.format)
+
+
+def _count_pixels(content: bytes) -> int:
+    """Return the pixels of an image by its header, 0 if that is refused."""
+    try:
+        image = _open_image(content)
+    except InvalidInput:
+        return 0
+    return image.width * image.height
 
 
 def _check_size(image: "Image") -> None:
@@ -149,15 +182,15 @@ def _copy_pixels(image: "Image", kind: str) -> "Image":
 
 def _iterate_files(files: Sequence[tuple[str, bytes]], refused: list[RefusedImage]) -> Iterator[tuple[str, bytes]]:
     """Yield the files with those in archives, by the last part of their names."""
-    n_files, n_bytes = 0, 0
+    n_files, n_bytes, n_pixels = 0, 0, 0
     for name, content in files:
         members = _iterate_archive(name, content, refused) if content.startswith(_ZIP_SIGNATURE) else [(name, content)]
         for member, part in members:
-            n_files, n_bytes = n_files + 1, n_bytes + len(part)
-            if n_files > MAX_IMAGES or n_bytes > MAX_TOTAL_BYTES:
+            n_files, n_bytes, n_pixels = n_files + 1, n_bytes + len(part), n_pixels + _count_pixels(part)
+            if n_files > MAX_IMAGES or n_bytes > MAX_TOTAL_BYTES or n_pixels > MAX_TOTAL_PIXELS:
                 raise InvalidInput(
-                    f"At most {MAX_IMAGES:,} images with {MAX_TOTAL_BYTES:,} bytes can be added at once. Add them in "
-                    "several parts."
+                    f"At most {MAX_IMAGES:,} images with {MAX_TOTAL_BYTES:,} bytes and {MAX_TOTAL_PIXELS:,} pixels can "
+                    "be added at once. Add them in several parts."
                 )
             yield _last_part(member), part
 
@@ -168,15 +201,36 @@ def _last_part(name: str) -> str:
 
 def _iterate_archive(name: str, content: bytes, refused: list[RefusedImage]) -> Iterator[tuple[str, bytes]]:
     try:
-        with zipfile.ZipFile(BytesIO(content)) as archive:
-            for member in archive.infolist():
-                hidden = _last_part(member.filename).startswith(".") or member.filename.startswith("__MACOSX/")
-                if member.is_dir() or hidden:
-                    continue
-                if member.flag_bits & _ENCRYPTED:
-                    refused.append(RefusedImage(name=_last_part(member.filename), reason="The file is encrypted."))
-                    continue
-                with archive.open(member) as stream:
-                    yield member.filename, stream.read(MAX_FILE_BYTES + 1)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, OSError, EOFError, ValueError):
+        archive = zipfile.ZipFile(BytesIO(content))
+    except Exception:  # the library raises many kinds for damaged archives
         refused.append(RefusedImage(name=_last_part(name), reason="The archive is damaged. Make it again."))
+        return
+    with archive:
+        members = archive.infolist()
+        if len(members) > MAX_MEMBERS:
+            raise InvalidInput(
+                f"{_last_part(name)} has {len(members):,} files and folders, and {MAX_MEMBERS:,} are allowed. Make "
+                "several archives."
+            )
+        for member in members:
+            hidden = _last_part(member.filename).startswith(".") or member.filename.startswith("__MACOSX/")
+            if member.is_dir() or hidden:
+                continue
+            try:
+                part = _read_member(archive, member)
+            except InvalidInput as error:
+                refused.append(RefusedImage(name=_last_part(member.filename), reason=str(error)))
+            else:
+                yield member.filename, part
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    if member.flag_bits & _ENCRYPTED:
+        raise InvalidInput("The file is encrypted in its archive. Make the archive without a password.")
+    if member.compress_type not in _COMPRESSIONS:
+        raise InvalidInput("The file is compressed by another method than Deflate. Make the archive with Deflate.")
+    try:
+        with archive.open(member) as stream:
+            return stream.read(MAX_FILE_BYTES + 1)
+    except Exception:  # the library raises many kinds for damaged archives
+        raise InvalidInput("The file is damaged in its archive. Make the archive again.") from None

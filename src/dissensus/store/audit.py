@@ -25,7 +25,7 @@ from dissensus.campaign.event_replay import (
 )
 from dissensus.pipeline.collect.chat import digest_ended_chat, digest_message, digest_pick
 from dissensus.schema.records.preference import Side
-from dissensus.store import chats
+from dissensus.store import chats, images
 from dissensus.store.answer_drafts import SAVE_COLUMNS, AnswerTable, SaveTable, parse_saves
 from dissensus.store.assignments import IS_FIRST, LOAD_STATES, AssignmentTable
 from dissensus.store.campaigns import CampaignTable
@@ -84,6 +84,7 @@ def iterate_records(tx: Connection, campaign_id: str) -> Iterator[Record]:
     yield from _iterate_flag_decisions(tx, in_campaign)
     yield from _iterate_chats(tx, in_campaign)
     yield from _iterate_gold(tx, campaign_id)
+    yield from _iterate_images(tx, campaign_id)
 
 
 def _stream(tx: Connection, query: Select[*tuple[Any, ...]]) -> Iterator[Any]:
@@ -203,6 +204,16 @@ def _iterate_gold(tx: Connection, campaign_id: str) -> Iterator[Record]:
     for row in _stream(tx, decisions.where(ItemTable.campaign_id == campaign_id)):
         digest = digest_values(row.answers, row.reason, row.staff_id)
         yield gold_decision_record(row.name, row.part, row.revision, digest, format_time(row.at))
+
+
+def _iterate_images(tx: Connection, campaign_id: str) -> Iterator[Record]:
+    for row in images.list_images(tx, campaign_id):
+        try:
+            image = images.find_image(tx, campaign_id, row.name)
+        except ValueError:  # the content is no longer base64
+            yield Record("image", row.name, (None,))
+        else:
+            yield Record("image", row.name, (None if image is None else image.digest,))
 
 
 def iterate_items(tx: Connection, campaign_id: str) -> Iterator[tuple[str, str, bool | None]]:

@@ -23,6 +23,7 @@ class ImageTable(Base):
     media_type: Mapped[str]
     width: Mapped[int]
     height: Mapped[int]
+    n_bytes: Mapped[int] = mapped_column(doc="Of the content, before it is encoded in base64.")
     content: Mapped[str] = mapped_column(doc="In base64, which backups hold as text.")
     added_at: Mapped[datetime]
 
@@ -35,6 +36,7 @@ class ImageRow:
     digest: str
     width: int
     height: int
+    n_bytes: int
 
 
 def add_images(tx: Connection, campaign_id: str, images: Sequence[StoredImage], *, now: datetime) -> None:
@@ -49,6 +51,7 @@ def add_images(tx: Connection, campaign_id: str, images: Sequence[StoredImage], 
             "media_type": image.media_type,
             "width": image.width,
             "height": image.height,
+            "n_bytes": len(image.content),
             "content": b64encode(image.content).decode(),
             "added_at": now,
         }
@@ -60,7 +63,8 @@ def add_images(tx: Connection, campaign_id: str, images: Sequence[StoredImage], 
 
 def copy_images(tx: Connection, campaign_id: str, to: str, *, now: datetime) -> None:
     """Copy the images of a campaign to another one."""
-    same = [getattr(ImageTable, name) for name in ("name", "digest", "media_type", "width", "height", "content")]
+    names = ("name", "digest", "media_type", "width", "height", "n_bytes", "content")
+    same = [getattr(ImageTable, name) for name in names]
     source = select(literal(to), literal(now, UtcDateTime()), *same).where(ImageTable.campaign_id == campaign_id)
     tx.execute(insert(ImageTable).from_select(["campaign_id", "added_at", *(column.key for column in same)], source))
 
@@ -83,6 +87,11 @@ def find_image(tx: Connection, campaign_id: str, name: str) -> StoredImage | Non
 def list_image_names(tx: Connection, campaign_id: str) -> frozenset[str]:
     """Return the names of the images of a campaign."""
     return frozenset(tx.scalars(select(ImageTable.name).where(ImageTable.campaign_id == campaign_id)))
+
+
+def has_images(tx: Connection, campaign_id: str) -> bool:
+    """Return whether a campaign has images."""
+    return tx.execute(select(ImageTable.name).where(ImageTable.campaign_id == campaign_id).limit(1)).first() is not None
 
 
 def delete_images(tx: Connection, campaign_id: str) -> int:

@@ -7,9 +7,11 @@ from io import BytesIO
 import httpx
 import polars as pl
 import pytest
-from tests.support.campaigns import NOW, definition
+from sqlalchemy import text
+from tests.support.campaigns import AGREED, NOW, definition
 from tests.support.image_files import draw, pack
 from tests.support.live_site import Visitor, assignment, hidden
+from tests.support.pair_campaigns import pair_definition, pairs, prefer
 from tests.support.staff_browsers import House, send, token_of
 from tests.support.staff_members import join_pilot
 
@@ -17,8 +19,10 @@ from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.images import read_image
 from dissensus.files.items import read_items
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
+from dissensus.store.images import add_images
 from dissensus.workflows.campaign import audit, campaigns, images
 from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import enrolment
 
 HERE = "/campaigns/pilot/images"
 KNIFE = "A knife on a table."
@@ -84,13 +88,18 @@ def test_images_lead_from_an_upload_to_raters_and_exports(house: House, owner: h
     rater.rate(seen[1], Q_safe="No")
     archive = zipfile.ZipFile(BytesIO(owner.get("/campaigns/pilot/export.zip", params={"purpose": "rating"}).content))
     assert archive.read("pilot/images/knife.png") == image.content
+    assert archive.getinfo("pilot/images/knife.png").compress_type == zipfile.ZIP_STORED
+    assert "with images of items" in owner.get("/campaigns/pilot").text
     table = archive.read("pilot/ratings.csv").decode()
     assert {"item_image", "item_image_alt"} <= set(table.splitlines()[0].split(","))
     assert KNIFE in table
     assert f"1,knife.png,{KNIFE}" in archive.read("pilot/images.csv").decode()
     assert send(owner, "/campaigns/pilot/clone", new_name="copy").status_code == 303
     assert owner.get("/campaigns/copy/images/knife.png").content == image.content
-    assert audit.audit_campaign(house.platform, "pilot").faults == ()
+    assert [audit.audit_campaign(house.platform, name).faults for name in ("pilot", "copy")] == [(), ()]
+    with house.platform.database.writing() as tx:
+        tx.execute(text("DELETE FROM image"))
+    assert "/campaigns/pilot/export.zip" not in owner.get("/campaigns/pilot").text
 
 
 def test_images_are_shown_to_whoever_may_see_the_item_alone(house: House, owner: httpx.Client) -> None:
@@ -130,6 +139,52 @@ def test_images_are_fixed_once_items_show_them_to_raters(house: House, owner: ht
     assert images.load_image(platform, "pilot", "knife.png", staff_id=staff_id).media_type == "image/png"
     with pytest.raises(NotFound):
         images.load_image(platform, "pilot", "cup.png", staff_id=staff_id)
+
+
+def test_an_upload_that_adds_nothing_is_named_and_not_logged(house: House, owner: httpx.Client) -> None:
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    empty = upload(owner, ("", b""))
+    assert (empty.status_code, "There is no image to add" in empty.text) == (422, True)
+    refused = upload(owner, *((f"{i}.svg", b"<svg/>") for i in range(52)))
+    assert (refused.status_code, refused.text.count("cannot be the name"), "and 2 more" in refused.text) == (
+        422,
+        50,
+        True,
+    )
+    assert images.remove_images(house.platform, "pilot", staff_id=staff_id, now=NOW) == 0
+    assert count_changes(house) == 0
+    upload(owner, ("a.png", draw()))
+    assert count_changes(house) == 1
+
+
+def count_changes(house: House) -> int:
+    with house.platform.database.reading() as tx:
+        return int(tx.execute(text("SELECT count(*) FROM event WHERE kind = 'images_changed'")).scalar_one())
+
+
+def test_names_and_bytes_of_the_images_of_a_campaign_are_checked(house: House, owner: httpx.Client) -> None:
+    upload(owner, ("knife.png", draw()))
+    other = upload(owner, ("Knife.png", draw()))
+    assert (other.status_code, "&#39;Knife.png&#39; differ in case alone" in other.text) == (409, True)
+    with house.platform.database.writing() as tx:
+        tx.execute(text("UPDATE image SET n_bytes = 1073741824"))
+    full = upload(owner, ("cup.png", draw()))
+    assert (full.status_code, "10,000 with 1,073,741,824 are allowed" in full.text) == (409, True)
+    # An image may replace itself.
+    assert upload(owner, ("knife.png", draw("JPEG"))).status_code == 200
+
+
+def test_an_archive_of_pairs_offers_images_where_there_are_some(house: House) -> None:
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, pair_definition(), pairs(1), staff_id=staff_id, now=NOW)
+    row = campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    arrival = enrolment.Arrival("pilot", str(row.key), "en")
+    prefer(house.platform, enrolment.enrol_rater(house.platform, arrival, AGREED, now=NOW)[0], 1)
+    browser = house.owner()
+    assert "with preferences and pairs" in browser.get("/campaigns/pilot").text
+    with house.platform.database.writing() as tx:
+        add_images(tx, row.id, [read_image("a.png", draw())], now=NOW)
+    assert "with preferences, pairs and images of items" in browser.get("/campaigns/pilot").text
 
 
 def add_item(house: House, staff_id: str) -> None:

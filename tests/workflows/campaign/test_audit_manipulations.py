@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from tests.support.audited_campaigns import LATER, create_audited_campaign
+from tests.support.campaigns import NOW, definition, owner
+from tests.support.image_files import draw
 
+from dissensus.files.images import read_image
 from dissensus.store.core.database import Database, connect
+from dissensus.workflows.campaign import campaigns, images
 from dissensus.workflows.campaign.audit import AuditReport, audit_campaign, link_pending_events
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform.platform import Platform
@@ -269,6 +273,23 @@ def test_a_log_that_was_rebuilt_is_detected_by_its_earlier_head(
     report = audit_campaign(Platform(copied), "pilot", heads=[audited_file[1]])
     assert report.first_break is None
     assert report.missing_heads == (audited_file[1],)
+
+
+def test_manipulations_of_images_are_named(copied: Database) -> None:
+    platform, staff_id = Platform(copied), owner(copied, "ada")
+    campaigns.create_campaign(platform, definition("pictures"), (), staff_id=staff_id, now=NOW)
+    images.add_images(platform, "pictures", [read_image("gone.png", draw())], staff_id=staff_id, now=NOW)
+    images.remove_images(platform, "pictures", staff_id=staff_id, now=NOW)
+    added = [read_image(name, draw()) for name in ("a.png", "b.png", "c.png")]
+    images.add_images(platform, "pictures", added, staff_id=staff_id, now=NOW)
+    assert audit_campaign(platform, "pictures").holds
+    manipulate(copied, "UPDATE image SET content = 'AAAA' WHERE name = 'a.png'")
+    manipulate(copied, "UPDATE image SET content = 'A' WHERE name = 'b.png'; DELETE FROM image WHERE name = 'c.png'")
+    assert audit_campaign(platform, "pictures").faults == (
+        "Image a.png: changed after the log was written: content.",
+        "Image b.png: changed after the log was written: content.",
+        "Image c.png: in the log, and not stored.",
+    )
 
 
 def test_many_faults_of_one_kind_are_counted(copied: Database) -> None:

@@ -57,7 +57,8 @@ def add_images(
     read = read_image_files([(file.name, _read_bytes(file)) for file in files])
     if read.refused:
         reasons = " ".join(f"{refused.name}: {refused.reason}" for refused in read.refused)
-        raise InvalidInput(f"No image was added. {reasons}")
+        more = read.n_refused - len(read.refused)
+        raise InvalidInput(f"No image was added. {reasons}" + (f" And {more:,} more." if more else ""))
     with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
         n = len(images.add_images(platform, name, read.images, staff_id=staff_id, now=utc_now()))

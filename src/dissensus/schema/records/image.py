@@ -14,7 +14,7 @@ IMAGE: Final = "item_image"
 IMAGE_ALT: Final = "item_image_alt"
 """Attribute with its alternative text."""
 
-IMAGE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(png|jpg|jpeg|webp)", re.IGNORECASE)
+IMAGE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(png|jpg|jpeg|webp)", re.ASCII | re.IGNORECASE)
 MAX_ALT_LENGTH: Final = 1_000
 
 ImageType: TypeAlias = Literal["image/png", "image/jpeg", "image/webp"]

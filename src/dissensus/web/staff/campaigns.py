@@ -218,7 +218,7 @@ def export_folder(
     _slot: SlowRequestSlot,
     purpose: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
-    """Send the conversations or pairs of a campaign, with preferences and attempts, as a ZIP archive."""
+    """Send the ratings, pairs or conversations of a campaign, with images of items, as a ZIP archive."""
     options = ratings.ExportOptions(purposes=tuple(purpose))
     parts = export_archive.stream_archive(
         site.platform, name, staff_id=caller.staff.id, options=options, now=site.clock()

@@ -31,6 +31,7 @@ class ImagesPage(StaffPage):
     images: "tuple[ImageRow, ...]"
     is_draft: bool
     refused: tuple[RefusedImage, ...] = ()
+    n_refused: int = 0
     n_added: int = 0
 
 
@@ -54,7 +55,13 @@ def add_images(
     read = read_image_files(_uploaded(form))
     rows = images.add_images(site.platform, name, read.images, staff_id=caller.staff.id, now=site.clock())
     context = caller.page(
-        ImagesPage, name=name, images=rows, is_draft=True, refused=read.refused, n_added=len(read.images)
+        ImagesPage,
+        name=name,
+        images=rows,
+        is_draft=True,
+        refused=read.refused,
+        n_refused=read.n_refused,
+        n_added=len(read.images),
     )
     return page(site, context, 422 if read.refused else 200)
 

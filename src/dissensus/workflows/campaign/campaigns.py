@@ -238,6 +238,9 @@ def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: st
         images.copy_images(tx, campaign_row.id, campaign_id, now=now)
         content = {"cloned_from": name, "items_digest": items_store.digest_items(tx, campaign_id)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
+        digests = {row.name: row.digest for row in images.list_images(tx, campaign_id)}
+        if digests:
+            log_staff_event(tx, campaign_id, "images_changed", staff_id, now, added=digests)
         return store.get_campaign(tx, campaign_id)
 
 

@@ -1,6 +1,6 @@
 """Images of a campaign: add and remove them while it is a draft, and load them for staff and raters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -22,6 +22,8 @@ from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
 MAX_CAMPAIGN_IMAGES: Final = 10_000
+MAX_CAMPAIGN_BYTES: Final = 1 << 30
+"""Bytes of the images of a campaign."""
 
 
 def add_images(
@@ -30,13 +32,36 @@ def add_images(
     """Add images to a draft, instead of those with the same names, and return all its images."""
     with platform.database.writing() as tx:
         campaign_row = _lock_draft(tx, name, staff_id)
-        n = len(images.list_image_names(tx, campaign_row.id) | {image.name for image in added})
-        if n > MAX_CAMPAIGN_IMAGES:
-            raise Conflict(f"{name} would have {n:,} images, and {MAX_CAMPAIGN_IMAGES:,} are allowed. Add fewer.")
-        images.add_images(tx, campaign_row.id, added, now=now)
-        digests = {image.name: image.digest for image in added}
-        log_staff_event(tx, campaign_row.id, "images_changed", staff_id, now, added=digests)
+        if added:
+            sizes = {row.name: row.n_bytes for row in images.list_images(tx, campaign_row.id)}
+            sizes |= {image.name: len(image.content) for image in added}
+            _check_names(sizes)
+            _check_sizes(name, sizes.values())
+            images.add_images(tx, campaign_row.id, added, now=now)
+            digests = {image.name: image.digest for image in added}
+            log_staff_event(tx, campaign_row.id, "images_changed", staff_id, now, added=digests)
         return images.list_images(tx, campaign_row.id)
+
+
+def _check_names(names: Iterable[str]) -> None:
+    """Raise if names differ in case alone, since many file systems take them for one."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.casefold(), name)
+        if other != name:
+            raise Conflict(
+                f"The names of the images {format_value(other)} and {format_value(name)} differ in case alone. Rename "
+                "one, or give both the same name to replace the earlier."
+            )
+
+
+def _check_sizes(name: str, sizes: Collection[int]) -> None:
+    """Raise if a campaign would have too many images, or too many bytes of them."""
+    if len(sizes) > MAX_CAMPAIGN_IMAGES or sum(sizes) > MAX_CAMPAIGN_BYTES:
+        raise Conflict(
+            f"{name} would have {len(sizes):,} images with {sum(sizes):,} bytes, and {MAX_CAMPAIGN_IMAGES:,} with "
+            f"{MAX_CAMPAIGN_BYTES:,} are allowed. Add fewer, or shrink them."
+        )
 
 
 def remove_images(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int:
@@ -46,7 +71,8 @@ def remove_images(platform: Platform, name: str, *, staff_id: str, now: datetime
         if count_items(tx, campaign_row.id):
             raise Conflict(f"Items of {name} may show its images. Remove the items first.")
         n = images.delete_images(tx, campaign_row.id)
-        log_staff_event(tx, campaign_row.id, "images_changed", staff_id, now, removed=n)
+        if n:
+            log_staff_event(tx, campaign_row.id, "images_changed", staff_id, now, removed=n)
         return n
 
 

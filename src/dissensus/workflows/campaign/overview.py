@@ -9,7 +9,7 @@ from dissensus.campaign.lifecycle import TRANSITIONS
 from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.records.item import Item
-from dissensus.store import campaigns, items, members, notices, webhooks
+from dissensus.store import campaigns, images, items, members, notices, webhooks
 from dissensus.store import overview as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.notices import NoticeRow
@@ -45,6 +45,7 @@ class CampaignOverview:
     notices: tuple[NoticeRow, ...]  # latest open ones
     n_notices: int  # open ones
     sample: tuple[Item, ...]  # first items
+    has_images: bool
     allowed_states: tuple[CampaignState, ...]  # states that it can change to
 
 
@@ -93,6 +94,7 @@ def load_overview(platform: Platform, name: str, *, staff_id: str) -> CampaignOv
             notices=notices.list_notices(tx, campaign_row.id, most=N_LATEST_NOTICES),
             n_notices=notices.count_open_notices(tx, campaign_row.id),
             sample=tuple(items.iterate_items(tx, campaign_row.id, most=SAMPLE_SIZE)),
+            has_images=images.has_images(tx, campaign_row.id),
             allowed_states=() if campaign_row.archived_at else TRANSITIONS[campaign_row.state],
         )
 

@@ -42,7 +42,9 @@ def stream_archive(
         write_images(images.iterate_images(platform, name, staff_id=staff_id), folder / IMAGES)
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in sorted(folder.rglob("*")):
-                archive.write(file, file.relative_to(parent))
+                # Images are compressed by their formats.
+                compression = zipfile.ZIP_STORED if file.parent == folder / IMAGES else None
+                archive.write(file, file.relative_to(parent), compression)
         with path.open("rb") as stream:
             while chunk := stream.read(CHUNK_BYTES):
                 yield chunk

@@ -261,6 +261,7 @@ def upgrade() -> None:
         sa.Column("media_type", sa.String(), nullable=False),
         sa.Column("width", sa.Integer(), nullable=False),
         sa.Column("height", sa.Integer(), nullable=False),
+        sa.Column("n_bytes", sa.Integer(), nullable=False),
         sa.Column("content", sa.String(), nullable=False),
         sa.Column("added_at", MOMENT, nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_image_campaign_id"),
