@@ -426,8 +426,10 @@ def test_an_exported_campaign_validates_and_reports_without_findings(sqlite_temp
     assert (validation.ok, list(validation.findings)) == (True, [])
     ratings = read_ratings(path, questions="all")
     assert (ratings.items.height, ratings.raters.height, len(ratings.questions)) == (120, 24, 24)
-    assert ratings.notes == ()
+    # Nobody of the crowd declined.
+    (unused,) = ratings.notes
+    assert unused.startswith("Nobody answered 'I am not familiar with the topic of the conversation'")
     report = build(ratings, permutations=0, bootstrap=0)
-    assert report.notes == ()
+    assert report.notes == (unused,)
     # The raw race is the race, nothing was permuted, and nobody flagged.
     assert [section.name for section in report.sections if section.absent] == ["raters", "chance", "filter"]

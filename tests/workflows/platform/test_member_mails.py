@@ -142,8 +142,8 @@ def test_a_newly_flagged_rater_is_told_once(platform: Platform) -> None:
     refresh_snapshots(platform, cache, now=NOW)
     assert waiting(platform) == []
     with platform.database.reading() as tx:
-        flagged = list(events.iterate_events(tx, campaign.id, "raters_flagged"))
-    assert [event.content for event in flagged] == [{"n": 2}]
+        logged = list(events.iterate_events(tx, campaign.id, "raters_flagged"))
+    assert [event.content for event in logged] == [{"n": 2}]
 
 
 @pytest.mark.parametrize("kind", RECIPIENTS)

@@ -202,7 +202,7 @@ async def _render_chunks(stream: AsyncIterator[StreamEvent]) -> AsyncIterator[St
         while True:
             # A pause of one chatbot must not hide the end of what it wrote, nor must the other one.
             await asyncio.wait({following}, timeout=RENDER_S if unsent else None)
-            kind: str | None = None
+            kind: Literal["start", "chunk", "end"] | None = None
             data: dict[str, object] = {}
             if following.done():
                 if (event := following.result()) is None:
@@ -220,7 +220,7 @@ async def _render_chunks(stream: AsyncIterator[StreamEvent]) -> AsyncIterator[St
                     html = await anyio.to_thread.run_sync(format_response, texts[position])
                     sent_at[position] = monotonic()
                     yield "chunk", {"position": position, "html": html}
-            if kind in ("start", "end"):
+            if kind is not None and kind != "chunk":
                 yield kind, data
     finally:
         following.cancel()
