@@ -46,7 +46,7 @@ def parse_entry(settings: RecruitSettings, campaign_id: str, query: Mapping[str,
     --------
     >>> panel = RecruitSettings(kind="link", name="Panel", parameter="pid")
     >>> parse_entry(panel, "c1", {"pid": "4f9ac2d1"}).submission[:8]
-    'b1e4c1d2'
+    '8a6bbe36'
     """
     if settings.kind == "prolific":
         entry = prolific.parse_entry(query)

@@ -481,7 +481,7 @@ def test_every_mistake_in_a_webhook_is_reported_at_once(platform: Platform, camp
     assert str(caught.value).splitlines() == [
         "'10.0.0.1' is not on the public internet.",
         "'submitt' is not a kind of event. Did you mean 'item_submitted'?",
-        "'erased' is not a kind of event. Did you mean 'notice_raised'?",
+        "'erased' is not a kind of event. Did you mean 'released'?",
         "after is 99, and the log has 0 events. Give a number from 0 to that.",
     ]
 

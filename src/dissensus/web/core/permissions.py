@@ -113,7 +113,7 @@ def actions_of(actor: Actor) -> frozenset[str]:
     Examples
     --------
     >>> sorted(actions_of("analyst"))
-    ['account', 'create', 'enter', 'export', 'list', 'look', 'numbers', 'recruiter-webhook',
+    ['account', 'create', 'enter', 'export', 'images', 'list', 'look', 'numbers', 'recruiter-webhook',
      'see', 'sign-in', 'small-numbers', 'withdraw']
     """
     return frozenset(name for name, action in ACTIONS.items() if actor in action.actors)
@@ -125,7 +125,7 @@ def campaign_actions_of(role: Role) -> frozenset[str]:
     Examples
     --------
     >>> sorted(campaign_actions_of("analyst"))
-    ['export', 'numbers', 'see', 'small-numbers']
+    ['export', 'images', 'numbers', 'see', 'small-numbers']
     """
     return frozenset(name for name in actions_of(role) if ACTIONS[name].resource == "campaign")
 
