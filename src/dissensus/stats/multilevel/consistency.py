@@ -53,9 +53,9 @@ def estimate_residual_consistency(
     tetrachoric or polychoric correlation is. With the logit link :math:`a_t` and :math:`b_t` are the normal quantiles
     of logistic probabilities.
 
-    The likelihood of a share is the product of the probabilities of second answers given all first ones, averaged over
-    draws of effects and parameters given the latter. The estimate is the posterior mean under a flat prior, with the
-    shortest interval.
+    The likelihood of a share is the product over pairs of their probabilities, each averaged over draws of effects and
+    parameters given all first answers. The estimate is the posterior mean under a flat prior, with the shortest
+    interval.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ def estimate_residual_consistency(
     Notes
     -----
     The second answer is assumed to have the thresholds and effects of the first one. A rater who remembers an answer
-    is consistent. Pairs of answers count as independent given the effects.
+    is consistent. Pairs of answers count as independent, although those of one rater share the error of its effect:
+    where raters differ in consistency the interval is too narrow.
     """
     n = len(rows)
     if not n:
