@@ -19,7 +19,7 @@ def preview(page: Page) -> FrameLocator:
     return page.frame_locator("#preview-frame")
 
 
-def test_an_owner_builds_a_campaign_without_toml(page: Page, live: Live) -> None:
+def test_steps_and_toml_are_views_of_one_definition(page: Page, live: Live) -> None:
     page.goto("/campaigns/new")
     check_page(page, "builder-new")
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -39,41 +39,14 @@ def test_an_owner_builds_a_campaign_without_toml(page: Page, live: Live) -> None
     expect(preview(page).get_by_role("heading", name="Wie bedenklich sind diese Antworten?")).to_be_visible()
     check_page(page, "builder-texts")
     page.set_viewport_size({"width": 1280, "height": 900})
-    step(page, "People")
-    quota = page.get_by_role("group", name="Quota")
-    page.get_by_role("checkbox", name="Quota").check()
-    quota.get_by_role("checkbox", name="Gender").check()
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text("There is no seat for raters who answer").wait_for()
-    assert quota.get_by_label("Raters outside all groups").get_attribute("aria-invalid") == "true"
-    check_page(page, "builder-people")
-    page.set_viewport_size({"width": 1280, "height": 900})
-    quota.get_by_label("Raters outside all groups").fill("3")
-    expect(page.get_by_text("There is no seat for raters who answer")).to_have_count(0)
-    page.get_by_role("button", name="Save and go on").click()
-    page.get_by_role("heading", level=2, name="Care", exact=True).wait_for()
-    care = page.get_by_role("group", name="Wellbeing survey and contact")
-    page.get_by_role("checkbox", name="Wellbeing survey and contact").check()
-    care.get_by_role("group", name="Contact").get_by_label("English").fill("Mia Berg")
-    care.get_by_role("group", name="Contact").get_by_label("Deutsch").fill("Mia Berg")
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(preview(page).get_by_text("Mia Berg may know how I feel")).to_be_visible()
-    check_page(page, "builder-care")
-    page.set_viewport_size({"width": 1280, "height": 900})
     for name in ("Questions", "Consent", "Pay and quality"):
         step(page, name)
         check_page(page, f"builder-{name.split()[0].lower()}")
         page.set_viewport_size({"width": 1280, "height": 900})
     edit_toml(page)
     page.get_by_role("navigation", name="Steps").get_by_role("button", name="Create").click()
-    check_page(page, "builder-summary")
-    page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("button", name="Create draft").click()
     page.wait_for_url("**/campaigns/pilot")
-    expect(page.get_by_text("Mia Berg can be notified")).to_be_visible()
-    page.get_by_role("link", name="Quota", exact=True).click()
-    page.wait_for_url("**/campaigns/pilot/quota")
-    page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Change step by step").click()
     page.wait_for_url("**/campaigns/pilot/builder/kind")
     check_page(page, "builder-draft")
@@ -84,21 +57,19 @@ def edit_toml(page: Page) -> None:
     step(page, "TOML")
     text = page.get_by_label("Definition")
     chosen = text.input_value()
-    assert "[quota.axes.rater_gender]" in chosen
-    assert 'en = "Mia Berg"' in chosen
-    text.fill(chosen.replace("rest = 3", "rest = -3"))
+    assert 'en = "Which answers are safe?"' in chosen
+    text.fill(chosen.replace("break_every = 20", "break_every = -2"))
     page.get_by_role("button", name="Save", exact=True).click()
-    line = chosen.split("\n").index("rest = 3") + 1
+    line = chosen.split("\n").index("break_every = 20") + 1
     page.get_by_role("link", name=f"Line {line}").first.click()
-    assert text.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == "rest = -3"
+    assert text.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == "break_every = -2"
     check_page(page, "builder-toml")
     page.set_viewport_size({"width": 1280, "height": 900})
-    text.fill(chosen.replace("rest = 3", "rest = 5"))
+    text.fill(chosen.replace("break_every = 20", "break_every = 5"))
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("No faults.").wait_for()
-    step(page, "People")
-    assert page.get_by_label("Raters outside all groups").input_value() == "5"
-    expect(preview(page).get_by_text("What is your gender?")).to_be_visible()
+    step(page, "Care")
+    assert page.get_by_label("Items between two breaks").input_value() == "5"
 
 
 def test_questions_by_keyboard_and_every_template(page: Page, live: Live) -> None:

@@ -20,7 +20,6 @@ from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_sna
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment, rating
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.report.report_job import ReportJob
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -145,32 +144,3 @@ def test_published_figures_and_notices_are_accessible(desk: Desk) -> None:
     check_page(page, "notices")
     page.goto("/account")
     check_page(page, "account")
-
-
-def test_a_report_is_read_on_the_site_and_its_figure_downloaded(desk: Desk) -> None:
-    live, page = desk.live, desk.page
-    add_crowd(live.platform, desk.campaign, 10)
-    desk.sign_in("ada")
-    page.goto("/campaigns/pilot")
-    page.get_by_role("link", name="Reports:").click()
-    page.get_by_label("Crossed axes").select_option(label="Age")
-    page.get_by_label("and", exact=True).select_option(label="Gender")
-    check_page(page, "reports")
-    page.get_by_role("button", name="Make the report").click()
-    page.get_by_role("status").wait_for()
-    check_page(page, "report-waiting")
-    ReportJob()(live.platform, live.clock())
-    # The page refreshes by itself.
-    page.get_by_role("heading", name="Sections").wait_for()
-    check_page(page, "report")
-    page.get_by_role("link", name="Agreement within and between groups").click()
-    page.get_by_role("heading", name="Agreement", exact=False).first.wait_for()
-    drawing = page.locator("img.drawing").first
-    drawing.scroll_into_view_if_needed()
-    assert drawing.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
-    page.evaluate("document.querySelectorAll('img').forEach(image => image.loading = 'eager')")
-    page.wait_for_load_state("networkidle")
-    check_page(page, "report-section")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="SVG").first.click()
-    assert download.value.path().read_text().startswith("<svg")

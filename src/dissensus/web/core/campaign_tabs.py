@@ -32,6 +32,7 @@ TABS: Final = (
     CampaignTab("Conversations", "conversations", "raters", _has_conversations),
     CampaignTab("Attempts", "attempts", "raters", _has_conversations),
     CampaignTab("Watch", "monitoring", "numbers", _has_items),
+    CampaignTab("Reports", "reports", "small-numbers"),
     CampaignTab("Quota", "quota", "small-numbers", lambda campaign: campaign.quota is not None),
     CampaignTab("Gold", "gold", "label", lambda campaign: campaign.gold is not None),
     CampaignTab("Messages", "notices", "notices"),

@@ -31,11 +31,11 @@ def run_rehearsal(platform: Platform, name: str, n_raters: int, *, staff_id: str
     for index in range(n_raters):
         arrival = Arrival(name, "", campaign.languages[0])
         rater, _ = enrolment.enrol_rater(platform, arrival, agreed, rehearsal=True, now=now)
-        n_rated += _simulate_rater(platform, rater, np.random.default_rng([seed, index]), now)
+        n_rated += simulate_rater(platform, rater, np.random.default_rng([seed, index]), now)
     return n_rated
 
 
-def _simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generator, at: datetime) -> int:
+def simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generator, at: datetime) -> int:
     """Take one rater through every stage and return the number of rated items."""
     n_rated = 0
     step: journey.RaterState | None = journey.next_state(platform, rater, now=at)
