@@ -10,6 +10,7 @@ from pkgutil import iter_modules
 
 import pytest
 from tests.pipeline.tables import simulate_frame
+from tests.support.paths import ROOT
 
 import dissensus
 
@@ -117,6 +118,12 @@ def test_commands_load_altair_for_figures_only(tmp_path: Path) -> None:
     figure = tmp_path / "raters.svg"
     assert "altair" in list_loaded_packages(run_command(["vet", path, "--figure", figure]))
     assert figure.exists()
+
+
+def test_the_project_can_be_cited() -> None:
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nversion: {dissensus.__version__}\n" in citation
+    assert "\nlicense: Apache-2.0\n" in citation
 
 
 @pytest.mark.parametrize("name", ["dissensus.report", "dissensus.preference"])

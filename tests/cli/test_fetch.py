@@ -114,7 +114,7 @@ def test_unknown_names(run: RunCommand) -> None:
 
 
 def test_help_names_every_data_set_and_loads_no_http() -> None:
-    from dissensus.files.fetch.catalogue import datasets
+    from dissensus.files.catalogue import datasets
 
     code = (
         "import sys\nsys.argv = ['dissensus', 'fetch', '--help']\nfrom dissensus.cli import main\n"

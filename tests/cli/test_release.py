@@ -79,6 +79,7 @@ def test_a_release_is_written_checked_and_analysed(run: RunCommand, folder: Path
 
 
 def test_documents_say_what_happened(run: RunCommand, folder: Path) -> None:
+    write_ratings(make_table().with_columns(item_source=pl.lit("hh-rlhf")), folder)
     write_plan(folder, drop=["rater_age"])
     release(run, folder)
     texts = {path.name: path.read_text("utf-8") for path in (folder / "out").glob("*.*")}
@@ -87,6 +88,9 @@ def test_documents_say_what_happened(run: RunCommand, folder: Path) -> None:
     assert "> About funding." in texts["datasheet.md"]
     assert "Left out: 'rater_age'." in texts["datasheet.md"]
     assert "Content warning.** Some of it offends." in texts["README.md"]
+    for name in ("README.md", "datasheet.md", "LICENSE.md", "croissant.json"):
+        assert "What the authors of hh-rlhf say of their data in the README of the dataset" in texts[name]
+        assert "Purpose: The data are intended for research purposes" in texts[name]
     assert 'configs: [{"config_name": "default", "data_files": "data/ratings.parquet"}]' in texts["README.md"]
     croissant = json.loads(texts["croissant.json"])
     assert croissant["conformsTo"][0] == "http://mlcommons.org/croissant/1.1"

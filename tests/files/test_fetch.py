@@ -22,8 +22,8 @@ from tests.support.loopback_server import CERTIFICATE
 from tests.support.paths import ROOT
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
+from dissensus.files.catalogue import Dataset, DatasetFile, datasets, load_dataset
 from dissensus.files.fetch import Fetched, fetch
-from dissensus.files.fetch.catalogue import Dataset, DatasetFile, datasets, load_dataset
 
 GZ, CSV = "base/train.jsonl.gz", "ratings.csv"
 BODIES = {
@@ -95,9 +95,10 @@ def test_a_file_is_fetched_and_verified(get: Get, server: Loopback, tmp_path: Pa
         path=tmp_path / GZ, size=SIZE, sha256=SHA256[GZ], checked_against="catalogue", downloaded=True
     )
     assert (tmp_path / GZ).read_bytes() == BODIES[GZ]
-    assert files_in(tmp_path) == {GZ, "fetched.json"}
+    assert files_in(tmp_path) == {GZ, "NOTICE.md", "fetched.json"}
     assert json.loads((tmp_path / "fetched.json").read_text()) == {
         GZ: {
+            "dataset": "any",
             "date": "2030-01-02T12:00:00Z",
             "sha256": SHA256[GZ],
             "size": SIZE,
@@ -147,7 +148,7 @@ def test_a_changed_file_is_accepted_only_by_force(get: Get, server: Loopback, tm
     server.bodies[CSV] += b"40000,0\n"
     with pytest.raises(Conflict, match=r"is another file than before: .* fetched\.json says .*--force"):
         get("whole", TABLE)
-    assert files_in(tmp_path) == {"fetched.json"}
+    assert files_in(tmp_path) == {"NOTICE.md", "fetched.json"}
     fetched = get("whole", TABLE, force=True)
     assert (fetched.checked_against, fetched.size) == (None, len(server.bodies[CSV]))
     assert get("whole", TABLE) == replace(fetched, checked_against="record", downloaded=False)
@@ -177,7 +178,7 @@ def test_the_next_fetch_resumes_the_partial_download(
     server.n_sent = 0
     assert get("ranges", file).sha256 == SHA256[GZ]
     assert server.n_sent == SIZE - KEPT
-    assert files_in(tmp_path) == {GZ, "fetched.json"}
+    assert files_in(tmp_path) == {GZ, "NOTICE.md", "fetched.json"}
 
 
 def test_a_complete_part_is_not_requested(get: Get, server: Loopback, tmp_path: Path) -> None:
@@ -503,6 +504,7 @@ def test_the_catalogue_is_pinned_licensed_and_warns(name: str) -> None:
     assert dataset.licence in ("CC BY 4.0, Google LLC", "MIT, Anthropic")
     assert re.search(r"arXiv \d{4}\.\d{5}$", dataset.paper)
     assert "may offend" in dataset.warning
+    assert all((dataset.citation, dataset.purpose, dataset.disclaimer, dataset.stated_in))
     for file in dataset.files:
         assert re.fullmatch(r"[\w-]+(/[\w-]+)?(\.csv|\.jsonl\.gz)", file.path)
         assert file.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", file.sha256)

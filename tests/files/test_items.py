@@ -61,12 +61,17 @@ def test_items_of_hh_rlhf(real_data: Callable[[str], Path]) -> None:
     assert len(items) == 2 * half == 4624
     assert [write_hh(turns(item)) for item in items[:half]] == pairs["chosen"].to_list()  # type: ignore[arg-type]
     assert [write_hh(turns(item)) for item in items[half:]] == pairs["rejected"].to_list()  # type: ignore[arg-type]
-    assert dict(items[half].attributes) == {"item_side": "rejected", "item_pair": "1"}
+    assert dict(items[half].attributes) == {
+        "item_source": "hh-rlhf",
+        "item_side": "rejected",
+        "item_pair": "1",
+    }
     assert len({item.item_id for item in items}) == len(items)
     assert notes[0] == MADE
     assert notes[1].startswith("A turn is empty in 4 items: ")
     assert read_items(path, pairs="rejected").items == tuple(
-        Item(item.item_id, item.conversation, {"item_side": "rejected"}) for item in items[half:]
+        Item(item.item_id, item.conversation, {"item_source": "hh-rlhf", "item_side": "rejected"})
+        for item in items[half:]
     )
 
 

@@ -117,4 +117,8 @@ class RatingsPageResource(Resource):
 
     columns: tuple[ColumnResource, ...]
     data: tuple[Mapping[str, Any], ...]
+    warnings: Annotated[
+        tuple[str, ...],
+        Field(description="Lines with the content warning, and what the authors of datasets that items are from say."),
+    ]
     next: Annotated[str | None, Field(description="Cursor of the next page, sent as `after`; null on the last page.")]

@@ -8,8 +8,8 @@ import typer
 from dissensus.cli.result_writer import progress_bar
 
 if TYPE_CHECKING:
+    from dissensus.files.catalogue import Dataset
     from dissensus.files.fetch import Fetched
-    from dissensus.files.fetch.catalogue import Dataset
 
 
 def fetch(
@@ -34,8 +34,8 @@ def fetch(
     Example: dissensus fetch dices-350
     """
     # Imported here, so that --help does not import an HTTP client.
+    from dissensus.files.catalogue import load_dataset
     from dissensus.files.fetch import fetch as run
-    from dissensus.files.fetch.catalogue import load_dataset
 
     dataset = load_dataset(name)
     folder = Path("data", name) if to is None else to

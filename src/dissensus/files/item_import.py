@@ -9,14 +9,16 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import polars as pl
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
+from dissensus.files.catalogue import identify_dataset
 from dissensus.files.conversations import find_id_column, to_message_text
-from dissensus.files.items import Items
+from dissensus.files.items import Items, add_source
 from dissensus.files.raw.table_reader import name_source, read_frame
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID, is_item_attribute
 from dissensus.schema.ratings.renames import Renames, rename_table, require_renames
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 from dissensus.schema.records.item import Item
+from dissensus.schema.records.notice import SOURCE
 
 ColumnRole: TypeAlias = Literal[
     "id",
@@ -107,7 +109,18 @@ def read_renamed_items(path: Path, reader: Callable[[Any], Items], renames: Rena
     with name_source(path):
         table, used = rename_table(frame, renames)
         require_renames(renames, used, frame.columns)
-        return reader(table)
+        return add_source(reader(table), path)
+
+
+def read_text_table(path: Path) -> pl.DataFrame:
+    """Read a table with all cells as text, and with the public data set that the file is of, unless a column names it.
+
+    Lists of messages become JSON.
+    """
+    table, dataset = to_text_table(read_frame(path)), identify_dataset(path)
+    if dataset is None or SOURCE in table.columns:
+        return table
+    return table.with_columns(pl.lit(dataset).alias(SOURCE))
 
 
 def to_text_table(frame: pl.DataFrame) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files import conversations
+from dissensus.files.catalogue import identify_dataset
 from dissensus.files.conversations import PAIR, ParsedConversation
 from dissensus.files.raw import content, limits
 from dissensus.files.raw.json_decoder import max_row_size
@@ -21,6 +23,7 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_choice import require_column
 from dissensus.schema.ratings.findings import FailedCheck, raise_failed_check
 from dissensus.schema.records.item import Item
+from dissensus.schema.records.notice import SOURCE
 from dissensus.text.messages import Chat
 from dissensus.text.pasted import TURN_HINT, parse_pasted, split_transcripts
 from dissensus.text.speakers import find_unknown_speakers
@@ -80,7 +83,7 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
     -------
     Items
         Items and notes. All other columns become attributes, as unchanged text; in a table of ratings only those that
-        describe items.
+        describe items. Items of a file that `dissensus fetch` downloaded have its data set as ``item_source``.
 
     Raises
     ------
@@ -110,7 +113,17 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
             return parse_pasted_items(text)
     frame = to_frame(source)
     with name_source(source):
-        return _from_table(frame, item, pairs)
+        return add_source(_from_table(frame, item, pairs), source)
+
+
+def add_source(items: Items, source: Any) -> Items:
+    """Return items of a file with the public data set that it is of, unless a column names one."""
+    dataset = identify_dataset(Path(source)) if is_path(source) else None
+    if dataset is None:
+        return items
+    return items._replace(
+        items=tuple(replace(one, attributes={SOURCE: dataset, **one.attributes}) for one in items.items)
+    )
 
 
 def parse_pasted_items(text: str) -> Items:

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, exists
 from dissensus.campaign.answer_drafts import select_submitted
 from dissensus.campaign.corrections import measure_submission
 from dissensus.campaign.export_table import ExportedRating
+from dissensus.schema.records.notice import SOURCE
 from dissensus.store import chats
 from dissensus.store.answer_drafts import SaveTable, load_saves, load_visits
 from dissensus.store.assignments import IS_FIRST, AssignmentTable
@@ -204,6 +205,13 @@ def list_item_attributes(tx: Connection, campaign_id: str) -> frozenset[str]:
     for attributes in tx.scalars(query.execution_options(yield_per=RATING_WINDOW)):
         result.update(attributes)
     return frozenset(result)
+
+
+def list_item_sources(tx: Connection, campaign_id: str) -> tuple[str, ...]:
+    """Return the names of the datasets that items of a campaign are from, in order."""
+    source = ItemTable.content["attributes"][SOURCE].as_string()
+    query = select(source).where(ItemTable.campaign_id == campaign_id, source.is_not(None)).distinct()
+    return tuple(sorted(tx.scalars(query)))
 
 
 def iterate_ratings(

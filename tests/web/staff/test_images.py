@@ -90,6 +90,7 @@ def test_images_lead_from_an_upload_to_raters_and_exports(house: House, owner: h
     assert archive.read("pilot/images/knife.png") == image.content
     assert archive.getinfo("pilot/images/knife.png").compress_type == zipfile.ZIP_STORED
     assert "with images of items" in owner.get("/campaigns/pilot").text
+    assert "Content warning: " in archive.read("pilot/ratings.csv.README.txt").decode()
     table = archive.read("pilot/ratings.csv").decode()
     assert {"item_image", "item_image_alt"} <= set(table.splitlines()[0].split(","))
     assert KNIFE in table
@@ -99,7 +100,7 @@ def test_images_lead_from_an_upload_to_raters_and_exports(house: House, owner: h
     assert [audit.audit_campaign(house.platform, name).faults for name in ("pilot", "copy")] == [(), ()]
     with house.platform.database.writing() as tx:
         tx.execute(text("DELETE FROM image"))
-    assert "/campaigns/pilot/export.zip" not in owner.get("/campaigns/pilot").text
+    assert "with content warning and sources" in owner.get("/campaigns/pilot").text
 
 
 def test_images_are_shown_to_whoever_may_see_the_item_alone(house: House, owner: httpx.Client) -> None:
@@ -181,10 +182,10 @@ def test_an_archive_of_pairs_offers_images_where_there_are_some(house: House) ->
     arrival = enrolment.Arrival("pilot", str(row.key), "en")
     prefer(house.platform, enrolment.enrol_rater(house.platform, arrival, AGREED, now=NOW)[0], 1)
     browser = house.owner()
-    assert "with preferences and pairs" in browser.get("/campaigns/pilot").text
+    assert "with preferences, pairs, content warning and sources" in browser.get("/campaigns/pilot").text
     with house.platform.database.writing() as tx:
         add_images(tx, row.id, [read_image("a.png", draw())], now=NOW)
-    assert "with preferences, pairs and images of items" in browser.get("/campaigns/pilot").text
+    assert "preferences, pairs, images of items, content warning and sources" in browser.get("/campaigns/pilot").text
 
 
 def add_item(house: House, staff_id: str) -> None:

@@ -93,6 +93,7 @@ def test_an_export_holds_preferences_attempts_items_and_raters(platform: Platfor
     readme = (folder / "README.txt").read_text("utf-8")
     assert "1 conversations that have not ended are left out." in readme
     assert "whose data were erased: 1." in readme
+    assert "Content warning: " in readme
     everything = b"".join(path.read_bytes() for path in folder.rglob("*.jsonl")) + readme.encode()
     for rater in (first, second, withdrawn):
         assert rater.id.encode() not in everything

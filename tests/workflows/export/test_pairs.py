@@ -56,7 +56,12 @@ def test_excluded_and_withdrawn_raters_make_no_pairs(platform: Platform, tmp_pat
     assert ratings.columns[-3:] == ["shown_first", "item_published", "rater_flagged"]
     assert ratings["item_response_b"].unique().sort().to_list() == [f"Short {i}." for i in range(4)]
     readme = (tmp_path / "out" / "README.txt").read_text("utf-8")
-    for words in ("whose data were erased: 1.", "4 preferences are of excluded raters", "helpful-by-rater.jsonl"):
+    for words in (
+        "whose data were erased: 1.",
+        "4 preferences are of excluded raters",
+        "helpful-by-rater.jsonl",
+        "Content warning: ",
+    ):
         assert words in readme
     everything = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*.*") if path.is_file())
     assert not any(rater.id.encode() in everything for rater in (strong, weak, equal, flagged, withdrawn))

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,11 +17,14 @@ from typing import Any, Literal
 import httpx
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
-from dissensus.files.fetch.catalogue import Dataset, DatasetFile, load_dataset
+from dissensus.files.catalogue import RECORD, Dataset, DatasetFile, load_dataset
 from dissensus.files.fetch.download import Download, discard, download, open_client, without_password
+from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.pipeline.release.notices import describe_notice
 from dissensus.schema.hints import format_list, format_value
 
-RECORD = "fetched.json"
+NOTICE = "NOTICE.md"
+"""What the authors say of the data, in the folder."""
 
 Source = Literal["catalogue", "record"]
 
@@ -50,7 +53,7 @@ def fetch(  # noqa: PLR0913 - options are keyword-only
     sleep: Callable[[float], None] = time.sleep,
     now: datetime | None = None,
 ) -> tuple[Fetched, ...]:
-    """Fetch the missing files of a data set, and verify all of them.
+    """Fetch the missing files of a data set with what its authors say of them, and verify all files.
 
     A file is downloaded as `NAME.part` and renamed once it is verified. An interrupted download is resumed if that is
     safe: the hash is known, or the server confirms by its ETag that nothing changed. Size and hash are compared with
@@ -116,9 +119,11 @@ def fetch(  # noqa: PLR0913 - options are keyword-only
                 part = folder / f"{file.path}.part"
                 job = Download(client, base.join(file.path), part, file.size, file.sha256, report)
                 download(job, tries=tries, sleep=sleep)
-                result = _accept(job, file, folder, date=date, force=force)
+                entry = {"date": date, "dataset": dataset.name}
+                result = _accept(job, file, folder, entry, force=force)
             fetched.append(result)
             report(1, 1)
+        write_atomically(_write_notice(dataset).encode(), folder / NOTICE)
     return tuple(fetched)
 
 
@@ -194,7 +199,11 @@ def _find_existing(file: DatasetFile, folder: Path, *, force: bool) -> Fetched |
     raise Conflict(f"{target} is there, and {difference}. Move it away, or replace it with --force.")
 
 
-def _accept(job: Download, file: DatasetFile, folder: Path, *, date: str, force: bool) -> Fetched:
+def _write_notice(dataset: Dataset) -> str:
+    return "\n".join((f"# {dataset.title or dataset.name}", "", *describe_notice(dataset.notice))) + "\n"
+
+
+def _accept(job: Download, file: DatasetFile, folder: Path, entry: Mapping[str, str], *, force: bool) -> Fetched:
     """Rename a downloaded file if it is verified, else remove it."""
     size, sha256 = _measure(job.part)
     expected, source = (file, None) if force and not file.sha256 else _expected(file, folder)
@@ -202,7 +211,7 @@ def _accept(job: Download, file: DatasetFile, folder: Path, *, date: str, force:
         discard(job.part)
         raise _mismatch(job.url, _difference(size, sha256, expected, source), source)
     # Record first: without a record the file could not be told from a foreign one.
-    _record(folder, file.path, {"date": date, "sha256": sha256, "size": size, "url": without_password(job.url)})
+    _record(folder, file.path, {**entry, "sha256": sha256, "size": size, "url": without_password(job.url)})
     target = job.part.replace(folder / file.path)
     discard(job.part)
     return Fetched(path=target, size=size, sha256=sha256, checked_against=source, downloaded=True)

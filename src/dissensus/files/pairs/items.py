@@ -20,7 +20,7 @@ from dissensus.files.conversations import (
     to_message_text,
     to_text_column,
 )
-from dissensus.files.items import ID_LENGTH, PASTED, Items, read_items
+from dissensus.files.items import ID_LENGTH, PASTED, Items, add_source, read_items
 from dissensus.files.pairs.reader import CONTEXTS, SAME, tranche_from_name
 from dissensus.files.pairs.rows import HUMAN, PairReadLog, stream_pairs
 from dissensus.files.raw import limits
@@ -110,7 +110,8 @@ def read_pair_items(source: Any, *, item: str | None = None, seed: int = 0) -> I
     frame = to_frame(source)
     with name_source(source):
         tranche = tranche_from_name(Path(source)) if is_path(source) else None
-        return _from_table(frame, item, seed, None if tranche is None else tranche.split("-", 1)[1])
+        items = _from_table(frame, item, seed, None if tranche is None else tranche.split("-", 1)[1])
+        return add_source(items, source)
 
 
 _MORE: Final = re.compile(r"response_([c-z]|[3-9]|\d\d)")

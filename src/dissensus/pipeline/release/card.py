@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from dissensus.pipeline.release.croissant import cite_release
 from dissensus.pipeline.release.description import ReleaseDescription
+from dissensus.pipeline.release.notices import describe_notices
 
 SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
@@ -30,6 +31,7 @@ def _lines(release: ReleaseDescription, path: str) -> Iterator[str]:
     yield f"{release.n_ratings:,} ratings of {release.n_items:,} items by {release.n_raters:,} raters, one row each."
     yield "Raters disagree, and their disagreement is kept: no answer is the true one."
     yield ""
+    yield from describe_notices(release.notices)
     yield "**Uses.** " + _join(plan.answers.get("uses", ""))
     yield ""
     yield "**Not permitted.** " + _join(plan.answers.get("misuses", ""))
@@ -101,8 +103,9 @@ def write_licence(release: ReleaseDescription) -> str:
     return (
         f"{release.title}, version {plan.version}, by {', '.join(plan.creators)}.\n\n"
         f"Licence: [{plan.licence}](https://spdx.org/licenses/{plan.licence}.html)\n\n"
-        f"What others contributed stays under their terms: {_join(plan.answers.get('items_source', ''))}\n"
-    )
+        f"What others contributed stays under their terms: {_join(plan.answers.get('items_source', ''))}\n\n"
+        + "".join(f"{line}\n" for line in describe_notices(release.notices))
+    ).rstrip() + "\n"
 
 
 def _quote(text: str) -> str:

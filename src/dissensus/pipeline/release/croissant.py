@@ -7,6 +7,7 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.pipeline.release.description import ReleaseDescription
+from dissensus.pipeline.release.notices import describe_notices
 
 CONTEXT: Final[Mapping[str, Any]] = {
     "@language": "en",
@@ -118,6 +119,7 @@ def _responsible_ai(release: ReleaseDescription) -> dict[str, Any]:
     rule = "; aggregates follow the rule of DICES" if derived else ""
     texts = {
         "rai:dataCollection": answers.get("items_source", ""),
+        "rai:dataCollectionRawData": " ".join(describe_notices(release.notices)).strip(),
         "rai:dataCollectionType": ["Surveys"],
         "rai:dataAnnotationProtocol": f"Each rater answers {sum(name.startswith('Q') for name in release.columns)} "
         f"columns of questions about each item{rule}.",

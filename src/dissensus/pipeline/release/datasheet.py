@@ -10,6 +10,7 @@ from typing import Final
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.release.description import ReleaseDescription
+from dissensus.pipeline.release.notices import describe_notices
 from dissensus.schema.campaign.definition import localise
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.release.plan import ReleasePlan
@@ -152,6 +153,11 @@ def _sensitive(release: ReleaseDescription) -> str:
     return f"Attributes of raters: {axes}. The conversations may be about anything. {release.warning}"
 
 
+def _others(release: ReleaseDescription) -> str:
+    lines = list(describe_notices(release.notices))
+    return "\n".join(lines).rstrip() or "No item is known to be from another dataset."
+
+
 def _collection(release: ReleaseDescription) -> str:
     if release.campaign is None:
         return "From files that Dissensus did not collect."
@@ -290,6 +296,7 @@ SECTIONS: Final[Mapping[str, tuple[DatasheetQuestion, ...]]] = {
     ),
     "Collection": (
         DatasheetQuestion("items_source", "Where do the items come from, and under which licence?"),
+        DatasheetQuestion("others", "What do others say of the data that items are from?", _others),
         DatasheetQuestion("mechanism", "How were the data collected?", _collection),
         DatasheetQuestion("pool", "How was the pool of raters planned?", _pool),
         DatasheetQuestion("pay", "Who took part, and how were they paid?", _payment),

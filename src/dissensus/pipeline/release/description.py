@@ -12,6 +12,7 @@ from dissensus.pipeline.release.statistics import estimate_alpha, estimate_alpha
 from dissensus.schema.campaign.definition import Campaign, localise
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.records.notice import SourceNotice
 from dissensus.schema.release.plan import ReleasePlan
 
 
@@ -39,6 +40,7 @@ class ReleaseDescription:
     campaign: Campaign | None
     purposes: tuple[str, ...]  # to which raters agreed
     facts: CampaignFacts | None
+    notices: tuple[SourceNotice, ...]  # of the datasets that items are from
 
 
 def describe_release(
@@ -79,6 +81,7 @@ def describe_release(
         campaign=campaign,
         purposes=source.purposes,
         facts=source.facts,
+        notices=source.notices,
     )
 
 

@@ -8,6 +8,7 @@ from itertools import takewhile
 import polars as pl
 
 from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.records.notice import SourceNotice
 from dissensus.schema.release.plan import ReleasePlan
 
 
@@ -58,3 +59,4 @@ class ReleaseSource:
     key_uses: tuple[KeyUse, ...] = ()  # of the key of the plan, as far as known
     earlier: tuple[KeyUse, ...] = ()  # releases of the same data before this one, as far as known
     previous: pl.DataFrame | None = None  # table of the release before
+    notices: tuple[SourceNotice, ...] = ()  # of the datasets that items are from

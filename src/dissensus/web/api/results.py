@@ -76,7 +76,7 @@ def list_ratings(
         )
     )
     columns = tuple(_column(column, dtype) for column, dtype in page.form.schema.items())
-    return RatingsPageResource(columns=columns, data=tuple(page.rows), next=next_cursor)
+    return RatingsPageResource(columns=columns, data=tuple(page.rows), warnings=page.warnings, next=next_cursor)
 
 
 def _listing_id(site: Site, listing_salt: str, rater_id: str) -> str:

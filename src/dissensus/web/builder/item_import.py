@@ -20,11 +20,10 @@ from dissensus.files.item_import import (
     describe_columns,
     guess_roles,
     import_items,
-    to_text_table,
+    read_text_table,
 )
 from dissensus.files.items import PASTED, Items
 from dissensus.files.raw.limits import restrict_to_upload
-from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.raw.table_stream import escape_formulas
 from dissensus.schema.records.item import Item
 from dissensus.web.core.forms import MAX_CARRIED_BYTES, read_uploaded
@@ -105,7 +104,7 @@ def read_item_table(form: FormData, reader: Callable[[Any], Items], compare: Com
     """Read the table of a form; roles are those that were chosen, else guessed by the names of columns."""
     uploaded = form.get("items_file")
     if isinstance(uploaded, UploadFile) and uploaded.filename:
-        table = to_text_table(read_uploaded(uploaded.filename, uploaded.file.read(), read_frame))
+        table = read_uploaded(uploaded.filename, uploaded.file.read(), read_text_table)
         _check_size(table)
         roles = guess_roles(table.columns)
     else:

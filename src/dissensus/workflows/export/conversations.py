@@ -36,6 +36,7 @@ from dissensus.workflows.export.folder import (
     write_jsonl,
     write_preferences,
 )
+from dissensus.workflows.export.notices import list_warnings
 from dissensus.workflows.export.ratings import ExportOptions, log_export
 from dissensus.workflows.platform.platform import Platform
 
@@ -70,6 +71,7 @@ def export_conversations(
             campaign=campaign,
             chat=campaign.chat,
             counts=store.count_chat_export(tx, campaign_row.id, purposes),
+            warnings=list_warnings(tx, campaign_row, campaign),
         )
         if campaign.recruit is not None:
             collector.recruited = raters.list_open_link_raters(tx, campaign_row.id)
@@ -101,6 +103,7 @@ class _ConversationCollector:
     rows: list[ChatRow] = field(default_factory=list)
     reviews: list[Review] = field(default_factory=list)
     recruited: frozenset[str] = frozenset()  # raters whom the recruiter sent
+    warnings: tuple[str, ...] = ()  # content warning and notices of sources, line by line
     pseudonyms: Pseudonyms = field(default_factory=Pseudonyms)
 
     def add_chats(self, ended: Iterator[store.EndedChat], declarations: Mapping[str, Mapping[str, Any]]) -> None:
@@ -224,6 +227,7 @@ def _readme_lines(
     yield "They contain free text and self-descriptions, which may identify people. Publish a release that was"
     yield "made for that purpose, never these files."
     yield ""
+    yield from collector.warnings
     yield from provenance_lines(collector.campaign_row, purposes, now)
     yield f"Holds:      {exported.n_chats:,} conversations of {exported.n_raters:,} people"
     yield ""

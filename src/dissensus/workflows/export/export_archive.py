@@ -12,7 +12,7 @@ from dissensus.files.raw.table_stream import escape_formulas
 from dissensus.workflows.campaign import campaigns, images
 from dissensus.workflows.export.conversations import export_conversations
 from dissensus.workflows.export.pairs import export_pairs
-from dissensus.workflows.export.ratings import ExportOptions, stream_ratings_csv
+from dissensus.workflows.export.ratings import ExportOptions, export_ratings
 from dissensus.workflows.platform.platform import Platform
 
 CHUNK_BYTES: Final = 1 << 16
@@ -34,8 +34,7 @@ def stream_archive(
             export(platform, name, folder, options=options, staff_id=staff_id, now=now)
         else:
             folder.mkdir()
-            with (folder / RATINGS).open("wb") as stream:
-                stream.writelines(stream_ratings_csv(platform, name, staff_id=staff_id, options=options, now=now))
+            export_ratings(platform, name, folder / RATINGS, options=options, staff_id=staff_id, now=now)
         table = images.load_image_table(platform, name, staff_id=staff_id)
         if not table.is_empty():
             (folder / IMAGE_TABLE).write_bytes(escape_formulas(table)[0].write_csv().encode())

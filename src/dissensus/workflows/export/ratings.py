@@ -30,6 +30,7 @@ from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.folder import describe_omissions, provenance_lines
+from dissensus.workflows.export.notices import list_warnings
 from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform
 
@@ -63,15 +64,16 @@ def export_ratings(
     *,
     options: ExportOptions = ExportOptions(),
     overwrite: bool = False,
+    staff_id: str | None = None,
     now: datetime,
 ) -> RatingsExport:
-    """Write the finished ratings of a campaign to a file and a README beside it."""
+    """Write the finished ratings of a campaign to a file and a README beside it, by default for an owner."""
     extension = table_writer.extension_of(path, table_stream.EXTENSIONS)
     readme = path.with_name(path.name + README)
     for file in (path, readme):
         table_writer.check_overwrite(file, overwrite=overwrite)
     guards = extension.startswith(".csv") and not options.raw
-    staff_id = overview.owner_id_of(platform, name)
+    staff_id = staff_id or overview.owner_id_of(platform, name)
     with open_export(platform, name, staff_id, options) as source:
         # Written first, so that the file never exists without it.
         write_atomically(source.readme(path.name, guards=guards, now=now).encode(), readme)
@@ -130,6 +132,7 @@ class RatingsExportSource:
     form: ExportForm
     counts: RatingExportCounts
     gold: Mapping[str, Mapping[str, str]]
+    warnings: tuple[str, ...]  # content warning and notices of sources, line by line
     windows: Iterator[tuple[ExportedRating, ...]]
     pseudonyms: Pseudonyms = field(default_factory=Pseudonyms)
     guarded: int = 0
@@ -187,6 +190,7 @@ def open_export(platform: Platform, name: str, staff_id: str, options: ExportOpt
             form=export_form(campaign, **columns, with_text=options.with_text),
             counts=counts,
             gold=gold,
+            warnings=list_warnings(tx, campaign_row, campaign),
             windows=export_store.iterate_ratings(tx, campaign_row.id, purposes),
         )
 
@@ -219,6 +223,7 @@ def _readme_lines(source: RatingsExportSource, file: str, *, guards: bool, now: 
     yield "It has one row per item and rater. Answers, times and self-descriptions of raters may identify them in"
     yield "combination. Publish a release that was made for that purpose, never this file."
     yield ""
+    yield from source.warnings
     yield from provenance_lines(source.campaign_row, source.purposes, now)
     yield f"Columns:    {f'as {form.official} was released' if form.official else 'the long table'}"
     yield f"Rows:       {counts.exported.ratings:,} ratings by {counts.exported.raters:,} raters"
@@ -255,6 +260,7 @@ class RatingsPage:
 
     form: ExportForm  # columns, the same for all pages
     rows: tuple[dict[str, Any], ...]
+    warnings: tuple[str, ...]  # content warning and notices of sources, line by line
     next: PageCursor | None  # None on the last page
 
 
@@ -292,6 +298,7 @@ def read_ratings_page(
             tx, campaign_row.id, purposes, last=cursor.last, until=event.at, most=most + 1
         )
         gold = gold_columns_by_item(tx, campaign, campaign_row, {rating.item.item_id for _, rating in ratings_after})
+        warnings = list_warnings(tx, campaign_row, campaign)
     page = ratings_after[:most]
     ratings = [
         replace(rating, rater_id=public(rating.rater_id), item=add_gold_attributes(rating.item, gold))
@@ -299,7 +306,7 @@ def read_ratings_page(
     ]
     rows = tuple(to_frame(ratings, form, start=cursor.n).to_dicts())
     following = replace(cursor, last=page[-1][0], n=cursor.n + len(rows)) if len(ratings_after) > most else None
-    return RatingsPage(form=form, rows=rows, next=following)
+    return RatingsPage(form=form, rows=rows, warnings=warnings, next=following)
 
 
 def _load_begin_event(tx: Connection, campaign_row: CampaignRow, cursor: PageCursor) -> AuditEvent:

@@ -23,6 +23,7 @@ from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.folder import describe_omissions
+from dissensus.workflows.export.notices import load_notices
 from dissensus.workflows.export.ratings import add_gold_attributes, load_export_columns
 from dissensus.workflows.platform.platform import Platform
 
@@ -88,6 +89,7 @@ def load_source(platform: Platform, plan: ReleasePlan, fingerprint: str) -> Rele
             ),
             key_uses=tuple(_to_use(event) for event in of_site if event.content["key"] == fingerprint),
             earlier=tuple(map(_to_use, released)),
+            notices=load_notices(tx, campaign_row),
         )
 
 

@@ -6,10 +6,12 @@ from typing import Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.files.catalogue import identify_dataset, load_notice
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
+from dissensus.schema.records.notice import SOURCE
 from dissensus.schema.release.plan import ReleasePlan
 
 AGREED: Final = frozenset({"yes", "true", "1"})
@@ -31,7 +33,19 @@ def read_source(plan: ReleasePlan, folder: Path) -> ReleaseSource:
     if plan.items is not None:
         table = _join_items(table, folder / plan.items)
     consented = None if plan.consents is None else _read_consents(folder / plan.consents, plan.purpose)
-    return ReleaseSource(table=table, consented=consented, purposes=(plan.purpose,))
+    return ReleaseSource(
+        table=table,
+        consented=consented,
+        purposes=(plan.purpose,),
+        notices=tuple(map(load_notice, _list_datasets(table, plan, folder))),
+    )
+
+
+def _list_datasets(table: pl.DataFrame, plan: ReleasePlan, folder: Path) -> list[str]:
+    """Return the datasets that items are from: those that the table names, and those of which the files are."""
+    named = table[SOURCE].drop_nulls().cast(pl.String).unique() if SOURCE in table.columns else ()
+    files = (identify_dataset(folder / file) for file in (plan.ratings, plan.items) if file is not None)
+    return sorted({*named, *filter(None, files)})
 
 
 def _join_items(table: pl.DataFrame, path: Path) -> pl.DataFrame:

@@ -1,0 +1,21 @@
+"""Notice of a source: what others say of the data from which items are."""
+
+from dataclasses import dataclass
+from typing import Final
+
+SOURCE: Final = "item_source"
+"""Attribute of items with the name of the dataset that they are from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceNotice:
+    """Terms and warnings of a dataset in the words of its authors; empty where they say nothing."""
+
+    name: str
+    title: str = ""
+    licence: str = ""
+    citation: str = ""
+    contact: str = ""
+    purpose: str = ""
+    disclaimer: str = ""
+    stated_in: str = ""  # document of the authors
